@@ -1,0 +1,7 @@
+#include "arrays.h"
+
+namespace kernelight {
+
+void bind_pairwise(nb::module_&) {}
+
+}  // namespace kernelight

@@ -1,0 +1,35 @@
+"""kernelight: nonlinear kernels at the price of a linear model."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernelight import hashing, kernels
+    from kernelight.codes import Codes
+    from kernelight.linearize.cws import GCWS
+    from kernelight.state import State
+
+__version__ = "0.1.0"
+__all__ = ["GCWS", "Codes", "State", "__version__", "hashing", "kernels"]
+
+# Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
+_HOMES = {
+    "Codes": "kernelight.codes",
+    "GCWS": "kernelight.linearize.cws",
+    "State": "kernelight.state",
+    "hashing": "kernelight.hashing",
+    "kernels": "kernelight.kernels",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kernelight' has no attribute {name!r}")
+    module = import_module(_HOMES[name])
+    return module if module.__name__ == f"kernelight.{name}" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,189 @@
+"""Every user-facing check of input, once.
+
+A check either returns the input in the one form the rest of the package works on, or raises an error whose
+single sentence says what is wrong, where, and what to do.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelight import _core
+
+SIMD_LEVELS = ("baseline", "avx2", "avx512")
+Matrix = Any  # a C-contiguous float32/float64 ndarray, or a canonical scipy CSR matrix or array of the same
+
+
+class Resources(NamedTuple):
+    """What a compiled call may use: threads, and the instruction set (an index into SIMD_LEVELS)."""
+
+    threads: int
+    simd: int
+
+
+def resources(n_jobs: int | None = None) -> Resources:
+    """Threads and instruction set for one compiled call.
+
+    ``n_jobs=None`` means every core this process may use, or ``OMP_NUM_THREADS`` when set; negative numbers count
+    back from all cores as in joblib; ``KERNELIGHT_NUM_THREADS`` overrides. ``KERNELIGHT_SIMD`` may name a level
+    below the machine's best (results are the same).
+    """
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    forced = _env_count("KERNELIGHT_NUM_THREADS")
+    if forced is not None:
+        threads = forced
+    elif n_jobs is None:
+        threads = _env_count("OMP_NUM_THREADS") or available
+    else:
+        check_int("n_jobs", n_jobs)
+        if n_jobs == 0:
+            raise ValueError("n_jobs must not be 0; use None for all cores, 1 for one, -1 for all.")
+        threads = n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+    best = _core.best_simd_level()
+    name = os.environ.get("KERNELIGHT_SIMD", "")
+    if not name:
+        return Resources(threads, best)
+    if name not in SIMD_LEVELS:
+        raise ValueError(f"KERNELIGHT_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {name!r}.")
+    return Resources(threads, min(SIMD_LEVELS.index(name), best))
+
+
+def _env_count(name: str) -> int | None:
+    text = os.environ.get(name, "").split(",")[0].strip()  # OMP_NUM_THREADS may list one count per nesting level
+    if not text:
+        return None
+    if not text.isdigit() or int(text) == 0:
+        raise ValueError(f"{name} must be a positive whole number, got {text!r}.")
+    return int(text)
+
+
+def check_int(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
+    """``value`` as an int inside [low, high]; bools and floats are refused."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}.")
+    if (low is not None and value < low) or (high is not None and value > high):
+        limits = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise ValueError(f"{name} must be {limits}, got {value}.")
+    return int(value)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """``value`` as a finite float above 0."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    if not math.isfinite(value) or value <= 0:
+        raise ValueError(f"{name} must be a finite number above 0, got {value}.")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """``value`` if it is one of ``choices``."""
+    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+    return value
+
+
+def as_matrix(X: Any, *, name: str = "X") -> Matrix:
+    """``X`` as the core wants it: float32 or float64, C-contiguous, or canonical CSR; finite everywhere.
+
+    Anything convertible is converted (lists, frames, integers, booleans, float16, any order, CSC, COO); the caller's
+    object is never changed. NaN and infinity are refused with their position.
+    """
+    if sp.issparse(X):
+        return _as_csr(X, name)
+    array = np.asarray(X)
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {array.dtype}.")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead: {name} must have rows and columns; reshape one row "
+            "with X.reshape(1, -1), one column with X.reshape(-1, 1)."
+        )
+    array = np.ascontiguousarray(array)
+    _refuse_nonfinite(array, array, name)
+    return array
+
+
+def _as_csr(X: Any, name: str) -> Matrix:
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {X.dtype}.")
+    csr = X.tocsr()
+    if csr.ndim != 2:
+        raise ValueError(f"{name} must have rows and columns, got a sparse array of {csr.ndim} dimension(s).")
+    if csr.dtype not in (np.float32, np.float64):
+        csr = csr.astype(np.float32 if csr.dtype == np.float16 else np.float64)
+    try:
+        csr.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"{name} is not a valid CSR matrix: {error}.") from error
+    if not csr.has_canonical_format:
+        csr = csr.copy() if csr is X else csr
+        csr.sum_duplicates()
+    if csr.indices.dtype != csr.indptr.dtype or csr.indices.dtype not in (np.int32, np.int64):
+        csr = type(csr)(
+            (csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64)), shape=csr.shape, copy=False
+        )
+    _refuse_nonfinite(csr, csr.data, name)
+    return csr
+
+
+def core_args(X: Matrix) -> tuple[Any, Any, Any, int]:
+    """A checked matrix as the four arguments ``values, indices, indptr, n_cols`` of every compiled function."""
+    if sp.issparse(X):
+        end = X.indptr[-1]  # arrays longer than the matrix are legal in scipy
+        return (
+            np.ascontiguousarray(X.data[:end]), np.ascontiguousarray(X.indices[:end]),
+            np.ascontiguousarray(X.indptr), X.shape[1],
+        )  # fmt: skip
+    return X, None, None, X.shape[1]
+
+
+def _refuse_nonfinite(X: Matrix, values: NDArray[Any], name: str) -> None:
+    if values.size == 0 or math.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+        return
+    row, col = position(X, ~np.isfinite(values))
+    found = "NaN" if np.isnan(value_at(X, row, col)) else "infinity"
+    raise ValueError(
+        f"Input {name} contains {found} at row {row}, column {col}: replace or drop it before this step."
+    )
+
+
+def position(X: Matrix, mask: NDArray[np.bool_]) -> tuple[int, int]:
+    """Row and column of the first True of ``mask``, which has the shape of the stored values of ``X``."""
+    if sp.issparse(X):
+        at = int(np.flatnonzero(mask)[0])
+        return int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+    row, col = np.unravel_index(int(np.argmax(mask)), mask.shape)
+    return int(row), int(col)
+
+
+def value_at(X: Matrix, row: int, col: int) -> float:
+    """The entry of a checked matrix."""
+    return float(X[[row], [col]].item()) if sp.issparse(X) else float(X[row, col])
+
+
+def check_nonnegative(X: Matrix, *, name: str = "X", owner: str, instead: str) -> None:
+    """Refuse negative entries, naming the first one and what accepts them."""
+    values = X.data if sp.issparse(X) else X
+    if values.size == 0 or values.min() >= 0:
+        return
+    row, col = position(X, values < 0)
+    raise ValueError(
+        f"{owner} needs nonnegative values, but {name} has {value_at(X, row, col):g} at row {row}, column {col}; "
+        f"{instead}"
+    )
+
+
+def check_same_width(X: Matrix, Y: Matrix) -> None:
+    """Refuse two matrices of different widths."""
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} columns but Y has {Y.shape[1]}: both must have the same features.")
