@@ -1,0 +1,153 @@
+// Codes: (n, k) arrays of small integers, one slot a column. Counting equal slots, packing slots into words,
+// and the column indices of the one-hot matrix.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "parallel.h"
+#include "simd/codes_loops.h"
+#include "simd/levels.h"
+
+namespace kernelight {
+
+inline const CodesLoops& codes_loops([[maybe_unused]] int simd) {
+#if defined(KERNELIGHT_X86)
+    const int level = std::min(simd, static_cast<int>(best_level()));
+    if (level >= static_cast<int>(Level::avx512)) return avx512::codes_loops;
+    if (level >= static_cast<int>(Level::avx2)) return avx2::codes_loops;
+#endif
+    return baseline::codes_loops;
+}
+
+// Rows of codes; empty, where given, marks the rows that stand for nothing.
+template <class Slot>
+struct CodeRows {
+    const Slot* values;
+    const bool* empty;
+    int64_t n_rows, n_slots;
+};
+
+namespace detail {
+
+inline int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+// Slots [first, first + count) of rows [begin, end) as whole vectors in whole blocks of rows. What is added at the
+// end of a row is `filler`, which differs between the two sides and so never counts.
+template <class Slot>
+void copy_tile(const CodeRows<Slot>& rows, int64_t begin, int64_t end, int64_t first, int64_t count, int64_t stride,
+               int filler, uint8_t* tile) {
+    const size_t used = static_cast<size_t>(count) * sizeof(Slot);
+    for (int64_t row = begin; row < end; ++row, tile += stride) {
+        std::memcpy(tile, rows.values + row * rows.n_slots + first, used);
+        std::memset(tile + used, filler, static_cast<size_t>(stride) - used);
+    }
+}
+
+}  // namespace detail
+
+// counts[i, j] = number of slots in which row i of a equals row j of b; 0 where either row is empty.
+//
+// Blocked: a few rows of b (16 KB) stay in the first cache while a block of a passes by; long rows are cut into
+// pieces of at most kCountBytes.
+template <class Slot>
+void collisions(const CodeRows<Slot>& a, const CodeRows<Slot>& b, int32_t* counts, int threads, int simd) {
+    const auto count_equal = sizeof(Slot) == 1 ? codes_loops(simd).count_equal_8 : codes_loops(simd).count_equal_16;
+    const int64_t piece = std::min<int64_t>(kCountBytes / sizeof(Slot), std::max<int64_t>(a.n_slots, 1));
+    const int64_t piece_stride = detail::round_up(piece * sizeof(Slot), kCountAlign);
+    const int64_t block_a = 64, block_b = detail::round_up(std::max<int64_t>(4, 16384 / piece_stride), kCountRowsB);
+
+    parallel_for(threads, (a.n_rows + block_a - 1) / block_a, [&](int64_t block_begin, int64_t block_end) {
+        std::vector<uint8_t> tile_a(block_a * piece_stride), tile_b(block_b * piece_stride);
+        std::vector<int32_t> found(block_a * block_b);
+        for (int64_t block = block_begin; block < block_end; ++block) {
+            const int64_t a_begin = block * block_a, a_end = std::min(a.n_rows, a_begin + block_a);
+            const int64_t a_rows = detail::round_up(a_end - a_begin, kCountRowsA);
+            for (int64_t i = a_begin; i < a_end; ++i) std::fill_n(counts + i * b.n_rows, b.n_rows, 0);
+            for (int64_t first = 0; first < a.n_slots; first += piece) {
+                const int64_t slots = std::min(piece, a.n_slots - first);
+                const int64_t stride = detail::round_up(slots * sizeof(Slot), kCountAlign);
+                detail::copy_tile(a, a_begin, a_end, first, slots, stride, 0, tile_a.data());
+                for (int64_t b_begin = 0; b_begin < b.n_rows; b_begin += block_b) {
+                    const int64_t b_end = std::min(b.n_rows, b_begin + block_b);
+                    const int64_t b_rows = detail::round_up(b_end - b_begin, kCountRowsB);
+                    detail::copy_tile(b, b_begin, b_end, first, slots, stride, 1, tile_b.data());
+                    count_equal(tile_a.data(), a_rows, tile_b.data(), b_rows, stride, found.data());
+                    for (int64_t i = a_begin; i < a_end; ++i) {
+                        if (a.empty && a.empty[i]) continue;
+                        const int32_t* row = found.data() + (i - a_begin) * b_rows - b_begin;
+                        for (int64_t j = b_begin; j < b_end; ++j)
+                            if (!b.empty || !b.empty[j]) counts[i * b.n_rows + j] += row[j];
+                    }
+                }
+            }
+        }
+    });
+}
+
+// Packing: a lane of `lane_bits` (1, 2, 4, 8 or 16) bits for each slot. Slot s of a row is in word s / (64 / lane_bits),
+// at bit (s % (64 / lane_bits)) * lane_bits; the rest of the last word is 0.
+template <class Slot>
+void pack(const Slot* values, int64_t n_rows, int64_t n_slots, int lane_bits, uint64_t* words, int threads) {
+    const int64_t per_word = 64 / lane_bits, n_words = (n_slots + per_word - 1) / per_word;
+    parallel_for(threads, n_rows, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+            const Slot* slots = values + row * n_slots;
+            for (int64_t word = 0; word < n_words; ++word) {
+                const int64_t first = word * per_word, count = std::min(per_word, n_slots - first);
+                uint64_t bits = 0;
+                for (int64_t at = 0; at < count; ++at)
+                    bits |= static_cast<uint64_t>(slots[first + at]) << (at * lane_bits);
+                words[row * n_words + word] = bits;
+            }
+        }
+    });
+}
+
+template <class Slot>
+void unpack(const uint64_t* words, int64_t n_rows, int64_t n_slots, int lane_bits, Slot* values, int threads) {
+    const int64_t per_word = 64 / lane_bits, n_words = (n_slots + per_word - 1) / per_word;
+    const uint64_t mask = (uint64_t{1} << lane_bits) - 1;
+    parallel_for(threads, n_rows, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+            Slot* slots = values + row * n_slots;
+            for (int64_t word = 0; word < n_words; ++word) {
+                const int64_t first = word * per_word, count = std::min(per_word, n_slots - first);
+                const uint64_t bits = words[row * n_words + word];
+                for (int64_t at = 0; at < count; ++at)
+                    slots[first + at] = static_cast<Slot>((bits >> (at * lane_bits)) & mask);
+            }
+        }
+    });
+}
+
+// The row pointers one_hot_columns needs: each row has either no entry or one for each slot.
+template <class Index>
+bool valid_indptr(const Index* indptr, size_t n_rows, size_t n_slots, size_t end) {
+    if (indptr[0] != 0 || static_cast<size_t>(indptr[n_rows]) != end) return false;
+    for (size_t row = 0; row < n_rows; ++row) {
+        const auto step = static_cast<int64_t>(indptr[row + 1]) - static_cast<int64_t>(indptr[row]);
+        if (step != 0 && step != static_cast<int64_t>(n_slots)) return false;
+    }
+    return true;
+}
+
+// The one-hot matrix: the entry of slot s with value c is in column s * 2^bits + c. Row i writes its n_slots columns
+// from columns[indptr[i]] on, an empty row (indptr[i] == indptr[i + 1]) writes nothing.
+template <class Slot, class Index>
+void one_hot_columns(const Slot* values, int64_t n_rows, int64_t n_slots, int bits, const Index* indptr,
+                     Index* columns, int threads) {
+    parallel_for(threads, n_rows, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+            if (indptr[row] == indptr[row + 1]) continue;
+            const Slot* slots = values + row * n_slots;
+            Index* out = columns + indptr[row];
+            for (int64_t s = 0; s < n_slots; ++s)
+                out[s] = static_cast<Index>(s << bits) + static_cast<Index>(slots[s]);
+        }
+    });
+}
+
+}  // namespace kernelight
