@@ -1,1 +1,113 @@
+#include "simd/pairwise_loops.h"
+
 #include "simd/levels.h"
+
+namespace kernelight {
+namespace KERNELIGHT_SIMD {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64, kRows = 8;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32, kRows = 4;
+#else
+constexpr int kVectorBytes = 16, kRows = 4;
+#endif
+
+template <class T>
+struct Vector;
+template <>
+struct Vector<float> {
+    typedef float type __attribute__((vector_size(kVectorBytes)));
+};
+template <>
+struct Vector<double> {
+    typedef double type __attribute__((vector_size(kVectorBytes)));
+};
+
+struct Minimum {
+    template <class V>
+    static V term(V u, V v) {
+        return u < v ? u : v;
+    }
+};
+
+// The tiny number turns 0 / 0 into 0; no nonzero sum of two rows of total 1 that matters is changed by it.
+template <class T>
+struct Chi2 {
+    static constexpr T kTiny = sizeof(T) == 4 ? T(1e-37) : T(1e-300);
+    template <class V>
+    static V term(V u, V v) {
+        V difference = u - v;
+        return difference * difference / (u + v + kTiny);
+    }
+};
+
+// kRows x 2 vectors of sums stay in registers while k runs; one x entry is spread over the lanes, y entries fill them.
+template <class T, class Term>
+void add_block(const T* x, const T* y, int64_t depth, double* total, int64_t stride) {
+    using V = typename Vector<T>::type;
+    constexpr int kLanes = kVectorBytes / sizeof(T);
+    V sums[kRows][2] = {};
+    for (int64_t k = 0; k < depth; ++k, x += kRows, y += 2 * kLanes) {
+        const V y0 = *reinterpret_cast<const V*>(y), y1 = *reinterpret_cast<const V*>(y + kLanes);
+#pragma GCC unroll 8
+        for (int i = 0; i < kRows; ++i) {
+            const V xi = x[i] - V{};
+            sums[i][0] += Term::term(xi, y0);
+            sums[i][1] += Term::term(xi, y1);
+        }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+        double* row = total + i * stride;
+        for (int lane = 0; lane < kLanes; ++lane) {
+            row[lane] += static_cast<double>(sums[i][0][lane]);
+            row[kLanes + lane] += static_cast<double>(sums[i][1][lane]);
+        }
+    }
+}
+
+// m, the sum of the minima after splitting signs, and S, the sum of both rows. Rounding may leave m outside [0, S / 2].
+struct Shared {
+    double m, both;
+};
+inline Shared shared(double total, RowSums x, double negative, double absolute) {
+    const double both = x.absolute + absolute, m = total + (x.negative + negative);
+    const double low = m > 0 ? m : 0;
+    return {low < both / 2 ? low : both / 2, both};
+}
+
+template <class T>
+void finish_minmax(const double* total, int64_t count, RowSums x, const double* negative, const double* absolute,
+                   T* out) {
+    for (int64_t j = 0; j < count; ++j) {
+        const Shared s = shared(total[j], x, negative[j], absolute[j]);
+        const T value = static_cast<T>(s.m) / static_cast<T>(s.both - s.m);
+        out[j] = s.both > 0 ? value : T(0);
+    }
+}
+
+template <class T>
+void finish_overlap(const double* total, int64_t count, RowSums x, const double* negative, const double* absolute,
+                    T* out) {
+    for (int64_t j = 0; j < count; ++j) {
+        const Shared s = shared(total[j], x, negative[j], absolute[j]);
+        const T value = static_cast<T>(2 * s.m) / static_cast<T>(s.both);
+        out[j] = s.both > 0 ? value : T(0);
+    }
+}
+
+template <class T>
+PairwiseLoops<T> table() {
+    return {kRows, static_cast<int>(2 * kVectorBytes / sizeof(T)), add_block<T, Minimum>, add_block<T, Chi2<T>>,
+            finish_minmax<T>, finish_overlap<T>};
+}
+
+}  // namespace
+
+PairwiseLoops<float> pairwise_loops_float32() { return table<float>(); }
+PairwiseLoops<double> pairwise_loops_float64() { return table<double>(); }
+
+}  // namespace KERNELIGHT_SIMD
+}  // namespace kernelight

@@ -1,0 +1,81 @@
+"""What every exact kernel is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight._checks import Matrix, as_matrix, check_same_width
+from kernelight.kernels.prepare import row_peaks
+
+if TYPE_CHECKING:
+    from kernelight.kernels.product import Product
+
+
+@dataclass(frozen=True)
+class Kernel(ABC):
+    """An immutable similarity of rows: ``K(X, Y) = K.pairwise(K.prepare(X), K.prepare(Y))``.
+
+    Rows may be dense or sparse, float32 or float64; anything else is converted. The result is a dense (n, m)
+    array, float32 when both matrices are float32 and float64 otherwise. A kernel is a plain callable on two
+    matrices, so ``sklearn.svm.SVC(kernel=K)`` takes it as it is. ``K1 * K2`` is the product kernel.
+
+    A row of zeros has similarity 0 to everything, itself included; only for `Gaussian` is it a point.
+    """
+
+    name: ClassVar[str]
+
+    def prepare(self, X: Any, *, name: str = "X") -> Any:
+        """The rows as `pairwise` compares them, all checks passed; errors call the matrix ``name``."""
+        return self._rows(as_matrix(X, name=name), name)
+
+    @abstractmethod
+    def _rows(self, X: Matrix, name: str) -> Any:
+        """`prepare` for a matrix that is already in the form of ``as_matrix``."""
+
+    @abstractmethod
+    def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
+        """The kernel of each prepared row of ``A`` with each of ``B``, or of ``A`` without ``B``."""
+
+    def __call__(self, X: Any, Y: Any = None) -> NDArray[Any]:
+        """The kernel of each row of ``X`` with each row of ``Y``; without ``Y``, exactly symmetric."""
+        rows = as_matrix(X)
+        if Y is None or Y is X:
+            return self.pairwise(self._rows(rows, "X"))
+        others = as_matrix(Y, name="Y")
+        check_same_width(rows, others)
+        return self.pairwise(self._rows(rows, "X"), self._rows(others, "Y"))
+
+    def diag(self, X: Any) -> NDArray[Any]:
+        """The kernel of each row of ``X`` with itself, without the other pairs."""
+        return self._diagonal(self.prepare(X))
+
+    def _diagonal(self, A: Any) -> NDArray[Any]:
+        """The kernel of each prepared row with itself."""
+        return np.asarray(self._of_itself() * (row_peaks(A) != 0), dtype=A.dtype)
+
+    def _of_itself(self) -> float:
+        """The kernel of a row that is not zero with itself."""
+        return 1.0
+
+    def __mul__(self, other: Any) -> Product:
+        from kernelight.kernels.product import Product
+
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return Product((self, other))
+
+
+def finish(K: NDArray[Any], kernel: Kernel, A: Matrix, B: Matrix | None) -> NDArray[Any]:
+    """``K`` with rows of zeros similar to nothing and, when ``B`` is None, the exact diagonal."""
+    zero_rows = row_peaks(A) == 0
+    zero_columns = zero_rows if B is None else row_peaks(B) == 0
+    K[zero_rows] = 0
+    K[:, zero_columns] = 0
+    if B is None:
+        np.fill_diagonal(K, kernel._diagonal(A))
+    return K

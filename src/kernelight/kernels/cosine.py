@@ -1,0 +1,102 @@
+"""Functions of the correlation rho(u, v) = u.v / (|u| |v|): rows are brought to unit length first."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight._checks import Matrix, check_positive
+from kernelight.kernels.base import Kernel, finish
+from kernelight.kernels.linear import correlations
+from kernelight.kernels.prepare import unit_rows
+
+
+@dataclass(frozen=True)
+class _OfCorrelation(Kernel):
+    def _rows(self, X: Matrix, name: str) -> Matrix:
+        return unit_rows(X, order=2)
+
+
+@dataclass(frozen=True)
+class RBF(_OfCorrelation):
+    """K(u, v) = exp(-gamma (1 - rho)), the Gaussian kernel of unit rows: scikit-learn's with half this gamma.
+
+    >>> from kernelight.kernels import RBF
+    >>> RBF(gamma=5)([[1, 2, 3]], [[3, 0, 1]]).round(6)
+    array([[0.085048]])
+    """
+
+    gamma: float = 1.0
+    name = "rbf"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", check_positive("gamma", self.gamma))
+
+    def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
+        K = correlations(A, B)
+        K -= 1
+        K *= self.gamma
+        return finish(np.exp(K, out=K), self, A, B)
+
+
+@dataclass(frozen=True)
+class FoldedRBF(_OfCorrelation):
+    """K(u, v) = (exp(-gamma (1 - rho)) + exp(-gamma (1 + rho))) / 2: what cosines without a phase average to.
+
+    It is even in rho, so it suits nonnegative data. A row has similarity (1 + exp(-2 gamma)) / 2 to itself.
+
+    >>> from kernelight.kernels import FoldedRBF
+    >>> FoldedRBF(gamma=1)([[1, 2, 3]], [[3, 0, 1]]).round(6)
+    array([[0.4162]])
+    """
+
+    gamma: float = 1.0
+    name = "folded_rbf"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", check_positive("gamma", self.gamma))
+
+    def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
+        rho = correlations(A, B)
+        np.abs(rho, out=rho)
+        opposite = np.exp(-self.gamma * (1 + rho))
+        rho -= 1
+        rho *= self.gamma
+        K = np.exp(rho, out=rho)
+        K += opposite
+        K *= 0.5
+        return finish(K, self, A, B)
+
+    def _of_itself(self) -> float:
+        return (1 + math.exp(-2 * self.gamma)) / 2
+
+
+@dataclass(frozen=True)
+class Acos(_OfCorrelation):
+    """K(u, v) = 1 - arccos(rho) / pi: the chance that a random hyperplane leaves both rows on one side.
+
+    The correlation is taken in double whatever the input: the arc cosine magnifies its rounding near 1.
+
+    >>> from kernelight.kernels import Acos
+    >>> Acos()([[1, 2, 3]], [[3, 0, 1]]).round(6)
+    array([[0.66928]])
+    """
+
+    name = "acos"
+
+    def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
+        dtype = A.dtype if B is None else np.result_type(A.dtype, B.dtype)
+        angle = correlations(_exact_units(A), None if B is None else _exact_units(B))
+        np.arccos(angle, out=angle)
+        angle *= -1 / math.pi
+        angle += 1
+        return finish(angle.astype(dtype, copy=False), self, A, B)
+
+
+def _exact_units(A: Matrix) -> Matrix:
+    """Rows that are of unit length in single precision, so in double."""
+    return A if A.dtype == np.float64 else unit_rows(A.astype(np.float64), order=2)

@@ -1,0 +1,103 @@
+"""The two kernels of plain geometry: the cosine, and the Gaussian of the distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight._checks import Matrix, check_positive
+from kernelight.kernels.base import Kernel, finish
+from kernelight.kernels.pairs import DOT, pair_sums
+from kernelight.kernels.prepare import is_sparse, row_peaks, unit_rows
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """The cosine: K(u, v) = u.v / (|u| |v|), the inner product of rows of unit length.
+
+    >>> from kernelight.kernels import Linear
+    >>> Linear()([[1, 2, 3]], [[3, 0, 1]]).round(6)
+    array([[0.507093]])
+    """
+
+    name = "linear"
+
+    def _rows(self, X: Matrix, name: str) -> Matrix:
+        return unit_rows(X, order=2)
+
+    def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
+        return finish(correlations(A, B), self, A, B)
+
+
+def correlations(A: Matrix, B: Matrix | None) -> NDArray[Any]:
+    """Inner products of unit rows; rounding beyond [-1, 1] is cut off."""
+    rho = pair_sums(DOT, A, B)
+    return np.clip(rho, -1, 1, out=rho)
+
+
+@dataclass(frozen=True)
+class Gaussian(Kernel):
+    """K(u, v) = exp(-|u - v|^2 / (2 sigma^2)) of the rows as they are; a row of zeros is a point like any.
+
+    >>> from kernelight.kernels import Gaussian
+    >>> Gaussian(sigma=2.0)([[1, 2, 3]], [[3, 0, 1]]).round(6)
+    array([[0.22313]])
+    """
+
+    sigma: float = 1.0
+    name = "gaussian"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", check_positive("sigma", self.sigma))
+
+    def _rows(self, X: Matrix, name: str) -> Matrix:
+        return X
+
+    def _diagonal(self, A: Matrix) -> NDArray[Any]:
+        return np.ones(A.shape[0], A.dtype)
+
+    def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
+        dtype = A.dtype if B is None else np.result_type(A.dtype, B.dtype)
+        root, unit = _distances(A, B)
+        root *= unit / self.sigma  # before squaring: neither an enormous unit nor a tiny one does harm
+        with np.errstate(over="ignore"):  # points so far apart that the square is infinite have similarity 0
+            np.square(root, out=root)
+        root *= -0.5
+        K = np.exp(root, out=root).astype(dtype, copy=False)
+        if B is None:
+            np.fill_diagonal(K, 1)
+        return K
+
+
+def _distances(A: Matrix, B: Matrix | None) -> tuple[NDArray[np.float64], float]:
+    """Euclidean distances in units of the second result.
+
+    |u - v|^2 = |u|^2 + |v|^2 - 2 u.v cancels when points are far from the origin compared with their
+    distance. So it is taken in double, after moving the origin to the mean of the points (dense rows only: sparse ones
+    would fill up).
+    """
+    others = A if B is None else B
+    peaks = np.concatenate([row_peaks(A), row_peaks(others)])
+    unit = 2.0 ** float(np.frexp(peaks.max(initial=0.0))[1])
+    unit = unit if 0 < unit < np.inf else 1.0
+    A = A.astype(np.float64) / unit
+    B = None if B is None else B.astype(np.float64) / unit
+    if not is_sparse(A) and not is_sparse(others) and others.shape[0]:
+        origin = (A if B is None else B).mean(axis=0)
+        A -= origin
+        B = None if B is None else B - origin
+    squares = _square_norms(A)
+    total = pair_sums(DOT, A, B)
+    total *= -2
+    total += squares[:, None] + (squares if B is None else _square_norms(B))[None, :]
+    np.maximum(total, 0, out=total)
+    return np.sqrt(total, out=total), unit
+
+
+def _square_norms(X: Matrix) -> NDArray[np.float64]:
+    if is_sparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X))

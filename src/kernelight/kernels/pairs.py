@@ -1,0 +1,84 @@
+"""Sums over features for every pair of prepared rows, whatever the two matrices are.
+
+Dense with dense goes to BLAS (products) or to the compiled loops, sparse with sparse to the compiled lists of
+features; of a dense and a sparse matrix, the sparse one is made dense a block of rows at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight._checks import Matrix, resources
+from kernelight.kernels.prepare import is_sparse
+
+MINMAX, OVERLAP, CHI2, DOT = range(4)  # the forms of core/pairwise.h, which has the formulas
+_BLOCK_BYTES = 1 << 25  # a sparse matrix is made dense in blocks of rows of about this size
+
+
+def pair_sums(form: int, A: Matrix, B: Matrix | None = None) -> NDArray[Any]:
+    """The form of every row of ``A`` with every row of ``B``, or of ``A`` (then exactly symmetric)."""
+    if B is None:
+        return _sparse(form, A, A) if is_sparse(A) else _dense(form, A, A)
+    A, B = in_common_type(A, B)
+    if is_sparse(A) and is_sparse(B):
+        return _sparse(form, A, B)
+    if is_sparse(B):
+        return np.ascontiguousarray(pair_sums(form, B, A).T)  # every form is symmetric
+    if is_sparse(A):
+        return _by_blocks(form, A, B)
+    return _dense(form, A, B)
+
+
+def in_common_type(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
+    """Both matrices as float32 if both are, else as float64."""
+    dtype = np.result_type(A.dtype, B.dtype)
+    return A.astype(dtype, copy=False), B.astype(dtype, copy=False)
+
+
+def _dense(form: int, A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+    if form == DOT:
+        return np.asarray(A @ B.T)
+    out = np.empty((A.shape[0], B.shape[0]), A.dtype)
+    _core.pair_sums_dense(A, B, out, form, A is B, *resources())
+    return out
+
+
+def _by_blocks(form: int, A: Matrix, B: NDArray[Any]) -> NDArray[Any]:
+    out = np.empty((A.shape[0], B.shape[0]), B.dtype)
+    step = max(1, _BLOCK_BYTES // max(1, B.shape[1] * B.itemsize))
+    for start in range(0, A.shape[0], step):
+        out[start : start + step] = _dense(form, A[start : start + step].toarray(), B)
+    return out
+
+
+def _sparse(form: int, A: Matrix, B: Matrix) -> NDArray[Any]:
+    out = np.empty((A.shape[0], B.shape[0]), A.dtype)
+    a_columns, b_columns, width = _narrow(A, B)
+    lists = sp.csr_array((B.data[: B.indptr[-1]], b_columns, B.indptr), shape=(B.shape[0], width)).tocsc()
+    index = np.result_type(a_columns, A.indptr, lists.indices, lists.indptr)
+    _core.pair_sums_sparse(
+        np.ascontiguousarray(A.data[: A.indptr[-1]]), a_columns.astype(index, copy=False),
+        A.indptr.astype(index, copy=False), lists.data, lists.indices.astype(index, copy=False),
+        lists.indptr.astype(index, copy=False), out, form, *resources(),
+    )  # fmt: skip
+    return out
+
+
+def _narrow(A: Matrix, B: Matrix) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Column numbers of both matrices for a table of lists, and the length of that table.
+
+    A width far above the number of entries (hashed features) would make a table of mostly empty lists: then
+    the columns ``B`` uses are renumbered, and what only ``A`` uses shares one empty list at the end.
+    """
+    a_columns, b_columns = A.indices[: A.indptr[-1]], B.indices[: B.indptr[-1]]
+    if A.shape[1] <= 4 * b_columns.size + 1024:
+        return np.ascontiguousarray(a_columns), b_columns, A.shape[1]
+    used, renumbered = np.unique(b_columns, return_inverse=True)
+    places = np.searchsorted(used, a_columns)
+    shared = np.append(used, -1)[places] == a_columns
+    return np.where(shared, places, used.size), renumbered, used.size + 1
