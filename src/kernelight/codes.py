@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight._checks import check_int, resources
 from kernelight._slots import MAX_BITS, as_slots, empty_mask, n_words, packed, row_key, slot_dtype, unpacked
-from kernelight.state import Immutable, Path, State, read_only
+from kernelight.state import ALGORITHM_VERSION, Immutable, Path, State, read_only
 
 _INT32_MAX = int(np.iinfo(np.int32).max)
 
@@ -448,6 +448,12 @@ class Codes(Immutable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Codes.from_state, (self.to_state(),)
+
+
+def provenance_of(kind: str, identity: dict[str, Any]) -> str:
+    """The provenance of codes made by a map of this kind: a digest of everything that defines a code."""
+    text = json.dumps([kind, ALGORITHM_VERSION, identity], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _origin(codes: Codes) -> list[Any]:

@@ -9,7 +9,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix, core_args
+from kernelight._checks import (
+    Matrix,
+    as_center,
+    check_center_fits,
+    check_choice,
+    check_int,
+    check_positive,
+    core_args,
+)
+
+MAX_BITS = 16
+MAX_COMPONENTS = 1 << 24
 
 # A width above this is renumbered to the columns that occur before anything as long as the width is allocated.
 WIDE = 1 << 20
@@ -34,6 +45,50 @@ class MinMaxScheme:
 
     def center_array(self) -> NDArray[np.float64] | None:
         return None if self.center is None else np.asarray(self.center, dtype=np.float64)
+
+
+def minmax_scheme(
+    n_components: Any, *, bits: Any, t_bits: Any, coding: Any, p: Any, gamma: Any, normalize: Any, center: Any, sampler: Any,
+    seed: int,
+) -> MinMaxScheme:  # fmt: skip
+    """The scheme of some parameters, each checked, and their combination too."""
+    check_int("n_components", n_components, 1, MAX_COMPONENTS)
+    check_int("bits", bits, 1, MAX_BITS)
+    if t_bits is not None:
+        check_int("t_bits", t_bits, 0, 2)
+    check_choice("coding", coding, ("mixed", "lowest"))
+    check_choice("normalize", normalize, (None, "l1"))
+    check_choice("sampler", sampler, ("auto", "cws", "dart"))
+    p = check_positive("p", p)
+    if gamma is not None:
+        raise ValueError("gamma (the exponentiated kernel) is not available yet; leave gamma=None.")
+    if coding == "lowest" and t_bits != 0:
+        raise ValueError(f"coding='lowest' keeps bits of i* alone: it needs t_bits=0, got t_bits={t_bits!r}.")
+    if sampler == "dart" and (t_bits is not None or p != 1.0):
+        raise ValueError(
+            "sampler='dart' samples whole darts with p=1: t_bits, coding='lowest' and p need sampler='cws'."
+        )
+    if normalize is not None and (p != 1.0 or center is not None):
+        raise ValueError("normalize='l1' is the NGMM kernel, which has neither p nor center; drop one of them.")
+    if center is not None:
+        center = as_center(center)
+    return MinMaxScheme(int(n_components), int(bits), t_bits, coding, p, normalize == "l1", center, seed)
+
+
+def identity(scheme: MinMaxScheme, sampler: str, scale: float) -> dict[str, Any]:
+    """What defines a code. Bits are left out, because low bits of a longer code are the shorter code; so is the number
+    of slots for cws, whose slots do not depend on it."""
+    facts: dict[str, Any] = {
+        "sampler": sampler, "t_bits": scheme.t_bits, "coding": scheme.coding, "p": scheme.p, "l1": scheme.l1,
+        "center": scheme.center, "seed": scheme.seed,
+    }  # fmt: skip
+    return facts if sampler == "cws" else facts | {"scale": scale, "n_components": scheme.n_components}
+
+
+def check_center(X: Matrix, scheme: MinMaxScheme) -> None:
+    """Refuse rows that the centre of a scheme does not fit."""
+    if scheme.center is not None:
+        check_center_fits(X, scheme.center)
 
 
 class Columns(NamedTuple):
