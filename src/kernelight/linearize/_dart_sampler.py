@@ -27,6 +27,8 @@ RANK_REACH = {True: 2.0, False: 1.25}
 BUILD_COST = 6.0
 MAX_LEVEL = 100
 
+_Args = tuple[Any, Any, Any, int, Any, bool, float]  # a matrix, how it is weighted, and the scale
+
 
 class _Level(NamedTuple):
     """The table of one level, or none yet (limits all 0)."""
@@ -69,7 +71,7 @@ class DartSampler:
         sums = np.empty(columns.matrix.shape[0])
         counts = np.empty(len(sums), dtype=np.int64)
         _core.dart_sums(*args, sums, counts, use.threads)
-        empty = counts == 0
+        empty = np.equal(counts, 0)
         levels = np.frexp(sums)[1] - 1
         check_levels(levels, empty, sums / self.scale)
         for level in np.unique(levels[~empty]).tolist():
@@ -83,7 +85,7 @@ class DartSampler:
         return empty
 
     def _table(
-        self, level: int, args: tuple[Any, ...], subset: NDArray[np.int64], columns: Columns, use: Resources
+        self, level: int, args: _Args, subset: NDArray[np.int64], columns: Columns, use: Resources
     ) -> _Level:
         """The table to use for ``subset``: built or enlarged when that costs less than has been spent without it."""
         table = self._levels.get(level)

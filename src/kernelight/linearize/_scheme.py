@@ -69,7 +69,9 @@ def minmax_scheme(
             "sampler='dart' samples whole darts with p=1: t_bits, coding='lowest' and p need sampler='cws'."
         )
     if normalize is not None and (p != 1.0 or center is not None):
-        raise ValueError("normalize='l1' is the NGMM kernel, which has neither p nor center; drop one of them.")
+        raise ValueError(
+            "normalize='l1' is the NGMM kernel, which has neither p nor center; drop one of them."
+        )
     if center is not None:
         center = as_center(center)
     return MinMaxScheme(int(n_components), int(bits), t_bits, coding, p, normalize == "l1", center, seed)
@@ -91,6 +93,9 @@ def check_center(X: Matrix, scheme: MinMaxScheme) -> None:
         check_center_fits(X, scheme.center)
 
 
+MatrixArgs = tuple[Any, Any, Any, int, NDArray[np.float64] | None, bool]
+
+
 class Columns(NamedTuple):
     """A matrix whose columns carry identities: ``ids[2c + s]`` is the expanded coordinate of column c, sign s."""
 
@@ -102,7 +107,7 @@ class Columns(NamedTuple):
     def n_coordinates(self) -> int:
         return int(self.ids.shape[0])
 
-    def args(self, scheme: MinMaxScheme) -> tuple[Any, ...]:
+    def args(self, scheme: MinMaxScheme) -> MatrixArgs:
         """The leading arguments of the compiled functions that read the matrix."""
         return (*core_args(self.matrix), scheme.center_array(), scheme.l1)
 
@@ -113,7 +118,9 @@ def as_columns(X: Matrix) -> Columns:
         return Columns(X, np.arange(2 * X.shape[1], dtype=np.uint64), False)
     features, places = np.unique(X.indices[: X.indptr[-1]], return_inverse=True)
     indices = places.astype(X.indptr.dtype, copy=False)
-    narrow = sp.csr_matrix((X.data[: X.indptr[-1]], indices, X.indptr), shape=(X.shape[0], len(features)), copy=False)
+    narrow = sp.csr_matrix(
+        (X.data[: X.indptr[-1]], indices, X.indptr), shape=(X.shape[0], len(features)), copy=False
+    )
     ids = np.repeat(2 * features.astype(np.uint64), 2)
     ids[1::2] += np.uint64(1)
     return Columns(narrow, ids, True)

@@ -40,7 +40,7 @@ class GCWS(CodeLinearization):
         is not the GMM kernel in low dimension or for rows of different scale (``theory_gap`` says more).
     coding : {"mixed", "lowest"}, default="mixed"
         "lowest" keeps the lowest bits of i*, as the papers do (needs ``t_bits=0``). It has two defects: for nonnegative data
-        the lowest bit is constant, so b bits act as b - 1; and features whose numbers agree modulo 2^bits collide in every slot.
+        the lowest bit is constant, so b bits act as b - 1; and features whose numbers agree modulo 2^bits always collide.
     p : float, default=1.0
         The power of tunable GMM; costs nothing.
     gamma : None
