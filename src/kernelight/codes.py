@@ -95,9 +95,9 @@ class Codes(Immutable):
         n_features: int | None,
     ) -> None:
         self._set(
-            _array=read_only(array),
+            _array=read_only(np.ascontiguousarray(array)),
             _bits=bits,
-            _empty=read_only(empty) if empty is not None and empty.any() else None,
+            _empty=read_only(np.ascontiguousarray(empty)) if empty is not None and empty.any() else None,
             _provenance=provenance,
             _n_features=n_features,
         )
@@ -112,7 +112,7 @@ class Codes(Immutable):
         provenance: str = "",
         n_features: int | None = None,
     ) -> Codes:
-        """Codes of a fresh C-ordered array of the right dtype that nobody else holds: no copy and no check.
+        """Codes of a fresh C-ordered array of the right dtype that nobody else holds: no copy, no check.
 
         Values must be below 2^bits, and 0 in empty rows.
         """
@@ -220,7 +220,7 @@ class Codes(Immutable):
         """Rows by slice, boolean mask, index array or a single index (which gives one row of codes)."""
         rows = row_key(key, len(self))
         empty = None if self._empty is None else self._empty[rows]
-        return self._like(np.ascontiguousarray(self._array[rows]), empty=empty)
+        return self._like(self._array[rows], empty=empty)
 
     def __iter__(self) -> Iterator[Codes]:
         """One row of codes after the other."""
@@ -234,7 +234,7 @@ class Codes(Immutable):
         array([[1, 2]], dtype=uint8)
         """
         n_components = check_int("n_components", n_components, 1, self.n_components)
-        return self._like(np.ascontiguousarray(self._array[:, :n_components]))
+        return self._like(self._array[:, :n_components])
 
     def low_bits(self, bits: int) -> Codes:
         """The lowest ``bits`` of each slot; of the same provenance, because they are what a run of fewer bits
