@@ -51,35 +51,43 @@ void copy_tile(const CodeRows<Slot>& rows, int64_t begin, int64_t end, int64_t f
 // counts[i, j] = number of slots in which row i of a equals row j of b; 0 where either row is empty.
 //
 // Blocked: a few rows of b (16 KB) stay in the first cache while a block of a passes by; long rows are cut into
-// pieces of at most kCountBytes.
+// pieces of at most kCountBytes. A unit of work is a block of a against a range of b, so that one row against many
+// uses all threads too.
 template <class Slot>
 void collisions(const CodeRows<Slot>& a, const CodeRows<Slot>& b, int32_t* counts, int threads, int simd) {
     const auto count_equal = sizeof(Slot) == 1 ? codes_loops(simd).count_equal_8 : codes_loops(simd).count_equal_16;
     const int64_t piece = std::min<int64_t>(kCountBytes / sizeof(Slot), std::max<int64_t>(a.n_slots, 1));
     const int64_t piece_stride = detail::round_up(piece * sizeof(Slot), kCountAlign);
-    const int64_t block_a = 64, block_b = detail::round_up(std::max<int64_t>(4, 16384 / piece_stride), kCountRowsB);
+    const int64_t block_a = detail::round_up(std::min<int64_t>(64, std::max<int64_t>(a.n_rows, 1)), kCountRowsA);
+    const int64_t block_b = detail::round_up(16384 / piece_stride, kCountRowsB);
+    const int64_t blocks = (a.n_rows + block_a - 1) / block_a;
+    const int64_t ranges = blocks == 0 ? 0 : std::min((b.n_rows + block_b - 1) / block_b, 1 + 4 * threads / blocks);
 
-    parallel_for(threads, (a.n_rows + block_a - 1) / block_a, [&](int64_t block_begin, int64_t block_end) {
+    parallel_for(threads, blocks * ranges, [&](int64_t unit_begin, int64_t unit_end) {
         std::vector<uint8_t> tile_a(block_a * piece_stride), tile_b(block_b * piece_stride);
         std::vector<int32_t> found(block_a * block_b);
-        for (int64_t block = block_begin; block < block_end; ++block) {
-            const int64_t a_begin = block * block_a, a_end = std::min(a.n_rows, a_begin + block_a);
+        for (int64_t unit = unit_begin; unit < unit_end; ++unit) {
+            const int64_t a_begin = unit / ranges * block_a, a_end = std::min(a.n_rows, a_begin + block_a);
             const int64_t a_rows = detail::round_up(a_end - a_begin, kCountRowsA);
-            for (int64_t i = a_begin; i < a_end; ++i) std::fill_n(counts + i * b.n_rows, b.n_rows, 0);
+            const int64_t range_begin = b.n_rows * (unit % ranges) / ranges;
+            const int64_t range_end = b.n_rows * (unit % ranges + 1) / ranges;
+            for (int64_t i = a_begin; i < a_end; ++i)
+                std::fill(counts + i * b.n_rows + range_begin, counts + i * b.n_rows + range_end, 0);
             for (int64_t first = 0; first < a.n_slots; first += piece) {
                 const int64_t slots = std::min(piece, a.n_slots - first);
                 const int64_t stride = detail::round_up(slots * sizeof(Slot), kCountAlign);
                 detail::copy_tile(a, a_begin, a_end, first, slots, stride, 0, tile_a.data());
-                for (int64_t b_begin = 0; b_begin < b.n_rows; b_begin += block_b) {
-                    const int64_t b_end = std::min(b.n_rows, b_begin + block_b);
+                for (int64_t b_begin = range_begin; b_begin < range_end; b_begin += block_b) {
+                    const int64_t b_end = std::min(range_end, b_begin + block_b);
                     const int64_t b_rows = detail::round_up(b_end - b_begin, kCountRowsB);
                     detail::copy_tile(b, b_begin, b_end, first, slots, stride, 1, tile_b.data());
                     count_equal(tile_a.data(), a_rows, tile_b.data(), b_rows, stride, found.data());
                     for (int64_t i = a_begin; i < a_end; ++i) {
                         if (a.empty && a.empty[i]) continue;
-                        const int32_t* row = found.data() + (i - a_begin) * b_rows - b_begin;
-                        for (int64_t j = b_begin; j < b_end; ++j)
-                            if (!b.empty || !b.empty[j]) counts[i * b.n_rows + j] += row[j];
+                        const int32_t* row = found.data() + (i - a_begin) * b_rows;
+                        int32_t* out = counts + i * b.n_rows + b_begin;
+                        for (int64_t j = 0; j < b_end - b_begin; ++j)
+                            if (!b.empty || !b.empty[b_begin + j]) out[j] += row[j];
                     }
                 }
             }
