@@ -1,7 +1,7 @@
 """Claim: counting equal slots of codes is at least 20 times as fast as NumPy, on one thread.
 
-Peer: the blocked NumPy comparison anyone would write, ``(a[i] == b).sum(axis=1)`` for each row, whose temporaries
-stay in the cache.
+Peer: the blocked NumPy comparison anyone would write, ``(a[i] == b).sum(axis=1)`` for each row, whose
+temporaries stay in the cache.
 """
 
 from __future__ import annotations

@@ -32,6 +32,11 @@ struct CodeRows {
 
 namespace detail {
 
+// No more threads than there is work for: starting one takes as long as 256 K steps of these loops.
+inline int useful_threads(int threads, int64_t steps) {
+    return static_cast<int>(std::min<int64_t>(threads, 1 + (steps >> 18)));
+}
+
 inline int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
 // Slots [first, first + count) of rows [begin, end) as whole vectors in whole blocks of rows. What is added at the
@@ -60,6 +65,7 @@ void collisions(const CodeRows<Slot>& a, const CodeRows<Slot>& b, int32_t* count
     const int64_t piece_stride = detail::round_up(piece * sizeof(Slot), kCountAlign);
     const int64_t block_a = detail::round_up(std::min<int64_t>(64, std::max<int64_t>(a.n_rows, 1)), kCountRowsA);
     const int64_t block_b = detail::round_up(16384 / piece_stride, kCountRowsB);
+    threads = detail::useful_threads(threads, a.n_rows * b.n_rows * piece_stride / 32);
     const int64_t blocks = (a.n_rows + block_a - 1) / block_a;
     const int64_t ranges = blocks == 0 ? 0 : std::min((b.n_rows + block_b - 1) / block_b, 1 + 4 * threads / blocks);
 
@@ -100,6 +106,7 @@ void collisions(const CodeRows<Slot>& a, const CodeRows<Slot>& b, int32_t* count
 template <class Slot>
 void pack(const Slot* values, int64_t n_rows, int64_t n_slots, int lane_bits, uint64_t* words, int threads) {
     const int64_t per_word = 64 / lane_bits, n_words = (n_slots + per_word - 1) / per_word;
+    threads = detail::useful_threads(threads, n_rows * n_slots);
     parallel_for(threads, n_rows, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
             const Slot* slots = values + row * n_slots;
@@ -118,6 +125,7 @@ template <class Slot>
 void unpack(const uint64_t* words, int64_t n_rows, int64_t n_slots, int lane_bits, Slot* values, int threads) {
     const int64_t per_word = 64 / lane_bits, n_words = (n_slots + per_word - 1) / per_word;
     const uint64_t mask = (uint64_t{1} << lane_bits) - 1;
+    threads = detail::useful_threads(threads, n_rows * n_slots);
     parallel_for(threads, n_rows, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
             Slot* slots = values + row * n_slots;
@@ -147,6 +155,7 @@ bool valid_indptr(const Index* indptr, size_t n_rows, size_t n_slots, size_t end
 template <class Slot, class Index>
 void one_hot_columns(const Slot* values, int64_t n_rows, int64_t n_slots, int bits, const Index* indptr,
                      Index* columns, int threads) {
+    threads = detail::useful_threads(threads, n_rows * n_slots);
     parallel_for(threads, n_rows, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
             if (indptr[row] == indptr[row + 1]) continue;

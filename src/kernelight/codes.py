@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -411,22 +412,23 @@ class Codes(Immutable):
         >>> Codes.from_state(codes.to_state()) == codes
         True
         """
-        meta, arrays = state.require("Codes").meta, state.arrays
+        return cls._from_state(state, "This state")
+
+    @classmethod
+    def _from_state(cls, state: State, where: str) -> Codes:
+        meta, arrays = state.require("Codes", where=where).meta, state.arrays
         try:
             bits = check_int("bits", meta["bits"], 1, MAX_BITS)
             n_components = check_int("n_components", meta["n_components"], 1)
             slots = unpacked(arrays["packed"], n_components, bits) if "packed" in arrays else arrays["slots"]
             if slots.shape[1:] != (n_components,):
-                raise ValueError(f"slots have the shape {slots.shape}")
-            return cls(
-                slots,
-                bits,
-                empty=arrays.get("empty"),
-                provenance=meta["provenance"],
-                n_features=meta["n_features"],
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"This state does not describe Codes: {error}") from error
+                raise ValueError(f"slots have the shape {slots.shape}.")
+            origin = {"provenance": meta["provenance"], "n_features": meta["n_features"]}
+            return cls(slots, bits, empty=arrays.get("empty"), **origin)
+        except KeyError as error:
+            raise ValueError(f"{where} does not describe Codes: it lacks {error}.") from error
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where} does not describe Codes: {error}") from error
 
     def save(self, path: Path) -> None:
         """Write the codes to a file, all or nothing.
@@ -444,7 +446,7 @@ class Codes(Immutable):
     @classmethod
     def load(cls, path: Path) -> Codes:
         """The codes of a file; a file of anything else is a ValueError that says what it is."""
-        return cls.from_state(State.load(path, "Codes"))
+        return cls._from_state(State.load(path), os.fsdecode(path))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Codes.from_state, (self.to_state(),)

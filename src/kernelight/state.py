@@ -12,6 +12,7 @@ import errno
 import hashlib
 import json
 import math
+import mmap
 import numbers
 import os
 import secrets
@@ -224,9 +225,8 @@ def may_change(array: NDArray[Any]) -> bool:
         if owner.flags.writeable:
             return True
         owner = owner.base
-    return not (
-        owner is None or isinstance(owner, bytes) or (isinstance(owner, memoryview) and owner.readonly)
-    )
+    fixed = owner is None or isinstance(owner, (bytes, mmap.mmap))  # a file mapped read-only stays on disk
+    return not (fixed or (isinstance(owner, memoryview) and owner.readonly))
 
 
 def _canonical(value: Any) -> str:

@@ -14,6 +14,12 @@ from kernelight import Codes, State, _core
         ([[0, 1], [2, 4]], 2, ValueError, "between 0 and 3 for bits=2, got 4 at row 1, slot 1"),
         ([[0, -1]], 2, ValueError, "got -1 at row 0, slot 1"),
         (np.array([[2**63]], dtype=np.uint64), 16, ValueError, "got 9223372036854775808 at row 0, slot 0"),
+        (
+            np.array([[5, -3]], dtype=np.int8),
+            16,
+            ValueError,
+            "between 0 and 65535 .* got -3 at row 0, slot 1",
+        ),
         (np.array([[256]], dtype=np.int16), 8, ValueError, "got 256"),
         ([[0.0]], 2, TypeError, "integers, got float64"),
         ([["a"]], 2, TypeError, "integers"),
@@ -238,6 +244,12 @@ def test_states_that_describe_no_codes_are_refused(meta, arrays):
     with pytest.raises(ValueError, match="This state does not describe Codes"):
         Codes.from_state(State({**good_state(), **meta}, arrays))
     assert Codes.from_state(State(good_state(), {"slots": np.array([[0, 1]], np.uint8)})).shape == (1, 2)
+
+
+def test_a_file_that_describes_no_codes_is_named(tmp_path):
+    State(good_state()).save(tmp_path / "odd.kl")
+    with pytest.raises(ValueError, match=r"odd\.kl does not describe Codes: it lacks 'slots'\.$"):
+        Codes.load(tmp_path / "odd.kl")
 
 
 U8, U16, WORDS = np.zeros((2, 3), np.uint8), np.zeros((2, 3), np.uint16), np.zeros((2, 1), np.uint64)

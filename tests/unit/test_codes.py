@@ -81,6 +81,28 @@ def test_collisions_of_any_shape(seed, n, m, k, bits):
     np.testing.assert_array_equal(left.collisions(right, n_jobs=2), collisions_twin(left, right))
 
 
+def test_threads_change_nothing():
+    """Big enough that every thread gets work."""
+    rng = np.random.default_rng(8)
+    array = rng.integers(0, 4, (1500, 701)).astype(np.uint8)
+    words, back, counts = [], [], []
+    for threads in (1, 4):
+        words.append(np.full((1500, 22), 7, np.uint64))
+        _core.codes_pack(array, 2, words[-1], threads)
+        back.append(np.empty_like(array))
+        _core.codes_unpack(words[-1], 2, back[-1], threads)
+        counts.append(np.empty((1500, 300), np.int32))
+        _core.codes_collisions(array, None, array[:300], None, counts[-1], threads, LEVELS[-1])
+    np.testing.assert_array_equal(words[0], words[1])
+    np.testing.assert_array_equal(back, [array, array])
+    np.testing.assert_array_equal(counts[0], counts[1])
+    few = Codes(array[:20], 2)
+    np.testing.assert_array_equal(counts[1][:20, :20], collisions_twin(few, few))
+    indptr, columns = np.arange(1501, dtype=np.int32) * np.int32(701), np.empty(1500 * 701, np.int32)
+    _core.codes_columns(array, 2, indptr, columns, 4)
+    np.testing.assert_array_equal(columns.reshape(array.shape), array + np.arange(701) * 4)
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 def test_equal_rows_of_many_slots_count_all_of_them(dtype):
     """A lane that overflows would show here: every slot of 20,011 is equal."""
@@ -227,6 +249,17 @@ def test_files_pickles_and_copies(tmp_path, bits, k):
 def test_files_pack_few_bits(bits, slots_a_byte):
     state = random_codes(0, 10, 640, bits).to_state()
     assert sum(array.nbytes for array in state.arrays.values()) == 6400 // slots_a_byte
+
+
+def test_a_mapped_file_is_not_copied(tmp_path):
+    np.save(tmp_path / "big.npy", np.ones((4, 3), np.uint8))
+    mapped = np.load(tmp_path / "big.npy", mmap_mode="r")
+    codes = Codes(mapped, 1)
+    assert np.shares_memory(codes.array, mapped)
+    assert type(codes.array) is np.ndarray
+    assert codes == Codes(np.ones((4, 3), int), 1)
+    writeable = np.load(tmp_path / "big.npy", mmap_mode="c")
+    assert not np.shares_memory(Codes(writeable, 1).array, writeable)
 
 
 def test_first_and_low_bits_keep_the_provenance():
