@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "parallel.h"
@@ -101,41 +102,74 @@ void collisions(const CodeRows<Slot>& a, const CodeRows<Slot>& b, int32_t* count
     });
 }
 
-// Packing: a lane of `lane_bits` (1, 2, 4, 8 or 16) bits for each slot. Slot s of a row is in word s / (64 / lane_bits),
-// at bit (s % (64 / lane_bits)) * lane_bits; the rest of the last word is 0.
+// Packing: a lane of 1, 2, 4, 8 or 16 bits for each slot. With m = 64 / lane slots a word, slot s of a row is in word
+// s / m at bit (s % m) * lane; the rest of the last word is 0.
+namespace detail {
+
+// kLane is a constant so that the compiler unrolls a whole word.
+template <int kLane, class Slot>
+uint64_t pack_word(const Slot* slots, int64_t count) {
+    uint64_t bits = 0;
+    if (count == 64 / kLane)
+        for (int at = 0; at < 64 / kLane; ++at) bits |= static_cast<uint64_t>(slots[at]) << (at * kLane);
+    else
+        for (int64_t at = 0; at < count; ++at) bits |= static_cast<uint64_t>(slots[at]) << (at * kLane);
+    return bits;
+}
+
+template <int kLane, class Slot>
+void unpack_word(uint64_t bits, int64_t count, Slot* slots) {
+    constexpr uint64_t mask = (uint64_t{1} << kLane) - 1;
+    if (count == 64 / kLane)
+        for (int at = 0; at < 64 / kLane; ++at) slots[at] = static_cast<Slot>((bits >> (at * kLane)) & mask);
+    else
+        for (int64_t at = 0; at < count; ++at) slots[at] = static_cast<Slot>((bits >> (at * kLane)) & mask);
+}
+
+// body(word, slots, count) for each word of each row, with pointers into both forms.
+template <int kLane, class Slot, class Word, class Body>
+void each_word(Slot* values, int64_t n_rows, int64_t n_slots, Word* words, int threads, Body body) {
+    constexpr int64_t per_word = 64 / kLane;
+    const int64_t n_words = (n_slots + per_word - 1) / per_word;
+    parallel_for(useful_threads(threads, n_rows * n_slots), n_rows, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row)
+            for (int64_t word = 0; word < n_words; ++word)
+                body(words[row * n_words + word], values + row * n_slots + word * per_word,
+                     std::min(per_word, n_slots - word * per_word));
+    });
+}
+
+// body(constant) with the constant of the lane's width.
+template <class Body>
+void with_lane(int lane_bits, Body body) {
+    switch (lane_bits) {
+        case 1: return body(std::integral_constant<int, 1>{});
+        case 2: return body(std::integral_constant<int, 2>{});
+        case 4: return body(std::integral_constant<int, 4>{});
+        case 8: return body(std::integral_constant<int, 8>{});
+        default: return body(std::integral_constant<int, 16>{});
+    }
+}
+
+}  // namespace detail
+
 template <class Slot>
 void pack(const Slot* values, int64_t n_rows, int64_t n_slots, int lane_bits, uint64_t* words, int threads) {
-    const int64_t per_word = 64 / lane_bits, n_words = (n_slots + per_word - 1) / per_word;
-    threads = detail::useful_threads(threads, n_rows * n_slots);
-    parallel_for(threads, n_rows, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-            const Slot* slots = values + row * n_slots;
-            for (int64_t word = 0; word < n_words; ++word) {
-                const int64_t first = word * per_word, count = std::min(per_word, n_slots - first);
-                uint64_t bits = 0;
-                for (int64_t at = 0; at < count; ++at)
-                    bits |= static_cast<uint64_t>(slots[first + at]) << (at * lane_bits);
-                words[row * n_words + word] = bits;
-            }
-        }
+    detail::with_lane(lane_bits, [&](auto lane) {
+        detail::each_word<lane.value>(
+            values, n_rows, n_slots, words, threads, [](uint64_t& word, const Slot* slots, int64_t count) {
+                word = detail::pack_word<decltype(lane)::value>(slots, count);
+            });
     });
 }
 
 template <class Slot>
 void unpack(const uint64_t* words, int64_t n_rows, int64_t n_slots, int lane_bits, Slot* values, int threads) {
-    const int64_t per_word = 64 / lane_bits, n_words = (n_slots + per_word - 1) / per_word;
-    const uint64_t mask = (uint64_t{1} << lane_bits) - 1;
-    threads = detail::useful_threads(threads, n_rows * n_slots);
-    parallel_for(threads, n_rows, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-            Slot* slots = values + row * n_slots;
-            for (int64_t word = 0; word < n_words; ++word) {
-                const int64_t first = word * per_word, count = std::min(per_word, n_slots - first);
-                const uint64_t bits = words[row * n_words + word];
-                for (int64_t at = 0; at < count; ++at)
-                    slots[first + at] = static_cast<Slot>((bits >> (at * lane_bits)) & mask);
-            }
-        }
+    detail::with_lane(lane_bits, [&](auto lane) {
+        detail::each_word<lane.value>(
+            values, n_rows, n_slots, words, threads, [](uint64_t word, Slot* slots, int64_t count) {
+                detail::unpack_word<decltype(lane)::value>(word, count, slots);
+            });
     });
 }
 
