@@ -18,15 +18,16 @@ MatrixArg matrix(AnyIn values, std::optional<AnyIn> indices, std::optional<AnyIn
     return {std::move(values), std::move(indices), std::move(indptr), n_cols};
 }
 
-CwsListing checked_listing(const In1<int64_t>& starts, const In1<int32_t>& coordinate, const In1<int32_t>& row,
-                           const In1<float>& log_value, int64_t n_rows) {
-    require(static_cast<int64_t>(starts.shape(0)) == n_row_blocks(n_rows) + 1,
+template <class Int, class Float>
+CwsListing checked_listing(int64_t n_rows, int64_t row_block, const In1<int64_t>& starts, const Int& coordinate,
+                           const Int& row, const Float& log_value) {
+    require(row_block >= 1 && static_cast<int64_t>(starts.shape(0)) == n_row_blocks(n_rows, row_block) + 1,
             "starts must have one place a row block and one more");
     const size_t count = static_cast<size_t>(starts.data()[starts.shape(0) - 1]);
     require(coordinate.shape(0) == count && row.shape(0) == count && log_value.shape(0) == count,
             "the listing must have one place a nonzero");
-    return {starts.data(), const_cast<int32_t*>(coordinate.data()), const_cast<int32_t*>(row.data()),
-            const_cast<float*>(log_value.data())};
+    return {n_rows, row_block, starts.data(), const_cast<int32_t*>(coordinate.data()),
+            const_cast<int32_t*>(row.data()), const_cast<float*>(log_value.data())};
 }
 
 #define MATRIX_ARGS \
@@ -55,22 +56,17 @@ void bind_cws(nb::module_& m) {
     m.def(
         "cws_list",
         [](AnyIn values, std::optional<AnyIn> indices, std::optional<AnyIn> indptr, int64_t n_cols, Center center, bool l1,
-           double p, In1<int64_t> starts, Out1<int32_t> coordinate, Out1<int32_t> row, Out1<float> log_value, int threads, int simd) {
+           double p, int64_t row_block, In1<int64_t> starts, Out1<int32_t> coordinate, Out1<int32_t> row, Out1<float> log_value, int threads, int simd) {
             const MatrixArg x = matrix(values, indices, indptr, n_cols);
             require(n_cols < (int64_t{1} << 30), "coordinates must fit 31 bits");
-            require(static_cast<int64_t>(starts.shape(0)) == n_row_blocks(x.n_rows()) + 1,
-                    "starts must have one place a row block and one more");
-            const size_t count = static_cast<size_t>(starts.data()[starts.shape(0) - 1]);
-            require(coordinate.shape(0) == count && row.shape(0) == count && log_value.shape(0) == count,
-                    "the listing must have one place a nonzero");
+            const CwsListing listing = checked_listing(x.n_rows(), row_block, starts, coordinate, row, log_value);
             const WeightRule rule = weight_rule(center, l1, n_cols, x.indptr.has_value());
-            const CwsListing listing{starts.data(), coordinate.data(), row.data(), log_value.data()};
             x.visit([&](auto rows) {
                 nb::gil_scoped_release release;
                 cws_list(rows, rule, p, listing, cws_loops(usable_level(simd)), threads);
             });
         },
-        MATRIX_ARGS, nb::arg("p"), nb::arg("starts").noconvert(),
+        MATRIX_ARGS, nb::arg("p"), nb::arg("row_block"), nb::arg("starts").noconvert(),
         nb::arg("coordinate").noconvert(), nb::arg("row").noconvert(), nb::arg("log_value").noconvert(), nb::arg("threads"),
         nb::arg("simd"), "The nonzeros of every block of rows, ascending by coordinate, with p times their logarithm.");
 
@@ -92,7 +88,7 @@ void bind_cws(nb::module_& m) {
 
     auto scan = [](auto codes_type) {
         using Code = decltype(codes_type);
-        return [](In1<int64_t> starts, In1<int32_t> coordinate, In1<int32_t> row, In1<float> log_value,
+        return [](int64_t row_block, In1<int64_t> starts, In1<int32_t> coordinate, In1<int32_t> row, In1<float> log_value,
                   Out2<float> tables, In1<uint64_t> ids, In1<int32_t> local, uint64_t seed, int64_t first_slot, int64_t n_slots, int bits,
                   uint64_t t_mask, bool lowest, Out2<Code> codes, int threads, int simd) {
             const int64_t n_rows = static_cast<int64_t>(codes.shape(0));
@@ -103,16 +99,16 @@ void bind_cws(nb::module_& m) {
                     "the slots must lie inside the codes and the tables");
             require(bits >= 1 && bits <= 8 * static_cast<int>(sizeof(Code)), "bits must fit the type of the codes");
             require(static_cast<int64_t>(ids.shape(0)) <= capacity, "the ids must fit the tables");
-            const CwsListing listing = checked_listing(starts, coordinate, row, log_value, n_rows);
+            const CwsListing listing = checked_listing(n_rows, row_block, starts, coordinate, row, log_value);
             Code* to = codes.data() + first_slot;
             const int64_t stride = static_cast<int64_t>(codes.shape(1));
             nb::gil_scoped_release release;
-            cws_scan(listing, n_rows, view, local.data(), seed, CwsCoding{bits, t_mask, lowest}, to, stride,
+            cws_scan(listing, view, local.data(), seed, CwsCoding{bits, t_mask, lowest}, to, stride,
                      cws_loops(usable_level(simd)), threads);
         };
     };
 #define SCAN_ARGS \
-    nb::arg("starts").noconvert(), nb::arg("coordinate").noconvert(), nb::arg("row").noconvert(), \
+    nb::arg("row_block"), nb::arg("starts").noconvert(), nb::arg("coordinate").noconvert(), nb::arg("row").noconvert(), \
         nb::arg("log_value").noconvert(), nb::arg("tables").noconvert(), nb::arg("ids").noconvert(), nb::arg("local").noconvert(), \
         nb::arg("seed"), \
         nb::arg("first_slot"), nb::arg("n_slots"), nb::arg("bits"), nb::arg("t_mask"), nb::arg("lowest"), \
@@ -122,27 +118,26 @@ void bind_cws(nb::module_& m) {
     m.def("cws_scan", scan(uint16_t{}), SCAN_ARGS);
     auto direct = [](auto codes_type) {
         using Code = decltype(codes_type);
-        return [](In1<int64_t> starts, In1<int32_t> coordinate, In1<int32_t> row, In1<float> log_value,
+        return [](int64_t row_block, In1<int64_t> starts, In1<int32_t> coordinate, In1<int32_t> row, In1<float> log_value,
                   In1<uint64_t> ids, uint64_t seed, int bits, uint64_t t_mask, bool lowest, Out2<Code> codes, int threads,
                   int simd) {
             const int64_t n_rows = static_cast<int64_t>(codes.shape(0)), n_slots = static_cast<int64_t>(codes.shape(1));
             require(bits >= 1 && bits <= 8 * static_cast<int>(sizeof(Code)), "bits must fit the type of the codes");
-            const CwsListing listing = checked_listing(starts, coordinate, row, log_value, n_rows);
+            const CwsListing listing = checked_listing(n_rows, row_block, starts, coordinate, row, log_value);
             Code* to = codes.data();
             nb::gil_scoped_release release;
-            cws_scan_direct(listing, n_rows, ids.data(), n_slots, seed, CwsCoding{bits, t_mask, lowest}, to,
+            cws_scan_direct(listing, ids.data(), n_slots, seed, CwsCoding{bits, t_mask, lowest}, to,
                             cws_loops(usable_level(simd)), threads);
         };
     };
 #define DIRECT_ARGS \
-    nb::arg("starts").noconvert(), nb::arg("coordinate").noconvert(), nb::arg("row").noconvert(), \
+    nb::arg("row_block"), nb::arg("starts").noconvert(), nb::arg("coordinate").noconvert(), nb::arg("row").noconvert(), \
         nb::arg("log_value").noconvert(), nb::arg("ids").noconvert(), nb::arg("seed"), nb::arg("bits"), \
         nb::arg("t_mask"), nb::arg("lowest"), nb::arg("codes").noconvert(), nb::arg("threads"), nb::arg("simd"), \
         "The same without tables, for widths whose tables would not fit."
     m.def("cws_scan_direct", direct(uint8_t{}), DIRECT_ARGS);
     m.def("cws_scan_direct", direct(uint16_t{}), DIRECT_ARGS);
     m.attr("SLOT_BLOCK") = kSlotBlock;
-    m.attr("ROW_BLOCK") = kRowBlock;
     m.attr("CELL_BLOCK") = kCellBlock;
 }
 
@@ -220,16 +215,28 @@ void bind_dart(nb::module_& m) {
         "List those darts, each coordinate's sorted by weight.");
 
     m.def(
-        "dart_by_rank",
-        [](uint64_t k, In1<int64_t> starts, In2<uint64_t> by_weight, Out1<int64_t> slot_starts, Out2<uint64_t> by_rank,
-           int threads) {
-            require(slot_starts.shape(0) == k + 1 && by_weight.shape(1) == 2 && by_rank.shape(1) == 2 &&
-                        by_weight.shape(0) == by_rank.shape(0),
-                    "k + 1 starts, and two words a dart");
+        "dart_slot_starts",
+        [](uint64_t k, In2<uint64_t> by_weight, Out1<int64_t> slot_starts) {
+            require(slot_starts.shape(0) == k + 1 && by_weight.shape(1) == 2, "k + 1 starts, and two words a dart");
+            const auto* records = reinterpret_cast<const DartRecord*>(by_weight.data());
             nb::gil_scoped_release release;
-            dart_by_rank(k, starts.data(), static_cast<int64_t>(starts.shape(0)) - 1,
-                         reinterpret_cast<const DartRecord*>(by_weight.data()), slot_starts.data(),
-                         reinterpret_cast<DartRecord*>(by_rank.data()), threads);
+            dart_slot_starts(k, records, static_cast<int64_t>(by_weight.shape(0)), slot_starts.data());
+        },
+        nb::arg("k"), nb::arg("by_weight").noconvert(), nb::arg("slot_starts").noconvert(),
+        "Where the padded list of each slot starts in a table by rank.");
+
+    m.def(
+        "dart_by_rank",
+        [](uint64_t k, In1<int64_t> starts, In2<uint64_t> by_weight, In1<int64_t> slot_starts, Out2<uint64_t> by_rank,
+           int threads) {
+            require(slot_starts.shape(0) == k + 1 && by_weight.shape(1) == 2 && by_rank.shape(1) == 8 &&
+                        static_cast<size_t>(slot_starts.data()[k]) == by_rank.shape(0),
+                    "k + 1 starts, two words a dart, and eight words a group");
+            const auto* records = reinterpret_cast<const DartRecord*>(by_weight.data());
+            auto* groups = reinterpret_cast<DartGroup*>(by_rank.data());
+            nb::gil_scoped_release release;
+            dart_by_rank(k, starts.data(), static_cast<int64_t>(starts.shape(0)) - 1, records, slot_starts.data(),
+                         groups, threads);
         },
         nb::arg("k"), nb::arg("starts").noconvert(), nb::arg("by_weight").noconvert(), nb::arg("slot_starts").noconvert(),
         nb::arg("by_rank").noconvert(), nb::arg("threads"), "The same darts, one list a slot, sorted by rank.");
@@ -245,11 +252,14 @@ void bind_dart(nb::module_& m) {
             const DartRule rule = dart_rule(seed, k, scale, weight_rule(center, l1, n_cols, x.indptr.has_value()));
             require(bits >= 1 && bits <= 8 * static_cast<int>(sizeof(Code)), "bits must fit the type of the codes");
             require(n_cols < (int64_t{1} << 30) && static_cast<int64_t>(ids.shape(0)) == 2 * n_cols &&
-                        ids.shape(0) == limits.shape(0) && starts.shape(0) == (by_rank ? k : ids.shape(0)) + 1 && records.shape(1) == 2 &&
+                        ids.shape(0) == limits.shape(0) && starts.shape(0) == (by_rank ? k : ids.shape(0)) + 1 &&
+                        records.shape(1) == (by_rank ? 8 : 2) &&
+                        static_cast<size_t>(starts.data()[starts.shape(0) - 1]) == records.shape(0) &&
                         static_cast<int64_t>(codes.shape(0)) == x.n_rows(),
                     "tables, rows and codes do not fit together");
-            const DartTable table{by_rank, starts.data(), reinterpret_cast<const DartRecord*>(records.data()), limits.data(),
-                                  rank_limit};
+            const uint64_t* words = records.data();
+            const DartTable table{by_rank, starts.data(), reinterpret_cast<const DartRecord*>(words),
+                                  reinterpret_cast<const DartGroup*>(words), limits.data(), rank_limit};
             const int64_t* rows_wanted = subset.data();
             const int64_t n_subset = static_cast<int64_t>(subset.shape(0));
             Code* to = codes.data();

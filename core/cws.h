@@ -1,8 +1,9 @@
 // Consistent weighted sampling in blocks: list the nonzeros, fill tables, scan. The definition is portable/kl_cws.h.
 //
-// Rows are taken kRowBlock at a time. The nonzeros of a block are listed once, ascending by expanded coordinate, with
+// Rows are taken a block at a time. The nonzeros of a block are listed once, ascending by expanded coordinate, with
 // their logarithms; then for every kSlotBlock slots each coordinate's parameters are loaded once and met with all rows that
-// have it, while the running minima of the block stay in the first-level cache.
+// have it, while the running minima of the block stay in cache. The caller chooses the block: small for dense rows (the
+// minima stay in the first-level cache), large for sparse ones (or each load of parameters would serve one row).
 #pragma once
 
 #include <algorithm>
@@ -23,38 +24,55 @@ struct WeightRule {
     bool l1;
 };
 
-// f(expanded coordinate, weight) for every nonzero weight of a row. Sums run in column order in double precision,
-// so that dense and sparse rows agree to the bit.
+// The divisor of a row's weights. Values whose sum would overflow are halved often enough first.
+struct RowNorm {
+    double scale = 1.0, norm = 1.0;
+
+    double operator()(double size) const { return size * scale / norm; }
+
+    // each(f) calls f(|value|) in column order: dense and sparse rows add up in the same order.
+    template <class Each>
+    static RowNorm l1(Each&& each) {
+        for (const double scale : {1.0, 0x1p-64}) {
+            double norm = 0.0;
+            each([&](double size) { norm += size * scale; });
+            if (std::isfinite(norm)) return {scale, norm};
+        }
+        return {};  // not reached: finite values scaled down cannot overflow
+    }
+};
+
+// f(expanded coordinate, weight) for every nonzero weight of a row.
 template <class Value, class F>
 void each_weight(const DenseRows<Value>& rows, int64_t row, const WeightRule& rule, F&& f) {
     const Value* p = rows.values + row * rows.n_cols;
     auto shifted = [&](int64_t col) {
         return rule.center ? static_cast<double>(p[col]) - rule.center[col] : static_cast<double>(p[col]);
     };
-    double norm = 1.0;
-    if (rule.l1) {
-        norm = 0.0;
-        for (int64_t col = 0; col < rows.n_cols; ++col) norm += std::fabs(shifted(col));
-    }
+    RowNorm norm;
+    if (rule.l1)
+        norm = RowNorm::l1([&](auto&& add) {
+            for (int64_t col = 0; col < rows.n_cols; ++col) add(std::fabs(shifted(col)));
+        });
     for (int64_t col = 0; col < rows.n_cols; ++col) {
         const double x = shifted(col);
-        if (x != 0.0) f(2 * static_cast<uint64_t>(col) + (x < 0.0), rule.l1 ? std::fabs(x) / norm : std::fabs(x));
+        const double weight = rule.l1 ? norm(std::fabs(x)) : std::fabs(x);
+        if (weight > 0.0) f(2 * static_cast<uint64_t>(col) + (x < 0.0), weight);
     }
 }
 
 template <class Value, class Index, class F>
 void each_weight(const CsrRows<Value, Index>& rows, int64_t row, const WeightRule& rule, F&& f) {
-    double norm = 1.0;
-    if (rule.l1) {
-        norm = 0.0;
-        rows.each(row, [&](int64_t, double x) { norm += std::fabs(x); });
-    }
+    RowNorm norm;
+    if (rule.l1)
+        norm = RowNorm::l1([&](auto&& add) { rows.each(row, [&](int64_t, double x) { add(std::fabs(x)); }); });
     rows.each(row, [&](int64_t col, double x) {
-        f(2 * static_cast<uint64_t>(col) + (x < 0.0), rule.l1 ? std::fabs(x) / norm : std::fabs(x));
+        const double weight = rule.l1 ? norm(std::fabs(x)) : std::fabs(x);
+        if (weight > 0.0) f(2 * static_cast<uint64_t>(col) + (x < 0.0), weight);
     });
 }
 
-inline int64_t n_row_blocks(int64_t n_rows) { return (n_rows + kRowBlock - 1) / kRowBlock; }
+inline int64_t n_row_blocks(int64_t n_rows, int64_t row_block) { return (n_rows + row_block - 1) / row_block; }
 
 // counts[i] = nonzero weights of row i; used[c] = 1 for every expanded coordinate that occurs.
 template <class Rows>
@@ -75,10 +93,18 @@ void cws_survey(const Rows& rows, const WeightRule& rule, int64_t* counts, uint8
 
 // The listing of all row blocks: block b owns entries [starts[b], starts[b + 1]).
 struct CwsListing {
+    int64_t n_rows, row_block;
     const int64_t* starts;
     int32_t* coordinate;
-    int32_t* row;
+    int32_t* row;  // inside its block
     float* log_value;
+
+    int64_t n_blocks() const { return n_row_blocks(n_rows, row_block); }
+    int64_t rows_of(int64_t block) const { return std::min(row_block, n_rows - block * row_block); }
+    CwsEntries entries(int64_t block) const {
+        return {coordinate + starts[block], row + starts[block], log_value + starts[block],
+                starts[block + 1] - starts[block]};
+    }
 };
 
 // Stable ascending sort by coordinate, eleven bits a pass.
@@ -109,15 +135,15 @@ template <class Rows>
 void cws_list(const Rows& rows, const WeightRule& rule, double p, const CwsListing& listing, const CwsLoops& loops,
               int threads) {
     const int32_t largest = static_cast<int32_t>(2 * rows.n_cols);
-    parallel_for(threads, n_row_blocks(rows.n_rows), [&](int64_t begin, int64_t end) {
+    parallel_for(threads, listing.n_blocks(), [&](int64_t begin, int64_t end) {
         std::vector<double> weights;
         CoordinateSort sort;
         for (int64_t block = begin; block < end; ++block) {
             const int64_t first = listing.starts[block], count = listing.starts[block + 1] - first;
             weights.resize(count);
             int64_t at = 0;
-            const int64_t row_begin = block * kRowBlock, row_end = std::min(row_begin + kRowBlock, rows.n_rows);
-            for (int64_t row = row_begin; row < row_end; ++row)
+            const int64_t row_begin = block * listing.row_block;
+            for (int64_t row = row_begin; row < row_begin + listing.rows_of(block); ++row)
                 each_weight(rows, row, rule, [&](uint64_t coordinate, double weight) {
                     listing.coordinate[first + at] = static_cast<int32_t>(coordinate);
                     listing.row[first + at] = static_cast<int32_t>(row - row_begin);
@@ -161,24 +187,22 @@ auto finish_for(const CwsLoops& loops) {
 
 // codes: (n_rows, code_stride), already moved to the column of first_slot. Empty rows are left as they are.
 template <class Code>
-void cws_scan(const CwsListing& listing, int64_t n_rows, const CwsTables& tables, const int32_t* local,
-              uint64_t seed, const CwsCoding& coding, Code* codes, int64_t code_stride, const CwsLoops& loops, int threads) {
+void cws_scan(const CwsListing& listing, const CwsTables& tables, const int32_t* local, uint64_t seed,
+              const CwsCoding& coding, Code* codes, int64_t code_stride, const CwsLoops& loops, int threads) {
     const uint64_t code_stream = kl_stream(seed, KL_STREAM_CWS_CODE);
-    const int64_t row_blocks = n_row_blocks(n_rows);
+    const int64_t row_blocks = listing.n_blocks();
     parallel_for(threads, tables.n_blocks() * row_blocks, [&](int64_t begin, int64_t end) {
-        CwsBest best[kRowBlock];
+        std::vector<CwsBest> best(listing.row_block);
         for (int64_t task = begin; task < end; ++task) {
             const int64_t block = task % row_blocks, slot = task / row_blocks * kSlotBlock;
-            const int64_t first = listing.starts[block];
-            const CwsEntries entries{listing.coordinate + first, listing.row + first, listing.log_value + first,
-                                     listing.starts[block + 1] - first};
-            const int64_t row = block * kRowBlock, rows_here = std::min(kRowBlock, n_rows - row);
+            const CwsEntries entries = listing.entries(block);
+            const int64_t row = block * listing.row_block, rows_here = listing.rows_of(block);
             const int64_t slots_here = std::min(kSlotBlock, tables.n_slots - slot);
             const CwsSlice slice{tables.values + task / row_blocks * tables.block_stride(), local, tables.ids};
-            reset(best, rows_here);
-            loops.scan(entries, slice, 0, entries.count, best);
+            reset(best.data(), rows_here);
+            loops.scan(entries, slice, 0, entries.count, best.data());
             const auto finish = finish_for<Code>(loops);
-            finish(entries, slice, code_stream, tables.first_slot + slot, slots_here, coding, rows_here, best,
+            finish(entries, slice, code_stream, tables.first_slot + slot, slots_here, coding, rows_here, best.data(),
                    codes + row * code_stride + slot, code_stride);
         }
     });
@@ -187,20 +211,21 @@ void cws_scan(const CwsListing& listing, int64_t n_rows, const CwsTables& tables
 // The same without tables: cells are drawn for a few coordinates at a time, just before they are met. For widths whose tables
 // would not fit in memory. ids[coordinate] is the expanded coordinate that the hash is defined on.
 template <class Code>
-void cws_scan_direct(const CwsListing& listing, int64_t n_rows, const uint64_t* ids, int64_t n_slots, uint64_t seed,
+void cws_scan_direct(const CwsListing& listing, const uint64_t* ids, int64_t n_slots, uint64_t seed,
                      const CwsCoding& coding, Code* codes, const CwsLoops& loops, int threads) {
     constexpr int64_t batch = 512;  // coordinates drawn together
     const uint64_t stream = kl_stream(seed, KL_STREAM_CWS), code_stream = kl_stream(seed, KL_STREAM_CWS_CODE);
-    const int64_t row_blocks = n_row_blocks(n_rows), slot_blocks = (n_slots + kSlotBlock - 1) / kSlotBlock;
+    const int64_t row_blocks = listing.n_blocks(), slot_blocks = (n_slots + kSlotBlock - 1) / kSlotBlock;
     parallel_for(threads, slot_blocks * row_blocks, [&](int64_t begin, int64_t end) {
         std::vector<float> cells(batch * kCellBlock);
         std::vector<int32_t> numbered;  // coordinates of the block counted in order of appearance
         std::vector<int32_t> local;     // ... and their place in the batch
-        CwsBest best[kRowBlock];
+        std::vector<CwsBest> best(listing.row_block);
         for (int64_t task = begin; task < end; ++task) {
             const int64_t block = task % row_blocks, slot = task / row_blocks * kSlotBlock;
-            const int64_t first = listing.starts[block], count = listing.starts[block + 1] - first;
-            const int32_t* coordinate = listing.coordinate + first;
+            const CwsEntries listed = listing.entries(block);
+            const int32_t* coordinate = listed.coordinate;
+            const int64_t count = listed.count;
             numbered.resize(count);
             int32_t distinct = -1;
             for (int64_t at = 0; at < count; ++at) {
@@ -209,10 +234,10 @@ void cws_scan_direct(const CwsListing& listing, int64_t n_rows, const uint64_t* 
             }
             local.resize(distinct + 1);
             for (int32_t at = 0; at <= distinct; ++at) local[at] = static_cast<int32_t>(at % batch);
-            const CwsEntries entries{numbered.data(), listing.row + first, listing.log_value + first, count};
+            const CwsEntries entries{numbered.data(), listed.row, listed.log_value, count};
             const CwsSlice slice{cells.data(), local.data(), nullptr};
-            const int64_t row = block * kRowBlock, rows_here = std::min(kRowBlock, n_rows - row);
-            reset(best, rows_here);
+            const int64_t row = block * listing.row_block, rows_here = listing.rows_of(block);
+            reset(best.data(), rows_here);
             for (int64_t at = 0; at < count;) {
                 const int64_t from = at;
                 const int32_t stop = numbered[at] + static_cast<int32_t>(batch);
@@ -220,7 +245,7 @@ void cws_scan_direct(const CwsListing& listing, int64_t n_rows, const uint64_t* 
                     if (at == from || numbered[at] != numbered[at - 1])
                         loops.fill(kl_child(stream, ids[coordinate[at]]), slot, 1,
                                    cells.data() + local[numbered[at]] * kCellBlock, kCellBlock);
-                loops.scan(entries, slice, from, at, best);
+                loops.scan(entries, slice, from, at, best.data());
             }
             for (int64_t r = 0; r < rows_here; ++r) {
                 if (best[r].value[0] == __builtin_inff()) continue;

@@ -7,7 +7,8 @@
 // - by weight, per coordinate: a row scans each of its coordinates until the weight reaches its value, keeping the
 //   least key of each slot. Cost: the darts the row owns, about 1.25 (ln k + 2) to twice that a slot, whatever its width.
 // - by rank, per slot: a row takes the first dart of each slot that it owns. Cost: sum of limits / T darts a slot
-//   (rejection sampling), which is far less when rows are dense and columns even.
+//   (rejection sampling), which is far less when rows are dense and columns even. Four darts are looked at together without
+//   a branch; with their keys they fill one cache line, so lists are padded to a multiple of four.
 //
 // What a table does not cover is enumerated on the fly: a coordinate whose value exceeds its limit, and the whole row with
 // larger rank limits in the rare case that a slot stays empty.
@@ -35,31 +36,43 @@ struct DartRule {
     float value(double weight_of_row) const { return kl_float_above(weight_of_row * scale); }
 };
 
-// `place` is a slot in a table by weight, a coordinate in a table by rank.
+// An entry of a table by weight.
 struct DartRecord {
     float weight;
-    uint32_t place;
+    uint32_t slot;
     uint64_t key;
 };
 static_assert(sizeof(DartRecord) == 16, "Python allocates two 64-bit words a dart");
 
+// Four entries of a table by rank.
+struct DartGroup {
+    static constexpr int64_t size = 4;
+    struct {
+        float weight;
+        uint32_t coordinate;
+    } probe[size];
+    uint64_t key[size];
+};
+static_assert(sizeof(DartGroup) == 64, "Python allocates eight 64-bit words a group");
+
 struct DartTable {
     bool by_rank;
-    const int64_t* starts;  // one list per coordinate, or per slot
-    const DartRecord* records;
+    const int64_t* starts;      // one list per coordinate, or per slot
+    const DartRecord* records;  // by weight
+    const DartGroup* groups;    // by rank
     const float* limits;  // per coordinate: darts of weight below this are in the table; 0 for none
     float rank_limit;
 };
 
-// Sum of the scaled values of every row (0 for an empty one) and number of nonzeros.
+// Sum of the scaled values of every row (0 for an empty one) and number of nonzeros. Only the choice of a table depends on it.
 template <class Rows>
 void dart_sums(const Rows& rows, const DartRule& rule, double* sums, int64_t* counts, int threads) {
     parallel_for(threads, rows.n_rows, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
             double sum = 0.0;
             int64_t count = 0;
-            each_weight(rows, row, rule.weight, [&](uint64_t, double weight) { sum += rule.value(weight), ++count; });
-            sums[row] = sum, counts[row] = count;
+            each_weight(rows, row, rule.weight, [&](uint64_t, double weight) { sum += weight, ++count; });
+            sums[row] = sum * rule.scale, counts[row] = count;
         }
     });
 }
@@ -108,21 +121,41 @@ inline void dart_fill(const DartRule& rule, const uint64_t* ids, const float* li
     });
 }
 
-// A table by weight turned into one by rank: lists per slot sorted by key. slot_starts has k + 1 places.
-inline void dart_by_rank(uint64_t k, const int64_t* starts, int64_t n_ids, const DartRecord* by_weight,
-                         int64_t* slot_starts, DartRecord* by_rank, int threads) {
+// Where the groups of each slot start in a table by rank: k + 1 places.
+inline void dart_slot_starts(uint64_t k, const DartRecord* by_weight, int64_t n_records, int64_t* slot_starts) {
     std::fill_n(slot_starts, k + 1, 0);
-    for (int64_t at = 0; at < starts[n_ids]; ++at) ++slot_starts[by_weight[at].place + 1];
-    for (uint64_t slot = 0; slot < k; ++slot) slot_starts[slot + 1] += slot_starts[slot];
-    std::vector<int64_t> to(slot_starts, slot_starts + k);
+    for (int64_t at = 0; at < n_records; ++at) ++slot_starts[by_weight[at].slot + 1];
+    for (uint64_t slot = 0; slot < k; ++slot)
+        slot_starts[slot + 1] = slot_starts[slot] + (slot_starts[slot + 1] + DartGroup::size - 1) / DartGroup::size;
+}
+
+// A table by weight turned into one by rank: lists per slot sorted by key, padded with darts that nobody owns.
+inline void dart_by_rank(uint64_t k, const int64_t* starts, int64_t n_ids, const DartRecord* by_weight,
+                         const int64_t* slot_starts, DartGroup* groups, int threads) {
+    struct Entry {
+        uint64_t key;
+        float weight;
+        uint32_t coordinate;
+    };
+    const Entry nobody{KL_DART_NONE, kl_float_of_bits(0x7F800000u), 0};
+    std::vector<Entry> entries(slot_starts[k] * DartGroup::size, nobody);
+    std::vector<int64_t> to(k);
+    for (uint64_t slot = 0; slot < k; ++slot) to[slot] = slot_starts[slot] * DartGroup::size;
     for (int64_t coordinate = 0; coordinate < n_ids; ++coordinate)
         for (int64_t at = starts[coordinate]; at < starts[coordinate + 1]; ++at)
-            by_rank[to[by_weight[at].place]++] = {by_weight[at].weight, static_cast<uint32_t>(coordinate),
-                                                  by_weight[at].key};
+            entries[to[by_weight[at].slot]++] = {by_weight[at].key, by_weight[at].weight,
+                                                 static_cast<uint32_t>(coordinate)};
     parallel_for(threads, static_cast<int64_t>(k), [&](int64_t begin, int64_t end) {
-        for (int64_t slot = begin; slot < end; ++slot)
-            std::sort(by_rank + slot_starts[slot], by_rank + slot_starts[slot + 1],
-                      [](const DartRecord& a, const DartRecord& b) { return a.key < b.key; });
+        for (int64_t slot = begin; slot < end; ++slot) {
+            const int64_t first = slot_starts[slot] * DartGroup::size, last = slot_starts[slot + 1] * DartGroup::size;
+            std::sort(entries.begin() + first, entries.begin() + last,
+                      [](const Entry& a, const Entry& b) { return a.key < b.key; });
+            for (int64_t at = first; at < last; ++at) {
+                DartGroup& group = groups[at / DartGroup::size];
+                group.probe[at % DartGroup::size] = {entries[at].weight, entries[at].coordinate};
+                group.key[at % DartGroup::size] = entries[at].key;
+            }
+        }
     });
 }
 
@@ -130,74 +163,94 @@ inline void dart_by_rank(uint64_t k, const int64_t* starts, int64_t n_ids, const
 class DartRow {
    public:
     DartRow(const DartRule& rule, const DartTable& table, const uint64_t* ids, int64_t n_coordinates)
-        : rule_(rule), table_(table), ids_(ids), stream_(rule.stream()), rate_(rule.rate()),
-          values_(table.by_rank ? n_coordinates : 0, 0.0f), best_(rule.k), coordinates_(n_coordinates),
-          row_values_(n_coordinates) {}
+        : rule_(rule), table_(table), ids_(ids), stream_(rule.stream()),
+          rate_(rule.rate()), values_(n_coordinates, 0.0f), best_(rule.k), coordinates_(n_coordinates) {}
 
     // Sum of the values that the table did not cover: what a larger table would have saved.
     double uncovered_sum = 0.0;
 
     template <class Rows, class Code>
     void encode(const Rows& rows, int64_t row, int bits, Code* out) {
-        uncovered_.clear(), count_ = 0;
-        double sum = 0.0;
-        each_weight(rows, row, rule_.weight, [&](uint64_t coordinate, double weight) {
-            const float value = rule_.value(weight);
-            coordinates_[count_] = static_cast<int32_t>(coordinate), row_values_[count_] = value;
-            if (value > table_.limits[coordinate]) uncovered_.push_back(count_), uncovered_sum += value;
-            ++count_;
-            sum += value;
-        });
+        load(rows, row);
         if (count_ == 0) return;
         std::fill(best_.begin(), best_.end(), KL_DART_NONE);
-        for (const int64_t at : uncovered_) enumerate(at, table_.rank_limit);
-        const bool full = table_.by_rank ? take_first_owned() : scan_by_weight();
-        if (!full) search_further(sum);
+        if (exceeds_limits()) enumerate_uncovered();
+        if (!(table_.by_rank ? take_first_owned() : scan_by_weight())) search_further();
         const uint64_t mask = (uint64_t{1} << bits) - 1;
         for (uint64_t slot = 0; slot < rule_.k; ++slot) out[slot] = static_cast<Code>(best_[slot] & mask);
     }
 
    private:
-    void enumerate(int64_t at, float rank_limit) {
-        kl_dart_each(kl_child(stream_, ids_[coordinates_[at]]), rule_.k, rate_, row_values_[at], rank_limit,
+    // values_ of every coordinate (0 where the row has none), and the list of its coordinates.
+    template <class Rows>
+    void load(const Rows& rows, int64_t row) {
+        for (int64_t at = 0; at < count_; ++at) values_[coordinates_[at]] = 0.0f;
+        count_ = 0;
+        each_weight(rows, row, rule_.weight, [&](uint64_t coordinate, double weight) {
+            values_[coordinate] = rule_.value(weight);
+            coordinates_[count_++] = static_cast<int32_t>(coordinate);
+        });
+    }
+
+    bool exceeds_limits() const {
+        bool over = false;
+        for (int64_t at = 0; at < count_; ++at) over |= values_[coordinates_[at]] > table_.limits[coordinates_[at]];
+        return over;
+    }
+
+    void enumerate_uncovered() {
+        for (int64_t at = 0; at < count_; ++at) {
+            const float value = values_[coordinates_[at]];
+            if (value <= table_.limits[coordinates_[at]]) continue;
+            uncovered_sum += value;
+            enumerate(coordinates_[at], table_.rank_limit);
+        }
+    }
+
+    void enumerate(int32_t coordinate, float rank_limit) {
+        kl_dart_each(kl_child(stream_, ids_[coordinate]), rule_.k, rate_, values_[coordinate], rank_limit,
                      kl_dart_keep_least, best_.data());
     }
 
+    // Coordinates beyond their limit were enumerated before; what a table has of them does no harm.
     bool scan_by_weight() {
         uint64_t* best = best_.data();
         for (int64_t at = 0; at < count_; ++at) {
-            const float value = row_values_[at];
-            if (value > table_.limits[coordinates_[at]]) continue;
+            const float value = values_[coordinates_[at]];
             const DartRecord* record = table_.records + table_.starts[coordinates_[at]];
             const DartRecord* end = table_.records + table_.starts[coordinates_[at] + 1];
             for (; record < end && record->weight < value; ++record)
-                best[record->place] = std::min(best[record->place], record->key);
+                best[record->slot] = std::min(best[record->slot], record->key);
         }
-        return std::find(best_.begin(), best_.end(), KL_DART_NONE) == best_.end();
+        return full();
     }
 
     bool take_first_owned() {
-        for (int64_t at = 0; at < count_; ++at) values_[coordinates_[at]] = row_values_[at];
-        // A coordinate that was enumerated may also win here: the same dart, so no harm.
-        bool full = true;
+        const float* values = values_.data();
         for (uint64_t slot = 0; slot < rule_.k; ++slot) {
-            const DartRecord* record = table_.records + table_.starts[slot];
-            const DartRecord* end = table_.records + table_.starts[slot + 1];
-            while (record < end && !(record->weight < values_[record->place])) ++record;
-            if (record < end && record->key < best_[slot]) best_[slot] = record->key;
-            full &= best_[slot] != KL_DART_NONE;
+            const DartGroup* end = table_.groups + table_.starts[slot + 1];
+            for (const DartGroup* group = table_.groups + table_.starts[slot]; group < end; ++group) {
+                unsigned owned = 0;
+                for (int64_t at = 0; at < DartGroup::size; ++at)
+                    owned |= static_cast<unsigned>(group->probe[at].weight < values[group->probe[at].coordinate]) << at;
+                if (owned == 0) continue;
+                best_[slot] = std::min(best_[slot], group->key[__builtin_ctz(owned)]);
+                break;
+            }
         }
-        for (int64_t at = 0; at < count_; ++at) values_[coordinates_[at]] = 0.0f;
-        return full;
+        return full();
     }
 
+    bool full() const { return std::find(best_.begin(), best_.end(), KL_DART_NONE) == best_.end(); }
+
     // Some slot has no dart below the rank limit: the whole row again with larger ones.
-    void search_further(double sum) {
+    void search_further() {
+        double sum = 0.0;
+        for (int64_t at = 0; at < count_; ++at) sum += values_[coordinates_[at]];
         for (double rank_limit = std::max<double>(table_.rank_limit, 1.25 / sum);; rank_limit *= 2.0) {
             std::fill(best_.begin(), best_.end(), KL_DART_NONE);
-            for (int64_t at = 0; at < count_; ++at)
-                enumerate(at, static_cast<float>(rank_limit));
-            if (std::find(best_.begin(), best_.end(), KL_DART_NONE) == best_.end()) return;
+            for (int64_t at = 0; at < count_; ++at) enumerate(coordinates_[at], static_cast<float>(rank_limit));
+            if (full()) return;
         }
     }
 
@@ -205,11 +258,9 @@ class DartRow {
     const DartTable& table_;
     const uint64_t* ids_;
     uint64_t stream_, rate_;
-    std::vector<float> values_;  // of every coordinate, 0 between rows
+    std::vector<float> values_;
     std::vector<uint64_t> best_;
     std::vector<int32_t> coordinates_;
-    std::vector<float> row_values_;
-    std::vector<int64_t> uncovered_;
     int64_t count_ = 0;
 };
 

@@ -79,11 +79,10 @@ static inline float kl_floor_float(float y) {
     return whole > y ? whole - 1.0f : whole;
 }
 
-/* Smallest float >= x, for 0 <= x; above the largest float, infinity. */
+/* Smallest float >= x, for 0 <= x; above the largest float, infinity. No branch: loops over it vectorise. */
 static inline float kl_float_above(double x) {
-    if (x > 3.4028234663852886e38) return kl_float_of_bits(0x7F800000u);
     const float nearest = (float)x;
-    return (double)nearest >= x ? nearest : kl_float_of_bits(kl_bits_of_float(nearest) + 1u);
+    return kl_float_of_bits(kl_bits_of_float(nearest) + (uint32_t)((double)nearest < x));
 }
 
 #endif

@@ -9,7 +9,6 @@ namespace kernelight {
 
 constexpr int64_t kSlotBlock = 32;                    // slots evaluated together
 constexpr int64_t kCellBlock = 4 * kSlotBlock;        // floats of one coordinate's table for one slot block
-constexpr int64_t kRowBlock = 64;                    // rows whose running minima stay in the first-level cache
 
 // Nonzero entries of a block of rows, ascending by coordinate (2 column + sign).
 struct CwsEntries {

@@ -41,7 +41,7 @@ def packed(slots: NDArray[Any], bits: int) -> NDArray[np.uint64]:
 def unpacked(words: NDArray[Any], n_components: int, bits: int) -> NDArray[Any]:
     """The inverse of `packed`; words that cannot be such are a ValueError."""
     if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != n_words(n_components, bits):
-        raise ValueError(f"packed slots are {words.dtype} of the shape {words.shape}")
+        raise ValueError(f"packed slots are {words.dtype} of the shape {words.shape}.")
     slots = np.empty((len(words), n_components), dtype=slot_dtype(bits))
     _core.codes_unpack(words, lane_bits(bits), slots, resources().threads)
     return slots

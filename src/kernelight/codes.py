@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -95,9 +96,9 @@ class Codes(Immutable):
         n_features: int | None,
     ) -> None:
         self._set(
-            _array=read_only(array),
+            _array=read_only(np.ascontiguousarray(array)),
             _bits=bits,
-            _empty=read_only(empty) if empty is not None and empty.any() else None,
+            _empty=read_only(np.ascontiguousarray(empty)) if empty is not None and empty.any() else None,
             _provenance=provenance,
             _n_features=n_features,
         )
@@ -112,7 +113,7 @@ class Codes(Immutable):
         provenance: str = "",
         n_features: int | None = None,
     ) -> Codes:
-        """Codes of a fresh C-ordered array of the right dtype that nobody else holds: no copy and no check.
+        """Codes of a fresh C-ordered array of the right dtype that nobody else holds: no copy, no check.
 
         Values must be below 2^bits, and 0 in empty rows.
         """
@@ -220,7 +221,7 @@ class Codes(Immutable):
         """Rows by slice, boolean mask, index array or a single index (which gives one row of codes)."""
         rows = row_key(key, len(self))
         empty = None if self._empty is None else self._empty[rows]
-        return self._like(np.ascontiguousarray(self._array[rows]), empty=empty)
+        return self._like(self._array[rows], empty=empty)
 
     def __iter__(self) -> Iterator[Codes]:
         """One row of codes after the other."""
@@ -234,7 +235,7 @@ class Codes(Immutable):
         array([[1, 2]], dtype=uint8)
         """
         n_components = check_int("n_components", n_components, 1, self.n_components)
-        return self._like(np.ascontiguousarray(self._array[:, :n_components]))
+        return self._like(self._array[:, :n_components])
 
     def low_bits(self, bits: int) -> Codes:
         """The lowest ``bits`` of each slot; of the same provenance, because they are what a run of fewer bits
@@ -411,22 +412,23 @@ class Codes(Immutable):
         >>> Codes.from_state(codes.to_state()) == codes
         True
         """
-        meta, arrays = state.require("Codes").meta, state.arrays
+        return cls._from_state(state, "This state")
+
+    @classmethod
+    def _from_state(cls, state: State, where: str) -> Codes:
+        meta, arrays = state.require("Codes", where=where).meta, state.arrays
         try:
             bits = check_int("bits", meta["bits"], 1, MAX_BITS)
             n_components = check_int("n_components", meta["n_components"], 1)
             slots = unpacked(arrays["packed"], n_components, bits) if "packed" in arrays else arrays["slots"]
             if slots.shape[1:] != (n_components,):
-                raise ValueError(f"slots have the shape {slots.shape}")
-            return cls(
-                slots,
-                bits,
-                empty=arrays.get("empty"),
-                provenance=meta["provenance"],
-                n_features=meta["n_features"],
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"This state does not describe Codes: {error}") from error
+                raise ValueError(f"slots have the shape {slots.shape}.")
+            origin = {"provenance": meta["provenance"], "n_features": meta["n_features"]}
+            return cls(slots, bits, empty=arrays.get("empty"), **origin)
+        except KeyError as error:
+            raise ValueError(f"{where} does not describe Codes: it lacks {error}.") from error
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where} does not describe Codes: {error}") from error
 
     def save(self, path: Path) -> None:
         """Write the codes to a file, all or nothing.
@@ -444,7 +446,7 @@ class Codes(Immutable):
     @classmethod
     def load(cls, path: Path) -> Codes:
         """The codes of a file; a file of anything else is a ValueError that says what it is."""
-        return cls.from_state(State.load(path, "Codes"))
+        return cls._from_state(State.load(path), os.fsdecode(path))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Codes.from_state, (self.to_state(),)

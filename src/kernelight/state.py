@@ -12,6 +12,7 @@ import errno
 import hashlib
 import json
 import math
+import mmap
 import numbers
 import os
 import secrets
@@ -28,6 +29,7 @@ ALGORITHM_VERSION = 1  # what a seed means: see core/portable
 
 _MAGIC = "kernelight"
 _START = b'{"__metadata__":{"kernelight":"'  # how the header of every file of ours begins
+_INTRODUCTION = {"algorithm_version", "digest", "format_version", "magic", "meta"}
 _MAX_HEADER = 100_000_000  # the limit of the safetensors format
 _DTYPES = {
     "BOOL": np.dtype(np.bool_),
@@ -223,9 +225,8 @@ def may_change(array: NDArray[Any]) -> bool:
         if owner.flags.writeable:
             return True
         owner = owner.base
-    return not (
-        owner is None or isinstance(owner, bytes) or (isinstance(owner, memoryview) and owner.readonly)
-    )
+    fixed = owner is None or isinstance(owner, (bytes, mmap.mmap))  # a file mapped read-only stays on disk
+    return not (fixed or (isinstance(owner, memoryview) and owner.readonly))
 
 
 def _canonical(value: Any) -> str:
@@ -323,11 +324,12 @@ def _read_header(handle: BinaryIO, name: str) -> dict[str, Any]:
     if not start:
         raise ValueError(f"{name} is empty: 0 bytes.")
     length = int.from_bytes(start[:8], "little")
-    ours = start[8:] == _START[: len(start) - 8]
+    ours = _START.startswith(start[8:])
     if len(start) < 8 + len(_START) and ours and length <= _MAX_HEADER:
         raise _truncated(name, len(start), 8 + max(length, len(_START)))
     if length > _MAX_HEADER:
-        raise _altered(name, "the length of its header is impossible") if ours else _foreign(name)
+        known = ours and len(start) > 8  # up to 8 bytes say nothing more about whose they are
+        raise _altered(name, "the length of its header is impossible") if known else _foreign(name)
     rest = handle.read(max(0, 8 + length - len(start)))
     text = (start + rest)[8 : 8 + length]
     if len(text) < length:
@@ -367,7 +369,7 @@ def _introduction(header: dict[str, Any], name: str) -> dict[str, Any]:
                 f"{name} was written by a newer version of kernelight: its {key} is {version}, this one "
                 f"reads up to {ours}; upgrade kernelight."
             )
-    meta = found.get("meta")
+    meta = found.get("meta") if set(found) == _INTRODUCTION else None
     if (
         _canonical_or_none(found) != text
         or not isinstance(meta, dict)

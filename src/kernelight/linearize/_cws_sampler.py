@@ -20,12 +20,12 @@ from kernelight.linearize._scheme import Columns, MinMaxScheme, as_columns
 LISTING_BYTES = 40 << 20
 CALL_BYTES = 48 << 20
 KEPT_BYTES = 160 << 20
+ROW_BLOCK = 64  # rows whose running minima, 256 bytes each, fit the first-level cache
 BYTES_PER_ENTRY = 12 + 8  # coordinate, row, logarithm; and the weight while listing
 BYTES_PER_CELL_BLOCK = 4 * _core.CELL_BLOCK
 
-_Listing = tuple[
-    NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]
-]  # starts, coordinates, rows, logarithms
+# row block, starts, coordinates, rows, logarithms
+_Listing = tuple[int, NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 _Coding = tuple[int, int, bool]  # bits, mask of t, lowest bits of i*
 
 
@@ -67,28 +67,20 @@ class CwsSampler:
         counts = np.empty(columns.matrix.shape[0], dtype=np.int64)
         used = np.zeros(columns.n_coordinates, dtype=np.uint8)
         _core.cws_survey(*matrix_args, counts, used, use.threads)
-        starts = np.concatenate([[0], np.cumsum(counts)])[_block_edges(len(counts))]
+        coordinates = np.flatnonzero(used).astype(np.int32)
+        row_block = _row_block(len(coordinates), counts)
+        edges = np.minimum(np.arange(-(-len(counts) // row_block) + 1) * row_block, len(counts))
+        starts = np.concatenate([[0], np.cumsum(counts)])[edges]
         listing = (
-            starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32),
+            row_block, starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32),
         )  # fmt: skip
         _core.cws_list(*matrix_args, scheme.p, *listing, *use)
-        coordinates = np.flatnonzero(used).astype(np.int32)
         t_mask: int = 2**64 - 1 if scheme.t_bits is None else 2**scheme.t_bits - 1
         coding = (scheme.bits, t_mask, scheme.coding == "lowest")
         kept = None if columns.renumbered else self._keep(coordinates, columns, use)
         if kept is not None:
-            _core.cws_scan(
-                *listing,
-                kept.cells,
-                kept.ids,
-                kept.where,
-                scheme.seed,
-                0,
-                scheme.n_components,
-                *coding,
-                codes,
-                *use,
-            )
+            tables = (kept.cells, kept.ids, kept.where, scheme.seed)
+            _core.cws_scan(*listing, *tables, 0, scheme.n_components, *coding, codes, *use)
         elif len(coordinates) * BYTES_PER_CELL_BLOCK > CALL_BYTES:
             _core.cws_scan_direct(*listing, columns.ids, scheme.seed, *coding, codes, *use)
         else:
@@ -154,8 +146,10 @@ class CwsSampler:
         return _Tables(cells, ids, kept.where, kept.count)
 
 
-def _block_edges(n_rows: int) -> NDArray[np.int64]:
-    return np.minimum(np.arange(-(-n_rows // _core.ROW_BLOCK) + 1) * _core.ROW_BLOCK, n_rows)
+def _row_block(n_coordinates: int, counts: NDArray[np.int64]) -> int:
+    """Rows taken together: as few as let a coordinate's parameters, once loaded, serve about eight rows."""
+    mean = max(1.0, float(counts.mean()) if len(counts) else 1.0)
+    return int(min(max(ROW_BLOCK, 8 * n_coordinates / mean), 16 * ROW_BLOCK)) // ROW_BLOCK * ROW_BLOCK
 
 
 def _batches(X: Matrix, scheme: MinMaxScheme) -> Iterator[tuple[int, int]]:
@@ -163,7 +157,7 @@ def _batches(X: Matrix, scheme: MinMaxScheme) -> Iterator[tuple[int, int]]:
     n_rows, most = X.shape[0], LISTING_BYTES // BYTES_PER_ENTRY
     if not hasattr(X, "indptr"):
         step = max(1, most // max(1, X.shape[1]))
-        step = max(step // _core.ROW_BLOCK * _core.ROW_BLOCK, min(step, _core.ROW_BLOCK))
+        step = max(step // ROW_BLOCK * ROW_BLOCK, min(step, ROW_BLOCK))
         yield from ((at, min(at + step, n_rows)) for at in range(0, n_rows, step))
         return
     begin = 0

@@ -22,9 +22,9 @@ ALL_TABLES_BYTES = 128 << 20
 BYTES_PER_DART = 16
 # Rank limit of a table times 2^level, the least row sum of the level. By rank the limit costs only memory, so it is
 # set where an empty slot is one row in tens of thousands; by weight every dart below it is scanned.
-RANK_REACH = {True: 2.0, False: 1.25}
-# Listing and sorting a dart costs about as much as enumerating six on the fly.
-BUILD_COST = 6.0
+RANK_REACH = {True: 1.5, False: 1.25}
+# Building a table costs about as much as enumerating this many rows on the fly for each unit of its density.
+BUILD_COST = {True: 5.0, False: 2.0}
 MAX_LEVEL = 100
 
 _Args = tuple[Any, Any, Any, int, Any, bool, float]  # a matrix, how it is weighted, and the scale
@@ -107,7 +107,7 @@ class DartSampler:
         return float(self._wanted[level].sum(dtype=np.float64)) / 2.0**level
 
     def _build_cost(self, level: int) -> float:
-        return BUILD_COST * RANK_REACH[True] * self._density(level) if level in self._wanted else 0.0
+        return BUILD_COST[self._by_rank(level)] * self._density(level) if level in self._wanted else 0.0
 
     def _by_rank(self, level: int) -> bool:
         return self._density(level) < 2.0 * (math.log(self.scheme.n_components) + 2.0)
@@ -133,14 +133,23 @@ class DartSampler:
         if not by_rank:
             return _Level(limits, False, starts, records, rank_limit)
         slot_starts = np.empty(k + 1, dtype=np.int64)
-        ordered = np.empty_like(records)
+        _core.dart_slot_starts(k, records, slot_starts)
+        ordered = _on_cache_lines(int(slot_starts[-1]))
         _core.dart_by_rank(k, starts, records, slot_starts, ordered, use.threads)
         return _Level(limits, True, slot_starts, ordered, rank_limit)
 
 
+def _on_cache_lines(groups: int) -> NDArray[np.uint64]:
+    """Groups of eight words, each on one cache line."""
+    words = np.empty(8 * groups + 8, dtype=np.uint64)
+    skip = -words.ctypes.data % 64 // 8
+    return words[skip : skip + 8 * groups].reshape(groups, 8)
+
+
 def check_levels(levels: NDArray[Any], empty: NDArray[np.bool_], sums: NDArray[np.float64]) -> None:
     """Refuse rows whose sum is too far from the scale for single-precision darts."""
-    far = np.flatnonzero((np.abs(levels) > MAX_LEVEL) & ~empty)
+    beyond = (np.abs(levels) > MAX_LEVEL) | (sums == 0) | ~np.isfinite(sums)
+    far = np.flatnonzero(beyond & ~empty)
     if len(far):
         raise ValueError(
             f"Row {far[0]} has a sum of {sums[far[0]]:g}, more than 2^{MAX_LEVEL} away from the scale of the dart "

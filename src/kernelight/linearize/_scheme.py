@@ -21,6 +21,7 @@ from kernelight._checks import (
 
 MAX_BITS = 16
 MAX_COMPONENTS = 1 << 24
+MAX_POWER = 1e6  # t* must fit 64 bits
 
 # A width above this is renumbered to the columns that occur before anything as long as the width is allocated.
 WIDE = 1 << 20
@@ -60,6 +61,10 @@ def minmax_scheme(
     check_choice("normalize", normalize, (None, "l1"))
     check_choice("sampler", sampler, ("auto", "cws", "dart"))
     p = check_positive("p", p)
+    if p > MAX_POWER:
+        raise ValueError(
+            f"p must be at most {MAX_POWER:g}, got {p:g}: larger powers see only the largest entry."
+        )
     if gamma is not None:
         raise ValueError("gamma (the exponentiated kernel) is not available yet; leave gamma=None.")
     if coding == "lowest" and t_bits != 0:
