@@ -7,7 +7,6 @@ Memory beyond input and output stays under 256 MB whatever the width: the listin
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
-from kernelight.linearize._scheme import Columns, MinMaxScheme, as_columns
+from kernelight.linearize._scheme import Columns, MinMaxScheme, as_columns, batches, matrix_args
 
 LISTING_BYTES = 40 << 20
 CALL_BYTES = 48 << 20
@@ -53,16 +52,16 @@ class CwsSampler:
         """Codes of every row, and which rows are empty."""
         codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
         empty = np.ones(X.shape[0], dtype=bool)
-        for begin, end in _batches(X, self.scheme):
+        for begin, end in batches(X, LISTING_BYTES // BYTES_PER_ENTRY):
             part = X if (begin, end) == (0, X.shape[0]) else X[begin:end]
             empty[begin:end] = self._encode_batch(as_columns(part), codes[begin:end], use)
         return codes, empty
 
     def _encode_batch(self, columns: Columns, codes: NDArray[Any], use: Resources) -> NDArray[np.bool_]:
-        scheme, matrix_args = self.scheme, columns.args(self.scheme)
+        scheme, args = self.scheme, matrix_args(columns.matrix, self.scheme)
         counts = np.empty(columns.matrix.shape[0], dtype=np.int64)
         used = np.zeros(columns.n_coordinates, dtype=np.uint8)
-        _core.cws_survey(*matrix_args, counts, used, use.threads)
+        _core.cws_survey(*args, counts, used, use.threads)
         coordinates = np.flatnonzero(used).astype(np.int32)
         row_block = _row_block(len(coordinates), counts)
         edges = np.minimum(np.arange(-(-len(counts) // row_block) + 1) * row_block, len(counts))
@@ -70,7 +69,7 @@ class CwsSampler:
         listing = (
             row_block, starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32),
         )  # fmt: skip
-        _core.cws_list(*matrix_args, scheme.p, *listing, *use)
+        _core.cws_list(*args, scheme.p, *listing, *use)
         t_mask = 2**64 - 1 if scheme.t_bits is None else 2**scheme.t_bits - 1
         coding = (scheme.bits, t_mask, scheme.coding == "lowest", codes, *use)
         kept = None if columns.renumbered else self._keep(coordinates, columns, use)
@@ -137,19 +136,3 @@ def _row_block(n_coordinates: int, counts: NDArray[np.int64]) -> int:
     """Rows taken together: as few as let a coordinate's parameters, once loaded, serve about eight rows."""
     mean = max(1.0, float(counts.mean()) if len(counts) else 1.0)
     return int(min(max(ROW_BLOCK, 8 * n_coordinates / mean), 16 * ROW_BLOCK)) // ROW_BLOCK * ROW_BLOCK
-
-
-def _batches(X: Matrix, scheme: MinMaxScheme) -> Iterator[tuple[int, int]]:
-    """Ranges of rows whose listing fits the memory set aside for it."""
-    n_rows, most = X.shape[0], LISTING_BYTES // BYTES_PER_ENTRY
-    if not hasattr(X, "indptr"):
-        step = max(1, most // max(1, X.shape[1]))
-        step = max(step // ROW_BLOCK * ROW_BLOCK, min(step, ROW_BLOCK))
-        yield from ((at, min(at + step, n_rows)) for at in range(0, n_rows, step))
-        return
-    begin = 0
-    while begin < n_rows:
-        end = int(np.searchsorted(X.indptr, X.indptr[begin] + most, side="right")) - 1
-        end = min(max(end, begin + 1), n_rows)
-        yield begin, end
-        begin = end
