@@ -27,6 +27,10 @@ class Resources(NamedTuple):
     threads: int
     simd: int
 
+    def for_work(self, operations: int) -> Resources:
+        """The same with no more threads than the work is worth: starting one costs as much as a million operations."""
+        return Resources(max(1, min(self.threads, operations >> 20)), self.simd)
+
 
 def resources(n_jobs: int | None = None) -> Resources:
     """Threads and instruction set for one compiled call.

@@ -70,6 +70,7 @@ class CwsSampler:
             row_block, starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32),
         )  # fmt: skip
         _core.cws_list(*args, scheme.p, *listing, *use)
+        use = use.for_work(int(starts[-1]) * scheme.n_components)
         t_mask = 2**64 - 1 if scheme.t_bits is None else 2**scheme.t_bits - 1
         coding = (scheme.bits, t_mask, scheme.coding == "lowest", codes, *use)
         kept = None if columns.renumbered else self._keep(coordinates, columns, use)

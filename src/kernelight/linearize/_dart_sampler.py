@@ -75,6 +75,7 @@ class DartSampler:
         counts = np.empty(len(sums), dtype=np.int64)
         _core.dart_sums(*args, sums, counts, use.threads)
         empty = counts == 0
+        use = use.for_work(int(counts.sum()) + len(counts) * 10 * self.scheme.n_components)
         levels = np.frexp(sums)[1] - 1
         check_levels(levels, empty, sums / self.scale)
         for level in np.unique(levels[~empty]).tolist():
