@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from datasketch import WeightedMinHashGenerator
 from _measure import Row, at_least, at_most, best_of_turns, threads
+from datasketch import WeightedMinHashGenerator
 
 from kernelight import GCWS
 
@@ -67,7 +67,9 @@ def _darts() -> list[Row]:
     equal = X / X.sum(axis=1, keepdims=True)
     uneven = equal * np.exp(rng.standard_normal((len(X), 1), dtype=np.float32))
     return [
-        at_least(f"dart, 3,000 dense nonzeros, k={SLOTS}, one thread, {sums}", "our cws", bar, _samplers(data)[0])
+        at_least(
+            f"dart, 3,000 dense nonzeros, k={SLOTS}, one thread, {sums}", "our cws", bar, _samplers(data)[0]
+        )
         for sums, data, bar in (("equal row sums", equal, 10), ("log-normal row sums, sigma 1", uneven, 5))
     ]
 
@@ -98,7 +100,9 @@ def _automatic() -> list[Row]:
     return rows
 
 
-def _rows(rng: np.random.Generator, kind: str, nonzeros: int, n_rows: int = 512) -> np.ndarray | sp.csr_matrix:
+def _rows(
+    rng: np.random.Generator, kind: str, nonzeros: int, n_rows: int = 512
+) -> np.ndarray | sp.csr_matrix:
     if kind == "dense, uniform":
         return rng.random((n_rows, nonzeros), dtype=np.float32) + np.float32(0.01)
     if kind == "dense, exponential":
@@ -110,4 +114,6 @@ def _rows(rng: np.random.Generator, kind: str, nonzeros: int, n_rows: int = 512)
 
 if __name__ == "__main__":
     for row in run():
-        print(f"{row['claim']} vs {row['peer']} | {row['bar']} | {row['measured']:.2f}{'' if row['holds'] else '  MISSED'}")
+        print(
+            f"{row['claim']} vs {row['peer']} | {row['bar']} | {row['measured']:.2f}{'' if row['holds'] else '  MISSED'}"
+        )

@@ -60,7 +60,9 @@ def resources(n_jobs: int | None = None) -> Resources:
 
 
 def _env_count(name: str) -> int | None:
-    text = os.environ.get(name, "").split(",")[0].strip()  # OMP_NUM_THREADS may list one count per nesting level
+    text = (
+        os.environ.get(name, "").split(",")[0].strip()
+    )  # OMP_NUM_THREADS may list one count per nesting level
     if not text:
         return None
     if not text.isdigit() or int(text) == 0:
@@ -72,10 +74,11 @@ def check_int(name: str, value: Any, low: int | None = None, high: int | None = 
     """``value`` as an int inside [low, high]; bools and floats are refused."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r}.")
-    if (low is not None and value < low) or (high is not None and value > high):
+    number = int(value)
+    if (low is not None and number < low) or (high is not None and number > high):
         limits = f"at least {low}" if high is None else f"between {low} and {high}"
-        raise ValueError(f"{name} must be {limits}, got {value}.")
-    return int(value)
+        raise ValueError(f"{name} must be {limits}, got {number}.")
+    return number
 
 
 def check_positive(name: str, value: Any) -> float:
@@ -190,7 +193,9 @@ def check_nonnegative(X: Matrix, *, name: str = "X", owner: str, instead: str) -
 def check_same_width(X: Matrix, Y: Matrix) -> None:
     """Refuse two matrices of different widths."""
     if X.shape[1] != Y.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} columns but Y has {Y.shape[1]}: both must have the same features.")
+        raise ValueError(
+            f"X has {X.shape[1]} columns but Y has {Y.shape[1]}: both must have the same features."
+        )
 
 
 def as_center(center: Any) -> tuple[float, ...]:

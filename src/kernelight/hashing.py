@@ -39,7 +39,9 @@ def gcws(
     """
     check_choice("sampler", sampler, ("cws", "dart"))
     if (sampler == "dart") != (scale is not None):
-        raise ValueError("sampler='dart' needs scale= (about 1 / a typical row sum), and only that sampler takes it.")
+        raise ValueError(
+            "sampler='dart' needs scale= (about 1 / a typical row sum), and only that sampler takes it."
+        )
     scheme = minmax_scheme(
         n_components, bits=bits, t_bits=t_bits, coding=coding, p=p, gamma=None, normalize=normalize, center=center,
         sampler=sampler, seed=seed_of(random_state),

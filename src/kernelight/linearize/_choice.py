@@ -1,4 +1,4 @@
-"""Which sampler `GCWS(sampler="auto")` takes: a fixed rule of the fitted data (docs/hash-spec.md, section 6), never a timing."""
+"""Which sampler `GCWS(sampler="auto")` takes: a fixed rule of the fitted data (docs/hash-spec.md, section 6), not a timing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
-from kernelight.linearize._dart_sampler import ALL_TABLES_BYTES, BYTES_PER_DART, MAX_LEVEL, RANK_REACH, TABLE_BYTES
+from kernelight.linearize._dart_sampler import (
+    ALL_TABLES_BYTES,
+    BYTES_PER_DART,
+    MAX_LEVEL,
+    RANK_REACH,
+    TABLE_BYTES,
+)
 from kernelight.linearize._scheme import WIDE, MinMaxScheme, matrix_args
 
 # A dart costs as much as this many evaluations of consistent weighted sampling, and a slot of the dart sampler as
@@ -58,7 +64,13 @@ def _density(X: Matrix, scheme: MinMaxScheme, filled: NDArray[np.intp]) -> float
 
 def choose_sampler(facts: RowFacts, scheme: MinMaxScheme) -> str:
     """``"dart"`` where it is exact, its tables fit and it is expected to be faster; else ``"cws"``."""
-    if scheme.p != 1.0 or scheme.t_bits is not None or scheme.coding != "mixed" or facts.far or facts.levels == 0:
+    if (
+        scheme.p != 1.0
+        or scheme.t_bits is not None
+        or scheme.coding != "mixed"
+        or facts.far
+        or facts.levels == 0
+    ):
         return "cws"
     per_slot = math.log(scheme.n_components) + 2.0  # darts per slot and unit of rank times row sum
     by_rank = facts.density < 2.0 * per_slot

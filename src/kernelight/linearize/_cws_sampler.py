@@ -23,6 +23,10 @@ ROW_BLOCK = 64  # rows whose running minima, 256 bytes each, fit the first-level
 BYTES_PER_ENTRY = 12 + 8  # coordinate, row, logarithm; and the weight while listing
 BYTES_PER_CELL_BLOCK = 4 * _core.CELL_BLOCK
 
+# row block, starts, coordinates, rows, logarithms
+_Listing = tuple[int, NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+_Coding = tuple[int, int, bool]  # bits, mask of t, lowest bits of i*
+
 
 class _Tables(NamedTuple):
     """Cells of some coordinates, for all slots: ``where[coordinate]`` is the table row or -1."""
@@ -30,7 +34,7 @@ class _Tables(NamedTuple):
     cells: NDArray[np.float32]
     ids: NDArray[np.uint64]
     where: NDArray[np.int32]
-    count: int
+    filled: int  # table rows in use
 
 
 class CwsSampler:
@@ -71,20 +75,22 @@ class CwsSampler:
         )  # fmt: skip
         _core.cws_list(*args, scheme.p, *listing, *use)
         use = use.for_work(int(starts[-1]) * scheme.n_components)
-        t_mask = 2**64 - 1 if scheme.t_bits is None else 2**scheme.t_bits - 1
-        coding = (scheme.bits, t_mask, scheme.coding == "lowest", codes, *use)
+        t_mask: int = 2**64 - 1 if scheme.t_bits is None else 2**scheme.t_bits - 1
+        coding = (scheme.bits, t_mask, scheme.coding == "lowest")
         kept = None if columns.renumbered else self._keep(coordinates, columns, use)
         if kept is not None:
-            _core.cws_scan(*listing, kept.cells, kept.ids, kept.where, scheme.seed, 0, scheme.n_components, *coding)
+            tables = (kept.cells, kept.ids, kept.where, scheme.seed)
+            _core.cws_scan(*listing, *tables, 0, scheme.n_components, *coding, codes, *use)
         elif len(coordinates) * BYTES_PER_CELL_BLOCK > CALL_BYTES:
-            _core.cws_scan_direct(*listing, columns.ids, scheme.seed, *coding)
+            _core.cws_scan_direct(*listing, columns.ids, scheme.seed, *coding, codes, *use)
         else:
-            self._scan_in_groups(listing, coordinates, columns, coding, use)
-        return counts == 0
+            self._scan_in_groups(listing, coordinates, columns, coding, codes, use)
+        return np.equal(counts, 0)
 
     def _scan_in_groups(
-        self, listing: Any, coordinates: NDArray[np.int32], columns: Columns, coding: Any, use: Resources
-    ) -> None:
+        self, listing: _Listing, coordinates: NDArray[np.int32], columns: Columns, coding: _Coding, codes: NDArray[Any],
+        use: Resources,
+    ) -> None:  # fmt: skip
         """Tables of a few slot blocks at a time, drawn, used and overwritten."""
         scheme = self.scheme
         per_group = max(1, CALL_BYTES // max(1, len(coordinates) * BYTES_PER_CELL_BLOCK))
@@ -95,7 +101,7 @@ class CwsSampler:
         for first in range(0, scheme.n_components, per_group * _core.SLOT_BLOCK):
             n_slots = min(per_group * _core.SLOT_BLOCK, scheme.n_components - first)
             _core.cws_fill(cells, ids, 0, len(ids), scheme.seed, first, n_slots, *use)
-            _core.cws_scan(*listing, cells, ids, where, scheme.seed, first, n_slots, *coding)
+            _core.cws_scan(*listing, cells, ids, where, scheme.seed, first, n_slots, *coding, codes, *use)
 
     def _keep(self, coordinates: NDArray[np.int32], columns: Columns, use: Resources) -> _Tables | None:
         """Kept tables that cover ``coordinates``, grown if need be; None where that would be too much memory."""
@@ -105,16 +111,23 @@ class CwsSampler:
                 np.full(columns.n_coordinates, -1, np.int32), 0,
             )  # fmt: skip
             new = coordinates[kept.where[coordinates] < 0]
-            count = kept.count + len(new)
+            count = kept.filled + len(new)
             if count * BYTES_PER_CELL_BLOCK * self._slot_blocks > KEPT_BYTES:
                 return None
             if len(new):
                 kept = self._grown(kept, count)
-                kept.ids[kept.count : count] = columns.ids[new]
+                kept.ids[kept.filled : count] = columns.ids[new]
                 where = kept.where.copy()  # a call under way in another thread goes on with the map it has
-                where[new] = np.arange(kept.count, count, dtype=np.int32)
+                where[new] = np.arange(kept.filled, count, dtype=np.int32)
                 _core.cws_fill(
-                    kept.cells, kept.ids, kept.count, count, self.scheme.seed, 0, self.scheme.n_components, *use
+                    kept.cells,
+                    kept.ids,
+                    kept.filled,
+                    count,
+                    self.scheme.seed,
+                    0,
+                    self.scheme.n_components,
+                    *use,
                 )
                 self._kept = kept = _Tables(kept.cells, kept.ids, where, count)
             return kept
@@ -129,8 +142,8 @@ class CwsSampler:
         cells = np.empty((self._slot_blocks, room * _core.CELL_BLOCK), dtype=np.float32)
         cells[:, : kept.cells.shape[1]] = kept.cells
         ids = np.zeros(room, dtype=np.uint64)
-        ids[: kept.count] = kept.ids[: kept.count]
-        return _Tables(cells, ids, kept.where, kept.count)
+        ids[: kept.filled] = kept.ids[: kept.filled]
+        return _Tables(cells, ids, kept.where, kept.filled)
 
 
 def _row_block(n_coordinates: int, counts: NDArray[np.int64]) -> int:

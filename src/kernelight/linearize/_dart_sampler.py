@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
-from kernelight.linearize._scheme import WIDE, Columns, MinMaxScheme, as_columns, batches, is_wide, matrix_args
+from kernelight.linearize._scheme import (
+    WIDE,
+    Columns,
+    MinMaxScheme,
+    as_columns,
+    batches,
+    is_wide,
+    matrix_args,
+)
 
 TABLE_BYTES = 64 << 20
 ALL_TABLES_BYTES = 128 << 20
@@ -29,6 +37,8 @@ RANK_REACH = {True: 1.5, False: 1.25}
 # Building a table costs about as much as enumerating this many rows on the fly for each unit of its density.
 BUILD_COST = {True: 5.0, False: 2.0}
 MAX_LEVEL = 100
+
+_Args = tuple[Any, Any, Any, int, Any, bool, float]  # a matrix, how it is weighted, and the scale
 
 
 class _Level(NamedTuple):
@@ -74,7 +84,7 @@ class DartSampler:
         sums = np.empty(columns.matrix.shape[0])
         counts = np.empty(len(sums), dtype=np.int64)
         _core.dart_sums(*args, sums, counts, use.threads)
-        empty = counts == 0
+        empty = np.equal(counts, 0)
         use = use.for_work(int(counts.sum()) + len(counts) * 10 * self.scheme.n_components)
         levels = np.frexp(sums)[1] - 1
         check_levels(levels, empty, sums / self.scale)
@@ -90,7 +100,7 @@ class DartSampler:
         return empty
 
     def _table(
-        self, level: int, args: tuple[Any, ...], subset: NDArray[np.int64], columns: Columns, use: Resources
+        self, level: int, args: _Args, subset: NDArray[np.int64], columns: Columns, use: Resources
     ) -> _Level:
         """The table to use for ``subset``: built or enlarged when that costs less than has been spent without it."""
         if columns.n_coordinates * BYTES_PER_COORDINATE * (len(self._wanted) + 1) > ARRAYS_BYTES:

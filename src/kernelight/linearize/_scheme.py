@@ -63,7 +63,9 @@ def minmax_scheme(
     check_choice("sampler", sampler, ("auto", "cws", "dart"))
     p = check_positive("p", p)
     if p > MAX_POWER:
-        raise ValueError(f"p must be at most {MAX_POWER:g}, got {p:g}: larger powers see only the largest entry.")
+        raise ValueError(
+            f"p must be at most {MAX_POWER:g}, got {p:g}: larger powers see only the largest entry."
+        )
     if gamma is not None:
         raise ValueError("gamma (the exponentiated kernel) is not available yet; leave gamma=None.")
     if coding == "lowest" and t_bits != 0:
@@ -73,7 +75,9 @@ def minmax_scheme(
             "sampler='dart' samples whole darts with p=1: t_bits, coding='lowest' and p need sampler='cws'."
         )
     if normalize is not None and (p != 1.0 or center is not None):
-        raise ValueError("normalize='l1' is the NGMM kernel, which has neither p nor center; drop one of them.")
+        raise ValueError(
+            "normalize='l1' is the NGMM kernel, which has neither p nor center; drop one of them."
+        )
     if center is not None:
         center = as_center(center)
     return MinMaxScheme(int(n_components), int(bits), t_bits, coding, p, normalize == "l1", center, seed)
@@ -107,7 +111,10 @@ class Columns(NamedTuple):
         return int(self.ids.shape[0])
 
 
-def matrix_args(X: Matrix, scheme: MinMaxScheme) -> tuple[Any, ...]:
+MatrixArgs = tuple[Any, Any, Any, int, NDArray[np.float64] | None, bool]
+
+
+def matrix_args(X: Matrix, scheme: MinMaxScheme) -> MatrixArgs:
     """The leading arguments of the compiled functions that read a matrix."""
     return (*core_args(X), scheme.center_array(), scheme.l1)
 
@@ -123,7 +130,9 @@ def as_columns(X: Matrix) -> Columns:
         return Columns(X, np.arange(2 * X.shape[1], dtype=np.uint64), False)
     features, places = np.unique(X.indices[: X.indptr[-1]], return_inverse=True)
     indices = places.astype(X.indptr.dtype, copy=False)
-    narrow = sp.csr_matrix((X.data[: X.indptr[-1]], indices, X.indptr), shape=(X.shape[0], len(features)), copy=False)
+    narrow = sp.csr_matrix(
+        (X.data[: X.indptr[-1]], indices, X.indptr), shape=(X.shape[0], len(features)), copy=False
+    )
     ids = np.repeat(2 * features.astype(np.uint64), 2)
     ids[1::2] += np.uint64(1)
     return Columns(narrow, ids, True)

@@ -156,7 +156,9 @@ class CodeLinearization(Linearization):
         """The codes of each row of ``X``."""
         X = self._validated(X, reset=False)
         array, empty, bits = self._encode(X)
-        return Codes._adopt(array, bits, empty=empty, provenance=self.provenance, n_features=self.n_features_in_)
+        return Codes._adopt(
+            array, bits, empty=empty, provenance=self.provenance, n_features=self.n_features_in_
+        )
 
     def transform(self, X: Any) -> Any:
         """The one-hot features of each row: a sparse (n, k 2^bits) float32 matrix with k entries 1/sqrt(k) a row."""
@@ -164,11 +166,11 @@ class CodeLinearization(Linearization):
 
     def _block_width(self) -> int:
         """Columns of one slot."""
-        return int(2 ** self.bits)  # type: ignore[attr-defined]
+        return int(2**self.bits)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """A name for each one-hot column, ``gcws3_17`` for value 17 of slot 3. There are k 2^bits of them: made when asked."""
         check_is_fitted(self)
         prefix, width = type(self).__name__.lower(), self._block_width()
-        columns = range(self.n_components * width)  # type: ignore[attr-defined]
+        columns = range(self.n_components * width)
         return np.asarray([f"{prefix}{at // width}_{at % width}" for at in columns], dtype=object)

@@ -40,7 +40,7 @@ class GCWS(CodeLinearization):
         is not the GMM kernel in low dimension or for rows of different scale (``theory_gap`` says more).
     coding : {"mixed", "lowest"}, default="mixed"
         "lowest" keeps the lowest bits of i*, as the papers do (needs ``t_bits=0``). It has two defects: for nonnegative data
-        the lowest bit is constant, so b bits act as b - 1; and features whose numbers agree modulo 2^bits collide in every slot.
+        the lowest bit is constant, so b bits act as b - 1; and features whose numbers agree modulo 2^bits always collide.
     p : float, default=1.0
         The power of tunable GMM; costs nothing.
     gamma : None
@@ -76,7 +76,7 @@ class GCWS(CodeLinearization):
     >>> codes.shape
     (2, 4096)
     >>> float(gcws.kernel(X)[0, 1].round(3)), float(gcws.similarity(codes)[0, 1].round(2))
-    (0.714, 0.72)
+    (0.714, 0.71)
     """
 
     _decided: ClassVar[tuple[str, ...]] = ("sampler_", "scale_", "seed_")

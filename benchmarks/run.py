@@ -1,0 +1,117 @@
+"""Runs every benchmark of this directory and prints a table for each.
+
+    python benchmarks/run.py [names ...] [--write]
+
+A benchmark is a module with ``run() -> list[dict]``; a dict has the keys ``claim``, ``peer``, ``bar`` (the promise, in
+words), ``measured`` (the ratio; another ``unit`` may be named), and ``holds``. ``--write`` puts the tables into
+docs/benchmarks.md. The exit status is 1 if a promise does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import platform
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+REPORT = HERE.parent / "docs" / "benchmarks.md"
+HEADS = ("claim", "peer", "promised", "measured", "")
+PACKAGES = ("kernelight", "numpy", "scipy", "scikit-learn", "datasketch")
+
+
+def names() -> list[str]:
+    """The benchmarks there are."""
+    return sorted(
+        path.stem for path in HERE.glob("*.py") if path.stem != "run" and not path.stem.startswith("_")
+    )
+
+
+def load(name: str) -> ModuleType:
+    """A benchmark by its name."""
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", HERE / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def cells(row: dict[str, Any]) -> tuple[str, ...]:
+    """A result as text, in the order of HEADS."""
+    unit = row.get("unit", "x")
+    measured = f"{row['measured']:.3g} {unit}"
+    return row["claim"], row["peer"], row["bar"], measured, "holds" if row["holds"] else "DOES NOT HOLD"
+
+
+def as_text(rows: list[tuple[str, ...]]) -> str:
+    """An aligned table."""
+    widths = [max(map(len, column)) for column in zip(HEADS, *rows, strict=True)]
+    lines = (
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (HEADS, *rows)
+    )
+    return "\n".join(lines)
+
+
+def as_markdown(name: str, title: str, rows: list[tuple[str, ...]]) -> str:
+    """A section of the report."""
+    table = "\n".join(f"| {' | '.join(row)} |" for row in (HEADS, ("---",) * len(HEADS), *rows))
+    return f"## {name}\n\n{title}\n\n{table}\n"
+
+
+def processor() -> str:
+    """What the machine calls its processor."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+        return next(
+            line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")
+        )
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def versions() -> str:
+    """The versions that matter."""
+    found = [f"Python {platform.python_version()}"]
+    for package in PACKAGES:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(found)
+
+
+def main() -> int:
+    """Run, print, and write the report if asked to."""
+    parser = argparse.ArgumentParser(description="Run the benchmarks of kernelight.")
+    parser.add_argument("names", nargs="*", help=f"which (default: all of {', '.join(names())})")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.names) - set(names()))
+    if unknown:
+        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(names())}")
+    print(f"{processor()}; {versions()}")
+    sections, all_hold = [], True
+    for name in asked.names or names():
+        start = time.perf_counter()
+        module = load(name)
+        results = module.run()
+        rows = [cells(row) for row in results]
+        all_hold &= all(row["holds"] for row in results)
+        title = (module.__doc__ or "").strip().splitlines()[0]
+        print(f"\n== {name}: {title} ({time.perf_counter() - start:.0f} s)\n{as_text(rows)}", flush=True)
+        sections.append(as_markdown(name, title, rows))
+    if asked.write:
+        head = f"# Benchmarks\n\nWritten by `make bench BENCH=--write` on {processor()}; {versions()}.\n\n"
+        REPORT.write_text(head + "\n".join(sections))
+    return 0 if all_hold else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""Code in the documents runs and prints what they say; their links lead somewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+RUNNABLE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"]
+# a block of Python, and the block of text behind it, if there is one
+EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+
+EXAMPLES = [
+    pytest.param(code, output, id=f"{document.stem}-{at}")
+    for document in RUNNABLE
+    for at, (code, output) in enumerate(EXAMPLE.findall(document.read_text()))
+]
+
+
+@pytest.mark.parametrize(("code", "output"), EXAMPLES)
+def test_example_prints_what_it_says(
+    code: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "<example>", "exec"), {"__name__": "example"})
+    assert printed.getvalue() == output
+
+
+def test_readme_has_an_example() -> None:
+    code = EXAMPLE.search(RUNNABLE[0].read_text())
+    assert code is not None
+    assert len(code.group(1).strip().splitlines()) <= 12
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text()):
+        assert (document.parent / target).exists(), f"{document.name} links to {target}, which is not there"

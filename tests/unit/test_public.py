@@ -1,0 +1,72 @@
+"""Every public name is there, says what it is, and shows how it is used."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import kernelight
+
+
+def public() -> list[tuple[str, ModuleType, str]]:
+    """Dotted name, home and name of everything in the package's __all__, and in that of its public modules."""
+    found = []
+    for name in kernelight.__all__:
+        found.append((f"kernelight.{name}", kernelight, name))
+        value = getattr(kernelight, name)
+        if isinstance(value, ModuleType):
+            found += [(f"kernelight.{name}.{inner}", value, inner) for inner in value.__all__]
+    return found
+
+
+NAMES = public()
+
+
+@pytest.mark.parametrize(("home", "name"), [pair[1:] for pair in NAMES], ids=[pair[0] for pair in NAMES])
+def test_name_is_documented(home: ModuleType, name: str) -> None:
+    value: Any = getattr(home, name)
+    if isinstance(value, str):
+        return
+    text = inspect.getdoc(value)
+    assert text, f"{name} has no docstring"
+    if isinstance(value, ModuleType) or inspect.isabstract(value):
+        return
+    in_module = f"{name}(" in (home.__doc__ or "") and ">>>" in (home.__doc__ or "")
+    assert ">>>" in text or in_module, f"{name} shows no example"
+
+
+@pytest.mark.parametrize("name", [pair[0] for pair in NAMES if pair[1] is kernelight])
+def test_name_imports_on_its_own(name: str) -> None:
+    """From a fresh interpreter, as the first thing that is imported."""
+    statement = f"from kernelight import {name.partition('.')[2]}"
+    subprocess.run([sys.executable, "-c", statement], check=True)
+
+
+def test_all_is_sorted_out() -> None:
+    assert dir(kernelight) == sorted(kernelight.__all__)
+    assert len(set(kernelight.__all__)) == len(kernelight.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = kernelight.nonsense
+
+
+def test_version_is_that_of_the_package() -> None:
+    from importlib.metadata import version
+
+    try:
+        installed = version("kernelight")
+    except Exception:
+        pytest.skip("the package is not installed, only on the path")
+    assert installed == kernelight.__version__
+
+
+def test_package_is_typed() -> None:
+    from pathlib import Path
+
+    home = Path(kernelight.__file__).parent
+    assert (home / "py.typed").is_file()
+    assert (home / "_core.pyi").is_file()

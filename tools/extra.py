@@ -1,0 +1,12 @@
+"""Prints the requirements of an extra of the installed package, so that they can be installed without building it again.
+
+python tools/extra.py test
+"""
+
+import sys
+from importlib.metadata import requires
+
+for requirement in requires("kernelight") or []:
+    name, _, condition = requirement.partition(";")
+    if condition.replace("'", '"').strip() == f'extra == "{sys.argv[1]}"':
+        print(name.strip())
