@@ -159,8 +159,8 @@ def _centred(X: Matrix, center: tuple[float, ...], name: str) -> NDArray[Any]:
 # Entries may be raised to a power, or be so large or small that their sums leave the range of their type. A
 # common scale leaves min-max unchanged, but no single one may serve both the largest and the smallest rows of
 # a matrix. So rows are put in bands by the logarithm of their (powered) peak. Rows of the same or of
-# neighbouring bands are compared at the scale of the largest of them; rows further apart differ by a factor beyond
-# rounding, and their kernel is 0.
+# neighbouring bands are compared at the scale of the largest of them; rows further apart differ by a factor
+# beyond rounding, and their kernel is 0.
 
 
 def _powered_minmax(A: Matrix, B: Matrix | None, p: float) -> NDArray[Any]:
