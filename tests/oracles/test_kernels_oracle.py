@@ -51,7 +51,9 @@ CENTER = (0.5, -1.0, 0.25, 0.0, 0.1, 2.0, -0.5)
 TWINS = {
     Linear(): cosine,
     RBF(gamma=3.0): lambda u, v: np.exp(-3 * (1 - cosine(u, v))),
-    FoldedRBF(gamma=2.0): lambda u, v: (np.exp(-2 * (1 - cosine(u, v))) + np.exp(-2 * (1 + cosine(u, v)))) / 2,
+    FoldedRBF(gamma=2.0): lambda u, v: (
+        (np.exp(-2 * (1 - cosine(u, v))) + np.exp(-2 * (1 + cosine(u, v)))) / 2
+    ),
     Gaussian(sigma=1.7): lambda u, v: np.exp(-((u - v) ** 2).sum() / (2 * 1.7**2)),
     Acos(): lambda u, v: 1 - np.arccos(np.clip(cosine(u, v), -1, 1)) / np.pi,
     AcosChi2(): slow_chi2,
@@ -134,7 +136,9 @@ def test_reference_values_to_the_printed_digit(kernel, values):
 
 def test_chi2_is_of_normalised_rows():
     # Without normalising, "rho" of this pair would be 7.8 and the arc cosine undefined.
-    assert AcosChi2()([(3, 6, 9)], [(3, 2, 1)])[0, 0] == pytest.approx(AcosChi2()([(1, 2, 3)], [(3, 2, 1)])[0, 0])
+    assert AcosChi2()([(3, 6, 9)], [(3, 2, 1)])[0, 0] == pytest.approx(
+        AcosChi2()([(1, 2, 3)], [(3, 2, 1)])[0, 0]
+    )
 
 
 def test_folded_rbf_is_not_one_on_its_diagonal():
@@ -155,7 +159,9 @@ def test_large_powers_of_raw_values(form, dtype):
     """p = 40 on rows of peak 1e-3 to 1e6: a scale fit for the largest would erase all others."""
     rng = np.random.default_rng(3)
     scales = 10.0 ** np.linspace(-3, 6, 30)
-    X = (np.repeat(scales, 2)[:, None] * rng.uniform(0.9, 1, (60, 20)) * rng.choice([-1, 1], 20)).astype(dtype)
+    X = (np.repeat(scales, 2)[:, None] * rng.uniform(0.9, 1, (60, 20)) * rng.choice([-1, 1], 20)).astype(
+        dtype
+    )
     K = GMM(p=40)(form(X))
     exact = np.exp([[logarithm_of_minmax_power(*np.float64([u, v]), 40) for v in X] for u in X])
     assert (exact[np.arange(0, 60, 2), np.arange(1, 60, 2)] > 1e-3).all()  # the pairs that matter
