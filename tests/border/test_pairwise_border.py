@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from kernelight import _core
-from kernelight.kernels import GMM, RBF, AcosChi2, Gaussian, MinMax
+from kernelight.kernels import GMM, RBF, AcosChi2, Gaussian, MinMax, pairs
 from kernelight.kernels.pairs import CHI2, DOT, MINMAX, OVERLAP
 
 REFUSED = (TypeError, ValueError)
@@ -149,11 +149,13 @@ def test_enormous_width():
     np.testing.assert_allclose(GMM()(X, X[1:].copy()), [[1 / 8], [1]])
 
 
-def test_dense_and_sparse_in_blocks(monkeypatch):
-    from kernelight.kernels import pairs
-
+def test_full_sparse_rows_take_the_dense_way(monkeypatch):
+    """Lists of features would be slow for full rows; small blocks are used here to cross their edges."""
     monkeypatch.setattr(pairs, "_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(pairs, "_sparse", None)
     rng = np.random.default_rng(0)
     X, Y = rng.random((30, 50)), rng.random((20, 50))
     np.testing.assert_allclose(GMM()(sp.csr_array(X), Y), GMM()(X, Y), rtol=1e-13)
     np.testing.assert_allclose(GMM()(X, sp.csr_array(Y)), GMM()(X, Y), rtol=1e-13)
+    np.testing.assert_allclose(GMM()(sp.csr_array(X), sp.csr_array(Y)), GMM()(X, Y), rtol=1e-13)
+    np.testing.assert_allclose(GMM()(sp.csr_array(X)), GMM()(X), rtol=1e-13)

@@ -27,6 +27,7 @@ from kernelight.kernels import (  # names that eval(repr(kernel)) needs
     Linear,
     MinMax,
     Product,
+    pairs,
 )
 
 CENTER = (0.5, 0.0, -0.25, 1.0, 0.1, 0.0)
@@ -53,6 +54,13 @@ SPARSE = tuple(kernel for kernel in ALL if getattr(kernel, "center", None) is No
 ROW_SCALE_FREE = (Linear, RBF, FoldedRBF, Acos, AcosChi2, NGMM, Intersection)
 every = pytest.mark.parametrize("kernel", ALL, ids=repr)
 every_sparse = pytest.mark.parametrize("kernel", SPARSE, ids=repr)
+
+
+@pytest.fixture(params=["lists", "blocks"])
+def sparse_way(request, monkeypatch):
+    """Sparse rows meet through lists of features or through dense blocks; small data shall take either."""
+    monkeypatch.setattr(pairs, "_FULL", np.inf if request.param == "lists" else 0)
+    monkeypatch.setattr(pairs, "_BLOCK_BYTES", 200)
 
 
 def signed(kernel):
@@ -113,6 +121,7 @@ def test_every_dense_form_of_input(kernel):
 
 
 @every_sparse
+@pytest.mark.usefixtures("sparse_way")
 def test_every_sparse_form_of_input(kernel):
     X, Y = sample(kernel), sample(kernel, 5, seed=1)
     K = kernel(X, Y)
@@ -127,6 +136,7 @@ def test_every_sparse_form_of_input(kernel):
 
 
 @every_sparse
+@pytest.mark.usefixtures("sparse_way")
 def test_untidy_sparse_input(kernel):
     """Explicit zeros, unsorted indices, duplicates, 64-bit indices, read-only arrays: all the same."""
     X = sample(kernel)
@@ -199,6 +209,7 @@ def test_enormous_and_tiny_values(kernel, scale, single, form):
 
 
 @every
+@pytest.mark.usefixtures("sparse_way")
 def test_rows_of_zeros(kernel):
     X = np.array(sample(kernel))
     X[3] = 0 if getattr(kernel, "center", None) is None else CENTER
@@ -218,6 +229,7 @@ def test_rows_of_zeros(kernel):
 
 
 @every
+@pytest.mark.usefixtures("sparse_way")
 def test_odd_shapes(kernel):
     X = sample(kernel)
     assert kernel(X[:0], X).shape == (0, 12)
@@ -276,6 +288,7 @@ def test_support_vector_machine_takes_it(kernel):
 
 
 @every
+@pytest.mark.usefixtures("sparse_way")
 def test_threads_and_instruction_sets_agree(kernel, monkeypatch):
     X, Y = sample(kernel, 70), sample(kernel, 300, seed=1)
     results = []

@@ -21,7 +21,14 @@ from kernelight.kernels import (
     Intersection,
     Linear,
     MinMax,
+    pairs,
 )
+
+
+@pytest.fixture(autouse=True)
+def lists(monkeypatch):
+    """Small examples are full; take the way of sparse data all the same."""
+    monkeypatch.setattr(pairs, "_FULL", np.inf)
 
 
 def split(x):
