@@ -178,6 +178,16 @@ def test_large_powers_of_raw_values(form, dtype):
     np.testing.assert_allclose(GMM(p=40)(form(X), form(X[::3].copy())), K[:, ::3], atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_powers_across_a_ladder_of_scales(dtype):
+    """Rows two percent apart over 12 orders of magnitude: wherever bands are cut, neighbours must meet."""
+    steps = np.arange(-1400, 1400)
+    K = GMM(p=40)((1.02 ** (steps[:, None] / 2)).astype(dtype)[::2])
+    rungs = np.log(1.02) * steps[::2] / 2
+    exact = np.exp(-40 * np.abs(rungs[:, None] - rungs))
+    np.testing.assert_allclose(K, exact, atol=1e-11 if dtype == np.float64 else 1e-5)
+
+
 finite = st.floats(-1e6, 1e6, allow_subnormal=False, width=32)
 
 
