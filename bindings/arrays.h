@@ -9,6 +9,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -31,6 +32,11 @@ using AnyIn = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
 inline void require(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);
+}
+
+inline void require_inside(const int64_t* indices, int64_t count, int64_t length) {
+    require(std::all_of(indices, indices + count, [=](int64_t at) { return at >= 0 && at < length; }),
+            "an index lies outside the matrix");
 }
 
 template <class T>

@@ -24,4 +24,10 @@ inline Level best_level() {
     return Level::baseline;
 }
 
+// What the caller asked for, but never more than the machine can do.
+inline Level usable_level(int wanted) {
+    const int best = static_cast<int>(best_level());
+    return static_cast<Level>(wanted < 0 ? 0 : wanted > best ? best : wanted);
+}
+
 }  // namespace kernelight

@@ -27,6 +27,10 @@ class Resources(NamedTuple):
     threads: int
     simd: int
 
+    def for_work(self, operations: int) -> Resources:
+        """The same with no more threads than the work is worth: starting one costs as much as a million operations."""
+        return Resources(max(1, min(self.threads, operations >> 20)), self.simd)
+
 
 def resources(n_jobs: int | None = None) -> Resources:
     """Threads and instruction set for one compiled call.
@@ -189,3 +193,40 @@ def check_same_width(X: Matrix, Y: Matrix) -> None:
     """Refuse two matrices of different widths."""
     if X.shape[1] != Y.shape[1]:
         raise ValueError(f"X has {X.shape[1]} columns but Y has {Y.shape[1]}: both must have the same features.")
+
+
+def as_center(center: Any) -> tuple[float, ...]:
+    """A centre vector as a tuple of finite floats."""
+    values = np.asarray(center).tolist()
+    if not isinstance(values, list) or any(not isinstance(value, numbers.Real) for value in values):
+        raise TypeError("center must be one number for each column, such as X.mean(axis=0).")
+    if not all(map(math.isfinite, values)):
+        raise ValueError("center must hold finite numbers.")
+    return tuple(float(value) for value in values)
+
+
+def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") -> None:
+    """Refuse a centre for sparse rows or rows of another width."""
+    if sp.issparse(X):
+        raise ValueError(
+            f"A center cannot go with sparse input: it would fill every zero of {name}; pass a dense array, or leave "
+            "center=None."
+        )
+    if X.shape[1] != len(center):
+        raise ValueError(f"{name} has {X.shape[1]} columns but center has {len(center)} values.")
+
+
+def seed_of(random_state: Any) -> int:
+    """The 64-bit seed a ``random_state`` stands for: an int is itself, a generator gives its next number."""
+    if random_state is None:
+        return int.from_bytes(os.urandom(8), "little") >> 1
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(0, 2**63 - 1, dtype=np.int64))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(0, 2**63 - 1, dtype=np.int64))
+    try:
+        return check_int("random_state", random_state, 0, 2**64 - 1)
+    except TypeError:
+        raise TypeError(
+            f"random_state must be a whole number, a RandomState, a Generator or None, got {random_state!r}."
+        ) from None

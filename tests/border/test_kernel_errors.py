@@ -53,7 +53,7 @@ def test_center():
     K = GMM(center=np.array([1, 2], dtype=np.float32))
     assert K.center == (1.0, 2.0)
     assert all(type(value) is float for value in K.center)
-    with pytest.raises(ValueError, match="cannot take sparse input: a centre would fill every zero of X"):
+    with pytest.raises(ValueError, match="center cannot go with sparse input: it would fill every zero of X"):
         K(sp.csr_array(np.ones((2, 2))))
     with pytest.raises(ValueError, match="X has 3 columns but center has 2 values"):
         K(np.ones((2, 3)))

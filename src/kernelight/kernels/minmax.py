@@ -7,7 +7,6 @@ over both halves; the compiled loops get them without making the halves (core/pa
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix, check_nonnegative, check_positive
+from kernelight._checks import Matrix, as_center, check_center_fits, check_nonnegative, check_positive
 from kernelight.kernels.base import Kernel, finish, with_diagonal
 from kernelight.kernels.pairs import MINMAX, OVERLAP, in_common_type, pair_sums
 from kernelight.kernels.prepare import is_sparse, row_peaks, unit_rows, with_values
@@ -63,7 +62,7 @@ class GMM(Kernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", check_positive("p", self.p))
         if self.center is not None:
-            object.__setattr__(self, "center", _as_center(self.center))
+            object.__setattr__(self, "center", as_center(self.center))
 
     def _rows(self, X: Matrix, name: str) -> Matrix:
         return X if self.center is None else _centred(X, self.center, name)
@@ -137,23 +136,8 @@ class Intersection(Kernel):
         return with_diagonal(pair_sums(OVERLAP, A, B), self, A, B)
 
 
-def _as_center(center: Any) -> tuple[float, ...]:
-    values = np.asarray(center).tolist()
-    if not isinstance(values, list) or any(not isinstance(value, numbers.Real) for value in values):
-        raise TypeError("center must be one number for each column, such as X.mean(axis=0).")
-    if not all(map(math.isfinite, values)):
-        raise ValueError("center must hold finite numbers.")
-    return tuple(float(value) for value in values)
-
-
 def _centred(X: Matrix, center: tuple[float, ...], name: str) -> NDArray[Any]:
-    if is_sparse(X):
-        raise ValueError(
-            f"GMM(center=...) cannot take sparse input: a centre would fill every zero of {name}; "
-            "pass a dense array, or leave center=None."
-        )
-    if X.shape[1] != len(center):
-        raise ValueError(f"{name} has {X.shape[1]} columns but center has {len(center)} values.")
+    check_center_fits(X, center, name=name)
     return np.asarray((X - np.asarray(center)).astype(X.dtype, copy=False))
 
 

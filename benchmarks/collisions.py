@@ -1,0 +1,59 @@
+"""Claim: counting equal slots of codes is at least 20 times as fast as NumPy, on one thread.
+
+Peer: the blocked NumPy comparison anyone would write, ``(a[i] == b).sum(axis=1)`` for each row, whose
+temporaries stay in the cache.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from kernelight import Codes
+
+ROWS, SLOTS, BAR = 2000, 1024, 20.0
+
+
+def seconds(call: Any, repeats: int) -> float:
+    """The best time of a few calls."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def numpy_rows(a: np.ndarray, b: np.ndarray, rows: int) -> np.ndarray:
+    """Equal slots of the first rows of ``a`` with all of ``b``."""
+    counts = np.empty((rows, len(b)), dtype=np.int32)
+    for i in range(rows):
+        for start in range(0, len(b), 256):
+            counts[i, start : start + 256] = np.count_nonzero(a[i] == b[start : start + 256], axis=1)
+    return counts
+
+
+def run() -> list[dict[str, Any]]:
+    """Measure the claim; NumPy does a tenth of the rows and is charged ten times."""
+    rng = np.random.default_rng(0)
+    a, b = (Codes(rng.integers(0, 256, (ROWS, SLOTS)).astype(np.uint8), 8) for _ in range(2))
+    np.testing.assert_array_equal(a.collisions(b)[: ROWS // 10], numpy_rows(a.array, b.array, ROWS // 10))
+    ours = seconds(lambda: a.collisions(b, n_jobs=1), 7)
+    theirs = 10 * seconds(lambda: numpy_rows(a.array, b.array, ROWS // 10), 3)
+    ratio = theirs / ours
+    return [
+        {
+            "claim": f"collisions of {ROWS} x {ROWS} codes of {SLOTS} slots, one thread",
+            "peer": "NumPy, blocked comparison",
+            "bar": f">= {BAR:g} times as fast",
+            "measured": ratio,
+            "holds": ratio >= BAR,
+        }
+    ]
+
+
+if __name__ == "__main__":
+    for row in run():
+        print(row)

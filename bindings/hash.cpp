@@ -1,7 +1,0 @@
-#include "arrays.h"
-
-namespace kernelight {
-
-void bind_hash(nb::module_&) {}
-
-}  // namespace kernelight

@@ -1,0 +1,265 @@
+// Consistent weighted sampling in blocks: list the nonzeros, fill tables, scan. The definition is portable/kl_cws.h.
+//
+// Rows are taken a block at a time. The nonzeros of a block are listed once, ascending by expanded coordinate, with
+// their logarithms; then for every kSlotBlock slots each coordinate's parameters are loaded once and met with all rows that
+// have it, while the running minima of the block stay in cache. The caller chooses the block: small for dense rows (the
+// minima stay in the first-level cache), large for sparse ones (or each load of parameters would serve one row).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "parallel.h"
+#include "portable/kl_cws.h"
+#include "rows.h"
+#include "simd/cws_loops.h"
+
+namespace kernelight {
+
+// How a stored value becomes the weight that is hashed: |x - center| / (L1 norm of the row, if l1).
+struct WeightRule {
+    const double* center;  // null for 0
+    bool l1;
+};
+
+// The divisor of a row's weights. Values whose sum would overflow are halved often enough first.
+struct RowNorm {
+    double scale = 1.0, norm = 1.0;
+
+    double operator()(double size) const { return size * scale / norm; }
+
+    // each(f) calls f(|value|) in column order: dense and sparse rows add up in the same order.
+    template <class Each>
+    static RowNorm l1(Each&& each) {
+        for (const double scale : {1.0, 0x1p-64}) {
+            double norm = 0.0;
+            each([&](double size) { norm += size * scale; });
+            if (std::isfinite(norm)) return {scale, norm};
+        }
+        return {};  // not reached: finite values scaled down cannot overflow
+    }
+};
+
+// each_value(row, center, f): f(column, value - center) for every nonzero difference of a row.
+template <class Value, class F>
+void each_value(const DenseRows<Value>& rows, int64_t row, const double* center, F&& f) {
+    if (!center) return rows.each(row, f);
+    const Value* p = rows.values + row * rows.n_cols;
+    each_nonzero(rows.n_cols, [=](int64_t col) { return static_cast<double>(p[col]) - center[col]; }, f);
+}
+
+template <class Value, class Index, class F>
+void each_value(const CsrRows<Value, Index>& rows, int64_t row, const double*, F&& f) {
+    rows.each(row, f);  // a centre goes with dense rows only
+}
+
+// f(expanded coordinate, weight) for every nonzero weight of a row.
+template <class Rows, class F>
+void each_weight(const Rows& rows, int64_t row, const WeightRule& rule, F&& f) {
+    if (!rule.l1)
+        return each_value(rows, row, rule.center, [&](int64_t col, double x) {
+            f(2 * static_cast<uint64_t>(col) + (x < 0.0), std::fabs(x));
+        });
+    const RowNorm norm = RowNorm::l1([&](auto&& add) {
+        each_value(rows, row, rule.center, [&](int64_t, double x) { add(std::fabs(x)); });
+    });
+    each_value(rows, row, rule.center, [&](int64_t col, double x) {
+        const double weight = norm(std::fabs(x));
+        if (weight > 0.0) f(2 * static_cast<uint64_t>(col) + (x < 0.0), weight);
+    });
+}
+
+inline int64_t n_row_blocks(int64_t n_rows, int64_t row_block) { return (n_rows + row_block - 1) / row_block; }
+
+// counts[i] = nonzero weights of row i; used[c] = 1 for every expanded coordinate that occurs.
+template <class Rows>
+void cws_survey(const Rows& rows, const WeightRule& rule, int64_t* counts, uint8_t* used, int threads) {
+    parallel_for(threads, rows.n_rows, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+            int64_t count = 0;
+            each_weight(rows, row, rule, [&](uint64_t coordinate, double) {
+                ++count;
+                // Threads write the same byte 1, and only where it is not there yet.
+                if (used && !__atomic_load_n(&used[coordinate], __ATOMIC_RELAXED))
+                    __atomic_store_n(&used[coordinate], uint8_t{1}, __ATOMIC_RELAXED);
+            });
+            counts[row] = count;
+        }
+    });
+}
+
+// The listing of all row blocks: block b owns entries [starts[b], starts[b + 1]).
+struct CwsListing {
+    int64_t n_rows, row_block;
+    const int64_t* starts;
+    int32_t* coordinate;
+    int32_t* row;  // inside its block
+    float* log_value;
+
+    int64_t n_blocks() const { return n_row_blocks(n_rows, row_block); }
+    int64_t rows_of(int64_t block) const { return std::min(row_block, n_rows - block * row_block); }
+    CwsEntries entries(int64_t block) const {
+        return {coordinate + starts[block], row + starts[block], log_value + starts[block],
+                starts[block + 1] - starts[block]};
+    }
+};
+
+// Stable ascending sort by coordinate, eleven bits a pass.
+class CoordinateSort {
+   public:
+    void operator()(int64_t count, int32_t largest, int32_t* coordinate, int32_t* row, double* value) {
+        for (int shift = 0; shift == 0 || (largest >> shift) > 0; shift += 11) {
+            int64_t starts[2049] = {0};
+            for (int64_t at = 0; at < count; ++at) ++starts[((coordinate[at] >> shift) & 2047) + 1];
+            for (int digit = 0; digit < 2048; ++digit) starts[digit + 1] += starts[digit];
+            coordinates_.resize(count), rows_.resize(count), values_.resize(count);
+            for (int64_t at = 0; at < count; ++at) {
+                const int64_t to = starts[(coordinate[at] >> shift) & 2047]++;
+                coordinates_[to] = coordinate[at], rows_[to] = row[at], values_[to] = value[at];
+            }
+            std::copy_n(coordinates_.data(), count, coordinate);
+            std::copy_n(rows_.data(), count, row);
+            std::copy_n(values_.data(), count, value);
+        }
+    }
+
+   private:
+    std::vector<int32_t> coordinates_, rows_;
+    std::vector<double> values_;
+};
+
+template <class Rows>
+void cws_list(const Rows& rows, const WeightRule& rule, double p, const CwsListing& listing, const CwsLoops& loops,
+              int threads) {
+    const int32_t largest = static_cast<int32_t>(2 * rows.n_cols);
+    parallel_for(threads, listing.n_blocks(), [&](int64_t begin, int64_t end) {
+        std::vector<double> weights;
+        CoordinateSort sort;
+        for (int64_t block = begin; block < end; ++block) {
+            const int64_t first = listing.starts[block], count = listing.starts[block + 1] - first;
+            weights.resize(count);
+            int64_t at = 0;
+            const int64_t row_begin = block * listing.row_block;
+            for (int64_t row = row_begin; row < row_begin + listing.rows_of(block); ++row)
+                each_weight(rows, row, rule, [&](uint64_t coordinate, double weight) {
+                    listing.coordinate[first + at] = static_cast<int32_t>(coordinate);
+                    listing.row[first + at] = static_cast<int32_t>(row - row_begin);
+                    weights[at++] = weight;
+                });
+            sort(count, largest, listing.coordinate + first, listing.row + first, weights.data());
+            loops.logs(weights.data(), count, p, listing.log_value + first);
+        }
+    });
+}
+
+// Tables are (slot blocks, capacity, kCellBlock) floats: the slice of one slot block is contiguous and stays in the second-level
+// cache while all row blocks pass over it.
+struct CwsTables {
+    float* values;
+    int64_t capacity;
+    const uint64_t* ids;  // expanded coordinate of each table row
+    int64_t first_slot, n_slots;
+
+    int64_t n_blocks() const { return (n_slots + kSlotBlock - 1) / kSlotBlock; }
+    int64_t block_stride() const { return capacity * kCellBlock; }
+};
+
+inline void cws_fill(const CwsTables& tables, int64_t begin_id, int64_t end_id, uint64_t seed, const CwsLoops& loops,
+                     int threads) {
+    const uint64_t stream = kl_stream(seed, KL_STREAM_CWS);
+    parallel_for(threads, end_id - begin_id, [&](int64_t begin, int64_t end) {
+        for (int64_t at = begin_id + begin; at < begin_id + end; ++at)
+            loops.fill(kl_child(stream, tables.ids[at]), tables.first_slot, tables.n_blocks(),
+                       tables.values + at * kCellBlock, tables.block_stride());
+    });
+}
+
+template <class Code>
+auto finish_for(const CwsLoops& loops) {
+    if constexpr (sizeof(Code) == 1)
+        return loops.finish8;
+    else
+        return loops.finish16;
+}
+
+// codes: (n_rows, code_stride), already moved to the column of first_slot. Empty rows are left as they are.
+template <class Code>
+void cws_scan(const CwsListing& listing, const CwsTables& tables, const int32_t* local, uint64_t seed,
+              const CwsCoding& coding, Code* codes, int64_t code_stride, const CwsLoops& loops, int threads) {
+    const uint64_t code_stream = kl_stream(seed, KL_STREAM_CWS_CODE);
+    const int64_t row_blocks = listing.n_blocks();
+    parallel_for(threads, tables.n_blocks() * row_blocks, [&](int64_t begin, int64_t end) {
+        std::vector<CwsBest> best(listing.row_block);
+        for (int64_t task = begin; task < end; ++task) {
+            const int64_t block = task % row_blocks, slot = task / row_blocks * kSlotBlock;
+            const CwsEntries entries = listing.entries(block);
+            const int64_t row = block * listing.row_block, rows_here = listing.rows_of(block);
+            const int64_t slots_here = std::min(kSlotBlock, tables.n_slots - slot);
+            const CwsSlice slice{tables.values + task / row_blocks * tables.block_stride(), local, tables.ids};
+            reset(best.data(), rows_here);
+            loops.scan(entries, slice, 0, entries.count, best.data());
+            const auto finish = finish_for<Code>(loops);
+            finish(entries, slice, code_stream, tables.first_slot + slot, slots_here, coding, rows_here, best.data(),
+                   codes + row * code_stride + slot, code_stride);
+        }
+    });
+}
+
+// The same without tables: cells are drawn for a few coordinates at a time, just before they are met. For widths whose tables
+// would not fit in memory. ids[coordinate] is the expanded coordinate that the hash is defined on.
+template <class Code>
+void cws_scan_direct(const CwsListing& listing, const uint64_t* ids, int64_t n_slots, uint64_t seed,
+                     const CwsCoding& coding, Code* codes, const CwsLoops& loops, int threads) {
+    constexpr int64_t batch = 512;  // coordinates drawn together
+    const uint64_t stream = kl_stream(seed, KL_STREAM_CWS), code_stream = kl_stream(seed, KL_STREAM_CWS_CODE);
+    const int64_t row_blocks = listing.n_blocks(), slot_blocks = (n_slots + kSlotBlock - 1) / kSlotBlock;
+    parallel_for(threads, slot_blocks * row_blocks, [&](int64_t begin, int64_t end) {
+        std::vector<float> cells(batch * kCellBlock);
+        std::vector<int32_t> numbered;  // coordinates of the block counted in order of appearance
+        std::vector<int32_t> local;     // ... and their place in the batch
+        std::vector<CwsBest> best(listing.row_block);
+        for (int64_t task = begin; task < end; ++task) {
+            const int64_t block = task % row_blocks, slot = task / row_blocks * kSlotBlock;
+            const CwsEntries listed = listing.entries(block);
+            const int32_t* coordinate = listed.coordinate;
+            const int64_t count = listed.count;
+            numbered.resize(count);
+            int32_t distinct = -1;
+            for (int64_t at = 0; at < count; ++at) {
+                if (at == 0 || coordinate[at] != coordinate[at - 1]) ++distinct;
+                numbered[at] = distinct;
+            }
+            local.resize(distinct + 1);
+            for (int32_t at = 0; at <= distinct; ++at) local[at] = static_cast<int32_t>(at % batch);
+            const CwsEntries entries{numbered.data(), listed.row, listed.log_value, count};
+            const CwsSlice slice{cells.data(), local.data(), nullptr};
+            const int64_t row = block * listing.row_block, rows_here = listing.rows_of(block);
+            reset(best.data(), rows_here);
+            for (int64_t at = 0; at < count;) {
+                const int64_t from = at;
+                const int32_t stop = numbered[at] + static_cast<int32_t>(batch);
+                for (; at < count && numbered[at] < stop; ++at)
+                    if (at == from || numbered[at] != numbered[at - 1])
+                        loops.fill(kl_child(stream, ids[coordinate[at]]), slot, 1,
+                                   cells.data() + local[numbered[at]] * kCellBlock, kCellBlock);
+                loops.scan(entries, slice, from, at, best.data());
+            }
+            for (int64_t r = 0; r < rows_here; ++r) {
+                if (best[r].value[0] == __builtin_inff()) continue;
+                for (int64_t lane = 0; lane < std::min(kSlotBlock, n_slots - slot); ++lane) {
+                    const int32_t at = best[r].winner[lane];
+                    const uint64_t id = ids[coordinate[at]], j = static_cast<uint64_t>(slot + lane);
+                    const float t = kl_cws_t(kl_cws_draw(kl_child(stream, id), j), entries.log_value[at]);
+                    const uint64_t kept = static_cast<uint64_t>(static_cast<int64_t>(t)) & coding.t_mask;
+                    const uint64_t mixed = kl_cws_code(kl_child(code_stream, j), id, static_cast<int64_t>(kept));
+                    codes[(row + r) * n_slots + slot + lane] =
+                        static_cast<Code>((coding.lowest ? id : mixed) & ((uint64_t{1} << coding.bits) - 1));
+                }
+            }
+        }
+    });
+}
+
+}  // namespace kernelight

@@ -1,0 +1,284 @@
+// Dart sampling with tables. The definition is portable/kl_dart.h; everything here gives the same bits, faster.
+//
+// The darts do not depend on the data, so they can be listed once. Rows are grouped by the power of two of their sum T
+// (level m: 2^m <= T < 2^(m+1)); a level's table holds, for each coordinate, all darts of weight below a limit (the largest value
+// met so far) and of rank below a limit of the level. Two orders, both exact:
+//
+// - by weight, per coordinate: a row scans each of its coordinates until the weight reaches its value, keeping the
+//   least key of each slot. Cost: the darts the row owns, about 1.25 (ln k + 2) to twice that a slot, whatever its width.
+// - by rank, per slot: a row takes the first dart of each slot that it owns. Cost: sum of limits / T darts a slot
+//   (rejection sampling), which is far less when rows are dense and columns even. Four darts are looked at together without
+//   a branch; with their keys they fill one cache line, so lists are padded to a multiple of four.
+//
+// What a table does not cover is enumerated on the fly: a coordinate whose value exceeds its limit, and the whole row with
+// larger rank limits in the rare case that a slot stays empty.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "cws.h"
+#include "parallel.h"
+#include "portable/kl_dart.h"
+
+namespace kernelight {
+
+struct DartRule {
+    uint64_t seed;
+    uint64_t k;
+    double scale;
+    WeightRule weight;
+
+    uint64_t stream() const { return kl_stream(seed, KL_STREAM_DART); }
+    uint64_t rate() const { return kl_dart_rate(k); }
+    float value(double weight_of_row) const { return kl_float_above(weight_of_row * scale); }
+};
+
+// An entry of a table by weight.
+struct DartRecord {
+    float weight;
+    uint32_t slot;
+    uint64_t key;
+};
+static_assert(sizeof(DartRecord) == 16, "Python allocates two 64-bit words a dart");
+
+// Four entries of a table by rank.
+struct DartGroup {
+    static constexpr int64_t size = 4;
+    struct {
+        float weight;
+        uint32_t coordinate;
+    } probe[size];
+    uint64_t key[size];
+};
+static_assert(sizeof(DartGroup) == 64, "Python allocates eight 64-bit words a group");
+
+struct DartTable {
+    bool by_rank;
+    const int64_t* starts;      // one list per coordinate, or per slot
+    const DartRecord* records;  // by weight
+    const DartGroup* groups;    // by rank
+    const float* limits;  // per coordinate: darts of weight below this are in the table; 0 for none
+    float rank_limit;
+};
+
+// Sum of the scaled values of every row (0 for an empty one) and number of nonzeros. Only the choice of a table depends on it.
+template <class Rows>
+void dart_sums(const Rows& rows, const DartRule& rule, double* sums, int64_t* counts, int threads) {
+    parallel_for(threads, rows.n_rows, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+            double sum = 0.0;
+            int64_t count = 0;
+            each_weight(rows, row, rule.weight, [&](uint64_t, double weight) { sum += weight, ++count; });
+            sums[row] = sum * rule.scale, counts[row] = count;
+        }
+    });
+}
+
+// largest[c] = max(largest[c], value) over the given rows, for every expanded coordinate c of the matrix.
+template <class Rows>
+void dart_maxima(const Rows& rows, const DartRule& rule, const int64_t* subset, int64_t n_subset, float* largest) {
+    for (int64_t at = 0; at < n_subset; ++at)
+        each_weight(rows, subset[at], rule.weight, [&](uint64_t coordinate, double weight) {
+            largest[coordinate] = std::max(largest[coordinate], rule.value(weight));
+        });
+}
+
+// How many darts each list of a table would hold. Lists are coordinates; ids are their expanded coordinates.
+inline void dart_count(const DartRule& rule, const uint64_t* ids, const float* limits, int64_t n_ids, float rank_limit,
+                       int64_t* counts, int threads) {
+    const uint64_t stream = rule.stream(), rate = rule.rate();
+    parallel_for(threads, n_ids, [&](int64_t begin, int64_t end) {
+        for (int64_t at = begin; at < end; ++at) {
+            int64_t count = 0;
+            if (limits[at] > 0.0f)
+                kl_dart_each(kl_child(stream, ids[at]), rule.k, rate, limits[at], rank_limit,
+                             [](void* counter, kl_dart) { ++*static_cast<int64_t*>(counter); }, &count);
+            counts[at] = count;
+        }
+    });
+}
+
+// Records of every coordinate, each list sorted by (weight, key). starts is the running sum of dart_count.
+inline void dart_fill(const DartRule& rule, const uint64_t* ids, const float* limits, int64_t n_ids, float rank_limit,
+                      const int64_t* starts, DartRecord* records, int threads) {
+    const uint64_t stream = rule.stream(), rate = rule.rate();
+    parallel_for(threads, n_ids, [&](int64_t begin, int64_t end) {
+        for (int64_t at = begin; at < end; ++at) {
+            DartRecord* to = records + starts[at];
+            if (limits[at] > 0.0f)
+                kl_dart_each(kl_child(stream, ids[at]), rule.k, rate, limits[at], rank_limit,
+                             [](void* cursor, kl_dart dart) {
+                                 *(*static_cast<DartRecord**>(cursor))++ = {dart.weight, dart.slot, dart.key};
+                             },
+                             &to);
+            std::sort(records + starts[at], to, [](const DartRecord& a, const DartRecord& b) {
+                return a.weight != b.weight ? a.weight < b.weight : a.key < b.key;
+            });
+        }
+    });
+}
+
+// Where the groups of each slot start in a table by rank: k + 1 places.
+inline void dart_slot_starts(uint64_t k, const DartRecord* by_weight, int64_t n_records, int64_t* slot_starts) {
+    std::fill_n(slot_starts, k + 1, 0);
+    for (int64_t at = 0; at < n_records; ++at) ++slot_starts[by_weight[at].slot + 1];
+    for (uint64_t slot = 0; slot < k; ++slot)
+        slot_starts[slot + 1] = slot_starts[slot] + (slot_starts[slot + 1] + DartGroup::size - 1) / DartGroup::size;
+}
+
+// A table by weight turned into one by rank: lists per slot sorted by key, padded with darts that nobody owns.
+inline void dart_by_rank(uint64_t k, const int64_t* starts, int64_t n_ids, const DartRecord* by_weight,
+                         const int64_t* slot_starts, DartGroup* groups, int threads) {
+    struct Entry {
+        uint64_t key;
+        float weight;
+        uint32_t coordinate;
+    };
+    const Entry nobody{KL_DART_NONE, kl_float_of_bits(0x7F800000u), 0};
+    std::vector<Entry> entries(slot_starts[k] * DartGroup::size, nobody);
+    std::vector<int64_t> to(k);
+    for (uint64_t slot = 0; slot < k; ++slot) to[slot] = slot_starts[slot] * DartGroup::size;
+    for (int64_t coordinate = 0; coordinate < n_ids; ++coordinate)
+        for (int64_t at = starts[coordinate]; at < starts[coordinate + 1]; ++at)
+            entries[to[by_weight[at].slot]++] = {by_weight[at].key, by_weight[at].weight,
+                                                 static_cast<uint32_t>(coordinate)};
+    parallel_for(threads, static_cast<int64_t>(k), [&](int64_t begin, int64_t end) {
+        for (int64_t slot = begin; slot < end; ++slot) {
+            const int64_t first = slot_starts[slot] * DartGroup::size, last = slot_starts[slot + 1] * DartGroup::size;
+            std::sort(entries.begin() + first, entries.begin() + last,
+                      [](const Entry& a, const Entry& b) { return a.key < b.key; });
+            for (int64_t at = first; at < last; ++at) {
+                DartGroup& group = groups[at / DartGroup::size];
+                group.probe[at % DartGroup::size] = {entries[at].weight, entries[at].coordinate};
+                group.key[at % DartGroup::size] = entries[at].key;
+            }
+        }
+    });
+}
+
+// Scratch of one thread: the row under work and its least keys.
+class DartRow {
+   public:
+    DartRow(const DartRule& rule, const DartTable& table, const uint64_t* ids, int64_t n_coordinates)
+        : rule_(rule), table_(table), ids_(ids), stream_(rule.stream()),
+          rate_(rule.rate()), values_(n_coordinates, 0.0f), best_(rule.k), coordinates_(n_coordinates) {}
+
+    // Sum of the values that the table did not cover: what a larger table would have saved.
+    double uncovered_sum = 0.0;
+
+    template <class Rows, class Code>
+    void encode(const Rows& rows, int64_t row, int bits, Code* out) {
+        load(rows, row);
+        if (count_ == 0) return;
+        std::fill(best_.begin(), best_.end(), KL_DART_NONE);
+        if (exceeds_limits()) enumerate_uncovered();
+        if (!(table_.by_rank ? take_first_owned() : scan_by_weight())) search_further();
+        const uint64_t mask = (uint64_t{1} << bits) - 1;
+        for (uint64_t slot = 0; slot < rule_.k; ++slot) out[slot] = static_cast<Code>(best_[slot] & mask);
+    }
+
+   private:
+    // values_ of every coordinate (0 where the row has none), and the list of its coordinates.
+    template <class Rows>
+    void load(const Rows& rows, int64_t row) {
+        for (int64_t at = 0; at < count_; ++at) values_[coordinates_[at]] = 0.0f;
+        count_ = 0;
+        each_weight(rows, row, rule_.weight, [&](uint64_t coordinate, double weight) {
+            values_[coordinate] = rule_.value(weight);
+            coordinates_[count_++] = static_cast<int32_t>(coordinate);
+        });
+    }
+
+    bool exceeds_limits() const {
+        bool over = false;
+        for (int64_t at = 0; at < count_; ++at) over |= values_[coordinates_[at]] > table_.limits[coordinates_[at]];
+        return over;
+    }
+
+    void enumerate_uncovered() {
+        for (int64_t at = 0; at < count_; ++at) {
+            const float value = values_[coordinates_[at]];
+            if (value <= table_.limits[coordinates_[at]]) continue;
+            uncovered_sum += value;
+            enumerate(coordinates_[at], table_.rank_limit);
+        }
+    }
+
+    void enumerate(int32_t coordinate, float rank_limit) {
+        kl_dart_each(kl_child(stream_, ids_[coordinate]), rule_.k, rate_, values_[coordinate], rank_limit,
+                     kl_dart_keep_least, best_.data());
+    }
+
+    // Coordinates beyond their limit were enumerated before; what a table has of them does no harm.
+    bool scan_by_weight() {
+        uint64_t* best = best_.data();
+        for (int64_t at = 0; at < count_; ++at) {
+            const float value = values_[coordinates_[at]];
+            const DartRecord* record = table_.records + table_.starts[coordinates_[at]];
+            const DartRecord* end = table_.records + table_.starts[coordinates_[at] + 1];
+            for (; record < end && record->weight < value; ++record)
+                best[record->slot] = std::min(best[record->slot], record->key);
+        }
+        return full();
+    }
+
+    bool take_first_owned() {
+        const float* values = values_.data();
+        for (uint64_t slot = 0; slot < rule_.k; ++slot) {
+            const DartGroup* end = table_.groups + table_.starts[slot + 1];
+            for (const DartGroup* group = table_.groups + table_.starts[slot]; group < end; ++group) {
+                unsigned owned = 0;
+                for (int64_t at = 0; at < DartGroup::size; ++at)
+                    owned |= static_cast<unsigned>(group->probe[at].weight < values[group->probe[at].coordinate]) << at;
+                if (owned == 0) continue;
+                best_[slot] = std::min(best_[slot], group->key[__builtin_ctz(owned)]);
+                break;
+            }
+        }
+        return full();
+    }
+
+    bool full() const { return std::find(best_.begin(), best_.end(), KL_DART_NONE) == best_.end(); }
+
+    // Some slot has no dart below the rank limit: the whole row again with larger ones.
+    void search_further() {
+        double sum = 0.0;
+        for (int64_t at = 0; at < count_; ++at) sum += values_[coordinates_[at]];
+        for (double rank_limit = std::max<double>(table_.rank_limit, 1.25 / sum);; rank_limit *= 2.0) {
+            std::fill(best_.begin(), best_.end(), KL_DART_NONE);
+            for (int64_t at = 0; at < count_; ++at) enumerate(coordinates_[at], static_cast<float>(rank_limit));
+            if (full()) return;
+        }
+    }
+
+    const DartRule& rule_;
+    const DartTable& table_;
+    const uint64_t* ids_;
+    uint64_t stream_, rate_;
+    std::vector<float> values_;
+    std::vector<uint64_t> best_;
+    std::vector<int32_t> coordinates_;
+    int64_t count_ = 0;
+};
+
+// Codes of the rows of `subset`, all of one level; codes is (n_rows, k). Empty rows are left as they are. Returns the sum of
+// the values that the table did not cover.
+template <class Rows, class Code>
+double dart_encode(const Rows& rows, const DartRule& rule, const DartTable& table, const uint64_t* ids,
+                   const int64_t* subset, int64_t n_subset, int bits, Code* codes, int threads) {
+    std::mutex lock;
+    double uncovered = 0.0;
+    parallel_for(threads, n_subset, [&](int64_t begin, int64_t end) {
+        DartRow scratch(rule, table, ids, 2 * rows.n_cols);
+        for (int64_t at = begin; at < end; ++at)
+            scratch.encode(rows, subset[at], bits, codes + subset[at] * static_cast<int64_t>(rule.k));
+        const std::lock_guard<std::mutex> hold(lock);
+        uncovered += scratch.uncovered_sum;
+    });
+    return uncovered;
+}
+
+}  // namespace kernelight

@@ -1,0 +1,60 @@
+"""Name <-> class of everything that can be stored, listed or tested; a class loads when first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from kernelight.state import Path, State
+
+_KERNELS = (
+    "Linear", "RBF", "FoldedRBF", "Gaussian", "Acos", "AcosChi2", "MinMax", "GMM", "ExpGMM", "NGMM",
+    "Intersection", "Product",
+)  # fmt: skip
+
+# family -> name -> "module:class"
+FAMILIES: dict[str, dict[str, str]] = {
+    "container": {"Codes": "kernelight.codes:Codes"},
+    "kernel": {name: f"kernelight.kernels:{name}" for name in _KERNELS},
+    "linearization": {"GCWS": "kernelight.linearize.cws:GCWS"},
+}
+
+
+def names(family: str | None = None) -> list[str]:
+    """The names of one family, or of all.
+
+    >>> from kernelight import _registry
+    >>> _registry.names("container")
+    ['Codes']
+    """
+    if family is not None and family not in FAMILIES:
+        raise ValueError(f"No family {family!r}: known families are {', '.join(sorted(FAMILIES))}.")
+    families = FAMILIES.values() if family is None else [FAMILIES[family]]
+    return sorted(name for members in families for name in members)
+
+
+def lookup(name: str) -> type[Any]:
+    """The class of a name.
+
+    >>> from kernelight import _registry
+    >>> _registry.lookup("Codes")
+    <class 'kernelight.codes.Codes'>
+    """
+    for members in FAMILIES.values():
+        if name in members:
+            module, _, attribute = members[name].partition(":")
+            found: type[Any] = getattr(import_module(module), attribute)
+            return found
+    raise ValueError(f"Nothing is called {name!r}: known names are {', '.join(names())}.")
+
+
+def load(path: Path) -> Any:
+    """Whatever a file holds, as an object of its class."""
+    state = State.load(path)
+    try:
+        cls = lookup(state.kind)
+    except ValueError as error:
+        raise ValueError(
+            f"{path} holds a {state.kind!r}, which this version does not know: {error}"
+        ) from None
+    return cls.from_state(state)

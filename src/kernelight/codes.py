@@ -1,0 +1,499 @@
+"""`Codes`: what a discrete linearization gives, n rows of k small integers, each integer a one-hot block."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight._checks import check_int, resources
+from kernelight._slots import MAX_BITS, as_slots, empty_mask, n_words, packed, row_key, slot_dtype, unpacked
+from kernelight.state import ALGORITHM_VERSION, Immutable, Path, State, read_only
+
+_INT32_MAX = int(np.iinfo(np.int32).max)
+
+
+class Codes(Immutable):
+    """An immutable (n, k) array of integers below 2^bits that means k one-hot blocks for each row.
+
+    Slot j with value c is coordinate j * 2^bits + c with value 1/sqrt(k), so that the inner product of two
+    rows is their fraction of equal slots. An empty row stands for the zero vector: it has no coordinate at
+    all.
+
+    Parameters
+    ----------
+    array : (n, k) array of integers
+        Stored as uint8 for ``bits <= 8``, else uint16. Copied if anyone could still change it.
+    bits : int
+        1 to 16; every value must be below ``2**bits``.
+    empty : (n,) array of bool, optional
+        True for the rows that emit nothing; their entries of ``array`` are set to 0.
+    provenance : str
+        Fingerprint of what made the codes. Codes of different provenance cannot be compared or stacked. Codes
+        that are made by hand have the provenance ``""``, which meets only ``""``.
+    n_features : int, optional
+        Width of the data the codes were made of; None if unknown, which meets any width.
+
+    Examples
+    --------
+    >>> from kernelight import Codes
+    >>> codes = Codes([[3, 0, 1], [3, 2, 1]], bits=2)
+    >>> codes
+    Codes(2 rows, 3 slots of 2 bits)
+    >>> codes.collisions()
+    array([[3, 2],
+           [2, 3]], dtype=int32)
+    >>> codes.to_csr().indices.tolist()
+    [3, 4, 9, 3, 6, 9]
+
+    Slices, masks and index arrays select rows; slots and bits can be cut:
+
+    >>> codes[:1].first(2).low_bits(1).array
+    array([[1, 0]], dtype=uint8)
+    """
+
+    __slots__ = ("_array", "_bits", "_empty", "_n_features", "_provenance")
+    __array_ufunc__ = None  # arithmetic with arrays is refused instead of going through an object array
+    _array: NDArray[Any]
+    _bits: int
+    _empty: NDArray[np.bool_] | None
+    _n_features: int | None
+    _provenance: str
+
+    def __init__(
+        self,
+        array: Any,
+        bits: int,
+        *,
+        empty: Any = None,
+        provenance: str = "",
+        n_features: int | None = None,
+    ) -> None:
+        bits = check_int("bits", bits, 1, MAX_BITS)
+        if not isinstance(provenance, str):
+            raise TypeError(f"provenance must be a string, got {provenance!r}.")
+        if n_features is not None:
+            n_features = check_int("n_features", n_features, 0)
+        slots = as_slots(array, bits)
+        mask = empty_mask(empty, len(slots))
+        if mask is not None and slots[mask].any():
+            slots = np.where(mask[:, None], slots.dtype.type(0), slots)
+        self._fill(slots, bits, mask, provenance, n_features)
+
+    def _fill(
+        self,
+        array: NDArray[Any],
+        bits: int,
+        empty: NDArray[np.bool_] | None,
+        provenance: str,
+        n_features: int | None,
+    ) -> None:
+        self._set(
+            _array=read_only(np.ascontiguousarray(array)),
+            _bits=bits,
+            _empty=read_only(np.ascontiguousarray(empty)) if empty is not None and empty.any() else None,
+            _provenance=provenance,
+            _n_features=n_features,
+        )
+
+    @classmethod
+    def _adopt(
+        cls,
+        array: NDArray[Any],
+        bits: int,
+        *,
+        empty: NDArray[np.bool_] | None = None,
+        provenance: str = "",
+        n_features: int | None = None,
+    ) -> Codes:
+        """Codes of a fresh C-ordered array of the right dtype that nobody else holds: no copy, no check.
+
+        Values must be below 2^bits, and 0 in empty rows.
+        """
+        codes = cls.__new__(cls)
+        codes._fill(array, bits, empty, provenance, n_features)
+        return codes
+
+    def _like(self, array: NDArray[Any], **changes: Any) -> Codes:
+        """Fresh codes with everything that is not in ``changes`` as here."""
+        kept = {"bits": self._bits, "empty": self._empty, "provenance": self._provenance}
+        return Codes._adopt(array, **{**kept, "n_features": self._n_features, **changes})
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The (n, k) integers, read-only; rows of zeros where `empty`."""
+        return self._array
+
+    @property
+    def bits(self) -> int:
+        """Every value is below ``2**bits``."""
+        return self._bits
+
+    @property
+    def empty(self) -> NDArray[np.bool_]:
+        """For each row, whether it is empty: it stands for the zero vector. Read-only."""
+        return read_only(np.zeros(len(self), dtype=np.bool_)) if self._empty is None else self._empty
+
+    @property
+    def provenance(self) -> str:
+        """Fingerprint of what made the codes; ``""`` if made by hand."""
+        return self._provenance
+
+    @property
+    def n_features(self) -> int | None:
+        """Width of the data the codes were made of, if known."""
+        return self._n_features
+
+    @property
+    def n_components(self) -> int:
+        """Number of slots k."""
+        return int(self._array.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, slots)."""
+        return len(self), self.n_components
+
+    @property
+    def ndim(self) -> int:
+        """2, as for any matrix of samples."""
+        return 2
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """uint8 or uint16."""
+        return self._array.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory of the integers and of the mask of empty rows."""
+        return self._array.nbytes + (0 if self._empty is None else self._empty.nbytes)
+
+    @property
+    def packed(self) -> NDArray[np.uint64]:
+        """The slots packed into words, (n, words) of uint64; computed at each access.
+
+        A slot takes a lane of 1, 2, 4, 8 or 16 bits, the narrowest that holds ``bits``. With ``m = 64 //
+        lane`` slots a word, slot s is in word ``s // m`` at bit ``(s % m) * lane``: lowest bits first. Unused
+        bits are 0.
+
+        >>> from kernelight import Codes
+        >>> [hex(word) for word in Codes([[1, 2, 3, 15]], bits=4).packed[0]]
+        ['0xf321']
+        """
+        return read_only(packed(self._array, self._bits))
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __repr__(self) -> str:
+        origin = f", provenance={self._provenance[:12]!r}" if self._provenance else ""
+        n, k = self.shape
+        return f"Codes({n} row{'s' * (n != 1)}, {k} slot{'s' * (k != 1)} of {self._bits} bits{origin})"
+
+    def __eq__(self, other: object) -> bool:
+        """Whether everything is the same: rows, empty rows, bits, provenance and width."""
+        if not isinstance(other, Codes):
+            return NotImplemented
+        return (
+            (self._bits, self._provenance, self._n_features)
+            == (other._bits, other._provenance, other._n_features)
+            and np.array_equal(self._array, other._array)
+            and np.array_equal(self.empty, other.empty)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self._bits, self._provenance))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        raise TypeError(
+            "Codes are not numbers: use codes.array for the integers or codes.to_csr() for the features."
+        )
+
+    def __getitem__(self, key: Any) -> Codes:
+        """Rows by slice, boolean mask, index array or a single index (which gives one row of codes)."""
+        rows = row_key(key, len(self))
+        empty = None if self._empty is None else self._empty[rows]
+        return self._like(self._array[rows], empty=empty)
+
+    def __iter__(self) -> Iterator[Codes]:
+        """One row of codes after the other."""
+        return (self[row] for row in range(len(self)))
+
+    def first(self, n_components: int) -> Codes:
+        """The first slots only; of the same provenance, because a slot does not depend on later ones.
+
+        >>> from kernelight import Codes
+        >>> Codes([[1, 2, 3]], bits=2).first(2).array
+        array([[1, 2]], dtype=uint8)
+        """
+        n_components = check_int("n_components", n_components, 1, self.n_components)
+        return self._like(self._array[:, :n_components])
+
+    def low_bits(self, bits: int) -> Codes:
+        """The lowest ``bits`` of each slot; of the same provenance, because they are what a run of fewer bits
+        gives.
+
+        >>> from kernelight import Codes
+        >>> Codes([[1, 2, 3]], bits=2).low_bits(1).array
+        array([[1, 0, 1]], dtype=uint8)
+        """
+        bits = check_int("bits", bits, 1, self._bits)
+        if bits == self._bits:
+            return self
+        low = np.empty(self.shape, dtype=slot_dtype(bits))
+        np.bitwise_and(self._array, (1 << bits) - 1, out=low, casting="unsafe")
+        return self._like(low, bits=bits)
+
+    def __or__(self, other: Codes) -> Codes:
+        """The slots of both, one after the other: their kernel is the mean of both kernels, weighted by
+        slots.
+
+        Both need the same bits, rows and empty rows: a row that is empty on one side only would be half a
+        row, which codes cannot say.
+
+        >>> from kernelight import Codes
+        >>> (Codes([[1, 2]], bits=2) | Codes([[3]], bits=2)).array
+        array([[1, 2, 3]], dtype=uint8)
+        """
+        if not isinstance(other, Codes):
+            return NotImplemented
+        _refuse_different_rows(self, other, "|")
+        if self._bits != other._bits:
+            raise ValueError(
+                f"codes | other needs equal bits, got {self._bits} and {other._bits}: "
+                f"cut the wider one with low_bits({min(self._bits, other._bits)})."
+            )
+        half = np.flatnonzero(self.empty != other.empty)
+        if len(half):
+            raise ValueError(
+                f"codes | other needs the same empty rows, but row {half[0]} is empty on one side only: "
+                "drop such rows or stack the features, scipy.sparse.hstack of both to_csr()."
+            )
+        # The layout is fixed by how many slots the left side has; bits and the slots of the right side can be
+        # cut later with the same result, so they do not enter.
+        return self._like(
+            np.concatenate([self._array, other._array], axis=1),
+            provenance=_derived("|", [*_origin(self), self.n_components], _origin(other)),
+            n_features=_common(self._n_features, other._n_features),
+        )
+
+    def __and__(self, other: Codes) -> Codes:
+        """Slots paired, ``value << other.bits | other's value``: a pair is equal when both are, so the
+        expected fraction of equal slots is the product of both kernels. Rows that are empty on either side
+        are empty.
+
+        >>> from kernelight import Codes
+        >>> (Codes([[1, 2]], bits=2) & Codes([[3, 0]], bits=2)).array
+        array([[7, 8]], dtype=uint8)
+        """
+        if not isinstance(other, Codes):
+            return NotImplemented
+        _refuse_different_rows(self, other, "&")
+        if self.n_components != other.n_components:
+            few = min(self.n_components, other.n_components)
+            raise ValueError(
+                f"codes & other needs equally many slots, got {self.n_components} and {other.n_components}: "
+                f"cut the longer one with first({few})."
+            )
+        bits = self._bits + other._bits
+        if bits > MAX_BITS:
+            raise ValueError(
+                f"codes & other would need {self._bits} + {other._bits} = {bits} bits, more than {MAX_BITS}: "
+                "cut one or both with low_bits."
+            )
+        pairs = self._array.astype(slot_dtype(bits))
+        pairs <<= other._bits
+        pairs |= other._array
+        empty = self.empty | other.empty
+        pairs[empty] = 0
+        # Slots and the bits of the left side can be cut later with the same result, so they do not enter.
+        return self._like(
+            pairs,
+            bits=bits,
+            empty=empty,
+            provenance=_derived("&", _origin(self), [*_origin(other), other._bits]),
+            n_features=_common(self._n_features, other._n_features),
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Codes]) -> Codes:
+        """Rows of several codes of one origin, one below the other.
+
+        >>> from kernelight import Codes
+        >>> len(Codes.concatenate([Codes([[1, 2]], bits=2), Codes([[0, 3], [1, 1]], bits=2)]))
+        3
+        """
+        parts = list(parts)
+        if not parts:
+            raise ValueError("Codes.concatenate needs at least one part.")
+        for part in parts:
+            _refuse_other_origin(parts[0], part, "stacked")
+        return parts[0]._like(
+            np.concatenate([part._array for part in parts]),
+            empty=np.concatenate([part.empty for part in parts]),
+            n_features=_common(*(part._n_features for part in parts)),
+        )
+
+    def collisions(self, other: Codes | None = None, *, n_jobs: int | None = None) -> NDArray[np.int32]:
+        """(n, m) numbers of equal slots of each row here and each row of ``other``, 0 for empty rows.
+
+        Divided by `n_components` it is the inner product of the features. ``other=None`` means these codes.
+
+        >>> from kernelight import Codes
+        >>> Codes([[1, 2, 3]], bits=2).collisions(Codes([[1, 0, 3], [0, 0, 0]], bits=2))
+        array([[2, 0]], dtype=int32)
+        """
+        other = self if other is None else other
+        _refuse_other_origin(self, other, "compared")
+        counts = np.empty((len(self), len(other)), dtype=np.int32)
+        _core.codes_collisions(
+            self._array, self._empty, other._array, other._empty, counts, *resources(n_jobs)
+        )
+        return counts
+
+    def to_csr(self, *, array: bool = False) -> Any:
+        """The features: (n, k * 2^bits) float32 CSR matrix with k entries 1/sqrt(k) a row, none in empty
+        rows.
+
+        Indices are int32 where they fit (scikit-learn's liblinear refuses int64). ``array=True`` gives a
+        ``scipy.sparse.csr_array`` instead of a ``csr_matrix``.
+
+        >>> from kernelight import Codes
+        >>> Codes([[1, 0, 0, 1]], bits=1).to_csr().toarray()
+        array([[0. , 0.5, 0.5, 0. , 0.5, 0. , 0. , 0.5]], dtype=float32)
+        """
+        k, width = self.n_components, self.n_components << self._bits
+        n_entries = k * (len(self) if self._empty is None else len(self) - int(np.count_nonzero(self._empty)))
+        index = np.int32 if max(width, n_entries) <= _INT32_MAX else np.int64
+        indptr = np.zeros(len(self) + 1, dtype=index)
+        np.cumsum(np.where(self.empty, index(0), index(k)), dtype=index, out=indptr[1:])
+        columns = np.empty(n_entries, dtype=index)
+        _core.codes_columns(self._array, self._bits, indptr, columns, resources().threads)
+        values = np.full(n_entries, 1 / np.sqrt(k), dtype=np.float32)
+        container: Any = sp.csr_array if array else sp.csr_matrix
+        csr = container((len(self), width), dtype=np.float32)
+        csr.data, csr.indices, csr.indptr = (
+            values,
+            columns,
+            indptr,
+        )  # as they are: the constructor would scan them
+        csr.has_canonical_format = True
+        return csr
+
+    def to_state(self) -> State:
+        """Plain data; slots of 1, 2 and 4 bits are packed where that is smaller."""
+        meta: dict[str, Any] = {
+            "kind": "Codes",
+            "bits": self._bits,
+            "n_components": self.n_components,
+            "n_features": self._n_features,
+            "provenance": self._provenance,
+        }
+        smaller = 8 * n_words(self.n_components, self._bits) < self._array.itemsize * self.n_components
+        arrays: dict[str, NDArray[Any]] = {"packed": self.packed} if smaller else {"slots": self._array}
+        if self._empty is not None:
+            arrays["empty"] = self._empty
+        return State(meta, arrays)
+
+    @classmethod
+    def from_state(cls, state: State) -> Codes:
+        """The codes of a state; everything in it is checked.
+
+        >>> from kernelight import Codes
+        >>> codes = Codes([[1, 2]], bits=2)
+        >>> Codes.from_state(codes.to_state()) == codes
+        True
+        """
+        return cls._from_state(state, "This state")
+
+    @classmethod
+    def _from_state(cls, state: State, where: str) -> Codes:
+        meta, arrays = state.require("Codes", where=where).meta, state.arrays
+        try:
+            bits = check_int("bits", meta["bits"], 1, MAX_BITS)
+            n_components = check_int("n_components", meta["n_components"], 1)
+            slots = unpacked(arrays["packed"], n_components, bits) if "packed" in arrays else arrays["slots"]
+            if slots.shape[1:] != (n_components,):
+                raise ValueError(f"slots have the shape {slots.shape}.")
+            origin = {"provenance": meta["provenance"], "n_features": meta["n_features"]}
+            return cls(slots, bits, empty=arrays.get("empty"), **origin)
+        except KeyError as error:
+            raise ValueError(f"{where} does not describe Codes: it lacks {error}.") from error
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where} does not describe Codes: {error}") from error
+
+    def save(self, path: Path) -> None:
+        """Write the codes to a file, all or nothing.
+
+        >>> import os, tempfile
+        >>> from kernelight import Codes
+        >>> path = os.path.join(tempfile.mkdtemp(), "rows.kl")
+        >>> codes = Codes([[1, 2]], bits=2)
+        >>> codes.save(path)
+        >>> Codes.load(path) == codes
+        True
+        """
+        self.to_state().save(path)
+
+    @classmethod
+    def load(cls, path: Path) -> Codes:
+        """The codes of a file; a file of anything else is a ValueError that says what it is."""
+        return cls._from_state(State.load(path), os.fsdecode(path))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Codes.from_state, (self.to_state(),)
+
+
+def provenance_of(kind: str, identity: dict[str, Any]) -> str:
+    """The provenance of codes made by a map of this kind: a digest of everything that defines a code."""
+    text = json.dumps([kind, ALGORITHM_VERSION, identity], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _origin(codes: Codes) -> list[Any]:
+    return [codes.provenance, codes.n_features]
+
+
+def _derived(operation: str, left: list[Any], right: list[Any]) -> str:
+    """The provenance of what an operation makes of two codes."""
+    return hashlib.blake2b(json.dumps([operation, left, right]).encode(), digest_size=16).hexdigest()
+
+
+def _common(*values: int | None) -> int | None:
+    return values[0] if len(set(values)) == 1 else None
+
+
+def _refuse_different_rows(left: Codes, right: Codes, operation: str) -> None:
+    if len(left) != len(right):
+        raise ValueError(
+            f"codes {operation} other needs the same rows on both sides, got {len(left)} and {len(right)}."
+        )
+
+
+def _refuse_other_origin(left: Codes, right: Any, verb: str) -> None:
+    """Refuse to let codes meet whose values do not mean the same; say what differs and what to do."""
+    if not isinstance(right, Codes):
+        raise TypeError(f"Codes can only be {verb} with Codes, got {type(right).__name__}.")
+    widths, bits, slots = (
+        (getattr(left, name), getattr(right, name)) for name in ("n_features", "bits", "n_components")
+    )
+    if left.provenance != right.provenance:
+        origins = f"{left.provenance!r} and {right.provenance!r}"
+        why = f"their provenance differs ({origins}): encode both with the same fitted map"
+    elif None not in widths and widths[0] != widths[1]:
+        why = f"n_features differ ({widths[0]} and {widths[1]}): encode both from the same features"
+    elif bits[0] != bits[1]:
+        why = f"bits differ ({bits[0]} and {bits[1]}): cut the wider with low_bits({min(bits)})"
+    elif slots[0] != slots[1]:
+        why = f"slots differ ({slots[0]} and {slots[1]}): cut the longer with first({min(slots)})"
+    else:
+        return
+    raise ValueError(f"These codes cannot be {verb}, {why}.")

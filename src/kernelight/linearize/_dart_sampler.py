@@ -1,0 +1,167 @@
+"""Dart sampling: keeps tables of darts per level of row sum, and encodes level by level.
+
+A table is only a cache: whatever it does not cover is enumerated on the fly, with the same codes. Tables take at most
+128 MB together, and 64 MB each, because building one by rank needs it twice; arrays as long as the width take 32 MB.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight._checks import Matrix, Resources
+from kernelight.linearize._scheme import WIDE, Columns, MinMaxScheme, as_columns, batches, is_wide, matrix_args
+
+TABLE_BYTES = 64 << 20
+ALL_TABLES_BYTES = 128 << 20
+BYTES_PER_DART = 16
+# Arrays as long as the width: largest values, limits and starts of every level.
+BYTES_PER_COORDINATE = 4 + 4 + 8
+ARRAYS_BYTES = 32 << 20
+# Rank limit of a table times 2^level, the least row sum of the level. By rank the limit costs only memory, so it is
+# set where an empty slot is one row in tens of thousands; by weight every dart below it is scanned.
+RANK_REACH = {True: 1.5, False: 1.25}
+# Building a table costs about as much as enumerating this many rows on the fly for each unit of its density.
+BUILD_COST = {True: 5.0, False: 2.0}
+MAX_LEVEL = 100
+
+
+class _Level(NamedTuple):
+    """The table of one level, or none yet (limits all 0)."""
+
+    limits: NDArray[np.float32]
+    by_rank: bool
+    starts: NDArray[np.int64]
+    records: NDArray[np.uint64]
+    rank_limit: float
+
+
+class DartSampler:
+    """Encodes matrices of one scheme at one scale; tables are kept for the next call (never pickled)."""
+
+    def __init__(self, scheme: MinMaxScheme, scale: float) -> None:
+        self.scheme = scheme
+        self.scale = scale
+        self._levels: dict[int, _Level] = {}
+        self._wanted: dict[int, NDArray[np.float32]] = {}  # largest values seen at each level
+        self._debt: dict[int, float] = {}  # row equivalents enumerated on the fly for want of a table
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"scheme": self.scheme, "scale": self.scale}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["scheme"], state["scale"])  # type: ignore[misc]
+
+    def encode(self, X: Matrix, use: Resources) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Codes of every row, and which rows are empty."""
+        codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
+        if not is_wide(X):
+            return codes, self._encode_levels(as_columns(X), codes, use)
+        empty = np.ones(X.shape[0], dtype=bool)
+        for begin, end in batches(X, WIDE):  # renumbered columns mean nothing to the next batch
+            fresh = DartSampler(self.scheme, self.scale)
+            empty[begin:end] = fresh._encode_levels(as_columns(X[begin:end]), codes[begin:end], use)
+        return codes, empty
+
+    def _encode_levels(self, columns: Columns, codes: NDArray[Any], use: Resources) -> NDArray[np.bool_]:
+        args = (*matrix_args(columns.matrix, self.scheme), self.scale)
+        sums = np.empty(columns.matrix.shape[0])
+        counts = np.empty(len(sums), dtype=np.int64)
+        _core.dart_sums(*args, sums, counts, use.threads)
+        empty = counts == 0
+        use = use.for_work(int(counts.sum()) + len(counts) * 10 * self.scheme.n_components)
+        levels = np.frexp(sums)[1] - 1
+        check_levels(levels, empty, sums / self.scale)
+        for level in np.unique(levels[~empty]).tolist():
+            subset = np.flatnonzero((levels == level) & ~empty)
+            with self._lock:
+                table = self._table(level, args, subset, columns, use)
+            uncovered = _core.dart_encode(
+                *args, self.scheme.seed, self.scheme.bits, columns.ids, *table, subset, codes, use.threads
+            )
+            with self._lock:
+                self._debt[level] = self._debt.get(level, 0.0) + uncovered / 2.0**level
+        return empty
+
+    def _table(
+        self, level: int, args: tuple[Any, ...], subset: NDArray[np.int64], columns: Columns, use: Resources
+    ) -> _Level:
+        """The table to use for ``subset``: built or enlarged when that costs less than has been spent without it."""
+        if columns.n_coordinates * BYTES_PER_COORDINATE * (len(self._wanted) + 1) > ARRAYS_BYTES:
+            return self._levels.get(level) or _no_table(level, columns)
+        table = self._levels.get(level)
+        debt = self._debt.get(level, 0.0) + (len(subset) if table is None else 0.0)
+        if table is None or debt >= self._build_cost(level):
+            wanted = self._wanted.setdefault(level, np.zeros(columns.n_coordinates, dtype=np.float32))
+            _core.dart_maxima(*args, subset, wanted)
+            if debt >= self._build_cost(level) and self._fits(level):
+                self._levels[level] = table = self._build(level, columns, use)
+                self._debt[level] = 0.0
+        return table or _no_table(level, columns)
+
+    def _density(self, level: int) -> float:
+        """Darts met per dart owned, at the least row sum of the level."""
+        return float(self._wanted[level].sum(dtype=np.float64)) / 2.0**level
+
+    def _build_cost(self, level: int) -> float:
+        return BUILD_COST[self._by_rank(level)] * self._density(level) if level in self._wanted else 0.0
+
+    def _by_rank(self, level: int) -> bool:
+        return self._density(level) < 2.0 * (math.log(self.scheme.n_components) + 2.0)
+
+    def _expected_bytes(self, level: int) -> float:
+        reach = RANK_REACH[self._by_rank(level)]
+        return BYTES_PER_DART * _core.dart_rate(self.scheme.n_components) * reach * self._density(level)
+
+    def _fits(self, level: int) -> bool:
+        bytes_now = sum(table.records.nbytes for other, table in self._levels.items() if other != level)
+        expected = self._expected_bytes(level)
+        return expected <= TABLE_BYTES and bytes_now + expected <= ALL_TABLES_BYTES
+
+    def _build(self, level: int, columns: Columns, use: Resources) -> _Level:
+        k, seed, limits = self.scheme.n_components, self.scheme.seed, self._wanted[level].copy()
+        by_rank = self._by_rank(level)
+        rank_limit = RANK_REACH[by_rank] / 2.0**level
+        starts = np.zeros(len(limits) + 1, dtype=np.int64)
+        _core.dart_count(seed, k, columns.ids, limits, rank_limit, starts[1:], use.threads)
+        np.cumsum(starts, out=starts)
+        records = np.empty((starts[-1], 2), dtype=np.uint64)
+        _core.dart_fill(seed, k, columns.ids, limits, rank_limit, starts, records, use.threads)
+        if not by_rank:
+            return _Level(limits, False, starts, records, rank_limit)
+        slot_starts = np.empty(k + 1, dtype=np.int64)
+        _core.dart_slot_starts(k, records, slot_starts)
+        ordered = _on_cache_lines(int(slot_starts[-1]))
+        _core.dart_by_rank(k, starts, records, slot_starts, ordered, use.threads)
+        return _Level(limits, True, slot_starts, ordered, rank_limit)
+
+
+def _no_table(level: int, columns: Columns) -> _Level:
+    """What makes the core enumerate every coordinate on the fly."""
+    nothing = np.zeros(columns.n_coordinates, dtype=np.float32)
+    starts = np.zeros(columns.n_coordinates + 1, dtype=np.int64)
+    return _Level(nothing, False, starts, np.empty((0, 2), np.uint64), RANK_REACH[False] / 2.0**level)
+
+
+def _on_cache_lines(groups: int) -> NDArray[np.uint64]:
+    """Groups of eight words, each on one cache line."""
+    words = np.empty(8 * groups + 8, dtype=np.uint64)
+    skip = -words.ctypes.data % 64 // 8
+    return words[skip : skip + 8 * groups].reshape(groups, 8)
+
+
+def check_levels(levels: NDArray[Any], empty: NDArray[np.bool_], sums: NDArray[np.float64]) -> None:
+    """Refuse rows whose sum is too far from the scale for single-precision darts."""
+    beyond = (np.abs(levels) > MAX_LEVEL) | (sums == 0) | ~np.isfinite(sums)
+    far = np.flatnonzero(beyond & ~empty)
+    if len(far):
+        raise ValueError(
+            f"Row {far[0]} has a sum of {sums[far[0]]:g}, more than 2^{MAX_LEVEL} away from the scale of the dart "
+            "sampler; rescale the data or use sampler='cws'."
+        )

@@ -1,0 +1,174 @@
+"""What every linearization is: a scikit-learn transformer whose inner products average to a known kernel."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernelight._checks import Matrix, as_matrix
+from kernelight.codes import Codes, provenance_of
+from kernelight.kernels.base import Kernel
+from kernelight.state import Path, State
+
+Self = TypeVar("Self", bound="Linearization")
+
+
+class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """A map of rows to features whose inner products estimate a kernel.
+
+    ``kernel`` is what it aims at. ``expected(X, Y)`` is what the inner products of its features truly average to over seeds,
+    ``variance(X, Y)`` their variance; both raise a ValueError that says why where theory does not know them exactly
+    (``theory_gap`` is then that sentence, otherwise None).
+    """
+
+    #: Whether the first k components of a larger run are the run of k components.
+    has_prefix: ClassVar[bool] = False
+    #: Names of attributes decided by ``fit`` that are plain data: they define the map together with the parameters.
+    _decided: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    @abstractmethod
+    def kernel(self) -> Kernel:
+        """The kernel this map aims at."""
+
+    @property
+    def theory_gap(self) -> str | None:
+        """Why ``expected`` and ``variance`` are not known exactly, or None if they are."""
+        return None
+
+    def expected(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+        """What the inner products of the features average to, over seeds: an (n, m) array."""
+        self._require_theory()
+        return self._expected(*self._exact_pairs(X, Y))
+
+    def variance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+        """The variance of those inner products over seeds: an (n, m) array."""
+        self._require_theory()
+        return self._variance(*self._exact_pairs(X, Y))
+
+    def _expected(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
+        raise ValueError(f"{type(self).__name__} declares no expectation.")
+
+    def _variance(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
+        raise ValueError(f"{type(self).__name__} declares no variance.")
+
+    def _require_theory(self) -> None:
+        if self.theory_gap is not None:
+            raise ValueError(self.theory_gap)
+
+    def _exact_pairs(self, X: Any, Y: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The exact kernel in double precision, and which pairs have no empty row: an empty row emits nothing."""
+        X = as_matrix(X).astype(np.float64)
+        Y = X if Y is None else as_matrix(Y, name="Y").astype(np.float64)
+        kernel = self.kernel
+        filled = np.logical_and.outer(kernel.diag(X) > 0, kernel.diag(Y) > 0)
+        return np.asarray(kernel(X, Y), dtype=np.float64), filled
+
+    def _validated(self, X: Any, *, reset: bool) -> Matrix:
+        """``X`` checked as scikit-learn checks it (names, width) and as the core wants it."""
+        if not reset:
+            check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, accept_large_sparse=True,
+            ensure_all_finite=False,
+        )  # fmt: skip
+        return as_matrix(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def to_state(self) -> State:
+        """Parameters and what ``fit`` decided, as plain data."""
+        check_is_fitted(self)
+        decided = {name: getattr(self, name) for name in self._decided}
+        meta = {
+            "kind": type(self).__name__, "params": self._plain_params(), "decided": decided,
+            "n_features_in": self.n_features_in_,
+        }  # fmt: skip
+        if hasattr(self, "feature_names_in_"):
+            meta["feature_names_in"] = [str(name) for name in self.feature_names_in_]
+        return State(meta, {})
+
+    def _plain_params(self) -> dict[str, Any]:
+        """Parameters as a state can hold them; whatever ``random_state`` was, its seed stands for it."""
+        params = {
+            name: list(value) if isinstance(value, (tuple, np.ndarray)) else value
+            for name, value in self.get_params(deep=False).items()
+        }
+        return params | ({"random_state": self.seed_} if "random_state" in params else {})
+
+    @classmethod
+    def from_state(cls: type[Self], state: State) -> Self:
+        """The fitted object of a state."""
+        meta = state.require(cls.__name__).meta
+        try:
+            made = cls(**meta["params"])
+            for name in cls._decided:
+                setattr(made, name, meta["decided"][name])
+            made.n_features_in_ = meta["n_features_in"]
+            if "feature_names_in" in meta:
+                made.feature_names_in_ = np.asarray(meta["feature_names_in"], dtype=object)
+            made._settle()
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"This state does not describe a {cls.__name__}: {error}") from error
+        return made
+
+    def save(self, path: Path) -> None:
+        """Write the fitted object to a file, all or nothing."""
+        self.to_state().save(path)
+
+    @classmethod
+    def load(cls: type[Self], path: Path) -> Self:
+        """The fitted object of a file; loading runs no code."""
+        return cls.from_state(State.load(path, cls.__name__))
+
+    def _settle(self) -> None:
+        """Make what follows from parameters and decisions; called at the end of ``fit`` and of ``from_state``."""
+
+
+class CodeLinearization(Linearization):
+    """A linearization into codes: ``encode`` is its native form, ``transform`` the one-hot matrix of the codes."""
+
+    @abstractmethod
+    def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
+        """Codes of checked rows, which rows are empty, and the bits of a code."""
+
+    @abstractmethod
+    def _identity(self) -> dict[str, Any]:
+        """Plain data that defines a code; codes meet only if theirs are equal (see `Codes.provenance`)."""
+
+    @property
+    def provenance(self) -> str:
+        """A digest of everything that defines a code: class, parameters, seed, decisions of ``fit``, algorithm version."""
+        check_is_fitted(self)
+        return provenance_of(type(self).__name__, self._identity())
+
+    def encode(self, X: Any) -> Codes:
+        """The codes of each row of ``X``."""
+        X = self._validated(X, reset=False)
+        array, empty, bits = self._encode(X)
+        return Codes._adopt(array, bits, empty=empty, provenance=self.provenance, n_features=self.n_features_in_)
+
+    def transform(self, X: Any) -> Any:
+        """The one-hot features of each row: a sparse (n, k 2^bits) float32 matrix with k entries 1/sqrt(k) a row."""
+        return self.encode(X).to_csr(array=get_config().get("sparse_interface") == "sparray")
+
+    def _block_width(self) -> int:
+        """Columns of one slot."""
+        return int(2 ** self.bits)  # type: ignore[attr-defined]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """A name for each one-hot column, ``gcws3_17`` for value 17 of slot 3. There are k 2^bits of them: made when asked."""
+        check_is_fitted(self)
+        prefix, width = type(self).__name__.lower(), self._block_width()
+        columns = range(self.n_components * width)  # type: ignore[attr-defined]
+        return np.asarray([f"{prefix}{at // width}_{at % width}" for at in columns], dtype=object)

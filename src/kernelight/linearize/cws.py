@@ -1,0 +1,196 @@
+"""GCWS: the generalized min-max kernel hashed to short codes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight import _checks
+from kernelight._checks import Matrix, as_matrix
+from kernelight.codes import Codes
+from kernelight.kernels import GMM, NGMM, Intersection
+from kernelight.kernels.base import Kernel
+from kernelight.linearize._choice import choose_sampler, row_facts
+from kernelight.linearize._cws_sampler import CwsSampler
+from kernelight.linearize._dart_sampler import DartSampler
+from kernelight.linearize._scheme import MinMaxScheme, check_center, identity, minmax_scheme
+from kernelight.linearize.base import CodeLinearization
+
+
+class GCWS(CodeLinearization):
+    r"""Generalized consistent weighted sampling: codes that agree in a slot with probability GMM.
+
+    A row is split by sign and sampled ``n_components`` times; each sample (i*, t*) is hashed to ``bits`` bits. Two rows
+    agree in a slot with probability
+
+    .. math:: P = K + (1 - K) / 2^{bits},
+
+    K their (tunable) generalized min-max kernel, so that a linear model on ``transform(X)`` works with that kernel.
+
+    Parameters
+    ----------
+    n_components : int, default=1024
+        Slots, the papers' k. The standard deviation of an inner product is sqrt(P(1-P)/k).
+    bits : int, default=8
+        Bits of a code, 1 to 16: the one-hot matrix has ``n_components * 2**bits`` columns.
+    t_bits : int or None, default=None
+        None hashes the whole sample (i*, t*). 0, 1, 2 keep that many bits of t*; 0 is the papers' "0-bit" scheme, which
+        is not the GMM kernel in low dimension or for rows of different scale (``theory_gap`` says more).
+    coding : {"mixed", "lowest"}, default="mixed"
+        "lowest" keeps the lowest bits of i*, as the papers do (needs ``t_bits=0``). It has two defects: for nonnegative data
+        the lowest bit is constant, so b bits act as b - 1; and features whose numbers agree modulo 2^bits collide in every slot.
+    p : float, default=1.0
+        The power of tunable GMM; costs nothing.
+    gamma : None
+        Reserved for the exponentiated kernel.
+    normalize : {None, "l1"}, default=None
+        "l1" divides each row by its absolute sum, which gives the NGMM kernel.
+    center : array-like or None, default=None
+        Subtracted from dense rows before their signs are split.
+    sampler : {"auto", "cws", "dart"}, default="auto"
+        Both are exact. "cws" costs nonzeros times slots; "dart" costs little more for long rows than for short ones. "auto"
+        decides at ``fit`` by a fixed rule of the data.
+    random_state : int, RandomState, Generator or None, default=0
+        An int defines the codes, on every machine.
+    n_jobs : int or None, default=None
+        Threads; None means all cores. Codes do not depend on it.
+
+    Attributes
+    ----------
+    sampler_ : str
+        "cws" or "dart".
+    scale_ : float
+        The one scale of the dart sampler, a power of two (1.0 for cws).
+    seed_ : int
+        The seed that ``random_state`` stood for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelight import GCWS
+    >>> X = np.array([[2.0, -1.0, 3.0], [1.0, -2.0, 3.0]])
+    >>> gcws = GCWS(n_components=4096).fit(X)
+    >>> codes = gcws.encode(X)
+    >>> codes.shape
+    (2, 4096)
+    >>> float(gcws.kernel(X)[0, 1].round(3)), float(gcws.similarity(codes)[0, 1].round(2))
+    (0.714, 0.72)
+    """
+
+    _decided: ClassVar[tuple[str, ...]] = ("sampler_", "scale_", "seed_")
+
+    def __init__(
+        self, n_components: int = 1024, *, bits: int = 8, t_bits: int | None = None, coding: str = "mixed", p: float = 1.0,
+        gamma: None = None, normalize: str | None = None, center: Any = None, sampler: str = "auto",
+        random_state: Any = 0, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.n_components = n_components
+        self.bits = bits
+        self.t_bits = t_bits
+        self.coding = coding
+        self.p = p
+        self.gamma = gamma
+        self.normalize = normalize
+        self.center = center
+        self.sampler = sampler
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @property
+    def has_prefix(self) -> bool:  # type: ignore[override]
+        """True for cws; the slots of the dart sampler depend on their number."""
+        return getattr(self, "sampler_", self.sampler) == "cws"
+
+    def fit(self, X: Any, y: Any = None) -> GCWS:
+        """Check the parameters, look at the rows once to choose sampler and scale. ``y`` is ignored."""
+        X = self._validated(X, reset=True)
+        self.seed_ = _checks.seed_of(self.random_state)
+        scheme = self._scheme()
+        check_center(X, scheme)
+        self.sampler_, self.scale_ = self.sampler, 1.0
+        if self.sampler != "cws":
+            facts = row_facts(X, scheme, _checks.resources(self.n_jobs))
+            self.sampler_ = choose_sampler(facts, scheme) if self.sampler == "auto" else "dart"
+            self.scale_ = facts.scale if self.sampler_ == "dart" else 1.0
+        self._settle()
+        return self
+
+    def _settle(self) -> None:
+        scheme = self._scheme()
+        self._sampler = CwsSampler(scheme) if self.sampler_ == "cws" else DartSampler(scheme, self.scale_)
+        self._settled = (scheme, self.sampler_, self.scale_)
+
+    def _scheme(self) -> MinMaxScheme:
+        """The parameters, checked."""
+        return minmax_scheme(
+            self.n_components, bits=self.bits, t_bits=self.t_bits, coding=self.coding, p=self.p, gamma=self.gamma,
+            normalize=self.normalize, center=self.center, sampler=self.sampler, seed=self.seed_,
+        )  # fmt: skip
+
+    def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
+        if self._settled != (self._scheme(), self.sampler_, self.scale_):
+            self._settle()  # parameters were changed after fit
+        check_center(X, self._sampler.scheme)
+        codes, empty = self._sampler.encode(X, _checks.resources(self.n_jobs))
+        return codes, empty, self._sampler.scheme.bits
+
+    def _identity(self) -> dict[str, Any]:
+        return identity(self._scheme(), self.sampler_, self.scale_)
+
+    @property
+    def kernel(self) -> Kernel:
+        """`GMM` with this ``p`` and ``center``, or `NGMM`."""
+        if self.normalize == "l1":
+            return NGMM()
+        return GMM(p=self.p, center=None if self.center is None else tuple(np.asarray(self.center).tolist()))
+
+    @property
+    def theory_gap(self) -> str | None:
+        """Why ``expected`` is not known exactly: partial t* or the lowest bits of i*; else None."""
+        if self.coding == "lowest":
+            return "coding='lowest' collides by the structure of the features: no closed form; use coding='mixed'."
+        if self.t_bits is not None:
+            return (
+                f"t_bits={self.t_bits} drops part of t*: the collision probability is not the kernel and has no closed "
+                "form; expected_bounds gives bounds, t_bits=None makes it exact."
+            )
+        return None
+
+    def _expected(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return filled * (K + (1.0 - K) / 2.0**self.bits)
+
+    def _variance(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
+        P = self._expected(K, filled)
+        return P * (1.0 - P) / self.n_components
+
+    def expected_bounds(self, X: Any, Y: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper bounds of what the inner products average to, for any ``t_bits`` with ``coding="mixed"`` and p = 1.
+
+        Dropping bits of t* can only add collisions, and never more than those of the L1-normalised rows:
+        K <= P <= sum min(u/|u|_1, v/|v|_1). A common map to b bits follows.
+        """
+        if self.coding != "mixed" or self.p != 1.0:
+            raise ValueError("expected_bounds are known for coding='mixed' and p=1 only.")
+        K, filled = self._exact_pairs(X, Y)
+        upper = K if self.t_bits is None else self._overlap(X, Y)
+        return self._expected(K, filled), self._expected(np.maximum(K, upper), filled)
+
+    def _overlap(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        rows = [None if M is None else self.kernel.prepare(as_matrix(M).astype(np.float64)) for M in (X, Y)]
+        return np.asarray(Intersection()(*rows), dtype=np.float64)
+
+    def similarity(self, codes_a: Codes, codes_b: Codes | None = None) -> NDArray[np.float64]:
+        """The kernel estimated from codes: (P - 2^-b) / (1 - 2^-b), P the share of equal slots; 0 for empty rows.
+
+        Unbiased where ``theory_gap`` is None. Codes must come from a map like this one.
+        """
+        codes_b = codes_a if codes_b is None else codes_b
+        if codes_a.provenance != self.provenance:
+            raise ValueError(
+                f"These codes were not made by this {type(self).__name__}: their provenance differs; encode again with it."
+            )
+        P = codes_a.collisions(codes_b, n_jobs=self.n_jobs) / codes_a.n_components
+        floor = 2.0**-codes_a.bits
+        return np.where(np.logical_or.outer(codes_a.empty, codes_b.empty), 0.0, (P - floor) / (1.0 - floor))
