@@ -53,3 +53,10 @@ def at_most(claim: str, peer: str, bar: float, measured: float) -> Row:
     """A claim to take at most so many times the time of a peer."""
     text = f"at most {bar:g} times the time"
     return {"claim": claim, "peer": peer, "bar": text, "measured": measured, "holds": measured <= bar}
+
+
+def show(rows: list[Row]) -> None:
+    """The rows, one a line."""
+    for row in rows:
+        verdict = "" if row["holds"] else "  MISSED"
+        print(f"{row['claim']} vs {row['peer']} | {row['bar']} | {row['measured']:.2f}{verdict}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from _measure import Row, at_least, at_most, best_of_turns, threads
+from _measure import Row, at_least, at_most, best_of_turns, show, threads
 from datasketch import WeightedMinHashGenerator
 
 from kernelight import GCWS
@@ -113,7 +113,4 @@ def _rows(
 
 
 if __name__ == "__main__":
-    for row in run():
-        print(
-            f"{row['claim']} vs {row['peer']} | {row['bar']} | {row['measured']:.2f}{'' if row['holds'] else '  MISSED'}"
-        )
+    show(run())
