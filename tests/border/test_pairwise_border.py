@@ -42,10 +42,10 @@ def test_dense_answer_and_odd_settings():
         {"x": np.ones((3, 4), ">f8")},
         {"x": [[1.0] * 4] * 3},
         {"y": np.ones((2, 3))},
-        {"y": None, "out": np.empty((2, 3))},
-        {"out": np.empty((3, 2), "f4")},
-        {"out": np.asfortranarray(np.empty((3, 2)))},
-        {"out": np.empty(6)},
+        {"y": None, "out": np.zeros((2, 3))},
+        {"out": np.zeros((3, 2), "f4")},
+        {"out": np.asfortranarray(np.zeros((3, 2)))},
+        {"out": np.zeros(6)},
         {"out": np.broadcast_to(np.zeros(2), (3, 2))},
         {"form": -1},
         {"form": 4},
@@ -53,7 +53,7 @@ def test_dense_answer_and_odd_settings():
         {"form": "minmax"},
         {"symmetric": True},
     ],
-    ids=str,
+    ids=lambda wrong: ",".join(wrong),
 )
 def test_dense_refuses(wrong):
     with pytest.raises(REFUSED):
@@ -61,7 +61,7 @@ def test_dense_refuses(wrong):
 
 
 def test_read_only_output_is_refused():
-    out = np.empty((3, 2))
+    out = np.zeros((3, 2))
     out.flags.writeable = False
     with pytest.raises(REFUSED):
         dense(out=out)
@@ -76,7 +76,7 @@ def sparse(**changes):
         "y_values": np.array([1.0, 2.0, 3.0]),
         "y_rows": np.array([0, 2, 1], np.int32),
         "y_indptr": np.array([0, 1, 3, 3], np.int32),
-        "out": np.empty((2, 3)),
+        "out": np.zeros((2, 3)),
         "form": MINMAX,
         "threads": 1,
         "simd": 2,
@@ -107,12 +107,12 @@ def test_sparse_answer():
         {"y_indptr": np.array([0, 1, 3], np.int32)},
         {"y_indptr": np.array([0, 2, 1, 3], np.int32)},
         {"y_indptr": np.array([], np.int32)},
-        {"out": np.empty((3, 3))},
-        {"out": np.empty((2, 2))},
-        {"out": np.empty((2, 3), "f4")},
+        {"out": np.zeros((3, 3))},
+        {"out": np.zeros((2, 2))},
+        {"out": np.zeros((2, 3), "f4")},
         {"form": 7},
     ],
-    ids=str,
+    ids=lambda wrong: ",".join(wrong),
 )
 def test_sparse_refuses(wrong):
     with pytest.raises(REFUSED):
