@@ -6,24 +6,12 @@ temporaries stay in the cache.
 
 from __future__ import annotations
 
-import time
-from typing import Any
-
 import numpy as np
+from _measure import Row, at_least, best, show, threads
 
 from kernelight import Codes
 
 ROWS, SLOTS, BAR = 2000, 1024, 20.0
-
-
-def seconds(call: Any, repeats: int) -> float:
-    """The best time of a few calls."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def numpy_rows(a: np.ndarray, b: np.ndarray, rows: int) -> np.ndarray:
@@ -35,25 +23,17 @@ def numpy_rows(a: np.ndarray, b: np.ndarray, rows: int) -> np.ndarray:
     return counts
 
 
-def run() -> list[dict[str, Any]]:
+def run() -> list[Row]:
     """Measure the claim; NumPy does a tenth of the rows and is charged ten times."""
     rng = np.random.default_rng(0)
     a, b = (Codes(rng.integers(0, 256, (ROWS, SLOTS)).astype(np.uint8), 8) for _ in range(2))
     np.testing.assert_array_equal(a.collisions(b)[: ROWS // 10], numpy_rows(a.array, b.array, ROWS // 10))
-    ours = seconds(lambda: a.collisions(b, n_jobs=1), 7)
-    theirs = 10 * seconds(lambda: numpy_rows(a.array, b.array, ROWS // 10), 3)
-    ratio = theirs / ours
-    return [
-        {
-            "claim": f"collisions of {ROWS} x {ROWS} codes of {SLOTS} slots, one thread",
-            "peer": "NumPy, blocked comparison",
-            "bar": f">= {BAR:g} times as fast",
-            "measured": ratio,
-            "holds": ratio >= BAR,
-        }
-    ]
+    with threads(1):
+        ours = best(7, lambda: a.collisions(b))
+        theirs = 10 * best(3, lambda: numpy_rows(a.array, b.array, ROWS // 10))
+    claim = f"collisions of {ROWS} x {ROWS} codes of {SLOTS} slots, one thread"
+    return [at_least(claim, "NumPy, blocked comparison", BAR, theirs / ours)]
 
 
 if __name__ == "__main__":
-    for row in run():
-        print(row)
+    show(run())

@@ -5,7 +5,9 @@
 namespace nb = nanobind;
 
 namespace kernelight {
-void bind_hash(nb::module_& m);
+void bind_cws(nb::module_& m);
+void bind_dart(nb::module_& m);
+void bind_frozen(nb::module_& m);
 void bind_pairwise(nb::module_& m);
 void bind_codes(nb::module_& m);
 }  // namespace kernelight
@@ -14,7 +16,9 @@ NB_MODULE(_core, m) {
     m.doc() = "The compiled core of kernelight. Private: call the Python names that wrap it.";
     m.def("best_simd_level", [] { return static_cast<int>(kernelight::best_level()); },
           "The best instruction set of this machine: 0 baseline, 1 avx2, 2 avx512.");
-    kernelight::bind_hash(m);
+    kernelight::bind_cws(m);
+    kernelight::bind_dart(m);
+    kernelight::bind_frozen(m);
     kernelight::bind_pairwise(m);
     kernelight::bind_codes(m);
 }

@@ -42,32 +42,31 @@ struct RowNorm {
     }
 };
 
-// f(expanded coordinate, weight) for every nonzero weight of a row.
+// each_value(row, center, f): f(column, value - center) for every nonzero difference of a row.
 template <class Value, class F>
-void each_weight(const DenseRows<Value>& rows, int64_t row, const WeightRule& rule, F&& f) {
+void each_value(const DenseRows<Value>& rows, int64_t row, const double* center, F&& f) {
+    if (!center) return rows.each(row, f);
     const Value* p = rows.values + row * rows.n_cols;
-    auto shifted = [&](int64_t col) {
-        return rule.center ? static_cast<double>(p[col]) - rule.center[col] : static_cast<double>(p[col]);
-    };
-    RowNorm norm;
-    if (rule.l1)
-        norm = RowNorm::l1([&](auto&& add) {
-            for (int64_t col = 0; col < rows.n_cols; ++col) add(std::fabs(shifted(col)));
-        });
-    for (int64_t col = 0; col < rows.n_cols; ++col) {
-        const double x = shifted(col);
-        const double weight = rule.l1 ? norm(std::fabs(x)) : std::fabs(x);
-        if (weight > 0.0) f(2 * static_cast<uint64_t>(col) + (x < 0.0), weight);
-    }
+    each_nonzero(rows.n_cols, [=](int64_t col) { return static_cast<double>(p[col]) - center[col]; }, f);
 }
 
 template <class Value, class Index, class F>
-void each_weight(const CsrRows<Value, Index>& rows, int64_t row, const WeightRule& rule, F&& f) {
-    RowNorm norm;
-    if (rule.l1)
-        norm = RowNorm::l1([&](auto&& add) { rows.each(row, [&](int64_t, double x) { add(std::fabs(x)); }); });
-    rows.each(row, [&](int64_t col, double x) {
-        const double weight = rule.l1 ? norm(std::fabs(x)) : std::fabs(x);
+void each_value(const CsrRows<Value, Index>& rows, int64_t row, const double*, F&& f) {
+    rows.each(row, f);  // a centre goes with dense rows only
+}
+
+// f(expanded coordinate, weight) for every nonzero weight of a row.
+template <class Rows, class F>
+void each_weight(const Rows& rows, int64_t row, const WeightRule& rule, F&& f) {
+    if (!rule.l1)
+        return each_value(rows, row, rule.center, [&](int64_t col, double x) {
+            f(2 * static_cast<uint64_t>(col) + (x < 0.0), std::fabs(x));
+        });
+    const RowNorm norm = RowNorm::l1([&](auto&& add) {
+        each_value(rows, row, rule.center, [&](int64_t, double x) { add(std::fabs(x)); });
+    });
+    each_value(rows, row, rule.center, [&](int64_t col, double x) {
+        const double weight = norm(std::fabs(x));
         if (weight > 0.0) f(2 * static_cast<uint64_t>(col) + (x < 0.0), weight);
     });
 }

@@ -14,12 +14,13 @@
 //     dot      sum_i u_i v_i (sparse rows only: BLAS has the dense case)
 //
 // A pair whose S is 0 gets 0. Two equal rows get exactly 1, 1 and 0 in the first three forms: the sums of a
-// row run in the very order of the sums of a pair.
+// row run in the very order of the sums of a pair. Rows whose sums leave the range of T raise std::overflow_error.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -54,10 +55,18 @@ PairwiseLoops<T> pairwise_loops(Level level) {
 
 namespace pairwise {
 
-constexpr int64_t kDepth = 256;           // features summed before a float32 sum is added to its double
+constexpr int64_t kDepth = 400;           // features summed before a float32 sum is added to its double
 constexpr int64_t kTileRows = 192;         // a tile of results and its operands fit the second-level cache
 constexpr int64_t kTileCols = 128;
 constexpr int64_t kPackedBytes = 1 << 26; // y is repacked in pieces of about this size
+
+// Partial sums of a pair are at most the sum of both rows: that much must fit the type.
+template <class T>
+void check_range(const double* absolute, int64_t count) {
+    bool fits = true;
+    for (int64_t i = 0; i < count; ++i) fits = fits && absolute[i] <= std::numeric_limits<T>::max() / 4;
+    if (!fits) throw std::overflow_error("row sums leave the range of their type");
+}
 
 inline int64_t round_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
 
@@ -100,19 +109,22 @@ struct Packed {
             for (int64_t group = first; group < last; ++group)
                 fill_panel(rows, begin + group * width, std::min(end, begin + (group + 1) * width), group * width);
         });
+        check_range<T>(absolute.data(), end - begin);
     }
 
    private:
     void fill_panel(const DenseRows<T>& rows, int64_t begin, int64_t end, int64_t at) {
         T* panel = values.get() + at * n_cols;
         if (end - begin < width) std::fill(panel, panel + width * n_cols, T(0));
-        constexpr int64_t kStrip = 64;  // features at a time, so that the strip of the panel stays in the first-level cache
-        for (int64_t start = 0; start < n_cols; start += kStrip)
-            for (int64_t row = begin; row < end; ++row) {
-                const T* source = rows.values + row * n_cols;
-                for (int64_t k = start; k < std::min(n_cols, start + kStrip); ++k)
-                    panel[k * width + (row - begin)] = source[k];
-            }
+        int64_t row = begin;
+        for (; row + 4 <= end; row += 4) {  // four at a time: their entries of one feature are written together
+            const T* source = rows.values + row * n_cols;
+            T* target = panel + (row - begin);
+            for (int64_t k = 0; k < n_cols; ++k)
+                for (int64_t r = 0; r < 4; ++r) target[k * width + r] = source[r * n_cols + k];
+        }
+        for (; row < end; ++row)
+            for (int64_t k = 0; k < n_cols; ++k) panel[k * width + (row - begin)] = rows.values[row * n_cols + k];
         sum_panel(panel, at);
     }
 
@@ -196,7 +208,8 @@ void pair_sums(const DenseRows<T>& x, const DenseRows<T>& y, T* out, Form form, 
     const PairwiseLoops<T> loops = pairwise_loops<T>(level);
     const int64_t row_bytes = std::max<int64_t>(1, x.n_cols * sizeof(T));
     const int64_t piece = std::min(y.n_rows, std::max(kTileCols, kPackedBytes / row_bytes / kTileCols * kTileCols));
-    const int64_t block = std::min(kTileRows, std::max<int64_t>(loops.x_width, kPackedBytes / 4 / row_bytes / 8 * 8));
+    const int64_t panels = std::max<int64_t>(1, kPackedBytes / 4 / row_bytes / loops.x_width);
+    const int64_t block = std::min(kTileRows, panels * loops.x_width);
     const int64_t row_blocks = (x.n_rows + block - 1) / block;
     struct Place {
         int64_t row, col;
@@ -278,6 +291,7 @@ void pair_sums(const CsrRows<T, Index>& x, const Postings<T, Index>& y, T* out, 
     std::vector<double> absolute(m);
     for (int64_t at = 0; at < y.indptr[y.n_cols]; ++at)
         absolute[y.rows[at]] += std::abs(static_cast<double>(y.values[at]));
+    check_range<T>(absolute.data(), m);
     parallel_for(threads, x.n_rows, [&](int64_t first, int64_t last) {
         std::vector<double> total(m);
         for (int64_t row = first; row < last; ++row) {
@@ -287,6 +301,7 @@ void pair_sums(const CsrRows<T, Index>& x, const Postings<T, Index>& y, T* out, 
                 size += std::abs(value);
                 add_postings(y, feature, value, form, total.data());
             });
+            check_range<T>(&size, 1);
             T* target = out + row * m;
             if (form == Form::minmax)
                 loops.minmax(total.data(), m, {0, size}, no_negative.data(), absolute.data(), target);

@@ -122,6 +122,9 @@ struct Lanes {
 
 #endif
 
+// Cells of a coordinate some entries ahead are fetched early: rows of few nonzeros would wait for each.
+constexpr int64_t kAhead = 6;
+
 void scan(const CwsEntries& entries, const CwsSlice& slice, int64_t first, int64_t last, CwsBest* best) {
     constexpr int64_t parts = kSlotBlock / Lanes::width;
     const int32_t* coordinates = entries.coordinate;
@@ -131,6 +134,10 @@ void scan(const CwsEntries& entries, const CwsSlice& slice, int64_t first, int64
     while (at < last) {
         const int32_t coordinate = coordinates[at];
         const float* cell = slice.of(coordinate);
+        if (at + kAhead < last) {
+            const float* later = slice.of(coordinates[at + kAhead]);
+            for (int64_t line = 0; line < kCellBlock; line += 16) __builtin_prefetch(later + line);
+        }
         Lanes inverse_r[parts], beta[parts], r[parts], q[parts];
         for (int64_t part = 0; part < parts; ++part) {
             inverse_r[part] = Lanes::load(cell + part * Lanes::width);

@@ -78,12 +78,21 @@ inline Shared shared(double total, RowSums x, double negative, double absolute) 
     return {low < both / 2 ? low : both / 2, both};
 }
 
+// A power of two that brings a row sum to about 1. Both sides of a quotient are multiplied by it, which changes no
+// bit of the quotient but keeps a float32 one from being taken of subnormal numbers.
+double unit_scale(double sum) {
+    int exponent = 0;
+    __builtin_frexp(sum, &exponent);
+    return __builtin_ldexp(1.0, exponent > -1000 ? -exponent : 1000);
+}
+
 template <class T>
 void finish_minmax(const double* total, int64_t count, RowSums x, const double* negative, const double* absolute,
                    T* out) {
+    const double scale = unit_scale(x.absolute);
     for (int64_t j = 0; j < count; ++j) {
         const Shared s = shared(total[j], x, negative[j], absolute[j]);
-        const T value = static_cast<T>(s.m) / static_cast<T>(s.both - s.m);
+        const T value = static_cast<T>(scale * s.m) / static_cast<T>(scale * (s.both - s.m));
         out[j] = s.both > 0 ? value : T(0);
     }
 }
@@ -91,9 +100,10 @@ void finish_minmax(const double* total, int64_t count, RowSums x, const double* 
 template <class T>
 void finish_overlap(const double* total, int64_t count, RowSums x, const double* negative, const double* absolute,
                     T* out) {
+    const double scale = unit_scale(x.absolute);
     for (int64_t j = 0; j < count; ++j) {
         const Shared s = shared(total[j], x, negative[j], absolute[j]);
-        const T value = static_cast<T>(2 * s.m) / static_cast<T>(s.both);
+        const T value = static_cast<T>(scale * 2 * s.m) / static_cast<T>(scale * s.both);
         out[j] = s.both > 0 ? value : T(0);
     }
 }

@@ -27,6 +27,10 @@ class Resources(NamedTuple):
     threads: int
     simd: int
 
+    def for_work(self, operations: int) -> Resources:
+        """The same with no more threads than the work is worth: starting one costs as much as a million operations."""
+        return Resources(max(1, min(self.threads, operations >> 20)), self.simd)
+
 
 def resources(n_jobs: int | None = None) -> Resources:
     """Threads and instruction set for one compiled call.
@@ -151,7 +155,9 @@ def core_args(X: Matrix) -> tuple[Any, Any, Any, int]:
 
 
 def _refuse_nonfinite(X: Matrix, values: NDArray[Any], name: str) -> None:
-    if values.size == 0 or math.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow says nothing: then look at each value
+        total = float(values.sum())
+    if math.isfinite(total) or np.isfinite(values).all():
         return
     row, col = position(X, ~np.isfinite(values))
     found = "NaN" if np.isnan(value_at(X, row, col)) else "infinity"

@@ -73,9 +73,13 @@ class Kernel(ABC):
 def finish(K: NDArray[Any], kernel: Kernel, A: Matrix, B: Matrix | None) -> NDArray[Any]:
     """``K`` with rows of zeros similar to nothing and, when ``B`` is None, the exact diagonal."""
     zero_rows = row_peaks(A) == 0
-    zero_columns = zero_rows if B is None else row_peaks(B) == 0
     K[zero_rows] = 0
-    K[:, zero_columns] = 0
+    K[:, zero_rows if B is None else row_peaks(B) == 0] = 0
+    return with_diagonal(K, kernel, A, B)
+
+
+def with_diagonal(K: NDArray[Any], kernel: Kernel, A: Matrix, B: Matrix | None) -> NDArray[Any]:
+    """``K`` with the exact diagonal when ``B`` is None; enough where rows of zeros give 0 anyway."""
     if B is None:
         np.fill_diagonal(K, kernel._diagonal(A))
     return K

@@ -75,8 +75,8 @@ class Gaussian(Kernel):
 def _distances(A: Matrix, B: Matrix | None) -> tuple[NDArray[np.float64], float]:
     """Euclidean distances in units of the second result.
 
-    |u - v|^2 = |u|^2 + |v|^2 - 2 u.v cancels when points are far from the origin compared with their
-    distance. So it is taken in double, after moving the origin to the mean of the points (dense rows only: sparse ones
+    |u - v|^2 = |u|^2 + |v|^2 - 2 u.v cancels when points are far from the origin compared with their span:
+    so it is taken in double, after moving the origin to the mean of the points (dense rows only: sparse ones
     would fill up).
     """
     others = A if B is None else B

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight._checks import Matrix, as_center, check_center_fits, check_nonnegative, check_positive
-from kernelight.kernels.base import Kernel, finish
+from kernelight.kernels.base import Kernel, finish, with_diagonal
 from kernelight.kernels.pairs import MINMAX, OVERLAP, in_common_type, pair_sums
 from kernelight.kernels.prepare import is_sparse, row_peaks, unit_rows, with_values
 
@@ -36,7 +37,7 @@ class MinMax(Kernel):
         return X
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
-        return finish(_powered_minmax(A, B, 1.0), self, A, B)
+        return with_diagonal(_powered_minmax(A, B, 1.0), self, A, B)
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class GMM(Kernel):
         return X if self.center is None else _centred(X, self.center, name)
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
-        return finish(_powered_minmax(A, B, self.p), self, A, B)
+        return with_diagonal(_powered_minmax(A, B, self.p), self, A, B)
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class NGMM(Kernel):
         return unit_rows(X, order=1)
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
-        return finish(pair_sums(MINMAX, A, B), self, A, B)
+        return with_diagonal(pair_sums(MINMAX, A, B), self, A, B)
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class Intersection(Kernel):
         return unit_rows(X, order=1)
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
-        return finish(pair_sums(OVERLAP, A, B), self, A, B)
+        return with_diagonal(pair_sums(OVERLAP, A, B), self, A, B)
 
 
 def _centred(X: Matrix, center: tuple[float, ...], name: str) -> NDArray[Any]:
@@ -140,25 +141,24 @@ def _centred(X: Matrix, center: tuple[float, ...], name: str) -> NDArray[Any]:
     return np.asarray((X - np.asarray(center)).astype(X.dtype, copy=False))
 
 
-# Entries may be raised to a power, or be so large or small that their sums leave the range of their type. A
-# common scale leaves min-max unchanged, but no single one may serve both the largest and the smallest rows of
-# a matrix. So rows are put in bands by the logarithm of their (powered) peak. Rows of the same or of
-# neighbouring bands are compared at the scale of the largest of them; rows further apart differ by a factor beyond
-# rounding, and their kernel is 0.
+# Entries may be raised to a power, or be so large that their sums leave the range of their type. A common
+# scale leaves min-max unchanged, but no single one may serve both the largest and the smallest rows of a
+# matrix. So rows are put in bands by the logarithm of their (powered) peak. Rows of the same or of
+# neighbouring bands are compared at the scale of the largest of them; rows further apart differ by a factor
+# beyond rounding, and their kernel is 0.
 
 
 def _powered_minmax(A: Matrix, B: Matrix | None, p: float) -> NDArray[Any]:
     """min-max of the rows to the power p."""
     if B is not None:
         A, B = in_common_type(A, B)
+    if p == 1:
+        with suppress(OverflowError):  # the usual case; what is too large for it is scaled down below
+            return pair_sums(MINMAX, A, B)
     a_peaks = row_peaks(A).astype(np.float64)
     b_peaks = a_peaks if B is None else row_peaks(B).astype(np.float64)
-    limits = np.finfo(A.dtype)
-    low, high = float(limits.tiny / limits.eps**2), float(limits.max / (4 * A.shape[1] + 4))
-    if p == 1 and all(((low < peaks) & (peaks < high) | (peaks == 0)).all() for peaks in (a_peaks, b_peaks)):
-        return pair_sums(MINMAX, A, B)
     K = np.zeros((a_peaks.size, b_peaks.size), A.dtype)
-    width = -math.log(limits.tiny) / 2.6  # two bands and the digits of the smaller row fit the type
+    width = -math.log(np.finfo(A.dtype).tiny) / 2.6  # two bands and the digits of a row fit the type
     for rows, columns in _neighbours(_bands(a_peaks, p, width), _bands(b_peaks, p, width)):
         top = max(a_peaks[rows].max(), b_peaks[columns].max())
         left = _power(A[rows], top, p)

@@ -1,7 +1,8 @@
 """Sums over features for every pair of prepared rows, whatever the two matrices are.
 
 Dense with dense goes to BLAS (products) or to the compiled loops, sparse with sparse to the compiled lists of
-features; of a dense and a sparse matrix, the sparse one is made dense a block of rows at a time.
+features. Of a dense and a sparse matrix, or of two sparse ones full enough to be faster that way, the sparse
+ones are made dense a block of rows at a time.
 """
 
 from __future__ import annotations
@@ -18,20 +19,19 @@ from kernelight.kernels.prepare import is_sparse
 
 MINMAX, OVERLAP, CHI2, DOT = range(4)  # the forms of core/pairwise.h, which has the formulas
 _BLOCK_BYTES = 1 << 25  # a sparse matrix is made dense in blocks of rows of about this size
+_FULL = 1 / 32  # lists lose to dense blocks when about this share of all (pair, feature) meet in both rows
 
 
 def pair_sums(form: int, A: Matrix, B: Matrix | None = None) -> NDArray[Any]:
     """The form of every row of ``A`` with every row of ``B``, or of ``A`` (then exactly symmetric)."""
-    if B is None:
-        return _sparse(form, A, A) if is_sparse(A) else _dense(form, A, A)
-    A, B = in_common_type(A, B)
-    if is_sparse(A) and is_sparse(B):
-        return _sparse(form, A, B)
-    if is_sparse(B):
-        return np.ascontiguousarray(pair_sums(form, B, A).T)  # every form is symmetric
-    if is_sparse(A):
-        return _by_blocks(form, A, B)
-    return _dense(form, A, B)
+    if B is not None:
+        A, B = in_common_type(A, B)
+    other = A if B is None else B
+    if not is_sparse(A) and not is_sparse(other):
+        return _dense(form, A, other)
+    if is_sparse(A) and is_sparse(other) and _fullness(A) * _fullness(other) < _FULL:
+        return _sparse(form, A, other)
+    return _by_blocks(form, A, B)
 
 
 def in_common_type(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
@@ -48,12 +48,36 @@ def _dense(form: int, A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def _by_blocks(form: int, A: Matrix, B: NDArray[Any]) -> NDArray[Any]:
-    out = np.empty((A.shape[0], B.shape[0]), B.dtype)
-    step = max(1, _BLOCK_BYTES // max(1, B.shape[1] * B.itemsize))
-    for start in range(0, A.shape[0], step):
-        out[start : start + step] = _dense(form, A[start : start + step].toarray(), B)
+def _fullness(X: Matrix) -> float:
+    return float(X.nnz / max(1, X.shape[0] * X.shape[1]))
+
+
+def _by_blocks(form: int, A: Matrix, B: Matrix | None) -> NDArray[Any]:
+    other = A if B is None else B
+    out = np.empty((A.shape[0], other.shape[0]), A.dtype)
+    for rows in _slices(A):
+        left = _rows(A, rows)
+        for columns in _slices(other):
+            if B is None and columns.start < rows.start:
+                continue  # the mirror image of a block already done
+            right = left if B is None and columns == rows else _rows(other, columns)
+            out[rows, columns] = _dense(form, left, right)
+            if B is None:
+                out[columns, rows] = out[rows, columns].T
     return out
+
+
+def _slices(X: Matrix) -> list[slice]:
+    """The rows in pieces that may be made dense; an array is one piece."""
+    step = X.shape[0]
+    if is_sparse(X):
+        step = _BLOCK_BYTES // max(1, X.shape[1] * X.dtype.itemsize)
+    step = max(1, step)
+    return [slice(start, start + step) for start in range(0, X.shape[0], step)]
+
+
+def _rows(X: Matrix, rows: slice) -> NDArray[Any]:
+    return np.asarray(X[rows].toarray() if is_sparse(X) else X)
 
 
 def _sparse(form: int, A: Matrix, B: Matrix) -> NDArray[Any]:

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
@@ -16,7 +17,7 @@ from kernelight.linearize._dart_sampler import (
     RANK_REACH,
     TABLE_BYTES,
 )
-from kernelight.linearize._scheme import MinMaxScheme, as_columns
+from kernelight.linearize._scheme import WIDE, MinMaxScheme, matrix_args
 
 # A dart costs as much as this many evaluations of consistent weighted sampling, and a slot of the dart sampler as
 # this many more than one of the other; measured once (benchmarks/hashing.py), then frozen.
@@ -35,25 +36,30 @@ class RowFacts(NamedTuple):
 
 
 def row_facts(X: Matrix, scheme: MinMaxScheme, use: Resources) -> RowFacts:
-    """One pass over the rows."""
-    columns = as_columns(X)
-    args = columns.args(scheme)
+    """One pass over the rows for their sums, one for the shares."""
+    args = matrix_args(X, scheme)
     sums, counts = np.empty(X.shape[0]), np.empty(X.shape[0], dtype=np.int64)
     _core.dart_sums(*args, 1.0, sums, counts, use.threads)
     filled = np.flatnonzero(counts)
     if len(filled) == 0 or not np.isfinite(sums).all():
-        return RowFacts(1.0, 0.0, 0.0, 0, len(filled) > 0)
+        return RowFacts(1.0, 0.0, math.inf, 0, len(filled) > 0)
     exponents = np.frexp(sums[filled])[1] - 1
     middle = round(math.log2(float(np.median(sums[filled]))))
-    shares = np.zeros(columns.n_coordinates, dtype=np.float32)
-    _core.dart_maxima(*args[:-1], True, 1.0, filled, shares)
     return RowFacts(
         scale=2.0 ** -max(-1000, min(1000, middle)),
         mean_nonzeros=float(counts[filled].mean()),
-        density=float(shares.sum(dtype=np.float64)),
+        density=_density(X, scheme, filled),
         levels=len(np.unique(exponents)),
         far=bool((np.abs(exponents - middle) > MAX_LEVEL).any()),
     )
+
+
+def _density(X: Matrix, scheme: MinMaxScheme, filled: NDArray[np.intp]) -> float:
+    if X.shape[1] > WIDE:
+        return math.inf  # nothing as long as the width is allocated
+    shares = np.zeros(2 * X.shape[1], dtype=np.float32)
+    _core.dart_maxima(*matrix_args(X, scheme)[:-1], True, 1.0, filled, shares)
+    return float(shares.sum(dtype=np.float64))
 
 
 def choose_sampler(facts: RowFacts, scheme: MinMaxScheme) -> str:

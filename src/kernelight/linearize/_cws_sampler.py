@@ -7,7 +7,6 @@ Memory beyond input and output stays under 256 MB whatever the width: the listin
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
-from kernelight.linearize._scheme import Columns, MinMaxScheme, as_columns
+from kernelight.linearize._scheme import Columns, MinMaxScheme, as_columns, batches, matrix_args
 
 LISTING_BYTES = 40 << 20
 CALL_BYTES = 48 << 20
@@ -35,7 +34,7 @@ class _Tables(NamedTuple):
     cells: NDArray[np.float32]
     ids: NDArray[np.uint64]
     where: NDArray[np.int32]
-    count: int  # type: ignore[assignment]  # hides tuple.count
+    filled: int  # table rows in use
 
 
 class CwsSampler:
@@ -57,16 +56,16 @@ class CwsSampler:
         """Codes of every row, and which rows are empty."""
         codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
         empty = np.ones(X.shape[0], dtype=bool)
-        for begin, end in _batches(X, self.scheme):
+        for begin, end in batches(X, LISTING_BYTES // BYTES_PER_ENTRY):
             part = X if (begin, end) == (0, X.shape[0]) else X[begin:end]
             empty[begin:end] = self._encode_batch(as_columns(part), codes[begin:end], use)
         return codes, empty
 
     def _encode_batch(self, columns: Columns, codes: NDArray[Any], use: Resources) -> NDArray[np.bool_]:
-        scheme, matrix_args = self.scheme, columns.args(self.scheme)
+        scheme, args = self.scheme, matrix_args(columns.matrix, self.scheme)
         counts = np.empty(columns.matrix.shape[0], dtype=np.int64)
         used = np.zeros(columns.n_coordinates, dtype=np.uint8)
-        _core.cws_survey(*matrix_args, counts, used, use.threads)
+        _core.cws_survey(*args, counts, used, use.threads)
         coordinates = np.flatnonzero(used).astype(np.int32)
         row_block = _row_block(len(coordinates), counts)
         edges = np.minimum(np.arange(-(-len(counts) // row_block) + 1) * row_block, len(counts))
@@ -74,7 +73,8 @@ class CwsSampler:
         listing = (
             row_block, starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32),
         )  # fmt: skip
-        _core.cws_list(*matrix_args, scheme.p, *listing, *use)
+        _core.cws_list(*args, scheme.p, *listing, *use)
+        use = use.for_work(int(starts[-1]) * scheme.n_components)
         t_mask: int = 2**64 - 1 if scheme.t_bits is None else 2**scheme.t_bits - 1
         coding = (scheme.bits, t_mask, scheme.coding == "lowest")
         kept = None if columns.renumbered else self._keep(coordinates, columns, use)
@@ -111,18 +111,18 @@ class CwsSampler:
                 np.full(columns.n_coordinates, -1, np.int32), 0,
             )  # fmt: skip
             new = coordinates[kept.where[coordinates] < 0]
-            count = kept.count + len(new)
+            count = kept.filled + len(new)
             if count * BYTES_PER_CELL_BLOCK * self._slot_blocks > KEPT_BYTES:
                 return None
             if len(new):
                 kept = self._grown(kept, count)
-                kept.ids[kept.count : count] = columns.ids[new]
+                kept.ids[kept.filled : count] = columns.ids[new]
                 where = kept.where.copy()  # a call under way in another thread goes on with the map it has
-                where[new] = np.arange(kept.count, count, dtype=np.int32)
+                where[new] = np.arange(kept.filled, count, dtype=np.int32)
                 _core.cws_fill(
                     kept.cells,
                     kept.ids,
-                    kept.count,
+                    kept.filled,
                     count,
                     self.scheme.seed,
                     0,
@@ -142,27 +142,11 @@ class CwsSampler:
         cells = np.empty((self._slot_blocks, room * _core.CELL_BLOCK), dtype=np.float32)
         cells[:, : kept.cells.shape[1]] = kept.cells
         ids = np.zeros(room, dtype=np.uint64)
-        ids[: kept.count] = kept.ids[: kept.count]
-        return _Tables(cells, ids, kept.where, kept.count)
+        ids[: kept.filled] = kept.ids[: kept.filled]
+        return _Tables(cells, ids, kept.where, kept.filled)
 
 
 def _row_block(n_coordinates: int, counts: NDArray[np.int64]) -> int:
     """Rows taken together: as few as let a coordinate's parameters, once loaded, serve about eight rows."""
     mean = max(1.0, float(counts.mean()) if len(counts) else 1.0)
     return int(min(max(ROW_BLOCK, 8 * n_coordinates / mean), 16 * ROW_BLOCK)) // ROW_BLOCK * ROW_BLOCK
-
-
-def _batches(X: Matrix, scheme: MinMaxScheme) -> Iterator[tuple[int, int]]:
-    """Ranges of rows whose listing fits the memory set aside for it."""
-    n_rows, most = X.shape[0], LISTING_BYTES // BYTES_PER_ENTRY
-    if not hasattr(X, "indptr"):
-        step = max(1, most // max(1, X.shape[1]))
-        step = max(step // ROW_BLOCK * ROW_BLOCK, min(step, ROW_BLOCK))
-        yield from ((at, min(at + step, n_rows)) for at in range(0, n_rows, step))
-        return
-    begin = 0
-    while begin < n_rows:
-        end = int(np.searchsorted(X.indptr, X.indptr[begin] + most, side="right")) - 1
-        end = min(max(end, begin + 1), n_rows)
-        yield begin, end
-        begin = end

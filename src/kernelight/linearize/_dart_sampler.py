@@ -1,7 +1,7 @@
 """Dart sampling: keeps tables of darts per level of row sum, and encodes level by level.
 
 A table is only a cache: whatever it does not cover is enumerated on the fly, with the same codes. Tables take at most
-128 MB together, and 64 MB each, because building one by rank needs it twice.
+128 MB together, and 64 MB each, because building one by rank needs it twice; arrays as long as the width take 32 MB.
 """
 
 from __future__ import annotations
@@ -15,11 +15,22 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
-from kernelight.linearize._scheme import Columns, MinMaxScheme, as_columns
+from kernelight.linearize._scheme import (
+    WIDE,
+    Columns,
+    MinMaxScheme,
+    as_columns,
+    batches,
+    is_wide,
+    matrix_args,
+)
 
 TABLE_BYTES = 64 << 20
 ALL_TABLES_BYTES = 128 << 20
 BYTES_PER_DART = 16
+# Arrays as long as the width: largest values, limits and starts of every level.
+BYTES_PER_COORDINATE = 4 + 4 + 8
+ARRAYS_BYTES = 32 << 20
 # Rank limit of a table times 2^level, the least row sum of the level. By rank the limit costs only memory, so it is
 # set where an empty slot is one row in tens of thousands; by weight every dart below it is scanned.
 RANK_REACH = {True: 1.5, False: 1.25}
@@ -60,18 +71,21 @@ class DartSampler:
     def encode(self, X: Matrix, use: Resources) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Codes of every row, and which rows are empty."""
         codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
-        columns = as_columns(X)
-        if columns.renumbered:  # the columns of this call mean nothing to the next one
+        if not is_wide(X):
+            return codes, self._encode_levels(as_columns(X), codes, use)
+        empty = np.ones(X.shape[0], dtype=bool)
+        for begin, end in batches(X, WIDE):  # renumbered columns mean nothing to the next batch
             fresh = DartSampler(self.scheme, self.scale)
-            return codes, fresh._encode_levels(columns, codes, use)
-        return codes, self._encode_levels(columns, codes, use)
+            empty[begin:end] = fresh._encode_levels(as_columns(X[begin:end]), codes[begin:end], use)
+        return codes, empty
 
     def _encode_levels(self, columns: Columns, codes: NDArray[Any], use: Resources) -> NDArray[np.bool_]:
-        args = (*columns.args(self.scheme), self.scale)
+        args = (*matrix_args(columns.matrix, self.scheme), self.scale)
         sums = np.empty(columns.matrix.shape[0])
         counts = np.empty(len(sums), dtype=np.int64)
         _core.dart_sums(*args, sums, counts, use.threads)
         empty = np.equal(counts, 0)
+        use = use.for_work(int(counts.sum()) + len(counts) * 10 * self.scheme.n_components)
         levels = np.frexp(sums)[1] - 1
         check_levels(levels, empty, sums / self.scale)
         for level in np.unique(levels[~empty]).tolist():
@@ -81,13 +95,16 @@ class DartSampler:
             uncovered = _core.dart_encode(
                 *args, self.scheme.seed, self.scheme.bits, columns.ids, *table, subset, codes, use.threads
             )
-            self._debt[level] = self._debt.get(level, 0.0) + uncovered / 2.0**level
+            with self._lock:
+                self._debt[level] = self._debt.get(level, 0.0) + uncovered / 2.0**level
         return empty
 
     def _table(
         self, level: int, args: _Args, subset: NDArray[np.int64], columns: Columns, use: Resources
     ) -> _Level:
         """The table to use for ``subset``: built or enlarged when that costs less than has been spent without it."""
+        if columns.n_coordinates * BYTES_PER_COORDINATE * (len(self._wanted) + 1) > ARRAYS_BYTES:
+            return self._levels.get(level) or _no_table(level, columns)
         table = self._levels.get(level)
         debt = self._debt.get(level, 0.0) + (len(subset) if table is None else 0.0)
         if table is None or debt >= self._build_cost(level):
@@ -96,11 +113,7 @@ class DartSampler:
             if debt >= self._build_cost(level) and self._fits(level):
                 self._levels[level] = table = self._build(level, columns, use)
                 self._debt[level] = 0.0
-        if table is not None:
-            return table
-        nothing = np.zeros(columns.n_coordinates, dtype=np.float32)
-        starts = np.zeros(columns.n_coordinates + 1, dtype=np.int64)
-        return _Level(nothing, False, starts, np.empty((0, 2), np.uint64), RANK_REACH[False] / 2.0**level)
+        return table or _no_table(level, columns)
 
     def _density(self, level: int) -> float:
         """Darts met per dart owned, at the least row sum of the level."""
@@ -137,6 +150,13 @@ class DartSampler:
         ordered = _on_cache_lines(int(slot_starts[-1]))
         _core.dart_by_rank(k, starts, records, slot_starts, ordered, use.threads)
         return _Level(limits, True, slot_starts, ordered, rank_limit)
+
+
+def _no_table(level: int, columns: Columns) -> _Level:
+    """What makes the core enumerate every coordinate on the fly."""
+    nothing = np.zeros(columns.n_coordinates, dtype=np.float32)
+    starts = np.zeros(columns.n_coordinates + 1, dtype=np.int64)
+    return _Level(nothing, False, starts, np.empty((0, 2), np.uint64), RANK_REACH[False] / 2.0**level)
 
 
 def _on_cache_lines(groups: int) -> NDArray[np.uint64]:

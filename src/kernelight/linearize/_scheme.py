@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -98,9 +99,6 @@ def check_center(X: Matrix, scheme: MinMaxScheme) -> None:
         check_center_fits(X, scheme.center)
 
 
-MatrixArgs = tuple[Any, Any, Any, int, NDArray[np.float64] | None, bool]
-
-
 class Columns(NamedTuple):
     """A matrix whose columns carry identities: ``ids[2c + s]`` is the expanded coordinate of column c, sign s."""
 
@@ -112,14 +110,23 @@ class Columns(NamedTuple):
     def n_coordinates(self) -> int:
         return int(self.ids.shape[0])
 
-    def args(self, scheme: MinMaxScheme) -> MatrixArgs:
-        """The leading arguments of the compiled functions that read the matrix."""
-        return (*core_args(self.matrix), scheme.center_array(), scheme.l1)
+
+MatrixArgs = tuple[Any, Any, Any, int, NDArray[np.float64] | None, bool]
+
+
+def matrix_args(X: Matrix, scheme: MinMaxScheme) -> MatrixArgs:
+    """The leading arguments of the compiled functions that read a matrix."""
+    return (*core_args(X), scheme.center_array(), scheme.l1)
+
+
+def is_wide(X: Matrix) -> bool:
+    """Whether the columns of a matrix are renumbered before hashing."""
+    return bool(sp.issparse(X) and X.shape[1] > WIDE)
 
 
 def as_columns(X: Matrix) -> Columns:
     """``X`` with the identities of its columns; a very wide sparse matrix keeps only the columns that occur."""
-    if not (sp.issparse(X) and X.shape[1] > WIDE):
+    if not is_wide(X):
         return Columns(X, np.arange(2 * X.shape[1], dtype=np.uint64), False)
     features, places = np.unique(X.indices[: X.indptr[-1]], return_inverse=True)
     indices = places.astype(X.indptr.dtype, copy=False)
@@ -129,3 +136,18 @@ def as_columns(X: Matrix) -> Columns:
     ids = np.repeat(2 * features.astype(np.uint64), 2)
     ids[1::2] += np.uint64(1)
     return Columns(narrow, ids, True)
+
+
+def batches(X: Matrix, most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows with at most that many stored entries each (or one row)."""
+    n_rows = X.shape[0]
+    if not hasattr(X, "indptr"):
+        step = max(1, most // max(1, X.shape[1]))
+        yield from ((at, min(at + step, n_rows)) for at in range(0, n_rows, step))
+        return
+    begin = 0
+    while begin < n_rows:
+        end = int(np.searchsorted(X.indptr, X.indptr[begin] + most, side="right")) - 1
+        end = min(max(end, begin + 1), n_rows)
+        yield begin, end
+        begin = end

@@ -91,12 +91,20 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         decided = {name: getattr(self, name) for name in self._decided}
         meta = {
-            "kind": type(self).__name__, "params": _plain(self.get_params(deep=False)), "decided": decided,
+            "kind": type(self).__name__, "params": self._plain_params(), "decided": decided,
             "n_features_in": self.n_features_in_,
         }  # fmt: skip
         if hasattr(self, "feature_names_in_"):
             meta["feature_names_in"] = [str(name) for name in self.feature_names_in_]
         return State(meta, {})
+
+    def _plain_params(self) -> dict[str, Any]:
+        """Parameters as a state can hold them; whatever ``random_state`` was, its seed stands for it."""
+        params = {
+            name: list(value) if isinstance(value, (tuple, np.ndarray)) else value
+            for name, value in self.get_params(deep=False).items()
+        }
+        return params | ({"random_state": self.seed_} if "random_state" in params else {})
 
     @classmethod
     def from_state(cls: type[Self], state: State) -> Self:
@@ -166,11 +174,3 @@ class CodeLinearization(Linearization):
         prefix, width = type(self).__name__.lower(), self._block_width()
         columns = range(self.n_components * width)
         return np.asarray([f"{prefix}{at // width}_{at % width}" for at in columns], dtype=object)
-
-
-def _plain(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as a state can hold them."""
-    return {
-        name: list(value) if isinstance(value, (tuple, np.ndarray)) else value
-        for name, value in params.items()
-    }

@@ -1,0 +1,62 @@
+"""How benchmarks measure and report: ratios of best times, taken in turns, in one run."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+Row = dict[str, Any]
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Everybody, the peers' libraries included, uses this many threads."""
+    before = os.environ.get("KERNELIGHT_NUM_THREADS")
+    os.environ["KERNELIGHT_NUM_THREADS"] = str(count)
+    try:
+        with threadpool_limits(count):
+            yield
+    finally:
+        os.environ.pop("KERNELIGHT_NUM_THREADS")
+        if before is not None:
+            os.environ["KERNELIGHT_NUM_THREADS"] = before
+
+
+def best(repeats: int, call: Callable[[], object]) -> float:
+    """The best time of a call, in seconds."""
+    return best_of_turns(repeats, call)[0]
+
+
+def best_of_turns(repeats: int, *calls: Callable[[], object]) -> list[float]:
+    """The best time of each call, taking turns: a busy moment of the machine then falls on all of them."""
+    times = [float("inf")] * len(calls)
+    for _ in range(repeats):
+        for at, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            times[at] = min(times[at], time.perf_counter() - start)
+    return times
+
+
+def at_least(claim: str, peer: str, bar: float, measured: float) -> Row:
+    """A claim to be this many times faster than a peer."""
+    text = f"at least {bar:g} times faster"
+    return {"claim": claim, "peer": peer, "bar": text, "measured": measured, "holds": measured >= bar}
+
+
+def at_most(claim: str, peer: str, bar: float, measured: float) -> Row:
+    """A claim to take at most so many times the time of a peer."""
+    text = f"at most {bar:g} times the time"
+    return {"claim": claim, "peer": peer, "bar": text, "measured": measured, "holds": measured <= bar}
+
+
+def show(rows: list[Row]) -> None:
+    """The rows, one a line."""
+    for row in rows:
+        verdict = "" if row["holds"] else "  MISSED"
+        print(f"{row['claim']} vs {row['peer']} | {row['bar']} | {row['measured']:.2f}{verdict}")

@@ -1,0 +1,116 @@
+"""How fast min-max hashing is: against datasketch, one thread against two, darts against consistent weighted sampling.
+
+The whole of `encode` is timed: checks, tables, codes. A new object is fitted for every repeat of the comparison with
+datasketch, so that drawing the tables counts for us and not for the peer, whose constructor draws its own outside the clock.
+The two samplers are compared with their tables kept, as when predicting batch after batch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from _measure import Row, at_least, at_most, best_of_turns, show, threads
+from datasketch import WeightedMinHashGenerator
+
+from kernelight import GCWS
+
+SLOTS = 1024
+WIDTH, SHARE = 784, 0.2  # the shape of handwritten digits
+PEER_ROWS = 40
+OUR_ROWS = 8192
+
+
+def run() -> list[Row]:
+    """One row for each claim."""
+    with threads(1):
+        rows = _against_datasketch() + _darts()
+    rows += _threads()
+    with threads(1):
+        return rows + _automatic()
+
+
+def _digits_like(n_rows: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    X = rng.random((n_rows, WIDTH), dtype=np.float32) + np.float32(0.01)
+    return np.where(rng.random(X.shape) < SHARE, X, np.float32(0))
+
+
+def _against_datasketch() -> list[Row]:
+    X = _digits_like(OUR_ROWS)
+    generator = WeightedMinHashGenerator(WIDTH, sample_size=SLOTS, seed=1)
+    few, sparse, sparse_few = X[:PEER_ROWS], sp.csr_matrix(X), sp.csr_matrix(X[:PEER_ROWS])
+    ours, theirs, ours_sparse, theirs_sparse = best_of_turns(
+        5,
+        lambda: GCWS(SLOTS, sampler="cws").fit(X).encode(X),
+        lambda: [generator.minhash(row) for row in few],
+        lambda: GCWS(SLOTS, sampler="cws").fit(sparse).encode(sparse),
+        lambda: generator.minhash_many(sparse_few),
+    )
+    share = OUR_ROWS / PEER_ROWS
+    shape = f"cws, {WIDTH} columns, {SHARE:.0%} nonzero, k={SLOTS}, one thread, rows/s"
+    return [
+        at_least(shape, "datasketch minhash", 350, theirs / ours * share),
+        at_least(f"{shape}, CSR", "datasketch minhash_many", 100, theirs_sparse / ours_sparse * share),
+    ]
+
+
+def _threads() -> list[Row]:
+    X = _digits_like(OUR_ROWS)
+    one, two = (GCWS(SLOTS, sampler="cws", n_jobs=n).fit(X) for n in (1, 2))
+    alone, together = best_of_turns(7, lambda: one.encode(X), lambda: two.encode(X))
+    return [at_least("cws as above, two threads", "one thread", 1.6, alone / together)]
+
+
+def _darts() -> list[Row]:
+    rng = np.random.default_rng(0)
+    X = rng.random((512, 3000), dtype=np.float32) + np.float32(0.01)
+    equal = X / X.sum(axis=1, keepdims=True)
+    uneven = equal * np.exp(rng.standard_normal((len(X), 1), dtype=np.float32))
+    return [
+        at_least(
+            f"dart, 3,000 dense nonzeros, k={SLOTS}, one thread, {sums}", "our cws", bar, _samplers(data)[0]
+        )
+        for sums, data, bar in (("equal row sums", equal, 10), ("log-normal row sums, sigma 1", uneven, 5))
+    ]
+
+
+def _samplers(X: np.ndarray | sp.csr_matrix, n_components: int = SLOTS) -> tuple[float, str]:
+    """cws time over dart time, and what auto chooses."""
+    samplers = [GCWS(n_components, sampler=name).fit(X) for name in ("cws", "dart")]
+    for sampler in samplers:
+        sampler.encode(X)
+    cws, dart = best_of_turns(5, *(lambda s=sampler: s.encode(X) for sampler in samplers))
+    return cws / dart, str(GCWS(n_components).fit(X).sampler_)
+
+
+def _automatic() -> list[Row]:
+    """The worst ratio of auto's time to the better sampler's, over sparse rows and dense ones."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for kind in ("sparse, of 4,000 columns", "dense, uniform", "dense, exponential"):
+        worst, where = 0.0, ""
+        for nonzeros in (10, 50, 200, 500, 2000):
+            X = _rows(rng, kind, nonzeros)
+            for n_components in (256, 1024, 4096):
+                ratio, chosen = _samplers(X, n_components)
+                cost = max(1.0, ratio if chosen == "cws" else 1 / ratio)
+                if cost >= worst:
+                    worst, where = cost, f"worst at {nonzeros} nonzeros, k={n_components}: {chosen}"
+        rows.append(at_most(f"auto, {kind} rows ({where})", "the better sampler", 1.3, worst))
+    return rows
+
+
+def _rows(
+    rng: np.random.Generator, kind: str, nonzeros: int, n_rows: int = 512
+) -> np.ndarray | sp.csr_matrix:
+    if kind == "dense, uniform":
+        return rng.random((n_rows, nonzeros), dtype=np.float32) + np.float32(0.01)
+    if kind == "dense, exponential":
+        return rng.exponential(size=(n_rows, nonzeros)).astype(np.float32)
+    columns = np.concatenate([np.sort(rng.choice(4000, nonzeros, replace=False)) for _ in range(n_rows)])
+    values = rng.random(n_rows * nonzeros, dtype=np.float32) + np.float32(0.01)
+    return sp.csr_matrix((values, columns, np.arange(n_rows + 1) * nonzeros), shape=(n_rows, 4000))
+
+
+if __name__ == "__main__":
+    show(run())
