@@ -37,10 +37,9 @@ cp "$work"/core/_core*.so "$work/package/kernelight/"
 own=$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 printf '%s\n%s\n' "$work/package" "$site" >"$own/borrowed.pth"
 
-# Python keeps memory until it ends, so leaks say nothing; interceptors of threads of others (OpenBLAS) are fine.
+# Python keeps memory until it ends, so leaks say nothing.
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-export KERNELIGHT_SANITIZED=1
 LD_PRELOAD=$preload "$work/venv/bin/python" - <<'CHECK'
 import kernelight._core
 
