@@ -148,8 +148,9 @@ def core_args(X: Matrix) -> tuple[Any, Any, Any, int]:
 
 
 def _refuse_nonfinite(X: Matrix, values: NDArray[Any], name: str) -> None:
-    if values.size == 0 or math.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
-        return
+    with np.errstate(over="ignore", invalid="ignore"):  # the sum of finite values may overflow
+        if values.size == 0 or math.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return
     row, col = position(X, ~np.isfinite(values))
     found = "NaN" if np.isnan(value_at(X, row, col)) else "infinity"
     raise ValueError(
