@@ -1,7 +1,7 @@
 """Collision probabilities, marginals and independence of both samplers, at five sigma of theory.
 
 A slot of two rows is equal with probability P = K + (1 - K) / 2^b, slots are independent: k slots of one long
-run are as good as k seeds. Pairs of one and two elements and scaled copies are those that break wrong samplers.
+run are as good as k seeds. Pairs of one or two elements and scaled copies are what breaks wrong samplers.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def test_zero_bits_of_one_element_always_collide():
 def collision_of_one_element(factor, t_bits):
     """P(t_u = t_v mod 2^t_bits) of the rows (1) and (factor).
 
-    Their t differ by log(factor) / r, rounded at random to one of its neighbours, with r of density r exp(-r).
+    Their t differ by log(factor) / r, rounded at random to a neighbour, with r of density r exp(-r).
     """
     step, distance = 2**t_bits, math.log(factor)
 
