@@ -56,7 +56,7 @@ def minmax_scheme(
     check_int("n_components", n_components, 1, MAX_COMPONENTS)
     check_int("bits", bits, 1, MAX_BITS)
     if t_bits is not None:
-        check_int("t_bits", t_bits, 0, 2)
+        t_bits = check_int("t_bits", t_bits, 0, 2)
     check_choice("coding", coding, ("mixed", "lowest"))
     check_choice("normalize", normalize, (None, "l1"))
     check_choice("sampler", sampler, ("auto", "cws", "dart"))
