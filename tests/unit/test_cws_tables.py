@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -134,6 +136,13 @@ def test_small_batches_of_rows(listing_bytes, monkeypatch):
         found = hashing.gcws(stored, K)
         np.testing.assert_array_equal(found.array, wanted.array)
         np.testing.assert_array_equal(found.empty, wanted.empty)
+
+
+def test_batches_of_more_entries_than_32_bits_count():
+    """The row starts of a matrix of two thousand million entries, without the entries."""
+    starts = np.array([0, 5, 2**31 - 10, 2**31 - 6, 2**31 - 1], dtype=np.int32)
+    made = list(_cws_sampler._batches(SimpleNamespace(shape=(4, 10), indptr=starts), None))
+    assert made == [(0, 1), (1, 2), (2, 4)]
 
 
 @pytest.mark.parametrize("k", [1, 15, 16, 17, 63, 64, 65, 129])

@@ -149,7 +149,7 @@ def _batches(X: Matrix, scheme: MinMaxScheme) -> Iterator[tuple[int, int]]:
         return
     begin = 0
     while begin < n_rows:
-        end = int(np.searchsorted(X.indptr, X.indptr[begin] + most, side="right")) - 1
+        end = int(np.searchsorted(X.indptr, int(X.indptr[begin]) + most, side="right")) - 1
         end = min(max(end, begin + 1), n_rows)
         yield begin, end
         begin = end
