@@ -245,6 +245,18 @@ def test_the_sampler_that_fit_decides(n_components, d, density, sigma):
     assert GCWS(n_components).fit(X).sampler_ == hash_twin.chosen_sampler(X, n_components)
 
 
+def test_the_sampler_for_uneven_rows():
+    """Row sums of many powers of two, which the tables of darts must share."""
+    rng, found = np.random.default_rng(0), []
+    for seed in range(80):
+        d, k = int(rng.integers(30, 600)), int(rng.choice([64, 1024, 4096]))
+        X = signed_rows(seed, 12, d, density=rng.uniform(0.3, 1), sigma=rng.uniform(0.1, 2.5))
+        X = X * rng.lognormal(0.0, rng.choice([0.0, 3.0, 25.0]), (12, 1))
+        found.append(GCWS(k).fit(X).sampler_)
+        assert found[-1] == hash_twin.chosen_sampler(X, k), seed
+    assert set(found) == {"cws", "dart"}
+
+
 def test_auto_takes_both_samplers():
     """Otherwise the test above compares nothing."""
     assert GCWS(64).fit(signed_rows(5, 20, 5)).sampler_ == "cws"

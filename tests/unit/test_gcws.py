@@ -301,6 +301,19 @@ def test_transform_follows_scikit_learn():
         GCWS(4).set_output(transform="pandas").fit_transform(X)
 
 
+@pytest.mark.parametrize(("k", "bits", "index"), [(2**15, 15, np.int32), (2**16, 16, np.int64)])
+def test_indices_are_32_bits_where_they_fit(k, bits, index):
+    features = GCWS(k, bits=bits).fit_transform([[1.0]])
+    assert (features.indices.dtype, features.shape) == (index, (1, k << bits))
+
+
+def test_similarity_of_cut_codes():
+    made = GCWS(64, bits=8, sampler="cws").fit(X)
+    cut = made.encode(X).first(32).low_bits(2)
+    P = cut.collisions() / 32
+    np.testing.assert_allclose(made.similarity(cut), (P - 0.25) / 0.75)
+
+
 def test_pipelines_and_searches():
     rng = np.random.default_rng(0)
     rows = rng.random((200, 6))
