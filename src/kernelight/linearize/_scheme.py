@@ -57,7 +57,7 @@ def minmax_scheme(
     check_int("n_components", n_components, 1, MAX_COMPONENTS)
     check_int("bits", bits, 1, MAX_BITS)
     if t_bits is not None:
-        check_int("t_bits", t_bits, 0, 2)
+        t_bits = check_int("t_bits", t_bits, 0, 2)
     check_choice("coding", coding, ("mixed", "lowest"))
     check_choice("normalize", normalize, (None, "l1"))
     check_choice("sampler", sampler, ("auto", "cws", "dart"))
@@ -147,7 +147,7 @@ def batches(X: Matrix, most: int) -> Iterator[tuple[int, int]]:
         return
     begin = 0
     while begin < n_rows:
-        end = int(np.searchsorted(X.indptr, X.indptr[begin] + most, side="right")) - 1
+        end = int(np.searchsorted(X.indptr, int(X.indptr[begin]) + most, side="right")) - 1
         end = min(max(end, begin + 1), n_rows)
         yield begin, end
         begin = end

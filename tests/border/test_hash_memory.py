@@ -1,0 +1,75 @@
+"""Hashing needs at most 256 MB beyond its input and output, whatever the width.
+
+Each case runs in a process of its own, because the peak of a process never falls.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+LIMIT = 256e6
+
+PROGRAM = """
+import resource, sys
+import numpy as np
+import scipy.sparse as sp
+from kernelight import GCWS, hashing
+
+
+def peak():
+    try:  # the peak of this program alone; ru_maxrss may still be that of the process that started it
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def rows(n, width, nonzeros=75):
+    rng = np.random.default_rng(0)
+    indices = np.sort(rng.integers(0, width, (n, nonzeros)), axis=1).ravel()
+    values, starts = rng.exponential(size=n * nonzeros), np.arange(n + 1) * nonzeros
+    X = sp.csr_matrix((values, indices, starts), shape=(n, width))
+    X.sum_duplicates()
+    return X
+
+
+X = rows({n}, {width})
+for sampler in ({{}}, {{"sampler": "dart", "scale": 1.0}}):  # so that code and threads are there
+    hashing.gcws(np.ones((2, 2)), 4, **sampler)
+before = peak()
+codes = {call}
+print(peak() - before - codes.array.nbytes)
+"""
+
+CALLS = {
+    "cws": "hashing.gcws(X, 1024)",
+    "dart": 'hashing.gcws(X, 1024, sampler="dart", scale=2.0**-6)',
+    "estimator": "GCWS(1024).fit(X).encode(X)",
+    "dart estimator": 'GCWS(1024, sampler="dart").fit(X).encode(X)',
+}
+
+
+def beyond(call, n, width):
+    program = PROGRAM.format(call=call, n=n, width=width)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("width", [47_236, 1_000_000, 2_000_000])
+def test_a_wide_sparse_matrix(call, width):
+    assert 0 <= beyond(CALLS[call], 200, width) < LIMIT
+
+
+def test_many_rows_of_a_wide_sparse_matrix():
+    assert beyond(CALLS["cws"], 5000, 47_236) < LIMIT
+
+
+def test_the_measure_sees_what_is_used():
+    """A program that takes 400 MB fails: otherwise nothing above means anything."""
+    call = "(np.ones(50_000_000), hashing.gcws(X, 1024))[1]"
+    assert beyond(call, 2, 10) > LIMIT

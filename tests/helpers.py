@@ -1,0 +1,84 @@
+"""What several test files share: rows that are hard to hash, and every storage of one matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernelight import _core
+
+SIMD_NAMES = ("baseline", "avx2", "avx512")[: _core.best_simd_level() + 1]
+
+
+def frozen(array):
+    """``array`` as an array nobody can write to: a function that writes to its input fails at once."""
+    array = np.array(array)
+    array.flags.writeable = False
+    return array
+
+
+def signed_rows(seed, n, d, *, density=1.0, sigma=1.0, dtype=np.float64):
+    """Rows of log-normal magnitudes (``sigma`` that of the logarithm) with random signs and some zeros."""
+    rng = np.random.default_rng(seed)
+    rows = (
+        rng.lognormal(0.0, sigma, (n, d)) * rng.choice([-1.0, 1.0], (n, d)) * (rng.random((n, d)) < density)
+    )
+    return frozen(rows.astype(dtype))
+
+
+def uneven_rows(seed, n, d, *, sigma=2.0):
+    """Rows whose sums are log-normal themselves, so that they fall into many powers of two."""
+    rng = np.random.default_rng(seed)
+    return frozen(signed_rows(seed + 1, n, d) * rng.lognormal(0.0, sigma, (n, 1)))
+
+
+def storages(X):
+    """The matrix ``X`` (float32-representable) as every kind of container that must give the same codes."""
+    n, d = X.shape
+    apart = np.zeros((2 * n, 3 * d))
+    apart[::2, ::3] = X
+    backwards = X[::-1, ::-1].copy()
+    ragged = sp.csr_matrix(X)
+    unsorted = sp.csr_matrix((n, d), dtype=np.float64)
+    spans = zip(ragged.indptr[:-1], ragged.indptr[1:], strict=True)
+    order = np.concatenate([np.arange(begin, end)[::-1] for begin, end in spans])
+    unsorted.data, unsorted.indices = ragged.data[order], ragged.indices[order]
+    unsorted.indptr = ragged.indptr
+    halves = sp.coo_matrix(X)
+    return {
+        "float32": X.astype(np.float32),
+        "Fortran": np.asfortranarray(X),
+        "strided": apart[::2, ::3],
+        "backwards": backwards[::-1, ::-1],
+        "big-endian": X.astype(">f8"),
+        "list": X.tolist(),
+        "csr_matrix": ragged,
+        "csr_array": sp.csr_array(X),
+        "csr float32": ragged.astype(np.float32),
+        "csr int64": int64_indices(ragged),
+        "csr unsorted": unsorted,
+        "csr explicit zeros": explicit_zeros(X),
+        "csc": sp.csc_matrix(X),
+        "csc_array": sp.csc_array(X),
+        "coo with halves": sp.coo_matrix(
+            (np.tile(halves.data / 2, 2), (np.tile(halves.row, 2), np.tile(halves.col, 2))), shape=X.shape
+        ),
+    }
+
+
+def int64_indices(X):
+    made = X.copy()
+    made.indices, made.indptr = made.indices.astype(np.int64), made.indptr.astype(np.int64)
+    return made
+
+
+def explicit_zeros(X):
+    """A CSR matrix that stores every entry of ``X``, zeros too."""
+    n, d = X.shape
+    return sp.csr_matrix((X.ravel(), np.tile(np.arange(d), n), np.arange(n + 1) * d), shape=X.shape)
+
+
+def assert_same_codes(found, wanted, message=""):
+    np.testing.assert_array_equal(found.array, wanted.array, err_msg=message)
+    np.testing.assert_array_equal(found.empty, wanted.empty, err_msg=message)
+    assert found.provenance == wanted.provenance, message
