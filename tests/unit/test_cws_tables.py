@@ -141,7 +141,7 @@ def test_small_batches_of_rows(listing_bytes, monkeypatch):
 def test_batches_of_more_entries_than_32_bits_count():
     """The row starts of a matrix of two thousand million entries, without the entries."""
     starts = np.array([0, 5, 2**31 - 10, 2**31 - 6, 2**31 - 1], dtype=np.int32)
-    made = list(_cws_sampler._batches(SimpleNamespace(shape=(4, 10), indptr=starts), None))
+    made = list(_scheme.batches(SimpleNamespace(shape=(4, 10), indptr=starts), 1 << 21))
     assert made == [(0, 1), (1, 2), (2, 4)]
 
 
