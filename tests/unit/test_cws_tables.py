@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from helpers import signed_rows
+from helpers import SIMD_NAMES, signed_rows
 from oracles import hash_twin
 
 from kernelight import GCWS, _core, hashing
@@ -160,3 +160,34 @@ def test_parameters_changed_after_fit_do_not_meet_old_tables():
     made.encode(X)
     made.set_params(n_components=2 * K, bits=4, p=2.0)
     np.testing.assert_array_equal(made.encode(X).array, hashing.gcws(X, 2 * K, bits=4, p=2.0).array)
+
+
+@pytest.mark.parametrize("simd", SIMD_NAMES)
+@pytest.mark.parametrize("way", WAYS)
+def test_ties_go_to_the_smaller_coordinate(way, simd, monkeypatch):
+    """Huge values times a large power leave few digits to the comparison, so that many minima are shared."""
+    X, p, k = np.full((3, 25), 1e300), 1000.0, 500
+    X[1, ::2] = 0.0
+    X[2] *= -1.0
+    cells = hash_twin.cws_cells(0, np.arange(0, 50, 2), np.arange(k))
+    level = np.float32(p * float(hash_twin.log(1e300)))
+    a = cells[3] - cells[2] * np.floor(level * cells[0] + cells[1])
+    assert ((a == a.min(axis=0)).sum(axis=0) > 1).sum() > 5, "no ties: this test would prove nothing"
+    force(monkeypatch, way)
+    monkeypatch.setenv("KERNELIGHT_SIMD", simd)
+    found = hashing.gcws(X, k, bits=16, t_bits=0, coding="lowest", p=p)
+    wanted, _ = hash_twin.codes(X, k, bits=16, t_bits=0, coding="lowest", p=p)
+    np.testing.assert_array_equal(found.array, wanted)
+    found = hashing.gcws(X, k, bits=16, p=p)
+    np.testing.assert_array_equal(found.array, hash_twin.codes(X, k, bits=16, p=p)[0])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_blocks_of_many_sparse_rows(way, monkeypatch):
+    """The sparser the rows, the more of them are taken together: up to 1,024."""
+    X = sp.random_array((1500, 3000), density=0.003, random_state=np.random.default_rng(9), format="csr")
+    assert hashing.gcws(X, 20).empty.sum() == (np.diff(X.indptr) == 0).sum()
+    wanted = np.vstack([hashing.gcws(X[at : at + 7], 20).array for at in range(0, 1500, 7)])
+    force(monkeypatch, way)
+    np.testing.assert_array_equal(hashing.gcws(X, 20).array, wanted)
+    np.testing.assert_array_equal(hashing.gcws(X, 20, n_jobs=1).array, wanted)
