@@ -177,3 +177,32 @@ def test_estimator_and_function_share_one_definition():
     np.testing.assert_array_equal(first.array, again.array)
     np.testing.assert_array_equal(first.array[:5], plain(X[:5], 64, bits=8, scale=made.scale_))
     assert first.provenance == again.provenance
+
+
+def least_darts(k, value, *, seed=3):
+    """For each slot the weight of the dart of least key that a row of the one value owns, and its code."""
+    rate, key = hash_twin.dart_rate(k), hash_twin.child(hash_twin.stream(seed, 3), 0)
+    best = [(np.inf, 0.0, 0)] * k
+    for nu in range(int(np.log2(1 + rate * value)) + 1):
+        for rho in range(4):
+            for weight, rank, identity in zip(
+                *hash_twin.region_darts(key, nu, rho, rate, value, 8.0), strict=True
+            ):
+                slot = (int(identity) >> 32) * k >> 32
+                if weight < value:
+                    best[slot] = min(best[slot], (float(rank), float(weight), int(identity) & 0xFFFF))
+    return [weight for _, weight, _ in best], [code for *_, code in best]
+
+
+def test_a_dart_exactly_at_the_value_of_a_row_is_not_owned(order):
+    """The darts of least rank stay so for smaller values, until the value reaches their weight."""
+    k = 16
+    weights, codes = least_darts(k, 2.0)
+    at = np.array(weights)[:, None]
+    just_above = np.nextafter(at.astype(np.float32), np.float32(np.inf)).astype(np.float64)
+    owned, not_owned = encode(sampler(k), just_above), encode(sampler(k), at)
+    assert owned.diagonal().tolist() == codes
+    assert (not_owned.diagonal() != codes).all()
+    np.testing.assert_array_equal(not_owned, hash_twin.codes(at, k, sampler="dart", seed=3, bits=16)[0])
+    np.testing.assert_array_equal(not_owned, plain(at, k))
+    np.testing.assert_array_equal(owned, plain(just_above, k))
