@@ -58,6 +58,8 @@ struct MatrixArg {
         throw std::invalid_argument("matrix values must be float32 or float64");
     }
     int64_t n_rows() const {
+        require(indptr ? indptr->ndim() == 1 && indptr->shape(0) >= 1 : values.ndim() == 2,
+                "a matrix is a 2-d array, or 1-d values, indices and indptr");
         return indptr ? static_cast<int64_t>(indptr->shape(0)) - 1 : static_cast<int64_t>(values.shape(0));
     }
 

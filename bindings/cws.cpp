@@ -22,19 +22,19 @@ void bind_cws(nb::module_& m) {
     m.def(
         "cws_survey",
         [](AnyIn values, std::optional<AnyIn> indices, std::optional<AnyIn> indptr, int64_t n_cols, Center center, bool l1,
-           Out1<int64_t> counts, Out1<uint8_t> used, int threads) {
+           Out1<int64_t> counts, std::optional<Out1<uint8_t>> used, int threads) {
             const MatrixArg x = matrix(values, indices, indptr, n_cols);
             require(static_cast<int64_t>(counts.shape(0)) == x.n_rows(), "counts must have one place a row");
-            require(static_cast<int64_t>(used.shape(0)) == 2 * n_cols, "used must have two places a column");
+            require(!used || static_cast<int64_t>(used->shape(0)) == 2 * n_cols, "used must have two places a column");
             const WeightRule rule = weight_rule(center, l1, n_cols, x.indptr.has_value());
             int64_t* to = counts.data();
-            uint8_t* flags = used.data();
+            uint8_t* flags = used ? used->data() : nullptr;
             x.visit([&](auto rows) {
                 nb::gil_scoped_release release;
                 cws_survey(rows, rule, to, flags, threads);
             });
         },
-        MATRIX_ARGS, nb::arg("counts").noconvert(), nb::arg("used").noconvert(), nb::arg("threads"),
+        MATRIX_ARGS, nb::arg("counts").noconvert(), nb::arg("used").noconvert().none(), nb::arg("threads"),
         "Nonzero weights of every row, and which expanded coordinates occur.");
 
     m.def(
@@ -100,27 +100,30 @@ void bind_cws(nb::module_& m) {
         "Codes of slots first_slot .. first_slot + n_slots of all listed rows; empty rows are left as they are."
     m.def("cws_scan", scan(uint8_t{}), SCAN_ARGS);
     m.def("cws_scan", scan(uint16_t{}), SCAN_ARGS);
-    auto direct = [](auto codes_type) {
+    auto stream = [](auto codes_type) {
         using Code = decltype(codes_type);
-        return [](int64_t row_block, In1<int64_t> starts, In1<int32_t> coordinate, In1<int32_t> row, In1<float> log_value,
-                  In1<uint64_t> ids, uint64_t seed, int bits, uint64_t t_mask, bool lowest, Out2<Code> codes, int threads,
-                  int simd) {
-            const int64_t n_rows = static_cast<int64_t>(codes.shape(0)), n_slots = static_cast<int64_t>(codes.shape(1));
+        return [](AnyIn values, std::optional<AnyIn> indices, std::optional<AnyIn> indptr, int64_t n_cols, Center center,
+                  bool l1, double p, std::optional<In1<uint64_t>> ids, uint64_t seed, int bits, uint64_t t_mask, bool lowest,
+                  Out2<Code> codes, int threads, int simd) {
+            const MatrixArg x = matrix(values, indices, indptr, n_cols);
+            const WeightRule rule = weight_rule(center, l1, n_cols, x.indptr.has_value());
             require(bits >= 1 && bits <= 8 * static_cast<int>(sizeof(Code)), "bits must fit the type of the codes");
-            const CwsListing listing = checked_listing(n_rows, row_block, starts, coordinate, row, log_value);
+            require(static_cast<int64_t>(codes.shape(0)) == x.n_rows(), "codes must have one row a row");
+            require(!ids || static_cast<int64_t>(ids->shape(0)) == 2 * n_cols, "ids must have two places a column");
             Code* to = codes.data();
-            nb::gil_scoped_release release;
-            cws_scan_direct(listing, ids.data(), n_slots, seed, CwsCoding{bits, t_mask, lowest}, to,
-                            cws_loops(usable_level(simd)), threads);
+            x.visit([&](auto rows) {
+                nb::gil_scoped_release release;
+                cws_stream(rows, rule, p, ids ? ids->data() : nullptr, static_cast<int64_t>(codes.shape(1)), seed,
+                           CwsCoding{bits, t_mask, lowest}, to, cws_loops(usable_level(simd)), threads);
+            });
         };
     };
-#define DIRECT_ARGS \
-    nb::arg("row_block"), nb::arg("starts").noconvert(), nb::arg("coordinate").noconvert(), nb::arg("row").noconvert(), \
-        nb::arg("log_value").noconvert(), nb::arg("ids").noconvert(), nb::arg("seed"), nb::arg("bits"), \
-        nb::arg("t_mask"), nb::arg("lowest"), nb::arg("codes").noconvert(), nb::arg("threads"), nb::arg("simd"), \
-        "The same without tables, for widths whose tables would not fit."
-    m.def("cws_scan_direct", direct(uint8_t{}), DIRECT_ARGS);
-    m.def("cws_scan_direct", direct(uint16_t{}), DIRECT_ARGS);
+#define STREAM_ARGS \
+    MATRIX_ARGS, nb::arg("p"), nb::arg("ids").noconvert().none(), nb::arg("seed"), nb::arg("bits"), nb::arg("t_mask"), \
+        nb::arg("lowest"), nb::arg("codes").noconvert(), nb::arg("threads"), nb::arg("simd"), \
+        "The same without listing and tables, for rows or widths that would not fit."
+    m.def("cws_stream", stream(uint8_t{}), STREAM_ARGS);
+    m.def("cws_stream", stream(uint16_t{}), STREAM_ARGS);
     m.attr("SLOT_BLOCK") = kSlotBlock;
     m.attr("CELL_BLOCK") = kCellBlock;
 }

@@ -111,22 +111,25 @@ void bind_dart(nb::module_& m) {
     auto encode = [](auto codes_type) {
         using Code = decltype(codes_type);
         return [](AnyIn values, std::optional<AnyIn> indices, std::optional<AnyIn> indptr, int64_t n_cols, Center center,
-                  bool l1, double scale, uint64_t seed, int bits, In1<uint64_t> ids, In1<float> limits,
-                  bool by_rank, In1<int64_t> starts, In2<uint64_t> records, float rank_limit,
+                  bool l1, double scale, uint64_t seed, int bits, std::optional<In1<uint64_t>> ids,
+                  std::optional<In1<float>> limits, bool by_rank, In1<int64_t> starts, In2<uint64_t> records, float rank_limit,
                   In1<int64_t> subset, Out2<Code> codes, int threads) {
             const MatrixArg x = matrix(values, indices, indptr, n_cols);
             const uint64_t k = codes.shape(1);
             const DartRule rule = dart_rule(seed, k, scale, weight_rule(center, l1, n_cols, x.indptr.has_value()));
             require(bits >= 1 && bits <= 8 * static_cast<int>(sizeof(Code)), "bits must fit the type of the codes");
-            require(n_cols < (int64_t{1} << 30) && static_cast<int64_t>(ids.shape(0)) == 2 * n_cols &&
-                        ids.shape(0) == limits.shape(0) && starts.shape(0) == (by_rank ? k : ids.shape(0)) + 1 &&
-                        records.shape(1) == (by_rank ? 8 : 2) &&
-                        static_cast<size_t>(starts.data()[starts.shape(0) - 1]) == records.shape(0) &&
-                        static_cast<int64_t>(codes.shape(0)) == x.n_rows(),
-                    "tables, rows and codes do not fit together");
+            const size_t n_coordinates = 2 * static_cast<size_t>(n_cols);
+            require(!ids || ids->shape(0) == n_coordinates, "ids must have two places a column");
+            require(!limits ? !by_rank
+                            : limits->shape(0) == n_coordinates &&
+                                  starts.shape(0) == (by_rank ? static_cast<size_t>(k) : n_coordinates) + 1 &&
+                                  records.shape(1) == (by_rank ? 8 : 2) &&
+                                  static_cast<size_t>(starts.data()[starts.shape(0) - 1]) == records.shape(0),
+                    "limits, starts and records do not belong together");
+            require(static_cast<int64_t>(codes.shape(0)) == x.n_rows(), "codes must have one row a row");
             const uint64_t* words = records.data();
             const DartTable table{by_rank, starts.data(), reinterpret_cast<const DartRecord*>(words),
-                                  reinterpret_cast<const DartGroup*>(words), limits.data(), rank_limit};
+                                  reinterpret_cast<const DartGroup*>(words), limits ? limits->data() : nullptr, rank_limit};
             const int64_t* rows_wanted = subset.data();
             const int64_t n_subset = static_cast<int64_t>(subset.shape(0));
             Code* to = codes.data();
@@ -134,14 +137,14 @@ void bind_dart(nb::module_& m) {
             x.visit([&](auto rows) {
                 require_inside(rows_wanted, n_subset, rows.n_rows);
                 nb::gil_scoped_release release;
-                uncovered = dart_encode(rows, rule, table, ids.data(), rows_wanted, n_subset, bits, to, threads);
+                uncovered = dart_encode(rows, rule, table, ids ? ids->data() : nullptr, rows_wanted, n_subset, bits, to, threads);
             });
             return uncovered;
         };
     };
 #define ENCODE_ARGS \
-    MATRIX_ARGS, nb::arg("scale"), nb::arg("seed"), nb::arg("bits"), nb::arg("ids").noconvert(), \
-        nb::arg("limits").noconvert(), nb::arg("by_rank"), nb::arg("starts").noconvert(), \
+    MATRIX_ARGS, nb::arg("scale"), nb::arg("seed"), nb::arg("bits"), nb::arg("ids").noconvert().none(), \
+        nb::arg("limits").noconvert().none(), nb::arg("by_rank"), nb::arg("starts").noconvert(), \
         nb::arg("records").noconvert(), nb::arg("rank_limit"), nb::arg("subset").noconvert(), \
         nb::arg("codes").noconvert(), nb::arg("threads"), \
         "Codes of the rows of subset, from a table as far as it reaches; empty rows are left as they are."

@@ -207,56 +207,58 @@ void cws_scan(const CwsListing& listing, const CwsTables& tables, const int32_t*
     });
 }
 
-// The same without tables: cells are drawn for a few coordinates at a time, just before they are met. For widths whose tables
-// would not fit in memory. ids[coordinate] is the expanded coordinate that the hash is defined on.
-template <class Code>
-void cws_scan_direct(const CwsListing& listing, const uint64_t* ids, int64_t n_slots, uint64_t seed,
-                     const CwsCoding& coding, Code* codes, const CwsLoops& loops, int threads) {
-    constexpr int64_t batch = 512;  // coordinates drawn together
+// The same without listing and tables, row by row: cells are drawn for a few coordinates at a time, just before they are
+// met. For rows so long, or batches so wide, that neither would fit in memory. ids null: a coordinate is its own identity.
+template <class Rows, class Code>
+void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64_t* ids, int64_t n_slots, uint64_t seed,
+                const CwsCoding& coding, Code* codes, const CwsLoops& loops, int threads) {
+    constexpr int64_t batch = 512;  // coordinates met together
     const uint64_t stream = kl_stream(seed, KL_STREAM_CWS), code_stream = kl_stream(seed, KL_STREAM_CWS_CODE);
-    const int64_t row_blocks = listing.n_blocks(), slot_blocks = (n_slots + kSlotBlock - 1) / kSlotBlock;
-    parallel_for(threads, slot_blocks * row_blocks, [&](int64_t begin, int64_t end) {
-        std::vector<float> cells(batch * kCellBlock);
-        std::vector<int32_t> numbered;  // coordinates of the block counted in order of appearance
-        std::vector<int32_t> local;     // ... and their place in the batch
-        std::vector<CwsBest> best(listing.row_block);
+    const uint64_t code_mask = (uint64_t{1} << coding.bits) - 1;
+    const int64_t slot_blocks = (n_slots + kSlotBlock - 1) / kSlotBlock;
+    parallel_for(threads, rows.n_rows * slot_blocks, [&](int64_t begin, int64_t end) {
+        std::vector<float> cells(batch * kCellBlock), logs(batch);
+        std::vector<double> weights(batch);
+        std::vector<uint64_t> id(batch);
+        std::vector<int32_t> in_order(batch), first_row(batch, 0);
+        for (int64_t at = 0; at < batch; ++at) in_order[at] = static_cast<int32_t>(at);
+        const CwsSlice slice{cells.data(), in_order.data(), id.data()};
         for (int64_t task = begin; task < end; ++task) {
-            const int64_t block = task % row_blocks, slot = task / row_blocks * kSlotBlock;
-            const CwsEntries listed = listing.entries(block);
-            const int32_t* coordinate = listed.coordinate;
-            const int64_t count = listed.count;
-            numbered.resize(count);
-            int32_t distinct = -1;
-            for (int64_t at = 0; at < count; ++at) {
-                if (at == 0 || coordinate[at] != coordinate[at - 1]) ++distinct;
-                numbered[at] = distinct;
-            }
-            local.resize(distinct + 1);
-            for (int32_t at = 0; at <= distinct; ++at) local[at] = static_cast<int32_t>(at % batch);
-            const CwsEntries entries{numbered.data(), listed.row, listed.log_value, count};
-            const CwsSlice slice{cells.data(), local.data(), nullptr};
-            const int64_t row = block * listing.row_block, rows_here = listing.rows_of(block);
-            reset(best.data(), rows_here);
-            for (int64_t at = 0; at < count;) {
-                const int64_t from = at;
-                const int32_t stop = numbered[at] + static_cast<int32_t>(batch);
-                for (; at < count && numbered[at] < stop; ++at)
-                    if (at == from || numbered[at] != numbered[at - 1])
-                        loops.fill(kl_child(stream, ids[coordinate[at]]), slot, 1,
-                                   cells.data() + local[numbered[at]] * kCellBlock, kCellBlock);
-                loops.scan(entries, slice, from, at, best.data());
-            }
-            for (int64_t r = 0; r < rows_here; ++r) {
-                if (best[r].value[0] == __builtin_inff()) continue;
-                for (int64_t lane = 0; lane < std::min(kSlotBlock, n_slots - slot); ++lane) {
-                    const int32_t at = best[r].winner[lane];
-                    const uint64_t id = ids[coordinate[at]], j = static_cast<uint64_t>(slot + lane);
-                    const float t = kl_cws_t(kl_cws_draw(kl_child(stream, id), j), entries.log_value[at]);
-                    const uint64_t kept = static_cast<uint64_t>(static_cast<int64_t>(t)) & coding.t_mask;
-                    const uint64_t mixed = kl_cws_code(kl_child(code_stream, j), id, static_cast<int64_t>(kept));
-                    codes[(row + r) * n_slots + slot + lane] =
-                        static_cast<Code>((coding.lowest ? id : mixed) & ((uint64_t{1} << coding.bits) - 1));
+            const int64_t row = task / slot_blocks, slot = task % slot_blocks * kSlotBlock;
+            CwsBest best;
+            reset(&best, 1);
+            uint64_t winner_id[kSlotBlock], winner_t[kSlotBlock];
+            int64_t count = 0;
+            auto meet = [&] {
+                loops.logs(weights.data(), count, p, logs.data());
+                for (int64_t at = 0; at < count; ++at)
+                    loops.fill(kl_child(stream, id[at]), slot, 1, cells.data() + at * kCellBlock, kCellBlock);
+                std::fill_n(best.winner, kSlotBlock, -1);
+                loops.scan({in_order.data(), first_row.data(), logs.data(), count}, slice, 0, count, &best);
+                for (int64_t lane = 0; lane < kSlotBlock; ++lane) {
+                    const int32_t at = best.winner[lane];
+                    if (at < 0) continue;  // an earlier batch still has the least
+                    const float* cell = cells.data() + at * kCellBlock + lane;
+                    winner_id[lane] = id[at];
+                    winner_t[lane] = static_cast<uint64_t>(
+                        static_cast<int64_t>(kl_floor_float(logs[at] * cell[0] + cell[kSlotBlock])));
                 }
+                count = 0;
+            };
+            bool empty = true;
+            each_weight(rows, row, rule, [&](uint64_t coordinate, double weight) {
+                if (count == batch) meet();
+                id[count] = ids ? ids[coordinate] : coordinate, weights[count] = weight;
+                ++count, empty = false;
+            });
+            if (empty) continue;
+            meet();
+            for (int64_t lane = 0; lane < std::min(kSlotBlock, n_slots - slot); ++lane) {
+                const uint64_t key = kl_child(code_stream, static_cast<uint64_t>(slot + lane));
+                const int64_t t = static_cast<int64_t>(winner_t[lane] & coding.t_mask);
+                const uint64_t mixed = kl_cws_code(key, winner_id[lane], t);
+                codes[row * n_slots + slot + lane] =
+                    static_cast<Code>((coding.lowest ? winner_id[lane] : mixed) & code_mask);
             }
         }
     });

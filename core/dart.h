@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
+#include <stdexcept>
 #include <vector>
 
 #include "cws.h"
@@ -60,8 +61,10 @@ struct DartTable {
     const int64_t* starts;      // one list per coordinate, or per slot
     const DartRecord* records;  // by weight
     const DartGroup* groups;    // by rank
-    const float* limits;  // per coordinate: darts of weight below this are in the table; 0 for none
+    const float* limits;  // per coordinate: darts of weight below this are in the table; null for no table at all
     float rank_limit;
+
+    bool covers(uint64_t coordinate, float value) const { return limits && value <= limits[coordinate]; }
 };
 
 // Sum of the scaled values of every row (0 for an empty one) and number of nonzeros. Only the choice of a table depends on it.
@@ -71,8 +74,8 @@ void dart_sums(const Rows& rows, const DartRule& rule, double* sums, int64_t* co
         for (int64_t row = begin; row < end; ++row) {
             double sum = 0.0;
             int64_t count = 0;
-            each_weight(rows, row, rule.weight, [&](uint64_t, double weight) { sum += weight, ++count; });
-            sums[row] = sum * rule.scale, counts[row] = count;
+            each_weight(rows, row, rule.weight, [&](uint64_t, double weight) { sum += weight * rule.scale, ++count; });
+            sums[row] = sum, counts[row] = count;
         }
     });
 }
@@ -107,14 +110,23 @@ inline void dart_fill(const DartRule& rule, const uint64_t* ids, const float* li
     const uint64_t stream = rule.stream(), rate = rule.rate();
     parallel_for(threads, n_ids, [&](int64_t begin, int64_t end) {
         for (int64_t at = begin; at < end; ++at) {
-            DartRecord* to = records + starts[at];
+            struct Cursor {
+                DartRecord *to, *end;
+                bool overflow;
+            } cursor{records + starts[at], records + starts[at + 1], false};
             if (limits[at] > 0.0f)
                 kl_dart_each(kl_child(stream, ids[at]), rule.k, rate, limits[at], rank_limit,
-                             [](void* cursor, kl_dart dart) {
-                                 *(*static_cast<DartRecord**>(cursor))++ = {dart.weight, dart.slot, dart.key};
+                             [](void* context, kl_dart dart) {
+                                 Cursor& here = *static_cast<Cursor*>(context);
+                                 if (here.to < here.end)
+                                     *here.to++ = {dart.weight, dart.slot, dart.key};
+                                 else
+                                     here.overflow = true;
                              },
-                             &to);
-            std::sort(records + starts[at], to, [](const DartRecord& a, const DartRecord& b) {
+                             &cursor);
+            if (cursor.overflow || cursor.to != cursor.end)
+                throw std::invalid_argument("starts do not belong to these limits");
+            std::sort(records + starts[at], cursor.end, [](const DartRecord& a, const DartRecord& b) {
                 return a.weight != b.weight ? a.weight < b.weight : a.key < b.key;
             });
         }
@@ -124,7 +136,10 @@ inline void dart_fill(const DartRule& rule, const uint64_t* ids, const float* li
 // Where the groups of each slot start in a table by rank: k + 1 places.
 inline void dart_slot_starts(uint64_t k, const DartRecord* by_weight, int64_t n_records, int64_t* slot_starts) {
     std::fill_n(slot_starts, k + 1, 0);
-    for (int64_t at = 0; at < n_records; ++at) ++slot_starts[by_weight[at].slot + 1];
+    for (int64_t at = 0; at < n_records; ++at) {
+        if (by_weight[at].slot >= k) throw std::invalid_argument("a dart belongs to a slot beyond the last");
+        ++slot_starts[by_weight[at].slot + 1];
+    }
     for (uint64_t slot = 0; slot < k; ++slot)
         slot_starts[slot + 1] = slot_starts[slot] + (slot_starts[slot + 1] + DartGroup::size - 1) / DartGroup::size;
 }
@@ -159,74 +174,64 @@ inline void dart_by_rank(uint64_t k, const int64_t* starts, int64_t n_ids, const
     });
 }
 
-// Scratch of one thread: the row under work and its least keys.
+// Scratch of one thread: the row under work and its least keys. ids null: the identity of a coordinate is its number.
 class DartRow {
    public:
     DartRow(const DartRule& rule, const DartTable& table, const uint64_t* ids, int64_t n_coordinates)
-        : rule_(rule), table_(table), ids_(ids), stream_(rule.stream()),
-          rate_(rule.rate()), values_(n_coordinates, 0.0f), best_(rule.k), coordinates_(n_coordinates) {}
+        : rule_(rule), table_(table), ids_(ids), stream_(rule.stream()), rate_(rule.rate()),
+          dense_(table.by_rank ? n_coordinates : 0, 0.0f), best_(rule.k) {}
 
     // Sum of the values that the table did not cover: what a larger table would have saved.
     double uncovered_sum = 0.0;
 
     template <class Rows, class Code>
     void encode(const Rows& rows, int64_t row, int bits, Code* out) {
-        load(rows, row);
+        const size_t most = static_cast<size_t>(rows.stored(row, row + 1));
+        if (most > values_.size()) coordinates_.resize(most), values_.resize(most);
+        count_ = 0;
+        bool covered = true;
+        each_weight(rows, row, rule_.weight, [&](uint64_t coordinate, double weight) {
+            const float value = rule_.value(weight);
+            coordinates_[count_] = coordinate, values_[count_] = value, ++count_;
+            covered &= table_.covers(coordinate, value);
+        });
         if (count_ == 0) return;
         std::fill(best_.begin(), best_.end(), KL_DART_NONE);
-        if (exceeds_limits()) enumerate_uncovered();
+        if (!covered) enumerate_uncovered();
         if (!(table_.by_rank ? take_first_owned() : scan_by_weight())) search_further();
         const uint64_t mask = (uint64_t{1} << bits) - 1;
         for (uint64_t slot = 0; slot < rule_.k; ++slot) out[slot] = static_cast<Code>(best_[slot] & mask);
     }
 
    private:
-    // values_ of every coordinate (0 where the row has none), and the list of its coordinates.
-    template <class Rows>
-    void load(const Rows& rows, int64_t row) {
-        for (int64_t at = 0; at < count_; ++at) values_[coordinates_[at]] = 0.0f;
-        count_ = 0;
-        each_weight(rows, row, rule_.weight, [&](uint64_t coordinate, double weight) {
-            values_[coordinate] = rule_.value(weight);
-            coordinates_[count_++] = static_cast<int32_t>(coordinate);
-        });
-    }
-
-    bool exceeds_limits() const {
-        bool over = false;
-        for (int64_t at = 0; at < count_; ++at) over |= values_[coordinates_[at]] > table_.limits[coordinates_[at]];
-        return over;
-    }
-
     void enumerate_uncovered() {
-        for (int64_t at = 0; at < count_; ++at) {
-            const float value = values_[coordinates_[at]];
-            if (value <= table_.limits[coordinates_[at]]) continue;
-            uncovered_sum += value;
-            enumerate(coordinates_[at], table_.rank_limit);
+        for (size_t at = 0; at < count_; ++at) {
+            if (table_.covers(coordinates_[at], values_[at])) continue;
+            uncovered_sum += values_[at];
+            enumerate(at, table_.rank_limit);
         }
     }
 
-    void enumerate(int32_t coordinate, float rank_limit) {
-        kl_dart_each(kl_child(stream_, ids_[coordinate]), rule_.k, rate_, values_[coordinate], rank_limit,
-                     kl_dart_keep_least, best_.data());
+    void enumerate(size_t at, float rank_limit) {
+        const uint64_t id = ids_ ? ids_[coordinates_[at]] : coordinates_[at];
+        kl_dart_each(kl_child(stream_, id), rule_.k, rate_, values_[at], rank_limit, kl_dart_keep_least, best_.data());
     }
 
     // Coordinates beyond their limit were enumerated before; what a table has of them does no harm.
     bool scan_by_weight() {
         uint64_t* best = best_.data();
-        for (int64_t at = 0; at < count_; ++at) {
-            const float value = values_[coordinates_[at]];
+        for (size_t at = 0; table_.limits && at < count_; ++at) {
             const DartRecord* record = table_.records + table_.starts[coordinates_[at]];
             const DartRecord* end = table_.records + table_.starts[coordinates_[at] + 1];
-            for (; record < end && record->weight < value; ++record)
+            for (; record < end && record->weight < values_[at]; ++record)
                 best[record->slot] = std::min(best[record->slot], record->key);
         }
         return full();
     }
 
     bool take_first_owned() {
-        const float* values = values_.data();
+        for (size_t at = 0; at < count_; ++at) dense_[coordinates_[at]] = values_[at];
+        const float* values = dense_.data();
         for (uint64_t slot = 0; slot < rule_.k; ++slot) {
             const DartGroup* end = table_.groups + table_.starts[slot + 1];
             for (const DartGroup* group = table_.groups + table_.starts[slot]; group < end; ++group) {
@@ -238,6 +243,7 @@ class DartRow {
                 break;
             }
         }
+        for (size_t at = 0; at < count_; ++at) dense_[coordinates_[at]] = 0.0f;
         return full();
     }
 
@@ -246,10 +252,10 @@ class DartRow {
     // Some slot has no dart below the rank limit: the whole row again with larger ones.
     void search_further() {
         double sum = 0.0;
-        for (int64_t at = 0; at < count_; ++at) sum += values_[coordinates_[at]];
+        for (size_t at = 0; at < count_; ++at) sum += values_[at];
         for (double rank_limit = std::max<double>(table_.rank_limit, 1.25 / sum);; rank_limit *= 2.0) {
             std::fill(best_.begin(), best_.end(), KL_DART_NONE);
-            for (int64_t at = 0; at < count_; ++at) enumerate(coordinates_[at], static_cast<float>(rank_limit));
+            for (size_t at = 0; at < count_; ++at) enumerate(at, static_cast<float>(rank_limit));
             if (full()) return;
         }
     }
@@ -258,10 +264,11 @@ class DartRow {
     const DartTable& table_;
     const uint64_t* ids_;
     uint64_t stream_, rate_;
-    std::vector<float> values_;
+    std::vector<float> dense_;  // value of every coordinate, 0 between rows; for tables by rank
     std::vector<uint64_t> best_;
-    std::vector<int32_t> coordinates_;
-    int64_t count_ = 0;
+    std::vector<uint64_t> coordinates_;
+    std::vector<float> values_;
+    size_t count_ = 0;
 };
 
 // Codes of the rows of `subset`, all of one level; codes is (n_rows, k). Empty rows are left as they are. Returns the sum of

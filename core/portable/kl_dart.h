@@ -47,7 +47,7 @@ static inline int kl_poisson1(uint64_t bits) {
 static inline double kl_power_of_two(int n) { return kl_double_of_bits((uint64_t)(1023 + n) << 52); }
 
 /* visit(context, dart) for every dart of one coordinate with weight < weight_limit and rank < rank_limit, in a fixed
- * order. coordinate_key = child(stream(seed, KL_STREAM_DART), i). Limits up to 2^100. */
+ * order. coordinate_key = child(stream(seed, KL_STREAM_DART), i). Limits below 2^102. */
 typedef void (*kl_dart_visit)(void* context, kl_dart dart);
 
 static inline void kl_dart_each(uint64_t coordinate_key, uint64_t k, uint64_t rate, float weight_limit,
@@ -86,7 +86,7 @@ static inline void kl_dart_keep_least(void* best, kl_dart dart) {
     if (dart.key < keys[dart.slot]) keys[dart.slot] = dart.key;
 }
 
-/* One row: values[i] = kl_float_above(scale * u_i), sum of them inside 2^-100 .. 2^100. best[slot] = the least key of each slot;
+/* One row: values[i] = kl_float_above(scale * u_i), sum of them in [2^-100, 2^101). best[slot] = the least key of each slot;
  * the code is its low bits. The rank limit only decides how far to look: it starts where few slots are empty and grows
  * until none is. */
 static inline void kl_dart_row(uint64_t seed, uint64_t k, uint64_t n, const uint64_t* coordinates,

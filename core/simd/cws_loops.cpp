@@ -159,29 +159,40 @@ void scan(const CwsEntries& entries, const CwsSlice& slice, int64_t first, int64
     }
 }
 
+// kl_floor_float, as one instruction where there is one (exact either way).
+inline float floor_of(float y) {
+#if defined(__SSE4_1__) || defined(__aarch64__)
+    return __builtin_floorf(y);
+#else
+    return kl_floor_float(y);
+#endif
+}
+
 template <class Code>
 void finish(const CwsEntries& entries, const CwsSlice& slice, uint64_t code_stream, int64_t first_slot, int64_t n_slots,
             const CwsCoding& coding, int64_t n_rows, const CwsBest* best, Code* out, int64_t out_stride) {
     const uint64_t code_mask = (uint64_t{1} << coding.bits) - 1;
-    uint64_t slot_keys[kSlotBlock], id[kSlotBlock], t[kSlotBlock];
+    uint64_t slot_keys[kSlotBlock];
     for (int64_t lane = 0; lane < kSlotBlock; ++lane)
         slot_keys[lane] = kl_child(code_stream, static_cast<uint64_t>(first_slot + lane));
     for (int64_t row = 0; row < n_rows; ++row) {
         if (best[row].value[0] == __builtin_inff()) continue;  // an empty row: nothing entered
-        for (int64_t lane = 0; lane < kSlotBlock; ++lane) {
-            const int32_t at = best[row].winner[lane];
-            const int32_t coordinate = entries.coordinate[at];
-            const float* cell = slice.of(coordinate) + lane;
-            id[lane] = slice.ids[slice.local[coordinate]];
-            const float y = entries.log_value[at] * cell[0] + cell[kSlotBlock];
-            t[lane] = static_cast<uint64_t>(static_cast<int64_t>(kl_floor_float(y)));
-        }
+        const int32_t* winner = best[row].winner;
+        uint64_t id[kSlotBlock], t[kSlotBlock];
         Code codes[kSlotBlock];
         for (int64_t lane = 0; lane < kSlotBlock; ++lane) {
-            const uint64_t mixed =
-                kl_cws_code(slot_keys[lane], id[lane], static_cast<int64_t>(t[lane] & coding.t_mask));
-            codes[lane] = static_cast<Code>((coding.lowest ? id[lane] : mixed) & code_mask);
+            const int32_t at = winner[lane], table_row = slice.local[entries.coordinate[at]];
+            const float* cell = slice.cells + static_cast<int64_t>(table_row) * kCellBlock + lane;
+            const float y = entries.log_value[at] * cell[0] + cell[kSlotBlock];
+            t[lane] = static_cast<uint64_t>(static_cast<int64_t>(floor_of(y))) & coding.t_mask;
+            id[lane] = slice.ids[table_row];
         }
+        if (coding.lowest)
+            for (int64_t lane = 0; lane < kSlotBlock; ++lane) codes[lane] = static_cast<Code>(id[lane] & code_mask);
+        else
+            for (int64_t lane = 0; lane < kSlotBlock; ++lane)
+                codes[lane] = static_cast<Code>(
+                    kl_cws_code(slot_keys[lane], id[lane], static_cast<int64_t>(t[lane])) & code_mask);
         __builtin_memcpy(out + row * out_stride, codes, static_cast<size_t>(n_slots) * sizeof(Code));
     }
 }

@@ -105,11 +105,13 @@ def as_matrix(X: Any, *, name: str = "X") -> Matrix:
     """
     if sp.issparse(X):
         return _as_csr(X, name)
+    check_numbers(X, name=name)
     array = np.asarray(X)
-    if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} has dtype {array.dtype}.")
     if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+        try:
+            array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} holds something that is not a number: {error}.") from error
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead: {name} must have rows and columns; reshape one row "
@@ -120,18 +122,27 @@ def as_matrix(X: Any, *, name: str = "X") -> Matrix:
     return array
 
 
+def check_numbers(X: Any, *, name: str = "X") -> None:
+    """Refuse what would be converted to numbers without a word, or lose something on the way: dates, text, masks."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.getmaskarray(X).any():
+        raise ValueError(f"{name} has masked entries: fill them first, for instance with X.filled(0).")
+    dtypes = X.dtypes if hasattr(X, "dtypes") else [getattr(X, "dtype", None)]
+    for dtype in dtypes if np.iterable(dtypes) else [dtypes]:
+        kind = getattr(dtype, "kind", None)
+        if kind == "c":
+            raise ValueError(f"Complex data not supported: {name} has dtype {dtype}.")
+        if kind in ("m", "M", "U", "S", "V"):
+            raise ValueError(f"{name} has dtype {dtype}, which is not a number: convert it to numbers first.")
+
+
 def _as_csr(X: Any, name: str) -> Matrix:
-    if X.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} has dtype {X.dtype}.")
+    check_numbers(X, name=name)
+    if X.ndim != 2:
+        raise ValueError(f"{name} must have rows and columns, got a sparse array of {X.ndim} dimension(s).")
+    _refuse_damaged(X, name)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)  # before duplicates are added up
     csr = X.tocsr()
-    if csr.ndim != 2:
-        raise ValueError(f"{name} must have rows and columns, got a sparse array of {csr.ndim} dimension(s).")
-    if csr.dtype not in (np.float32, np.float64):
-        csr = csr.astype(np.float32 if csr.dtype == np.float16 else np.float64)
-    try:
-        csr.check_format(full_check=True)
-    except ValueError as error:
-        raise ValueError(f"{name} is not a valid CSR matrix: {error}.") from error
     if not csr.has_canonical_format:
         csr = csr.copy() if csr is X else csr
         csr.sum_duplicates()
@@ -141,6 +152,18 @@ def _as_csr(X: Any, name: str) -> Matrix:
         )
     _refuse_nonfinite(csr, csr.data, name)
     return csr
+
+
+def _refuse_damaged(X: Any, name: str) -> None:
+    """Refuse a sparse matrix whose indices point outside it: scipy would follow them."""
+    try:
+        if X.format in ("csr", "csc", "bsr"):
+            # A new shell around the same arrays, because the check may trim or cast what it is called on.
+            type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False).check_format(full_check=True)
+        elif X.format == "coo":
+            type(X)((X.data, (X.row, X.col)), shape=X.shape, copy=False)
+    except (TypeError, ValueError, IndexError) as error:
+        raise ValueError(f"{name} is not a valid sparse matrix: {str(error).rstrip('.')}.") from error
 
 
 def core_args(X: Matrix) -> tuple[Any, Any, Any, int]:
@@ -219,6 +242,11 @@ def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") 
         )
     if X.shape[1] != len(center):
         raise ValueError(f"{name} has {X.shape[1]} columns but center has {len(center)} values.")
+    reach = max(map(abs, center), default=0.0) + (
+        max(abs(float(X.max())), abs(float(X.min()))) if X.size else 0.0
+    )
+    if not math.isfinite(reach):
+        raise ValueError(f"{name} minus center would overflow: scale both down first.")
 
 
 def seed_of(random_state: Any) -> int:

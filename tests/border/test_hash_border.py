@@ -188,9 +188,9 @@ DAMAGES = {
 @both
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_csr_matrix_is_refused(name, sampler):
-    with pytest.raises(ValueError, match="not a valid CSR matrix"):
+    with pytest.raises(ValueError, match="not a valid sparse matrix"):
         hashing.gcws(damaged(DAMAGES[name]), 8, **sampler)
-    with pytest.raises(ValueError, match="not a valid CSR matrix"):
+    with pytest.raises(ValueError, match="not a valid sparse matrix"):
         GCWS(8).fit(np.eye(3)).encode(damaged(DAMAGES[name]))
 
 
@@ -250,7 +250,7 @@ def test_extreme_rows_in_an_estimator():
 )
 def test_row_sums_out_of_the_reach_of_darts(row, scale):
     X = [[0.0] * len(row), row]
-    with pytest.raises(ValueError, match=sentence(r"Row 1 has a sum of .*sampler='cws'")):
+    with pytest.raises(ValueError, match=sentence(r"Row 1 has .* times the reference sum .*sampler='cws'")):
         hashing.gcws(X, 8, sampler="dart", scale=scale)
 
 
@@ -384,3 +384,89 @@ def test_an_unknown_instruction_set_is_the_nearest_known(simd):
     _core.cws_fill(**known)
     _core.cws_fill(**unknown)
     np.testing.assert_array_equal(known["tables"], unknown["tables"])
+
+
+def damaged_elsewhere(kind):
+    """A sparse matrix with an index far outside, in a format that scipy itself must convert first."""
+    X = sp.coo_matrix(np.eye(3)) if kind == "coo" else sp.csc_matrix(np.eye(3))
+    if kind == "coo":
+        X.row[1] = 10**9
+    elif kind == "csc indices":
+        X.indices[1] = 10**9
+    else:
+        X.indptr[1] = 10**9
+    return X
+
+
+@pytest.mark.parametrize("kind", ["coo", "csc indices", "csc indptr"])
+def test_damage_is_found_before_scipy_follows_it(kind):
+    for call in (lambda X: hashing.gcws(X, 8), lambda X: GCWS(8).fit(X)):
+        with pytest.raises(ValueError, match=sentence("not a valid sparse matrix")):
+            call(damaged_elsewhere(kind))
+
+
+def test_a_check_leaves_the_matrix_as_it_was():
+    X = sp.csr_matrix(np.eye(3))
+    X.data, X.indices = np.append(X.data, [7.0, 8.0]), np.append(X.indices, [0, 1]).astype(np.int32)
+    hashing.gcws(X, 8)
+    assert len(X.data) == len(X.indices) == 5
+
+
+def test_a_centre_that_overflows():
+    with pytest.raises(ValueError, match=sentence("would overflow")):
+        hashing.gcws([[1.7e308]], 4, center=[-1.7e308])
+
+
+def test_the_largest_numbers_can_be_fitted():
+    for sampler in ("auto", "cws"):
+        assert GCWS(8, sampler=sampler).fit([[1.7e308], [1.7e308]]).encode([[1.7e308]]).shape == (1, 8)
+
+
+def test_a_scale_that_makes_huge_values_small():
+    wanted = hashing.gcws([[1.0, 1.0]], 4, sampler="dart", scale=1.0)
+    found = hashing.gcws([[2.0**1023, 2.0**1023]], 4, sampler="dart", scale=2.0**-1023)
+    np.testing.assert_array_equal(found.array, wanted.array)
+
+
+@pytest.mark.parametrize("kind", ["int8", "bool"])
+def test_duplicates_of_small_integers_add_up_like_numbers(kind):
+    value = np.array([100, 100] if kind == "int8" else [1, 1], dtype=kind)
+    found = hashing.gcws(sp.coo_matrix((value, ([0, 0], [1, 1])), shape=(1, 3)), 40)
+    np.testing.assert_array_equal(found.array, hashing.gcws([[0.0, 2.0 * float(value[0]), 0.0]], 40).array)
+
+
+NOT_NUMBERS = {
+    "dates": np.array([["2020-01-01"]], dtype="datetime64[D]"),
+    "text": np.array([["1.5"]]),
+    "frame of dates": pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}),
+}
+
+
+@pytest.mark.parametrize("X", NOT_NUMBERS.values(), ids=list(NOT_NUMBERS))
+def test_what_is_not_a_number_is_not_hashed(X):
+    for call in (lambda X: hashing.gcws(X, 8), lambda X: GCWS(8).fit(X)):
+        with pytest.raises(ValueError, match=sentence("not a number")):
+            call(X)
+
+
+def test_a_mask_is_not_dropped():
+    masked = np.ma.masked_array([[1.0, 2.0]], mask=[[False, True]])
+    with pytest.raises(ValueError, match=sentence("masked entries")):
+        hashing.gcws(masked, 8)
+    with pytest.raises(ValueError, match=sentence("masked entries")):
+        GCWS(8).fit(masked)
+
+
+def test_the_compiled_border_refuses_numbers_without_a_dimension():
+    for matrix in ((np.array(1.0), None, None), (np.ones(1), np.zeros(1, np.int32), np.array(0, np.int32))):
+        with pytest.raises((TypeError, ValueError)):
+            _core.dart_sums(*matrix, 3, None, False, 1.0, np.zeros(2), np.zeros(2, np.int64), 1)
+
+
+def test_tables_that_contradict_themselves_are_refused():
+    ids, limits = np.arange(3, dtype=np.uint64), np.ones(3, np.float32)
+    with pytest.raises(ValueError, match="do not belong"):
+        _core.dart_fill(0, 4, ids, limits, 1.0, np.array([0, 1, 2, 3]), np.empty((3, 2), np.uint64), 1)
+    records = np.full((2, 2), 2**63, dtype=np.uint64)
+    with pytest.raises(ValueError, match="beyond the last"):
+        _core.dart_slot_starts(4, records, np.empty(5, np.int64))

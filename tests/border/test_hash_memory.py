@@ -73,3 +73,47 @@ def test_the_measure_sees_what_is_used():
     """A program that takes 400 MB fails: otherwise nothing above means anything."""
     call = "(np.ones(50_000_000), hashing.gcws(X, 1024))[1]"
     assert beyond(call, 2, 10) > LIMIT
+
+
+GIANTS = {
+    "one long dense row": "X = np.ones((1, 10**7), dtype=np.float32)",
+    "one long sparse row": """
+size = 10**7
+X = sp.csr_matrix((np.ones(size, np.float32), np.arange(size, dtype=np.int32), np.array([0, size], np.int32)), (1, size))
+""",
+    "one long row of a very wide matrix": """
+size = 10**7
+starts = np.array([0, size], dtype=np.int64)
+X = sp.csr_array((np.ones(size, np.float32), np.arange(size, dtype=np.int64) * 10**6, starts), (1, 10**14))
+""",
+    "rows of many sizes, wide": """
+rng = np.random.default_rng(0)
+values = rng.exponential(size=(1000, 20)) * 2.0 ** rng.integers(-40, 40, (1000, 1))
+columns = np.sort(rng.permuted(np.tile(np.arange(200), (1000, 1)), axis=1)[:, :20], axis=1) * 5000
+X = sp.csr_matrix((values.ravel(), columns.ravel(), np.arange(1001) * 20), (1000, 2**20))
+""",
+}
+
+
+@pytest.mark.parametrize("sampler", ["{}", '{"sampler": "dart", "scale": 2.0**-20}'], ids=["cws", "dart"])
+@pytest.mark.parametrize("rows", GIANTS.values(), ids=list(GIANTS))
+def test_rows_and_widths_that_fit_no_table(rows, sampler):
+    program = PROGRAM.replace("X = rows({n}, {width})", rows)
+    call = f"hashing.gcws(X, 16, **{sampler})"
+    done = subprocess.run(
+        [sys.executable, "-c", program.format(call=call)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < LIMIT
+
+
+def test_tables_that_grow_row_by_row():
+    """Old and new tables exist together for a moment."""
+    program = PROGRAM.replace(
+        "codes = {call}",
+        "gcws = GCWS(1024, sampler='cws').fit(X)\nfor i in range(X.shape[0]):\n    codes = gcws.encode(X[i])",
+    )
+    program = program.format(n=300, width=47_236)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < LIMIT

@@ -253,9 +253,19 @@ def codes(rows, k, *, sampler="cws", normalize=None, center=None, scale=1.0, see
 # --- 6. what fit decides ----------------------------------------------------------------------------------
 
 
+def exponent(total):
+    """floor(log2(total)), exactly."""
+    return math.frexp(total)[1] - 1
+
+
+def median_exponent(sums):
+    """The lower of the two in the middle, if there are two."""
+    return sorted(map(exponent, sums))[(len(sums) - 1) // 2]
+
+
 def fitted_scale(rows, *, center=None, l1=False):
     sums = [ordered_sum(w) for _, w in (weights(row, center=center, l1=l1) for row in rows) if len(w)]
-    return 2.0 ** -round(math.log2(float(np.median(sums)))) if sums else 1.0
+    return 2.0 ** -max(-1000, min(1000, median_exponent(sums))) if sums else 1.0
 
 
 def chosen_sampler(rows, k, *, center=None, l1=False):
@@ -264,16 +274,16 @@ def chosen_sampler(rows, k, *, center=None, l1=False):
     if not filled:
         return "cws"
     sums = np.array([ordered_sum(w) for _, w in filled])
-    if np.abs(np.log2(sums / np.median(sums))).max() > 100:
+    if max(abs(exponent(total) - median_exponent(sums)) for total in sums) > 100:
         return "cws"
     share: dict[int, float] = {}
     for (i, w), total in zip(filled, sums, strict=True):
         for coordinate, part in zip(i.tolist(), w / total, strict=True):
             share[coordinate] = max(share.get(coordinate, 0.0), part)
     G, c = sum(share.values()), math.log(k) + 2
-    levels = len({math.floor(math.log2(total)) for total in sums})
+    levels = len({exponent(total) for total in sums})
     table = 16 * dart_rate(k) * (1.25 if 2 * c <= G else 1.5) * 2 * G
     if table > 64 * 2**20 or table > 128 * 2**20 / levels:
         return "cws"
     mean_nonzeros = np.mean([len(w) for _, w in filled])
-    return "dart" if mean_nonzeros > 25 + 8 * min(1.5 * G, 2 * c) else "cws"
+    return "dart" if mean_nonzeros > (17 * G if 2 * c > G else 140) else "cws"

@@ -58,7 +58,7 @@ WAYS = ["kept", "groups", "one block at a time", "direct"]
 def test_every_way_gives_the_twins_codes(way, scheme, monkeypatch):
     X = signed_rows(1, 20, 15, density=0.7)
     force(monkeypatch, way)
-    fill, direct = Spy(monkeypatch, "cws_fill"), Spy(monkeypatch, "cws_scan_direct")
+    fill, direct = Spy(monkeypatch, "cws_fill"), Spy(monkeypatch, "cws_stream")
     found = hashing.gcws(X, K, random_state=5, **scheme)
     np.testing.assert_array_equal(found.array, hash_twin.codes(X, K, seed=5, **scheme)[0])
     blocks = -(-K // _core.SLOT_BLOCK)

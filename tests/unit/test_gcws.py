@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import NotFittedError
 
 import kernelight
-from kernelight import GCWS, Codes, hashing
+from kernelight import GCWS, Codes, State, hashing
 from kernelight.kernels import GMM, NGMM
 
 X = signed_rows(1, 40, 12, density=0.8)
@@ -43,7 +43,7 @@ BAD = [
     ("p", -1.0, ValueError, "p must be a finite number above 0, got -1.0"),
     ("p", float("nan"), ValueError, "p must be a finite number above 0, got nan"),
     ("p", float("inf"), ValueError, "p must be a finite number above 0, got inf"),
-    ("p", 1e7, ValueError, "p must be at most 1e[+]06, got 1e[+]07"),
+    ("p", 1e7, ValueError, "p must be at most 10000, got 1e[+]07"),
     ("p", "2", TypeError, "p must be a number, got '2'"),
     ("gamma", 1.0, ValueError, "gamma .* is not available yet; leave gamma=None"),
     ("normalize", "l2", ValueError, "normalize must be one of None, 'l1', got 'l2'"),
@@ -58,9 +58,9 @@ BAD = [
     ("random_state", "seed", TypeError, "random_state must be a whole number, a RandomState"),
 ]
 BAD_TOGETHER = [
-    ({"sampler": "dart", "p": 2.0}, "sampler='dart' samples whole darts with p=1"),
-    ({"sampler": "dart", "t_bits": 0}, "sampler='dart' samples whole darts"),
-    ({"sampler": "dart", "t_bits": 0, "coding": "lowest"}, "sampler='dart' samples whole darts"),
+    ({"sampler": "dart", "p": 2.0}, "dart sampler samples whole darts with p=1"),
+    ({"sampler": "dart", "t_bits": 0}, "dart sampler samples whole darts"),
+    ({"sampler": "dart", "t_bits": 0, "coding": "lowest"}, "dart sampler samples whole darts"),
     ({"coding": "lowest", "t_bits": 1}, "it needs t_bits=0, got t_bits=1"),
     ({"normalize": "l1", "p": 2.0}, "normalize='l1' is the NGMM kernel"),
     ({"normalize": "l1", "center": [0.0] * 12}, "normalize='l1' is the NGMM kernel"),
@@ -372,3 +372,44 @@ def test_sparse_interface_of_scikit_learn():
         return  # this version of scikit-learn has no such setting
     with context:
         assert isinstance(GCWS(4).fit_transform(X), sp.csr_array)
+
+
+@pytest.mark.parametrize("change", [{"p": 2.0}, {"t_bits": 0}, {"t_bits": 0, "coding": "lowest"}], ids=str)
+def test_darts_chosen_at_fit_do_not_survive_parameters_they_cannot_follow(change):
+    X = np.abs(np.random.default_rng(0).standard_normal((20, 300)))
+    gcws = GCWS(64).fit(X)
+    assert gcws.sampler_ == "dart"
+    gcws.set_params(**change)
+    with pytest.raises(ValueError, match="fit again"):
+        gcws.encode(X)
+    assert gcws.fit(X).sampler_ == "cws"
+    np.testing.assert_array_equal(gcws.encode(X).array, hashing.gcws(X, 64, **change).array)
+
+
+@pytest.mark.parametrize("random_state", [np.random.RandomState(3), np.random.default_rng(3), None], ids=str)
+def test_any_random_state_is_stored_as_its_seed(random_state, tmp_path):
+    X = np.ones((2, 3))
+    gcws = GCWS(16, random_state=random_state, center=pd.Series([0.5, 0.0, 2.0])).fit(X)
+    gcws.save(tmp_path / "gcws.kl")
+    loaded = GCWS.load(tmp_path / "gcws.kl")
+    assert loaded.seed_ == gcws.seed_
+    assert loaded.encode(X) == gcws.encode(X)
+
+
+@pytest.mark.parametrize(
+    "decided",
+    [{"sampler_": "foo"}, {"seed_": -1}, {"seed_": "x"}, {"scale_": 0.0}, {"scale_": None}],
+    ids=str,
+)
+def test_decisions_of_a_state_are_checked(decided):
+    state = GCWS(16).fit(np.ones((2, 3))).to_state()
+    meta = state.meta
+    meta["decided"].update(decided)
+    with pytest.raises(ValueError, match="does not describe a GCWS"):
+        GCWS.from_state(State(meta, {}))
+
+
+def test_similarity_wants_codes():
+    gcws = GCWS(16).fit(np.ones((2, 3)))
+    with pytest.raises(TypeError, match="pass what encode returns"):
+        gcws.similarity(gcws.encode(np.ones((2, 3))).array)

@@ -1,7 +1,7 @@
 """Consistent weighted sampling: drives the compiled loops and keeps the tables of one fitted object.
 
 Memory beyond input and output stays under 256 MB whatever the width: the listing of a batch of rows takes at most
-40 MB, tables for one call at most 48 MB, and tables kept for the next call at most 160 MB.
+40 MB, tables for one call at most 48 MB, and tables kept for the next call at most 96 MB, twice that while they grow.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
-from kernelight.linearize._scheme import Columns, MinMaxScheme, as_columns, batches, matrix_args
+from kernelight.linearize._scheme import MinMaxScheme, RowRange, row_ranges
 
 LISTING_BYTES = 40 << 20
 CALL_BYTES = 48 << 20
-KEPT_BYTES = 160 << 20
-ROW_BLOCK = 64  # rows whose running minima, 256 bytes each, fit the first-level cache
+KEPT_BYTES = 96 << 20
+ROW_BLOCK = 96  # rows whose running minima, 256 bytes each, fit the first-level cache
 BYTES_PER_ENTRY = 12 + 8  # coordinate, row, logarithm; and the weight while listing
 BYTES_PER_CELL_BLOCK = 4 * _core.CELL_BLOCK
 
@@ -56,59 +56,80 @@ class CwsSampler:
         """Codes of every row, and which rows are empty."""
         codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
         empty = np.ones(X.shape[0], dtype=bool)
-        for begin, end in batches(X, LISTING_BYTES // BYTES_PER_ENTRY):
-            part = X if (begin, end) == (0, X.shape[0]) else X[begin:end]
-            empty[begin:end] = self._encode_batch(as_columns(part), codes[begin:end], use)
+        for at, rows in row_ranges(X, LISTING_BYTES // BYTES_PER_ENTRY):
+            empty[at] = self._encode_range(rows, codes[at], use)
         return codes, empty
 
-    def _encode_batch(self, columns: Columns, codes: NDArray[Any], use: Resources) -> NDArray[np.bool_]:
-        scheme, args = self.scheme, matrix_args(columns.matrix, self.scheme)
-        counts = np.empty(columns.matrix.shape[0], dtype=np.int64)
-        used = np.zeros(columns.n_coordinates, dtype=np.uint8)
-        _core.cws_survey(*args, counts, used, use.threads)
+    def _encode_range(self, rows: RowRange, codes: NDArray[Any], use: Resources) -> NDArray[np.bool_]:
+        """Survey, list, then scan with tables; or stream, where a row or the width is too long for that."""
+        counts = np.empty(rows.n_rows, dtype=np.int64)
+        use = use.for_work(rows.values.size * self.scheme.n_components)
+        too_long = rows.values.size > LISTING_BYTES // BYTES_PER_ENTRY
+        if too_long or (rows.is_wide and rows.indices is None):
+            _core.cws_survey(*rows.args(self.scheme), counts, None, use.threads)
+            self._stream(rows, codes, use)
+            return np.equal(counts, 0)
+        if rows.is_wide:
+            rows = rows.renumbered()
+        used = np.zeros(rows.n_coordinates, dtype=np.uint8)
+        _core.cws_survey(*rows.args(self.scheme), counts, used, use.threads)
         coordinates = np.flatnonzero(used).astype(np.int32)
-        row_block = _row_block(len(coordinates), counts)
-        edges = np.minimum(np.arange(-(-len(counts) // row_block) + 1) * row_block, len(counts))
-        starts = np.concatenate([[0], np.cumsum(counts)])[edges]
-        listing = (
-            row_block, starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32),
-        )  # fmt: skip
-        _core.cws_list(*args, scheme.p, *listing, *use)
-        use = use.for_work(int(starts[-1]) * scheme.n_components)
-        t_mask: int = 2**64 - 1 if scheme.t_bits is None else 2**scheme.t_bits - 1
-        coding = (scheme.bits, t_mask, scheme.coding == "lowest")
-        kept = None if columns.renumbered else self._keep(coordinates, columns, use)
-        if kept is not None:
-            tables = (kept.cells, kept.ids, kept.where, scheme.seed)
-            _core.cws_scan(*listing, *tables, 0, scheme.n_components, *coding, codes, *use)
-        elif len(coordinates) * BYTES_PER_CELL_BLOCK > CALL_BYTES:
-            _core.cws_scan_direct(*listing, columns.ids, scheme.seed, *coding, codes, *use)
+        kept = None if rows.ids is not None else self._keep(coordinates, rows, use)
+        if kept is None and len(coordinates) * BYTES_PER_CELL_BLOCK > CALL_BYTES:
+            self._stream(rows, codes, use)
+        elif kept is None:
+            self._scan_in_groups(
+                self._list(rows, counts, len(coordinates), use), coordinates, rows, codes, use
+            )
         else:
-            self._scan_in_groups(listing, coordinates, columns, coding, codes, use)
+            listing = self._list(rows, counts, len(coordinates), use)
+            tables = (kept.cells, kept.ids, kept.where, self.scheme.seed)
+            _core.cws_scan(*listing, *tables, 0, self.scheme.n_components, *self._coding(), codes, *use)
         return np.equal(counts, 0)
 
+    def _coding(self) -> _Coding:
+        t_mask: int = 2**64 - 1 if self.scheme.t_bits is None else 2**self.scheme.t_bits - 1
+        return (self.scheme.bits, t_mask, self.scheme.coding == "lowest")
+
+    def _stream(self, rows: RowRange, codes: NDArray[Any], use: Resources) -> None:
+        args, scheme = rows.args(self.scheme), self.scheme
+        _core.cws_stream(*args, scheme.p, rows.ids, scheme.seed, *self._coding(), codes, *use)
+
+    def _list(
+        self, rows: RowRange, counts: NDArray[np.int64], n_coordinates: int, use: Resources
+    ) -> _Listing:
+        """The nonzeros of every block of rows, by coordinate."""
+        row_block = _row_block(n_coordinates, counts)
+        edges = np.minimum(np.arange(-(-len(counts) // row_block) + 1) * row_block, len(counts))
+        starts = np.concatenate([[0], np.cumsum(counts)])[edges]
+        coordinate, row = np.empty((2, starts[-1]), dtype=np.int32)
+        listing = (row_block, starts, coordinate, row, np.empty(starts[-1], dtype=np.float32))
+        _core.cws_list(*rows.args(self.scheme), self.scheme.p, *listing, *use)
+        return listing
+
     def _scan_in_groups(
-        self, listing: _Listing, coordinates: NDArray[np.int32], columns: Columns, coding: _Coding, codes: NDArray[Any],
-        use: Resources,
+        self, listing: _Listing, coordinates: NDArray[np.int32], rows: RowRange, codes: NDArray[Any], use: Resources
     ) -> None:  # fmt: skip
         """Tables of a few slot blocks at a time, drawn, used and overwritten."""
         scheme = self.scheme
         per_group = max(1, CALL_BYTES // max(1, len(coordinates) * BYTES_PER_CELL_BLOCK))
         cells = np.empty((min(per_group, self._slot_blocks), len(coordinates) * _core.CELL_BLOCK), np.float32)
-        ids = columns.ids[coordinates]
-        where = np.full(columns.n_coordinates, -1, dtype=np.int32)
+        ids = rows.identities(coordinates)
+        where = np.full(rows.n_coordinates, -1, dtype=np.int32)
         where[coordinates] = np.arange(len(coordinates), dtype=np.int32)
         for first in range(0, scheme.n_components, per_group * _core.SLOT_BLOCK):
             n_slots = min(per_group * _core.SLOT_BLOCK, scheme.n_components - first)
             _core.cws_fill(cells, ids, 0, len(ids), scheme.seed, first, n_slots, *use)
-            _core.cws_scan(*listing, cells, ids, where, scheme.seed, first, n_slots, *coding, codes, *use)
+            _core.cws_scan(
+                *listing, cells, ids, where, scheme.seed, first, n_slots, *self._coding(), codes, *use
+            )
 
-    def _keep(self, coordinates: NDArray[np.int32], columns: Columns, use: Resources) -> _Tables | None:
+    def _keep(self, coordinates: NDArray[np.int32], rows: RowRange, use: Resources) -> _Tables | None:
         """Kept tables that cover ``coordinates``, grown if need be; None where that would be too much memory."""
         with self._lock:
             kept = self._kept or _Tables(
                 np.empty((self._slot_blocks, 0), np.float32), np.empty(0, np.uint64),
-                np.full(columns.n_coordinates, -1, np.int32), 0,
+                np.full(rows.n_coordinates, -1, np.int32), 0,
             )  # fmt: skip
             new = coordinates[kept.where[coordinates] < 0]
             count = kept.filled + len(new)
@@ -116,7 +137,7 @@ class CwsSampler:
                 return None
             if len(new):
                 kept = self._grown(kept, count)
-                kept.ids[kept.filled : count] = columns.ids[new]
+                kept.ids[kept.filled : count] = rows.identities(new)
                 where = kept.where.copy()  # a call under way in another thread goes on with the map it has
                 where[new] = np.arange(kept.filled, count, dtype=np.int32)
                 _core.cws_fill(
@@ -147,6 +168,6 @@ class CwsSampler:
 
 
 def _row_block(n_coordinates: int, counts: NDArray[np.int64]) -> int:
-    """Rows taken together: as few as let a coordinate's parameters, once loaded, serve about eight rows."""
+    """Rows taken together: as few as let a coordinate's parameters, once loaded, serve some two dozen rows."""
     mean = max(1.0, float(counts.mean()) if len(counts) else 1.0)
-    return int(min(max(ROW_BLOCK, 8 * n_coordinates / mean), 16 * ROW_BLOCK)) // ROW_BLOCK * ROW_BLOCK
+    return int(min(max(ROW_BLOCK, 24 * n_coordinates / mean), 16 * ROW_BLOCK)) // ROW_BLOCK * ROW_BLOCK

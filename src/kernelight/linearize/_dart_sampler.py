@@ -15,15 +15,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
-from kernelight.linearize._scheme import (
-    WIDE,
-    Columns,
-    MinMaxScheme,
-    as_columns,
-    batches,
-    is_wide,
-    matrix_args,
-)
+from kernelight.linearize._scheme import WIDE, MinMaxScheme, RowRange, all_rows, row_ranges
 
 TABLE_BYTES = 64 << 20
 ALL_TABLES_BYTES = 128 << 20
@@ -42,9 +34,9 @@ _Args = tuple[Any, Any, Any, int, Any, bool, float]  # a matrix, how it is weigh
 
 
 class _Level(NamedTuple):
-    """The table of one level, or none yet (limits all 0)."""
+    """The table of one level, or none (no limits)."""
 
-    limits: NDArray[np.float32]
+    limits: NDArray[np.float32] | None
     by_rank: bool
     starts: NDArray[np.int64]
     records: NDArray[np.uint64]
@@ -71,49 +63,54 @@ class DartSampler:
     def encode(self, X: Matrix, use: Resources) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Codes of every row, and which rows are empty."""
         codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
-        if not is_wide(X):
-            return codes, self._encode_levels(as_columns(X), codes, use)
+        rows = all_rows(X)
+        if not rows.is_wide or rows.indices is None:
+            return codes, self._encode_range(rows, codes, use)
         empty = np.ones(X.shape[0], dtype=bool)
-        for begin, end in batches(X, WIDE):  # renumbered columns mean nothing to the next batch
+        for at, part in row_ranges(X, WIDE):
+            # A table of renumbered columns means nothing to the next range; one row alone is worth no table.
             fresh = DartSampler(self.scheme, self.scale)
-            empty[begin:end] = fresh._encode_levels(as_columns(X[begin:end]), codes[begin:end], use)
+            short = part.values.size <= WIDE
+            empty[at] = fresh._encode_range(part.renumbered() if short else part, codes[at], use)
         return codes, empty
 
-    def _encode_levels(self, columns: Columns, codes: NDArray[Any], use: Resources) -> NDArray[np.bool_]:
-        args = (*matrix_args(columns.matrix, self.scheme), self.scale)
-        sums = np.empty(columns.matrix.shape[0])
+    def _encode_range(self, rows: RowRange, codes: NDArray[Any], use: Resources) -> NDArray[np.bool_]:
+        """Level by level."""
+        args = (*rows.args(self.scheme), self.scale)
+        sums = np.empty(rows.n_rows)
         counts = np.empty(len(sums), dtype=np.int64)
         _core.dart_sums(*args, sums, counts, use.threads)
         empty = np.equal(counts, 0)
-        use = use.for_work(int(counts.sum()) + len(counts) * 10 * self.scheme.n_components)
         levels = np.frexp(sums)[1] - 1
-        check_levels(levels, empty, sums / self.scale)
+        check_levels(levels, empty, sums, self.scale)
+        use = use.for_work(rows.values.size + len(counts) * 10 * self.scheme.n_components)
         for level in np.unique(levels[~empty]).tolist():
             subset = np.flatnonzero((levels == level) & ~empty)
             with self._lock:
-                table = self._table(level, args, subset, columns, use)
+                table = self._table(level, args, subset, rows, use)
             uncovered = _core.dart_encode(
-                *args, self.scheme.seed, self.scheme.bits, columns.ids, *table, subset, codes, use.threads
+                *args, self.scheme.seed, self.scheme.bits, rows.ids, *table, subset, codes, use.threads
             )
             with self._lock:
                 self._debt[level] = self._debt.get(level, 0.0) + uncovered / 2.0**level
         return empty
 
     def _table(
-        self, level: int, args: _Args, subset: NDArray[np.int64], columns: Columns, use: Resources
+        self, level: int, args: _Args, subset: NDArray[np.int64], rows: RowRange, use: Resources
     ) -> _Level:
         """The table to use for ``subset``: built or enlarged when that costs less than has been spent without it."""
-        if columns.n_coordinates * BYTES_PER_COORDINATE * (len(self._wanted) + 1) > ARRAYS_BYTES:
-            return self._levels.get(level) or _no_table(level, columns)
         table = self._levels.get(level)
+        arrays = rows.n_coordinates * BYTES_PER_COORDINATE * (len(self._wanted) + (level not in self._wanted))
+        if arrays > ARRAYS_BYTES:
+            return table or _no_table(level)
         debt = self._debt.get(level, 0.0) + (len(subset) if table is None else 0.0)
         if table is None or debt >= self._build_cost(level):
-            wanted = self._wanted.setdefault(level, np.zeros(columns.n_coordinates, dtype=np.float32))
+            wanted = self._wanted.setdefault(level, np.zeros(rows.n_coordinates, dtype=np.float32))
             _core.dart_maxima(*args, subset, wanted)
             if debt >= self._build_cost(level) and self._fits(level):
-                self._levels[level] = table = self._build(level, columns, use)
+                self._levels[level] = table = self._build(level, rows, use)
                 self._debt[level] = 0.0
-        return table or _no_table(level, columns)
+        return table or _no_table(level)
 
     def _density(self, level: int) -> float:
         """Darts met per dart owned, at the least row sum of the level."""
@@ -134,15 +131,16 @@ class DartSampler:
         expected = self._expected_bytes(level)
         return expected <= TABLE_BYTES and bytes_now + expected <= ALL_TABLES_BYTES
 
-    def _build(self, level: int, columns: Columns, use: Resources) -> _Level:
+    def _build(self, level: int, rows: RowRange, use: Resources) -> _Level:
         k, seed, limits = self.scheme.n_components, self.scheme.seed, self._wanted[level].copy()
+        ids = rows.identities(np.arange(rows.n_coordinates))
         by_rank = self._by_rank(level)
         rank_limit = RANK_REACH[by_rank] / 2.0**level
         starts = np.zeros(len(limits) + 1, dtype=np.int64)
-        _core.dart_count(seed, k, columns.ids, limits, rank_limit, starts[1:], use.threads)
+        _core.dart_count(seed, k, ids, limits, rank_limit, starts[1:], use.threads)
         np.cumsum(starts, out=starts)
         records = np.empty((starts[-1], 2), dtype=np.uint64)
-        _core.dart_fill(seed, k, columns.ids, limits, rank_limit, starts, records, use.threads)
+        _core.dart_fill(seed, k, ids, limits, rank_limit, starts, records, use.threads)
         if not by_rank:
             return _Level(limits, False, starts, records, rank_limit)
         slot_starts = np.empty(k + 1, dtype=np.int64)
@@ -152,11 +150,11 @@ class DartSampler:
         return _Level(limits, True, slot_starts, ordered, rank_limit)
 
 
-def _no_table(level: int, columns: Columns) -> _Level:
+def _no_table(level: int) -> _Level:
     """What makes the core enumerate every coordinate on the fly."""
-    nothing = np.zeros(columns.n_coordinates, dtype=np.float32)
-    starts = np.zeros(columns.n_coordinates + 1, dtype=np.int64)
-    return _Level(nothing, False, starts, np.empty((0, 2), np.uint64), RANK_REACH[False] / 2.0**level)
+    return _Level(
+        None, False, np.zeros(1, np.int64), np.empty((0, 2), np.uint64), RANK_REACH[False] / 2.0**level
+    )
 
 
 def _on_cache_lines(groups: int) -> NDArray[np.uint64]:
@@ -166,12 +164,14 @@ def _on_cache_lines(groups: int) -> NDArray[np.uint64]:
     return words[skip : skip + 8 * groups].reshape(groups, 8)
 
 
-def check_levels(levels: NDArray[Any], empty: NDArray[np.bool_], sums: NDArray[np.float64]) -> None:
-    """Refuse rows whose sum is too far from the scale for single-precision darts."""
+def check_levels(
+    levels: NDArray[Any], empty: NDArray[np.bool_], sums: NDArray[np.float64], scale: float
+) -> None:
+    """Refuse rows whose scaled sum is too far from 1 for single-precision darts."""
     beyond = (np.abs(levels) > MAX_LEVEL) | (sums == 0) | ~np.isfinite(sums)
     far = np.flatnonzero(beyond & ~empty)
     if len(far):
         raise ValueError(
-            f"Row {far[0]} has a sum of {sums[far[0]]:g}, more than 2^{MAX_LEVEL} away from the scale of the dart "
-            "sampler; rescale the data or use sampler='cws'."
+            f"Row {far[0]} has {sums[far[0]]:g} times the reference sum {1 / scale:g} of the dart sampler, which reaches "
+            f"from 2^-{MAX_LEVEL} to 2^{MAX_LEVEL} times; rescale the data or use sampler='cws'."
         )

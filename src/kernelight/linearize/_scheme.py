@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight._checks import (
@@ -22,7 +21,7 @@ from kernelight._checks import (
 
 MAX_BITS = 16
 MAX_COMPONENTS = 1 << 24
-MAX_POWER = 1e6  # t* must fit 64 bits
+MAX_POWER = 1e4  # p log u is held in single precision: beyond, its last bit would bias the sample
 
 # A width above this is renumbered to the columns that occur before anything as long as the width is allocated.
 WIDE = 1 << 20
@@ -72,7 +71,8 @@ def minmax_scheme(
         raise ValueError(f"coding='lowest' keeps bits of i* alone: it needs t_bits=0, got t_bits={t_bits!r}.")
     if sampler == "dart" and (t_bits is not None or p != 1.0):
         raise ValueError(
-            "sampler='dart' samples whole darts with p=1: t_bits, coding='lowest' and p need sampler='cws'."
+            "The dart sampler samples whole darts with p=1: t_bits, coding='lowest' and p need sampler='cws' (fit again if "
+            "they were set after fit chose darts)."
         )
     if normalize is not None and (p != 1.0 or center is not None):
         raise ValueError(
@@ -99,43 +99,68 @@ def check_center(X: Matrix, scheme: MinMaxScheme) -> None:
         check_center_fits(X, scheme.center)
 
 
-class Columns(NamedTuple):
-    """A matrix whose columns carry identities: ``ids[2c + s]`` is the expanded coordinate of column c, sign s."""
-
-    matrix: Matrix
-    ids: NDArray[np.uint64]
-    renumbered: bool
-
-    @property
-    def n_coordinates(self) -> int:
-        return int(self.ids.shape[0])
-
-
 MatrixArgs = tuple[Any, Any, Any, int, NDArray[np.float64] | None, bool]
 
 
-def matrix_args(X: Matrix, scheme: MinMaxScheme) -> MatrixArgs:
-    """The leading arguments of the compiled functions that read a matrix."""
-    return (*core_args(X), scheme.center_array(), scheme.l1)
+class RowRange(NamedTuple):
+    """Some rows of a checked matrix as the core takes them, without a copy of their values.
+
+    Coordinate 2c + s is column c with sign s (0 positive, 1 negative). ``ids`` names the expanded coordinate of each
+    where columns were renumbered; None where a coordinate is its own identity.
+    """
+
+    values: NDArray[Any]
+    indices: NDArray[Any] | None
+    indptr: NDArray[Any] | None
+    n_cols: int
+    ids: NDArray[np.uint64] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.values if self.indptr is None else self.indptr) - (self.indptr is not None)
+
+    @property
+    def n_coordinates(self) -> int:
+        return 2 * self.n_cols
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether arrays as long as the width are to be avoided."""
+        return self.n_cols > WIDE
+
+    def args(self, scheme: MinMaxScheme) -> MatrixArgs:
+        """The leading arguments of the compiled functions that read a matrix."""
+        return (self.values, self.indices, self.indptr, self.n_cols, scheme.center_array(), scheme.l1)
+
+    def identities(self, coordinates: NDArray[Any]) -> NDArray[np.uint64]:
+        """The expanded coordinates that the hash is defined on."""
+        return coordinates.astype(np.uint64) if self.ids is None else self.ids[coordinates]
+
+    def renumbered(self) -> RowRange:
+        """Sparse rows with only the columns that occur, which keep their identities."""
+        features, places = np.unique(np.asarray(self.indices), return_inverse=True)
+        ids = np.repeat(2 * features.astype(np.uint64), 2)
+        ids[1::2] += np.uint64(1)
+        return self._replace(
+            indices=places.astype(np.asarray(self.indptr).dtype), n_cols=len(features), ids=ids
+        )
 
 
-def is_wide(X: Matrix) -> bool:
-    """Whether the columns of a matrix are renumbered before hashing."""
-    return bool(sp.issparse(X) and X.shape[1] > WIDE)
+def all_rows(X: Matrix) -> RowRange:
+    """A whole matrix."""
+    return RowRange(*core_args(X))
 
 
-def as_columns(X: Matrix) -> Columns:
-    """``X`` with the identities of its columns; a very wide sparse matrix keeps only the columns that occur."""
-    if not is_wide(X):
-        return Columns(X, np.arange(2 * X.shape[1], dtype=np.uint64), False)
-    features, places = np.unique(X.indices[: X.indptr[-1]], return_inverse=True)
-    indices = places.astype(X.indptr.dtype, copy=False)
-    narrow = sp.csr_matrix(
-        (X.data[: X.indptr[-1]], indices, X.indptr), shape=(X.shape[0], len(features)), copy=False
-    )
-    ids = np.repeat(2 * features.astype(np.uint64), 2)
-    ids[1::2] += np.uint64(1)
-    return Columns(narrow, ids, True)
+def row_ranges(X: Matrix, most: int) -> Iterator[tuple[slice, RowRange]]:
+    """Ranges of rows with at most that many stored entries each (or one row)."""
+    values, indices, indptr, n_cols = core_args(X)
+    for begin, end in batches(X, most):
+        if indptr is None:
+            yield slice(begin, end), RowRange(values[begin:end], None, None, n_cols)
+        else:
+            stored = slice(indptr[begin], indptr[end])
+            starts = indptr[begin : end + 1] - indptr[begin]
+            yield slice(begin, end), RowRange(values[stored], indices[stored], starts, n_cols)
 
 
 def batches(X: Matrix, most: int) -> Iterator[tuple[int, int]]:

@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelight._checks import Matrix, as_matrix
+from kernelight._checks import Matrix, as_matrix, check_int, check_numbers
 from kernelight.codes import Codes, provenance_of
 from kernelight.kernels.base import Kernel
 from kernelight.state import Path, State
@@ -74,11 +75,15 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """``X`` checked as scikit-learn checks it (names, width) and as the core wants it."""
         if not reset:
             check_is_fitted(self)
+        if sp.issparse(X):
+            X = as_matrix(X)  # first: what comes next would follow damaged indices
+        else:
+            check_numbers(X)
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, accept_large_sparse=True,
             ensure_all_finite=False,
         )  # fmt: skip
-        return as_matrix(X)
+        return X if sp.issparse(X) else as_matrix(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -101,10 +106,13 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _plain_params(self) -> dict[str, Any]:
         """Parameters as a state can hold them; whatever ``random_state`` was, its seed stands for it."""
         params = {
-            name: list(value) if isinstance(value, (tuple, np.ndarray)) else value
+            name: value
+            if value is None or isinstance(value, (bool, int, float, str))
+            else np.asarray(value).tolist()
             for name, value in self.get_params(deep=False).items()
+            if name != "random_state"
         }
-        return params | ({"random_state": self.seed_} if "random_state" in params else {})
+        return params | ({"random_state": self.seed_} if hasattr(self, "random_state") else {})
 
     @classmethod
     def from_state(cls: type[Self], state: State) -> Self:
@@ -114,7 +122,7 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             made = cls(**meta["params"])
             for name in cls._decided:
                 setattr(made, name, meta["decided"][name])
-            made.n_features_in_ = meta["n_features_in"]
+            made.n_features_in_ = check_int("n_features_in", meta["n_features_in"], 1)
             if "feature_names_in" in meta:
                 made.feature_names_in_ = np.asarray(meta["feature_names_in"], dtype=object)
             made._settle()

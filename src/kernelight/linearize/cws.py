@@ -107,7 +107,7 @@ class GCWS(CodeLinearization):
         """Check the parameters, look at the rows once to choose sampler and scale. ``y`` is ignored."""
         X = self._validated(X, reset=True)
         self.seed_ = _checks.seed_of(self.random_state)
-        scheme = self._scheme()
+        scheme = self._scheme(self.sampler)
         check_center(X, scheme)
         self.sampler_, self.scale_ = self.sampler, 1.0
         if self.sampler != "cws":
@@ -118,26 +118,29 @@ class GCWS(CodeLinearization):
         return self
 
     def _settle(self) -> None:
-        scheme = self._scheme()
+        _checks.check_choice("sampler_", self.sampler_, ("cws", "dart"))
+        _checks.check_positive("scale_", self.scale_)
+        self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
+        scheme = self._scheme(self.sampler_)
         self._sampler = CwsSampler(scheme) if self.sampler_ == "cws" else DartSampler(scheme, self.scale_)
-        self._settled = (scheme, self.sampler_, self.scale_)
 
-    def _scheme(self) -> MinMaxScheme:
-        """The parameters, checked."""
+    def _scheme(self, sampler: str) -> MinMaxScheme:
+        """The parameters, checked, also together with the sampler."""
         return minmax_scheme(
             self.n_components, bits=self.bits, t_bits=self.t_bits, coding=self.coding, p=self.p, gamma=self.gamma,
-            normalize=self.normalize, center=self.center, sampler=self.sampler, seed=self.seed_,
+            normalize=self.normalize, center=self.center, sampler=sampler, seed=self.seed_,
         )  # fmt: skip
 
     def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
-        if self._settled != (self._scheme(), self.sampler_, self.scale_):
+        scheme = self._scheme(self.sampler_)
+        if scheme != self._sampler.scheme:
             self._settle()  # parameters were changed after fit
-        check_center(X, self._sampler.scheme)
+        check_center(X, scheme)
         codes, empty = self._sampler.encode(X, _checks.resources(self.n_jobs))
-        return codes, empty, self._sampler.scheme.bits
+        return codes, empty, scheme.bits
 
     def _identity(self) -> dict[str, Any]:
-        return identity(self._scheme(), self.sampler_, self.scale_)
+        return identity(self._scheme(self.sampler_), self.sampler_, self.scale_)
 
     @property
     def kernel(self) -> Kernel:
@@ -187,6 +190,8 @@ class GCWS(CodeLinearization):
         Unbiased where ``theory_gap`` is None. Codes must come from a map like this one.
         """
         codes_b = codes_a if codes_b is None else codes_b
+        if not (isinstance(codes_a, Codes) and isinstance(codes_b, Codes)):
+            raise TypeError("similarity compares Codes: pass what encode returns.")
         if codes_a.provenance != self.provenance:
             raise ValueError(
                 f"These codes were not made by this {type(self).__name__}: their provenance differs; encode again with it."
