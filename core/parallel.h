@@ -1,17 +1,22 @@
 // The only file that starts threads.
 //
-// parallel_for(threads, count, body) calls body(begin, end) on contiguous static chunks of [0, count).
-// Which thread runs which chunk never changes a result: every body writes only to the places its own
-// indices own. The first exception of any chunk is rethrown in the caller after all threads have ended.
+// parallel_for(threads, count, body) calls body(begin, end) on contiguous chunks that cover [0, count) once. Threads
+// claim the next chunk when they are done with one, so that a core that is busy elsewhere holds up nobody. Which thread
+// runs which chunk never changes a result: every body writes only to the places its own indices own. The first
+// exception is rethrown in the caller after all threads have ended; chunks not yet claimed are then left out.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 namespace kernelight {
+
+constexpr int64_t kChunksPerThread = 8;
 
 template <class Body>
 void parallel_for(int threads, int64_t count, Body&& body) {
@@ -21,27 +26,31 @@ void parallel_for(int threads, int64_t count, Body&& body) {
         body(int64_t{0}, count);
         return;
     }
-    std::vector<std::exception_ptr> errors(workers);
-    auto run = [&](int64_t worker) {
-        try {
-            body(count * worker / workers, count * (worker + 1) / workers);
-        } catch (...) {
-            errors[worker] = std::current_exception();
+    const int64_t chunks = std::min(count, workers * kChunksPerThread);
+    std::atomic<int64_t> next{0};
+    std::mutex lock;
+    std::exception_ptr error;
+    auto run = [&] {
+        for (int64_t chunk; (chunk = next.fetch_add(1)) < chunks;) {
+            try {
+                body(count * chunk / chunks, count * (chunk + 1) / chunks);
+            } catch (...) {
+                const std::lock_guard<std::mutex> hold(lock);
+                if (!error) error = std::current_exception();
+                next = chunks;
+            }
         }
     };
     std::vector<std::thread> pool;
     pool.reserve(workers - 1);
-    int64_t started = 1;
     try {
-        for (; started < workers; ++started) pool.emplace_back(run, started);
+        while (static_cast<int64_t>(pool.size()) < workers - 1) pool.emplace_back(run);
     } catch (...) {
-        // The system refuses more threads: the caller does the chunks that have no thread.
+        // The system refuses more threads: those that run do all the chunks.
     }
-    run(0);
-    for (int64_t worker = started; worker < workers; ++worker) run(worker);
+    run();
     for (auto& thread : pool) thread.join();
-    for (auto& error : errors)
-        if (error) std::rethrow_exception(error);
+    if (error) std::rethrow_exception(error);
 }
 
 }  // namespace kernelight
