@@ -23,7 +23,7 @@ OUR_ROWS = 8192
 def run() -> list[Row]:
     """One row for each claim."""
     with threads(1):
-        rows = _against_datasketch() + _darts()
+        rows = _against_datasketch() + _against_the_hardware() + _darts()
     rows += _threads()
     with threads(1):
         return rows + _automatic()
@@ -52,6 +52,21 @@ def _against_datasketch() -> list[Row]:
         at_least(shape, "datasketch minhash", 350, theirs / ours * share),
         at_least(f"{shape}, CSR", "datasketch minhash_many", 100, theirs_sparse / ours_sparse * share),
     ]
+
+
+def _against_the_hardware() -> list[Row]:
+    """Vector instructions a second, as a share of those of a matrix product.
+
+    An evaluation is a multiplication, an addition, a floor (two), a multiplication, a subtraction, a comparison, a minimum and
+    a selection: nine instructions a register. A matrix product has one a register, and runs close to what the machine can do.
+    """
+    X = _digits_like(OUR_ROWS)
+    A, B = np.random.default_rng(0).random((2, 2000, 784), dtype=np.float32)
+    gcws = GCWS(SLOTS, sampler="cws").fit(X)
+    ours, product = best_of_turns(5, lambda: gcws.encode(X), lambda: A @ B.T)
+    share = (9 * np.count_nonzero(X) * SLOTS / ours) / (A.size * len(B) / product)
+    claim = "cws, the whole of encode: vector instructions a second"
+    return [at_least(claim, "float32 matrix product", 0.3, share)]
 
 
 def _threads() -> list[Row]:
@@ -88,13 +103,13 @@ def _automatic() -> list[Row]:
     rng = np.random.default_rng(0)
     rows = []
     for kind in ("sparse, of 4,000 columns", "dense, uniform", "dense, exponential"):
-        worst, where = 0.0, ""
+        worst, where = 1.0, "never the slower one"
         for nonzeros in (10, 50, 200, 500, 2000):
             X = _rows(rng, kind, nonzeros)
             for n_components in (256, 1024, 4096):
                 ratio, chosen = _samplers(X, n_components)
                 cost = max(1.0, ratio if chosen == "cws" else 1 / ratio)
-                if cost >= worst:
+                if cost > worst:
                     worst, where = cost, f"worst at {nonzeros} nonzeros, k={n_components}: {chosen}"
         rows.append(at_most(f"auto, {kind} rows ({where})", "the better sampler", 1.3, worst))
     return rows
