@@ -55,6 +55,12 @@ def at_most(claim: str, peer: str, bar: float, measured: float) -> Row:
     return {"claim": claim, "peer": peer, "bar": text, "measured": measured, "holds": measured <= bar}
 
 
+def share_of(claim: str, peer: str, bar: float, measured: float) -> Row:
+    """A claim to come so near the rate of a peer."""
+    text = f"at least {bar:g} of its rate"
+    return {"claim": claim, "peer": peer, "bar": text, "measured": measured, "holds": measured >= bar}
+
+
 def show(rows: list[Row]) -> None:
     """The rows, one a line."""
     for row in rows:

@@ -16,9 +16,9 @@ namespace kernelight {
 
 inline const CodesLoops& codes_loops([[maybe_unused]] int simd) {
 #if defined(KERNELIGHT_X86)
-    const int level = std::min(simd, static_cast<int>(best_level()));
-    if (level >= static_cast<int>(Level::avx512)) return avx512::codes_loops;
-    if (level >= static_cast<int>(Level::avx2)) return avx2::codes_loops;
+    const Level level = usable_level(simd);
+    if (level == Level::avx512) return avx512::codes_loops;
+    if (level == Level::avx2) return avx2::codes_loops;
 #endif
     return baseline::codes_loops;
 }
