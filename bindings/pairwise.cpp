@@ -5,10 +5,6 @@
 namespace kernelight {
 namespace {
 
-Level level_of(int simd) {
-    return static_cast<Level>(std::clamp(simd, 0, static_cast<int>(best_level())));
-}
-
 Form form_of(int form) {
     require(0 <= form && form <= static_cast<int>(Form::dot), "form must be 0 minmax, 1 overlap, 2 chi2 or 3 dot");
     return static_cast<Form>(form);
@@ -23,7 +19,7 @@ void dense(In2<T> x, In2<T> y, Out2<T> out, int form, bool symmetric, int thread
     const DenseRows<T> others{y.data(), static_cast<int64_t>(y.shape(0)), static_cast<int64_t>(y.shape(1))};
     const Form chosen = form_of(form);
     nb::gil_scoped_release release;
-    pair_sums(rows, others, out.data(), chosen, symmetric, threads, level_of(simd));
+    pair_sums(rows, others, out.data(), chosen, symmetric, threads, usable_level(simd));
 }
 
 template <class T, class Index>
@@ -41,7 +37,7 @@ void sparse(In1<T> x_values, In1<Index> x_indices, In1<Index> x_indptr, In1<T> y
     nb::gil_scoped_release release;
     pairwise::check_compressed(x.indices, x.indptr, x.n_rows, width, x_values.shape(0));
     pairwise::check_compressed(y.rows, y.indptr, width, m, y_values.shape(0));
-    pair_sums(x, y, out.data(), chosen, threads, level_of(simd));
+    pair_sums(x, y, out.data(), chosen, threads, usable_level(simd));
 }
 
 template <class T>

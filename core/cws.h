@@ -176,6 +176,11 @@ inline void cws_fill(const CwsTables& tables, int64_t begin_id, int64_t end_id, 
     });
 }
 
+inline void reset(CwsBest* best, int64_t n_rows) {
+    for (int64_t row = 0; row < n_rows; ++row)
+        for (int64_t lane = 0; lane < kSlotBlock; ++lane) best[row].value[lane] = __builtin_inff();
+}
+
 template <class Code>
 auto finish_for(const CwsLoops& loops) {
     if constexpr (sizeof(Code) == 1)

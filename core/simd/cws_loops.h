@@ -25,7 +25,9 @@ struct CwsSlice {
     const int32_t* local;
     const uint64_t* ids;
 
-    const float* of(int32_t coordinate) const { return cells + static_cast<int64_t>(local[coordinate]) * kCellBlock; }
+    // Inlined for certain: this header is compiled for several instruction sets (see levels.h).
+    __attribute__((always_inline)) const float* of(int32_t coordinate) const {
+        return cells + static_cast<int64_t>(local[coordinate]) * kCellBlock; }
 };
 
 // Running minima of one row over one slot block: the least value of a, and which entry has it. Side by side: two arrays
@@ -34,11 +36,6 @@ struct alignas(128) CwsBest {
     float value[kSlotBlock];
     int32_t winner[kSlotBlock];
 };
-
-inline void reset(CwsBest* best, int64_t n_rows) {
-    for (int64_t row = 0; row < n_rows; ++row)
-        for (int64_t lane = 0; lane < kSlotBlock; ++lane) best[row].value[lane] = __builtin_inff();
-}
 
 struct CwsCoding {
     int bits;
