@@ -27,7 +27,8 @@ struct CwsSlice {
 
     // Inlined for certain: this header is compiled for several instruction sets (see levels.h).
     __attribute__((always_inline)) const float* of(int32_t coordinate) const {
-        return cells + static_cast<int64_t>(local[coordinate]) * kCellBlock; }
+        return cells + static_cast<int64_t>(local[coordinate]) * kCellBlock;
+    }
 };
 
 // Running minima of one row over one slot block: the least value of a, and which entry has it. Side by side: two arrays
