@@ -45,4 +45,6 @@ import kernelight._core
 
 assert "sanitize" in kernelight._core.__file__, kernelight._core.__file__
 CHECK
-LD_PRELOAD=$preload "$work/venv/bin/python" -m pytest -p no:cacheprovider tests/border tests/unit
+# How much memory a call takes cannot be measured here: the sanitizer keeps freed memory aside.
+LD_PRELOAD=$preload "$work/venv/bin/python" -m pytest -p no:cacheprovider tests/border tests/unit \
+    --ignore tests/border/test_hash_memory.py
