@@ -204,7 +204,7 @@ void cws_scan(const CwsListing& listing, const CwsTables& tables, const int32_t*
             const int64_t slots_here = std::min(kSlotBlock, tables.n_slots - slot);
             const CwsSlice slice{tables.values + task / row_blocks * tables.block_stride(), local, tables.ids};
             reset(best.data(), rows_here);
-            loops.scan(entries, slice, 0, entries.count, best.data());
+            loops.scan(entries, slice, best.data());
             const auto finish = finish_for<Code>(loops);
             finish(entries, slice, code_stream, tables.first_slot + slot, slots_here, coding, rows_here, best.data(),
                    codes + row * code_stride + slot, code_stride);
@@ -239,7 +239,7 @@ void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64
                 for (int64_t at = 0; at < count; ++at)
                     loops.fill(kl_child(stream, id[at]), slot, 1, cells.data() + at * kCellBlock, kCellBlock);
                 std::fill_n(best.winner, kSlotBlock, -1);
-                loops.scan({in_order.data(), first_row.data(), logs.data(), count}, slice, 0, count, &best);
+                loops.scan({in_order.data(), first_row.data(), logs.data(), count}, slice, &best);
                 for (int64_t lane = 0; lane < kSlotBlock; ++lane) {
                     const int32_t at = best.winner[lane];
                     if (at < 0) continue;  // an earlier batch still has the least

@@ -30,7 +30,7 @@ static inline double kl_gamma2(uint64_t word) { return -kl_log_normal(kl_uniform
 /* coordinate_key = child(stream(seed, KL_STREAM_CWS), i); the slot owns its children 4j .. 4j + 3 (the last is spare). */
 static inline kl_cws_cell kl_cws_draw(uint64_t coordinate_key, uint64_t slot) {
     const double gamma = kl_gamma2(kl_child(coordinate_key, 4 * slot));
-    const double r = gamma > 9.094947017729282e-13 ? gamma : 9.094947017729282e-13; /* 2^-40: t fits an int64 */
+    const double r = gamma > 9.094947017729282e-13 ? gamma : 9.094947017729282e-13; /* 2^-40, below what 32-bit uniforms give: t fits an int64 whatever they are */
     const double log_c = kl_log_normal(kl_gamma2(kl_child(coordinate_key, 4 * slot + 1)));
     const double beta = kl_uniform_high(kl_child(coordinate_key, 4 * slot + 2));
     kl_cws_cell cell;

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define KL_GOLDEN 0x9E3779B97F4A7C15u
+#define KL_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 
 /* Streams: what the bits are for. Numbers are never reused. */
 enum { KL_STREAM_CWS = 1, KL_STREAM_CWS_CODE = 2, KL_STREAM_DART = 3 };
@@ -25,7 +25,7 @@ static inline uint64_t kl_mix64(uint64_t z) {
 }
 
 static inline uint64_t kl_child(uint64_t key, uint64_t n) {
-    return kl_mix64(key + UINT64_C(0x9E3779B97F4A7C15) * (n + 1));
+    return kl_mix64(key + KL_GOLDEN * (n + 1));
 }
 
 static inline uint64_t kl_stream(uint64_t seed, uint64_t stream) { return kl_child(kl_child(0, seed), stream); }

@@ -125,12 +125,13 @@ struct Lanes {
 // Cells of a coordinate some entries ahead are fetched early: rows of few nonzeros would wait for each.
 constexpr int64_t kAhead = 6;
 
-void scan(const CwsEntries& entries, const CwsSlice& slice, int64_t first, int64_t last, CwsBest* best) {
+void scan(const CwsEntries& entries, const CwsSlice& slice, CwsBest* best) {
     constexpr int64_t parts = kSlotBlock / Lanes::width;
     const int32_t* coordinates = entries.coordinate;
     const int32_t* rows = entries.row;
     const float* log_values = entries.log_value;
-    int64_t at = first;
+    const int64_t last = entries.count;
+    int64_t at = 0;
     while (at < last) {
         const int32_t coordinate = coordinates[at];
         const float* cell = slice.of(coordinate);

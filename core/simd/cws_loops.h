@@ -49,8 +49,8 @@ struct CwsLoops {
     void (*logs)(const double* values, int64_t count, double p, float* out);
     // The cells of one coordinate: n_blocks times [1/r, beta, r, q][slots of the block], block_stride floats apart.
     void (*fill)(uint64_t coordinate_key, int64_t first_slot, int64_t n_blocks, float* out, int64_t block_stride);
-    // One slot block over one row block. first: entries before it were done by an earlier call with the same best.
-    void (*scan)(const CwsEntries&, const CwsSlice&, int64_t first, int64_t last, CwsBest* best);
+    // One slot block over one row block: lowers what best holds already.
+    void (*scan)(const CwsEntries&, const CwsSlice&, CwsBest* best);
     // Winners to codes: out is (rows, out_stride), n_slots <= kSlotBlock of them are written; rows with no entry are left alone.
     void (*finish8)(const CwsEntries&, const CwsSlice&, uint64_t code_stream, int64_t first_slot, int64_t n_slots,
                     const CwsCoding&, int64_t n_rows, const CwsBest* best,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kernelight import _core
 
 SIMD_LEVELS = ("baseline", "avx2", "avx512")
+MAX_THREADS = 1024
 Matrix = Any  # a C-contiguous float32/float64 ndarray, or a canonical scipy CSR matrix or array of the same
 
 
@@ -44,12 +45,13 @@ def resources(n_jobs: int | None = None) -> Resources:
     if forced is not None:
         threads = forced
     elif n_jobs is None:
-        threads = _env_count("OMP_NUM_THREADS") or available
+        threads = _foreign_count("OMP_NUM_THREADS") or available
     else:
         check_int("n_jobs", n_jobs)
         if n_jobs == 0:
             raise ValueError("n_jobs must not be 0; use None for all cores, 1 for one, -1 for all.")
         threads = n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+    threads = min(threads, MAX_THREADS)
     best = _core.best_simd_level()
     name = os.environ.get("KERNELIGHT_SIMD", "")
     if not name:
@@ -59,10 +61,14 @@ def resources(n_jobs: int | None = None) -> Resources:
     return Resources(threads, min(SIMD_LEVELS.index(name), best))
 
 
+def _foreign_count(name: str) -> int | None:
+    """A count set for others: what cannot be read is theirs to complain about."""
+    text = os.environ.get(name, "").split(",")[0].strip()  # one count per nesting level
+    return int(text) if text.isdigit() and int(text) > 0 else None
+
+
 def _env_count(name: str) -> int | None:
-    text = (
-        os.environ.get(name, "").split(",")[0].strip()
-    )  # OMP_NUM_THREADS may list one count per nesting level
+    text = os.environ.get(name, "").strip()
     if not text:
         return None
     if not text.isdigit() or int(text) == 0:
@@ -139,12 +145,13 @@ def _as_csr(X: Any, name: str) -> Matrix:
     check_numbers(X, name=name)
     if X.ndim != 2:
         raise ValueError(f"{name} must have rows and columns, got a sparse array of {X.ndim} dimension(s).")
-    _refuse_damaged(X, name)
+    if X.format in ("csc", "bsr", "coo"):
+        _refuse_damaged(X, name)  # before scipy follows its indices
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)  # before duplicates are added up
-    csr = X.tocsr()
+    csr = _refuse_damaged(X.tocsr(), name)
     if not csr.has_canonical_format:
-        csr = csr.copy() if csr is X else csr
+        csr = csr.copy()
         csr.sum_duplicates()
     if csr.indices.dtype != csr.indptr.dtype or csr.indices.dtype not in (np.int32, np.int64):
         csr = type(csr)(
@@ -154,14 +161,18 @@ def _as_csr(X: Any, name: str) -> Matrix:
     return csr
 
 
-def _refuse_damaged(X: Any, name: str) -> None:
-    """Refuse a sparse matrix whose indices point outside it: scipy would follow them."""
+def _refuse_damaged(X: Any, name: str) -> Any:
+    """A new shell around the arrays of a sparse matrix whose indices point nowhere outside it; else an error.
+
+    A shell, because the check may trim or cast what it is called on, and because flags that scipy keeps may be
+    older than the arrays.
+    """
     try:
-        if X.format in ("csr", "csc", "bsr"):
-            # A new shell around the same arrays, because the check may trim or cast what it is called on.
-            type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False).check_format(full_check=True)
-        elif X.format == "coo":
-            type(X)((X.data, (X.row, X.col)), shape=X.shape, copy=False)
+        if X.format == "coo":
+            return type(X)((X.data, (X.row, X.col)), shape=X.shape, copy=False)
+        shell = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+        shell.check_format(full_check=True)
+        return shell
     except (TypeError, ValueError, IndexError) as error:
         raise ValueError(f"{name} is not a valid sparse matrix: {str(error).rstrip('.')}.") from error
 
@@ -242,10 +253,8 @@ def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") 
         )
     if X.shape[1] != len(center):
         raise ValueError(f"{name} has {X.shape[1]} columns but center has {len(center)} values.")
-    reach = max(map(abs, center), default=0.0) + (
-        max(abs(float(X.max())), abs(float(X.min()))) if X.size else 0.0
-    )
-    if not math.isfinite(reach):
+    largest = max(abs(float(X.max())), abs(float(X.min()))) if X.size else 0.0
+    if largest + max(map(abs, center), default=0.0) > float(np.finfo(X.dtype).max):
         raise ValueError(f"{name} minus center would overflow: scale both down first.")
 
 

@@ -287,7 +287,8 @@ class Codes(Immutable):
 
     def __and__(self, other: Codes) -> Codes:
         """Slots paired, ``value << other.bits | other's value``: a pair is equal when both are, so the
-        expected fraction of equal slots is the product of both kernels. Rows that are empty on either side
+        expected fraction of equal slots is the product of both kernels if their maps draw independently (other
+        kinds or other seeds: ``codes & codes`` is as equal as ``codes``). Rows that are empty on either side
         are empty.
 
         >>> from kernelight import Codes

@@ -16,6 +16,7 @@ import mmap
 import numbers
 import os
 import secrets
+import stat
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, BinaryIO, NoReturn
@@ -285,11 +286,13 @@ def _dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """Write beside the target, make it durable, then rename over it."""
+    """Write beside the target, make it durable, then rename over it; an old file keeps its permissions."""
     target = os.path.realpath(os.fsdecode(path))
     directory = os.path.dirname(target)
     if os.path.isdir(target):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fsdecode(path))
+    if os.path.lexists(target) and not os.path.isfile(target):
+        raise OSError(errno.EINVAL, "Not a regular file: a save would replace it", os.fsdecode(path))
     if not os.path.isdir(directory):
         raise FileNotFoundError(errno.ENOENT, "No such directory", directory)
     temporary = os.path.join(directory, f".kernelight-{secrets.token_hex(8)}.tmp")
@@ -298,6 +301,8 @@ def _write_whole(path: Path, content: bytes) -> None:
             handle.write(content)
             handle.flush()
             os.fsync(handle.fileno())
+        if os.path.exists(target):
+            os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
         os.replace(temporary, target)
     except BaseException:  # an interrupt must not leave the temporary file behind either
         with contextlib.suppress(OSError):

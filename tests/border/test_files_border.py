@@ -312,3 +312,23 @@ def test_a_foreign_save_file_is_refused(tmp_path):
     save_file({"w": np.zeros(3)}, tmp_path / "model.safetensors")
     with pytest.raises(ValueError, match="safetensors file written by something else"):
         State.load(tmp_path / "model.safetensors")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_only_a_regular_file_is_replaced(tmp_path, state):
+    os.mkfifo(tmp_path / "pipe")
+    os.symlink(tmp_path / "loop", tmp_path / "loop")
+    for name in ("pipe", "loop"):
+        with pytest.raises(OSError, match=r"Not a regular file|symbolic links"):
+            state.save(tmp_path / name)
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+    assert os.path.islink(tmp_path / "loop")
+    assert sorted(os.listdir(tmp_path)) == ["loop", "pipe"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permission bits of POSIX")
+def test_saving_again_keeps_the_permissions(tmp_path, state):
+    state.save(tmp_path / "x")
+    os.chmod(tmp_path / "x", 0o600)
+    state.save(tmp_path / "x")
+    assert stat.S_IMODE(os.stat(tmp_path / "x").st_mode) == 0o600

@@ -10,6 +10,7 @@ from helpers import assert_same_codes, frozen, signed_rows, storages
 from oracles import hash_twin
 
 from kernelight import GCWS, _core, hashing
+from kernelight.kernels import GMM
 
 DART = {"sampler": "dart", "scale": 0.25}
 both = pytest.mark.parametrize("sampler", [{}, DART], ids=["cws", "dart"])
@@ -470,3 +471,18 @@ def test_tables_that_contradict_themselves_are_refused():
     records = np.full((2, 2), 2**63, dtype=np.uint64)
     with pytest.raises(ValueError, match="beyond the last"):
         _core.dart_slot_starts(4, records, np.empty(5, np.int64))
+
+
+def test_a_damaged_lil_matrix_is_refused():
+    X = sp.lil_matrix(np.ones((6, 4)))
+    X.rows[0][0] = 10**7
+    for call in (lambda X: hashing.gcws(X, 8), lambda X: GCWS(8).fit(X), GMM()):
+        with pytest.raises(ValueError, match=sentence("not a valid sparse matrix")):
+            call(X)
+
+
+def test_flags_older_than_the_indices_are_not_believed():
+    X = sp.csr_matrix(np.array([[1.0, 2.0, 3.0]]))
+    assert X.has_canonical_format
+    X.indices[:] = [0, 0, 2]
+    assert hashing.gcws(X, 40) == hashing.gcws(X.toarray(), 40)

@@ -81,3 +81,15 @@ def test_parameters(make, name):
     for bad in ("1", None, True):
         with pytest.raises(TypeError, match=f"^{name} must be a number, got"):
             make(bad)
+
+
+def test_a_centre_beyond_single_precision():
+    with pytest.raises(ValueError, match="would overflow"):
+        GMM(center=[1e300, 0.0])(np.ones((2, 2), dtype=np.float32))
+
+
+@pytest.mark.parametrize("value", [1e308, 1.7e308, 5e-324, 0.0])
+def test_gaussian_at_the_edges_of_the_range(value):
+    K = Gaussian()([[value], [value], [0.0]])
+    assert K[0, 1] == 1
+    assert K[0, 2] == (0 if value > 1 else 1)

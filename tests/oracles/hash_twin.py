@@ -280,7 +280,7 @@ def chosen_sampler(rows, k, *, center=None, l1=False):
     for (i, w), total in zip(filled, sums, strict=True):
         for coordinate, part in zip(i.tolist(), w / total, strict=True):
             share[coordinate] = max(share.get(coordinate, 0.0), part)
-    G, c = sum(share.values()), math.log(k) + 2
+    G, c = math.fsum(share.values()), math.log(k) + 2
     levels = len({exponent(total) for total in sums})
     table = 16 * dart_rate(k) * (1.25 if 2 * c <= G else 1.5) * 2 * G
     if table > 64 * 2**20 or table > 128 * 2**20 / levels:

@@ -29,7 +29,7 @@ CWS_SCHEMES = {
     "p=0.25": {"p": 0.25},
     "p=2": {"p": 2.0},
     "p=40": {"p": 40.0},
-    "p=1e4": {"p": 1e4},
+    "p=1e3": {"p": 1e3},
     "p=2, 0 bits": {"p": 2.0, "t_bits": 0},
     "l1": {"normalize": "l1"},
     "l1, 2 bits": {"normalize": "l1", "t_bits": 2},

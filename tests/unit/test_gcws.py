@@ -43,7 +43,7 @@ BAD = [
     ("p", -1.0, ValueError, "p must be a finite number above 0, got -1.0"),
     ("p", float("nan"), ValueError, "p must be a finite number above 0, got nan"),
     ("p", float("inf"), ValueError, "p must be a finite number above 0, got inf"),
-    ("p", 1e7, ValueError, "p must be at most 10000, got 1e[+]07"),
+    ("p", 1e7, ValueError, "p must be at most 1000, got 1e[+]07"),
     ("p", "2", TypeError, "p must be a number, got '2'"),
     ("gamma", 1.0, ValueError, "gamma .* is not available yet; leave gamma=None"),
     ("normalize", "l2", ValueError, "normalize must be one of None, 'l1', got 'l2'"),

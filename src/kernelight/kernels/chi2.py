@@ -32,7 +32,8 @@ class AcosChi2(Kernel):
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         # With q = sum (u - v)^2 / (u + v), rho = 1 - q/2 and arccos(rho) = 2 arcsin(sqrt(q) / 2). Nearly
-        # equal rows keep all their digits, where rho itself would have rounded to 1. q is at most 2.
+        # equal dense rows keep all their digits, where rho itself would have rounded to 1 (lists of sparse rows
+        # only have rho). q is at most 2.
         angle = pair_sums(CHI2, A, B)
         np.minimum(angle, 2, out=angle)
         np.sqrt(angle, out=angle)

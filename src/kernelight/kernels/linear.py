@@ -81,8 +81,8 @@ def _distances(A: Matrix, B: Matrix | None) -> tuple[NDArray[np.float64], float]
     """
     others = A if B is None else B
     peaks = np.concatenate([row_peaks(A), row_peaks(others)])
-    unit = 2.0 ** float(np.frexp(peaks.max(initial=0.0))[1])
-    unit = unit if 0 < unit < np.inf else 1.0
+    # A power of two at or below the largest value, so that it is finite, and 1 where every value is 0.
+    unit = float(np.ldexp(1.0, np.frexp(peaks.max(initial=0.0))[1] - 1)) if peaks.any() else 1.0
     A = A.astype(np.float64) / unit
     B = None if B is None else B.astype(np.float64) / unit
     if not is_sparse(A) and not is_sparse(others) and others.shape[0]:

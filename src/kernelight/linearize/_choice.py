@@ -59,7 +59,7 @@ def _density(rows: RowRange, scheme: MinMaxScheme, filled: NDArray[np.intp]) -> 
         return math.inf
     shares = np.zeros(rows.n_coordinates, dtype=np.float32)
     _core.dart_maxima(*rows.args(scheme)[:-1], True, 1.0, filled, shares)
-    return float(shares.sum(dtype=np.float64))
+    return math.fsum(shares[shares > 0].tolist())  # rounded once: the order does not matter
 
 
 def choose_sampler(facts: RowFacts, scheme: MinMaxScheme) -> str:

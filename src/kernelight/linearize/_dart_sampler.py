@@ -29,6 +29,7 @@ RANK_REACH = {True: 1.5, False: 1.25}
 # Building a table costs about as much as enumerating this many rows on the fly for each unit of its density.
 BUILD_COST = {True: 5.0, False: 2.0}
 MAX_LEVEL = 100
+SLOTS_PER_CALL = 1 << 21
 
 _Args = tuple[Any, Any, Any, int, Any, bool, float]  # a matrix, how it is weighted, and the scale
 
@@ -84,13 +85,17 @@ class DartSampler:
         levels = np.frexp(sums)[1] - 1
         check_levels(levels, empty, sums, self.scale)
         use = use.for_work(rows.values.size + len(counts) * 10 * self.scheme.n_components)
+        step = max(64, SLOTS_PER_CALL // self.scheme.n_components)
         for level in np.unique(levels[~empty]).tolist():
             subset = np.flatnonzero((levels == level) & ~empty)
             with self._lock:
                 table = self._table(level, args, subset, rows, use)
-            uncovered = _core.dart_encode(
-                *args, self.scheme.seed, self.scheme.bits, rows.ids, *table, subset, codes, use.threads
-            )
+            uncovered = 0.0
+            for begin in range(0, len(subset), step):  # between two calls an interrupt is heard
+                part = subset[begin : begin + step]
+                uncovered += _core.dart_encode(
+                    *args, self.scheme.seed, self.scheme.bits, rows.ids, *table, part, codes, use.threads
+                )
             with self._lock:
                 self._debt[level] = self._debt.get(level, 0.0) + uncovered / 2.0**level
         return empty

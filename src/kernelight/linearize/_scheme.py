@@ -18,10 +18,10 @@ from kernelight._checks import (
     check_positive,
     core_args,
 )
+from kernelight._slots import MAX_BITS, slot_dtype
 
-MAX_BITS = 16
 MAX_COMPONENTS = 1 << 24
-MAX_POWER = 1e4  # p log u is held in single precision: beyond, its last bit would bias the sample
+MAX_POWER = 1e3  # p log u is held in single precision: its last bit must stay far below 1
 
 # A width above this is renumbered to the columns that occur before anything as long as the width is allocated.
 WIDE = 1 << 20
@@ -41,8 +41,8 @@ class MinMaxScheme:
     seed: int
 
     @property
-    def dtype(self) -> type[np.unsignedinteger[Any]]:
-        return np.uint8 if self.bits <= 8 else np.uint16
+    def dtype(self) -> np.dtype[Any]:
+        return slot_dtype(self.bits)
 
     def center_array(self) -> NDArray[np.float64] | None:
         return None if self.center is None else np.asarray(self.center, dtype=np.float64)

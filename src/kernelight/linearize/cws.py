@@ -42,7 +42,8 @@ class GCWS(CodeLinearization):
         "lowest" keeps the lowest bits of i*, as the papers do (needs ``t_bits=0``). It has two defects: for nonnegative data
         the lowest bit is constant, so b bits act as b - 1; and features whose numbers agree modulo 2^bits always collide.
     p : float, default=1.0
-        The power of tunable GMM; costs nothing.
+        The power of tunable GMM, at most 1000; costs nothing. p log u is held in single precision, so that a weight u^p
+        carries a relative error of up to 3e-8 |p log u|; everything said to be exact is so for those weights.
     gamma : None
         Reserved for the exponentiated kernel.
     normalize : {None, "l1"}, default=None
@@ -121,6 +122,7 @@ class GCWS(CodeLinearization):
         _checks.check_choice("sampler_", self.sampler_, ("cws", "dart"))
         _checks.check_positive("scale_", self.scale_)
         self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
+        _checks.resources(self.n_jobs)  # a state may hold anything
         scheme = self._scheme(self.sampler_)
         self._sampler = CwsSampler(scheme) if self.sampler_ == "cws" else DartSampler(scheme, self.scale_)
 
