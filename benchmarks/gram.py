@@ -31,7 +31,7 @@ def _dense(kind: str, faster: float, slower: float) -> list[Row]:
     draw = rng.random if kind == "nonnegative" else rng.standard_normal
     X, Y = draw((2, ROWS, COLUMNS), dtype=np.float32)
     # Taking turns, so that a busy moment of the machine does not fall on one of the two alone.
-    ours, product = best_of_turns(15, lambda: GMM()(X, Y), lambda: X @ Y.T)
+    ours, product = best_of_turns(40, lambda: GMM()(X, Y), lambda: X @ Y.T)
     gram = best(15, lambda: GMM()(X))
     cityblock = best(3, lambda: cdist(X, Y, "cityblock"))
     return [
