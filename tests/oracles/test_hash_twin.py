@@ -127,7 +127,7 @@ def matrices(elements, d):
     return st.lists(st.lists(elements, min_size=d, max_size=d), min_size=1, max_size=3)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     X=st.integers(1, 6).flatmap(lambda d: matrices(entries, d)),
     k=st.integers(1, 40),
@@ -140,7 +140,7 @@ def test_any_rows_by_cws(X, k, bits, seed, p, t_bits):
     assert_equals_twin(np.array(X), k, bits=bits, seed=seed, p=p, t_bits=t_bits)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(
     X=matrices(st.one_of(st.just(0.0), st.floats(-1e3, 1e3), st.floats(-1e-3, 1e-3)), 4),
     k=st.integers(1, 24),
@@ -164,7 +164,7 @@ def test_the_first_word_is_splitmix64s():
     assert _core.child(0, 0) == 0xE220A8397B1DCDAF == int(hash_twin.child(0, 0))
 
 
-@settings(max_examples=500, derandomize=True)
+@settings(max_examples=500)
 @given(POSITIVE)
 def test_the_logarithm(x):
     found = _core.log(x)

@@ -191,7 +191,7 @@ def test_powers_across_a_ladder_of_scales(dtype):
 finite = st.floats(-1e6, 1e6, allow_subnormal=False, width=32)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=6), elements=finite))
 def test_gmm_of_any_matrix(X):
     K = GMM()(X)
@@ -201,7 +201,7 @@ def test_gmm_of_any_matrix(X):
     assert ((K >= 0) & (K <= 1)).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 40), st.integers(1, 70), st.integers(1, 600), st.integers(0, 2**32 - 1))
 def test_any_shape_of_block(n, m, d, seed):
     """Shapes around the sizes of the register blocks, tiles and panels."""

@@ -72,7 +72,7 @@ def test_collisions_equal_the_twin_at_every_level(k, bits):
     np.testing.assert_array_equal(left.collisions(), collisions_twin(left, left))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     st.integers(0, 999), st.integers(0, 150), st.integers(0, 70), st.integers(1, 200), st.sampled_from(BITS)
 )
@@ -118,7 +118,7 @@ def test_equal_rows_of_many_slots_count_all_of_them(dtype):
             np.testing.assert_array_equal(counts, collisions_twin(codes, codes))
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=80)
 @given(st.integers(0, 999), st.integers(0, 6), st.integers(1, 200), st.sampled_from(BITS))
 def test_packing_equals_the_twin_and_comes_back(seed, n, k, bits):
     array = np.random.default_rng(seed).integers(0, 2**bits, (n, k))
@@ -139,7 +139,7 @@ row_keys = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(row_keys, st.booleans())
 def test_selecting_rows_equals_numpy(key, with_dots):
     codes = random_codes(3, 12, 5, 4, empties=True, provenance="p", n_features=9)

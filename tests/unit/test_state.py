@@ -38,7 +38,7 @@ def assert_same_arrays(left, right):
         assert left[name].tobytes() == right[name].tobytes()
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     st.dictionaries(st.text(), plain, max_size=4),
     st.dictionaries(st.sampled_from("abcdé"), arrays, max_size=4),
