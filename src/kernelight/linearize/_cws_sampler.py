@@ -46,11 +46,8 @@ class CwsSampler:
         self._kept: _Tables | None = None
         self._lock = threading.Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"scheme": self.scheme}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["scheme"])  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CwsSampler, (self.scheme,)
 
     def encode(self, X: Matrix, use: Resources) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Codes of every row, and which rows are empty."""

@@ -55,11 +55,8 @@ class DartSampler:
         self._debt: dict[int, float] = {}  # row equivalents enumerated on the fly for want of a table
         self._lock = threading.Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"scheme": self.scheme, "scale": self.scale}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["scheme"], state["scale"])  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DartSampler, (self.scheme, self.scale)
 
     def encode(self, X: Matrix, use: Resources) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Codes of every row, and which rows are empty."""
