@@ -335,3 +335,11 @@ def test_kernels_by_name():
         kernels.get("rbf", sigma=1)
     with pytest.raises(TypeError, match=r"gamma must be a number, got '5'\."):
         kernels.get("rbf", gamma="5")
+
+
+def test_many_rows_are_compared_in_several_calls(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((1100, 5)), rng.standard_normal((7, 5))
+    whole = GMM()(X, Y)
+    monkeypatch.setattr(pairs, "_CALL_TERMS", 1)
+    np.testing.assert_array_equal(GMM()(X, Y), whole)

@@ -19,6 +19,7 @@ from kernelight.kernels.prepare import is_sparse
 
 MINMAX, OVERLAP, CHI2, DOT = range(4)  # the forms of core/pairwise.h, which has the formulas
 _BLOCK_BYTES = 1 << 25  # a sparse matrix is made dense in blocks of rows of about this size
+_CALL_TERMS = 1 << 34  # terms (pairs times features) of one compiled call
 _FULL = 1 / 32  # lists lose to dense blocks when about this share of all (pair, feature) meet in both rows
 
 
@@ -44,7 +45,11 @@ def _dense(form: int, A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     if form == DOT:
         return np.asarray(A @ B.T)
     out = np.empty((A.shape[0], B.shape[0]), A.dtype)
-    _core.pair_sums_dense(A, B, out, form, A is B, *resources())
+    # Between two calls an interrupt is heard. A symmetric matrix is one call: cut up, it would be copied about.
+    step = max(1, A.shape[0]) if A is B else max(512, _CALL_TERMS // max(1, B.size))
+    for start in range(0, A.shape[0], step):
+        part = slice(start, start + step)
+        _core.pair_sums_dense(A[part], B, out[part], form, A is B, *resources())
     return out
 
 
