@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
-from kernelight.linearize._dart_sampler import (
-    ALL_TABLES_BYTES,
-    BYTES_PER_DART,
-    MAX_LEVEL,
-    RANK_REACH,
-    TABLE_BYTES,
-)
 from kernelight.linearize._scheme import MinMaxScheme, RowRange, all_rows
 
+# The rule is part of the specification: its numbers are its own, so that tuning the tables never changes a code.
+# They were taken from the tables as they were when it was frozen: bytes of a dart, of one table and of all, the reach in
+# rank by rank and by weight, and how many powers of two a row sum may be away.
+DART_BYTES, TABLE_BYTES, ALL_TABLES_BYTES = 16, 64 << 20, 128 << 20
+REACH_BY_RANK, REACH_BY_WEIGHT = 1.5, 1.25
+FARTHEST = 100
 # Nonzeros from which a dart is cheaper: so many for each unit of density with tables by rank, a fixed number with
 # tables by weight. Measured once (benchmarks/hashing.py), then frozen.
 NONZEROS_PER_DENSITY = 17.0
@@ -50,7 +49,7 @@ def row_facts(X: Matrix, scheme: MinMaxScheme, use: Resources) -> RowFacts:
         mean_nonzeros=float(counts[filled].mean()),
         density=_density(rows, scheme, filled),
         levels=len(np.unique(exponents)),
-        far=bool((np.abs(exponents - middle) > MAX_LEVEL).any()),
+        far=bool((np.abs(exponents - middle) > FARTHEST).any()),
     )
 
 
@@ -73,8 +72,9 @@ def choose_sampler(facts: RowFacts, scheme: MinMaxScheme) -> str:
     ):
         return "cws"
     by_rank = facts.density < 2.0 * (_core.log(scheme.n_components) + 2.0)
-    darts = _core.dart_rate(scheme.n_components) * RANK_REACH[by_rank] * 2.0 * facts.density
-    if darts * BYTES_PER_DART > min(TABLE_BYTES, ALL_TABLES_BYTES / facts.levels):
+    reach = REACH_BY_RANK if by_rank else REACH_BY_WEIGHT
+    darts = _core.dart_rate(scheme.n_components) * reach * 2.0 * facts.density
+    if darts * DART_BYTES > min(TABLE_BYTES, ALL_TABLES_BYTES / facts.levels):
         return "cws"
     needed = NONZEROS_PER_DENSITY * facts.density if by_rank else NONZEROS_BY_WEIGHT
     return "dart" if facts.mean_nonzeros > needed else "cws"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import Matrix, Resources
+from kernelight._checks import Matrix, Resources, check_dart_sums
 from kernelight.linearize._scheme import WIDE, MinMaxScheme, RowRange, all_rows, row_ranges
 
 TABLE_BYTES = 64 << 20
@@ -80,7 +80,7 @@ class DartSampler:
         _core.dart_sums(*args, sums, counts, use.threads)
         empty = np.equal(counts, 0)
         levels = np.frexp(sums)[1] - 1
-        check_levels(levels, empty, sums, self.scale)
+        check_dart_sums(sums, empty, self.scale, MAX_LEVEL)
         use = use.for_work(rows.values.size + len(counts) * 10 * self.scheme.n_components)
         step = max(64, SLOTS_PER_CALL // self.scheme.n_components)
         for level in np.unique(levels[~empty]).tolist():
@@ -164,16 +164,3 @@ def _on_cache_lines(groups: int) -> NDArray[np.uint64]:
     words = np.empty(8 * groups + 8, dtype=np.uint64)
     skip = -words.ctypes.data % 64 // 8
     return words[skip : skip + 8 * groups].reshape(groups, 8)
-
-
-def check_levels(
-    levels: NDArray[Any], empty: NDArray[np.bool_], sums: NDArray[np.float64], scale: float
-) -> None:
-    """Refuse rows whose scaled sum is too far from 1 for single-precision darts."""
-    beyond = (np.abs(levels) > MAX_LEVEL) | (sums == 0) | ~np.isfinite(sums)
-    far = np.flatnonzero(beyond & ~empty)
-    if len(far):
-        raise ValueError(
-            f"Row {far[0]} has {sums[far[0]]:g} times the reference sum {1 / scale:g} of the dart sampler, which reaches "
-            f"from 2^-{MAX_LEVEL} to 2^{MAX_LEVEL} times; rescale the data or use sampler='cws'."
-        )

@@ -20,7 +20,7 @@ from kernelight.state import Path, State
 Self = TypeVar("Self", bound="Linearization")
 
 
-class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """A map of rows to features whose inner products estimate a kernel.
 
     ``kernel`` is what it aims at. ``expected(X, Y)`` is what the inner products of its features truly average to over seeds,
@@ -28,8 +28,6 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     (``theory_gap`` is then that sentence, otherwise None).
     """
 
-    #: Whether the first k components of a larger run are the run of k components.
-    has_prefix: ClassVar[bool] = False
     #: Names of attributes decided by ``fit`` that are plain data: they define the map together with the parameters.
     _decided: ClassVar[tuple[str, ...]] = ()
 
@@ -37,6 +35,11 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def kernel(self) -> Kernel:
         """The kernel this map aims at."""
+
+    @property
+    def has_prefix(self) -> bool:
+        """Whether the first k components of a larger run are the run of k components."""
+        return False
 
     @property
     def theory_gap(self) -> str | None:

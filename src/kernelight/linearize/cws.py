@@ -42,8 +42,9 @@ class GCWS(CodeLinearization):
         "lowest" keeps the lowest bits of i*, as the papers do (needs ``t_bits=0``). It has two defects: for nonnegative data
         the lowest bit is constant, so b bits act as b - 1; and features whose numbers agree modulo 2^bits always collide.
     p : float, default=1.0
-        The power of tunable GMM, at most 1000; costs nothing. p log u is held in single precision, so that a weight u^p
-        carries a relative error of up to 3e-8 |p log u|; everything said to be exact is so for those weights.
+        The power of tunable GMM, at most 1000; costs nothing. p log u and what follows from it are held in single
+        precision, which acts like a relative error of the weights u^p of the order of 1e-7 |p log u|; "exact" is
+        meant up to that.
     gamma : None
         Reserved for the exponentiated kernel.
     normalize : {None, "l1"}, default=None
@@ -100,7 +101,7 @@ class GCWS(CodeLinearization):
         self.n_jobs = n_jobs
 
     @property
-    def has_prefix(self) -> bool:  # type: ignore[override]
+    def has_prefix(self) -> bool:
         """True for cws; the slots of the dart sampler depend on their number."""
         return getattr(self, "sampler_", self.sampler) == "cws"
 
