@@ -152,24 +152,32 @@ inline void dart_by_rank(uint64_t k, const int64_t* starts, int64_t n_ids, const
         float weight;
         uint32_t coordinate;
     };
+    auto put = [&](int64_t at, const Entry& entry) {
+        DartGroup& group = groups[at / DartGroup::size];
+        group.probe[at % DartGroup::size] = {entry.weight, entry.coordinate};
+        group.key[at % DartGroup::size] = entry.key;
+    };
+    auto get = [&](int64_t at) {
+        const DartGroup& group = groups[at / DartGroup::size];
+        return Entry{group.key[at % DartGroup::size], group.probe[at % DartGroup::size].weight,
+                     group.probe[at % DartGroup::size].coordinate};
+    };
     const Entry nobody{KL_DART_NONE, kl_float_of_bits(0x7F800000u), 0};
-    std::vector<Entry> entries(slot_starts[k] * DartGroup::size, nobody);
+    for (int64_t at = 0; at < slot_starts[k] * DartGroup::size; ++at) put(at, nobody);
     std::vector<int64_t> to(k);
     for (uint64_t slot = 0; slot < k; ++slot) to[slot] = slot_starts[slot] * DartGroup::size;
     for (int64_t coordinate = 0; coordinate < n_ids; ++coordinate)
         for (int64_t at = starts[coordinate]; at < starts[coordinate + 1]; ++at)
-            entries[to[by_weight[at].slot]++] = {by_weight[at].key, by_weight[at].weight,
-                                                 static_cast<uint32_t>(coordinate)};
+            put(to[by_weight[at].slot]++,
+                {by_weight[at].key, by_weight[at].weight, static_cast<uint32_t>(coordinate)});
     parallel_for(threads, static_cast<int64_t>(k), [&](int64_t begin, int64_t end) {
+        std::vector<Entry> entries;  // of one slot
         for (int64_t slot = begin; slot < end; ++slot) {
             const int64_t first = slot_starts[slot] * DartGroup::size, last = slot_starts[slot + 1] * DartGroup::size;
-            std::sort(entries.begin() + first, entries.begin() + last,
-                      [](const Entry& a, const Entry& b) { return a.key < b.key; });
-            for (int64_t at = first; at < last; ++at) {
-                DartGroup& group = groups[at / DartGroup::size];
-                group.probe[at % DartGroup::size] = {entries[at].weight, entries[at].coordinate};
-                group.key[at % DartGroup::size] = entries[at].key;
-            }
+            entries.clear();
+            for (int64_t at = first; at < last; ++at) entries.push_back(get(at));
+            std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
+            for (int64_t at = first; at < last; ++at) put(at, entries[at - first]);
         }
     });
 }

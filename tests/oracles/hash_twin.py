@@ -283,7 +283,9 @@ def chosen_sampler(rows, k, *, center=None, l1=False):
     G, c = math.fsum(share.values()), math.log(k) + 2
     levels = len({exponent(total) for total in sums})
     table = 16 * dart_rate(k) * (1.25 if 2 * c <= G else 1.5) * 2 * G
-    if table > 64 * 2**20 or table > 128 * 2**20 / levels:
+    if (2 * c > G and table > 64 * 2**20) or table > 128 * 2**20 / levels:
         return "cws"
     mean_nonzeros = np.mean([len(w) for _, w in filled])
-    return "dart" if mean_nonzeros > (17 * G if 2 * c > G else 140) else "cws"
+    if 16 * len(share) * k > 96 * 2**20:
+        mean_nonzeros += 60 * len(share) / len(filled)
+    return "dart" if mean_nonzeros > (17 * G if 2 * c > G else 140 + 20 * (levels - 1)) else "cws"

@@ -29,7 +29,7 @@ def encode(made, X):
 def plain(X, k=32, **options):
     """Codes without any table."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_dart_sampler, "TABLE_BYTES", 0)
+        patch.setattr(_dart_sampler, "TABLE_BYTES", {True: 0, False: 0})
         made = sampler(k, **options)
         codes = encode(made, X)
         assert not made._levels

@@ -12,16 +12,20 @@ from kernelight import _core
 from kernelight._checks import Matrix, Resources
 from kernelight.linearize._scheme import MinMaxScheme, RowRange, all_rows
 
-# The rule is part of the specification: its numbers are its own, so that tuning the tables never changes a code.
-# They were taken from the tables as they were when it was frozen: bytes of a dart, of one table and of all, the reach in
-# rank by rank and by weight, and how many powers of two a row sum may be away.
-DART_BYTES, TABLE_BYTES, ALL_TABLES_BYTES = 16, 64 << 20, 128 << 20
+# The rule is part of the specification: its numbers are its own, so that tuning the tables never changes a code. They
+# were taken from the tables as they were when it was frozen: bytes of a dart, of a table by rank and of all tables, the
+# reach in rank by rank and by weight, and how many powers of two a row sum may be away.
+DART_BYTES, TABLE_BYTES_BY_RANK, ALL_TABLES_BYTES = 16, 64 << 20, 128 << 20
 REACH_BY_RANK, REACH_BY_WEIGHT = 1.5, 1.25
 FARTHEST = 100
-# Nonzeros from which a dart is cheaper: so many for each unit of density with tables by rank, a fixed number with
-# tables by weight. Measured once (benchmarks/hashing.py), then frozen.
+# Beyond so many bytes cws draws its cells anew for each call; a cell costs as much as meeting so many nonzeros.
+CELL_BYTES, KEPT_BYTES, NONZEROS_PER_DRAW = 16, 96 << 20, 60.0
+# Nonzeros from which a dart is cheaper: so many for each unit of density with tables by rank; with tables by weight a
+# fixed number, and more for each further level, whose table is one more to pass through the cache. Measured once
+# (benchmarks/hashing.py), then frozen.
 NONZEROS_PER_DENSITY = 17.0
 NONZEROS_BY_WEIGHT = 140.0
+NONZEROS_PER_LEVEL = 20.0
 
 
 class RowFacts(NamedTuple):
@@ -29,6 +33,8 @@ class RowFacts(NamedTuple):
 
     scale: float  # the power of two that brings the median row sum into [1, 2)
     mean_nonzeros: float
+    rows: int
+    coordinates: int  # how many expanded coordinates occur
     density: float  # sum over coordinates of the largest share of a row's sum: darts met per dart owned
     levels: int  # how many powers of two the row sums span
     far: bool  # a row sum beyond the reach of single-precision darts
@@ -41,24 +47,28 @@ def row_facts(X: Matrix, scheme: MinMaxScheme, use: Resources) -> RowFacts:
     _core.dart_sums(*rows.args(scheme), 1.0, sums, counts, use.threads)
     filled = np.flatnonzero(counts)
     if len(filled) == 0 or not np.isfinite(sums).all():
-        return RowFacts(1.0, 0.0, math.inf, 0, len(filled) > 0)
+        return RowFacts(1.0, 0.0, len(filled), 0, math.inf, 0, len(filled) > 0)
     exponents = np.sort(np.frexp(sums[filled])[1] - 1)
     middle = int(exponents[(len(exponents) - 1) // 2])
+    shares = _largest_shares(rows, scheme, filled)
     return RowFacts(
         scale=2.0 ** -max(-1000, min(1000, middle)),
         mean_nonzeros=float(counts[filled].mean()),
-        density=_density(rows, scheme, filled),
+        rows=len(filled),
+        coordinates=len(shares),
+        density=math.fsum(shares) if shares else math.inf,  # rounded once: the order does not matter
         levels=len(np.unique(exponents)),
         far=bool((np.abs(exponents - middle) > FARTHEST).any()),
     )
 
 
-def _density(rows: RowRange, scheme: MinMaxScheme, filled: NDArray[np.intp]) -> float:
+def _largest_shares(rows: RowRange, scheme: MinMaxScheme, filled: NDArray[np.intp]) -> list[float]:
+    """Of every coordinate that occurs, the largest share of a row's sum; nothing for a width too long for an array."""
     if rows.is_wide:
-        return math.inf
+        return []
     shares = np.zeros(rows.n_coordinates, dtype=np.float32)
     _core.dart_maxima(*rows.args(scheme)[:-1], True, 1.0, filled, shares)
-    return math.fsum(shares[shares > 0].tolist())  # rounded once: the order does not matter
+    return [float(share) for share in shares[shares > 0]]
 
 
 def choose_sampler(facts: RowFacts, scheme: MinMaxScheme) -> str:
@@ -74,7 +84,12 @@ def choose_sampler(facts: RowFacts, scheme: MinMaxScheme) -> str:
     by_rank = facts.density < 2.0 * (_core.log(scheme.n_components) + 2.0)
     reach = REACH_BY_RANK if by_rank else REACH_BY_WEIGHT
     darts = _core.dart_rate(scheme.n_components) * reach * 2.0 * facts.density
-    if darts * DART_BYTES > min(TABLE_BYTES, ALL_TABLES_BYTES / facts.levels):
+    most = min(TABLE_BYTES_BY_RANK if by_rank else ALL_TABLES_BYTES, ALL_TABLES_BYTES / facts.levels)
+    if darts * DART_BYTES > most:
         return "cws"
-    needed = NONZEROS_PER_DENSITY * facts.density if by_rank else NONZEROS_BY_WEIGHT
-    return "dart" if facts.mean_nonzeros > needed else "cws"
+    by_weight = NONZEROS_BY_WEIGHT + NONZEROS_PER_LEVEL * (facts.levels - 1)
+    needed = NONZEROS_PER_DENSITY * facts.density if by_rank else by_weight
+    nonzeros = facts.mean_nonzeros
+    if CELL_BYTES * facts.coordinates * scheme.n_components > KEPT_BYTES:
+        nonzeros += NONZEROS_PER_DRAW * facts.coordinates / facts.rows
+    return "dart" if nonzeros > needed else "cws"

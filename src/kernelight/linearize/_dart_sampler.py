@@ -1,7 +1,7 @@
 """Dart sampling: keeps tables of darts per level of row sum, and encodes level by level.
 
 A table is only a cache: whatever it does not cover is enumerated on the fly, with the same codes. Tables take at most
-128 MB together, and 64 MB each, because building one by rank needs it twice; arrays as long as the width take 32 MB.
+128 MB together, and 64 MB each by rank, because building one needs it twice; arrays as long as the width take 32 MB.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kernelight import _core
 from kernelight._checks import Matrix, Resources, check_dart_sums
 from kernelight.linearize._scheme import WIDE, MinMaxScheme, RowRange, all_rows, row_ranges
 
-TABLE_BYTES = 64 << 20
+TABLE_BYTES = {True: 64 << 20, False: 128 << 20}  # by rank, by weight
 ALL_TABLES_BYTES = 128 << 20
 BYTES_PER_DART = 16
 # Arrays as long as the width: largest values, limits and starts of every level.
@@ -110,6 +110,8 @@ class DartSampler:
             wanted = self._wanted.setdefault(level, np.zeros(rows.n_coordinates, dtype=np.float32))
             _core.dart_maxima(*args, subset, wanted)
             if debt >= self._build_cost(level) and self._fits(level):
+                self._levels.pop(level, None)  # the old table makes room for the new one
+                table = None
                 self._levels[level] = table = self._build(level, rows, use)
                 self._debt[level] = 0.0
         return table or _no_table(level)
@@ -131,7 +133,7 @@ class DartSampler:
     def _fits(self, level: int) -> bool:
         bytes_now = sum(table.records.nbytes for other, table in self._levels.items() if other != level)
         expected = self._expected_bytes(level)
-        return expected <= TABLE_BYTES and bytes_now + expected <= ALL_TABLES_BYTES
+        return expected <= TABLE_BYTES[self._by_rank(level)] and bytes_now + expected <= ALL_TABLES_BYTES
 
     def _build(self, level: int, rows: RowRange, use: Resources) -> _Level:
         k, seed, limits = self.scheme.n_components, self.scheme.seed, self._wanted[level].copy()
