@@ -33,14 +33,15 @@ def names(family: str | None = None) -> list[str]:
     return sorted(name for members in families for name in members)
 
 
-def lookup(name: str) -> type[Any]:
-    """The class of a name.
+def lookup(name: str, family: str | None = None) -> type[Any]:
+    """The class of a name; a name that a kernel shares with something else means the kernel only if its family is asked for.
 
     >>> from kernelight import _registry
     >>> _registry.lookup("Codes")
     <class 'kernelight.codes.Codes'>
     """
-    for members in FAMILIES.values():
+    order = [family] if family is not None else sorted(FAMILIES, key="kernel".__eq__)
+    for members in map(FAMILIES.__getitem__, order):
         if name in members:
             module, _, attribute = members[name].partition(":")
             found: type[Any] = getattr(import_module(module), attribute)

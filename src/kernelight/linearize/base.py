@@ -24,12 +24,14 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A map of rows to features whose inner products estimate a kernel.
 
     ``kernel`` is what it aims at. ``expected(X, Y)`` is what the inner products of its features truly average to over seeds,
-    ``variance(X, Y)`` their variance; both raise a ValueError that says why where theory does not know them exactly
-    (``theory_gap`` is then that sentence, otherwise None).
+    ``variance(X, Y)`` their variance; each raises a ValueError that says why where theory does not know it exactly
+    (``theory_gap`` and ``variance_gap`` are then that sentence, otherwise None).
     """
 
     #: Names of attributes decided by ``fit`` that are plain data: they define the map together with the parameters.
     _decided: ClassVar[tuple[str, ...]] = ()
+    #: Names of arrays that ``fit`` learned from the data, stored with the map; one that is None is left out.
+    _learned: ClassVar[tuple[str, ...]] = ()
 
     @property
     @abstractmethod
@@ -43,17 +45,22 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def theory_gap(self) -> str | None:
-        """Why ``expected`` and ``variance`` are not known exactly, or None if they are."""
+        """Why ``expected`` is not known exactly, or None if it is."""
         return None
+
+    @property
+    def variance_gap(self) -> str | None:
+        """Why ``variance`` is not known exactly, or None if it is."""
+        return self.theory_gap
 
     def expected(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """What the inner products of the features average to, over seeds: an (n, m) array."""
-        self._require_theory()
+        _refuse_gap(self.theory_gap)
         return self._expected(*self._exact_pairs(X, Y))
 
     def variance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """The variance of those inner products over seeds: an (n, m) array."""
-        self._require_theory()
+        _refuse_gap(self.variance_gap)
         return self._variance(*self._exact_pairs(X, Y))
 
     def _expected(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -62,17 +69,13 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _variance(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
         raise ValueError(f"{type(self).__name__} declares no variance.")
 
-    def _require_theory(self) -> None:
-        if self.theory_gap is not None:
-            raise ValueError(self.theory_gap)
-
     def _exact_pairs(self, X: Any, Y: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The exact kernel in double precision, and which pairs have no empty row: an empty row emits nothing."""
-        X = as_matrix(X).astype(np.float64)
-        Y = X if Y is None else as_matrix(Y, name="Y").astype(np.float64)
-        kernel = self.kernel
-        filled = np.logical_and.outer(kernel.diag(X) > 0, kernel.diag(Y) > 0)
-        return np.asarray(kernel(X, Y), dtype=np.float64), filled
+        X, Y = exact_rows(X, Y)
+        return np.asarray(self.kernel(X, Y), dtype=np.float64), self._filled_pairs(X, Y)
+
+    def _filled_pairs(self, X: Matrix, Y: Matrix) -> NDArray[np.bool_]:
+        return np.logical_and.outer(self.kernel.diag(X) > 0, self.kernel.diag(Y) > 0)
 
     def _validated(self, X: Any, *, reset: bool) -> Matrix:
         """``X`` checked as scikit-learn checks it (names, width) and as the core wants it."""
@@ -104,7 +107,8 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         }  # fmt: skip
         if hasattr(self, "feature_names_in_"):
             meta["feature_names_in"] = [str(name) for name in self.feature_names_in_]
-        return State(meta, {})
+        arrays = {name: getattr(self, name) for name in self._learned if getattr(self, name) is not None}
+        return State(meta, arrays)
 
     def _plain_params(self) -> dict[str, Any]:
         """Parameters as a state can hold them; whatever ``random_state`` was, its seed stands for it."""
@@ -125,6 +129,8 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             made = cls(**meta["params"])
             for name in cls._decided:
                 setattr(made, name, meta["decided"][name])
+            for name in cls._learned:
+                setattr(made, name, state.arrays.get(name))
             made.n_features_in_ = check_int("n_features_in", meta["n_features_in"], 1)
             if "feature_names_in" in meta:
                 made.feature_names_in_ = np.asarray(meta["feature_names_in"], dtype=object)
@@ -143,7 +149,48 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return cls.from_state(State.load(path, cls.__name__))
 
     def _settle(self) -> None:
-        """Make what follows from parameters and decisions; called at the end of ``fit`` and of ``from_state``."""
+        """Make what follows from parameters and decisions; called at the end of ``fit`` and of ``from_state``.
+
+        A state may hold anything: what was decided or learned is checked here.
+        """
+
+
+def _refuse_gap(gap: str | None) -> None:
+    if gap is not None:
+        raise ValueError(gap)
+
+
+def exact_rows(X: Any, Y: Any) -> tuple[Matrix, Matrix]:
+    """Two matrices in double precision, the second the first where it is None."""
+    X = as_matrix(X).astype(np.float64)
+    return X, X if Y is None else as_matrix(Y, name="Y").astype(np.float64)
+
+
+class FeatureLinearization(Linearization):
+    """A linearization into dense float32 features: their sampling error is thousands of times their rounding."""
+
+    @abstractmethod
+    def _features(self, X: Matrix) -> NDArray[np.float32]:
+        """The features of checked rows."""
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """The features of each row: a dense (n, n_components) float32 array."""
+        return self._features(self._validated(X, reset=False))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """A name for each column, such as ``randomfourier7``."""
+        check_is_fitted(self)
+        prefix = type(self).__name__.lower()
+        return np.asarray([f"{prefix}{at}" for at in range(self._n_features_out)], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
 
 
 class CodeLinearization(Linearization):
@@ -175,9 +222,14 @@ class CodeLinearization(Linearization):
         """The one-hot features of each row: a sparse (n, k 2^bits) float32 matrix with k entries 1/sqrt(k) a row."""
         return self.encode(X).to_csr(array=get_config().get("sparse_interface") == "sparray")
 
+    def _variance(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """That of the mean of independent slots, each equal with the expected probability."""
+        P = self._expected(K, filled)
+        return P * (1.0 - P) / float(self.n_components)
+
     def _block_width(self) -> int:
         """Columns of one slot."""
-        return int(2**self.bits)
+        return int(2 ** getattr(self, "bits", 1))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """A name for each one-hot column, ``gcws3_17`` for value 17 of slot 3. There are k 2^bits of them: made when asked."""

@@ -167,10 +167,6 @@ class GCWS(CodeLinearization):
     def _expected(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
         return filled * (K + (1.0 - K) / 2.0**self.bits)
 
-    def _variance(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
-        P = self._expected(K, filled)
-        return P * (1.0 - P) / self.n_components
-
     def expected_bounds(self, X: Any, Y: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Lower and upper bounds of what the inner products average to, for any ``t_bits`` with ``coding="mixed"`` and p = 1.
 
