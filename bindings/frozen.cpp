@@ -6,6 +6,7 @@
 
 #include "portable/kl_cws.h"
 #include "portable/kl_dart.h"
+#include "portable/kl_project.h"
 
 namespace nb = nanobind;
 
@@ -18,6 +19,18 @@ void bind_frozen(nb::module_& m) {
     m.def("float_above", &kl_float_above, nb::arg("x"), "The smallest float at or above a nonnegative double.");
     m.def("poisson1", &kl_poisson1, nb::arg("bits"), "The Poisson(1) quantile of 64 bits.");
     m.def("dart_rate", &kl_dart_rate, nb::arg("k"), "Darts per unit area for k slots.");
+    m.def("sqrt", &kl_sqrt, nb::arg("x"), "The frozen square root of a positive normal double.");
+    m.def("normal", &kl_normal, nb::arg("key"), nb::arg("n"), "The n-th standard normal of a key.");
+    m.def("cauchy", &kl_cauchy, nb::arg("word"), "The Cauchy variable of a word.");
+    m.def("chi", &kl_chi, nb::arg("key"), nb::arg("n"), "The length of a normal vector of n dimensions.");
+    m.def("sign", &kl_sign, nb::arg("key"), nb::arg("n"), "The n-th random sign of a key.");
+    m.def(
+        "circle_of",
+        [](float y) {
+            const kl_circle_float at = kl_circle_of(y);
+            return std::make_tuple(at.cosine, at.sine);
+        },
+        nb::arg("y"), "The frozen single-precision cosine and sine of y turns.");
     m.def(
         "cws_cell",
         [](uint64_t seed, uint64_t slot, uint64_t coordinate) {

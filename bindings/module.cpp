@@ -10,6 +10,7 @@ void bind_dart(nb::module_& m);
 void bind_frozen(nb::module_& m);
 void bind_pairwise(nb::module_& m);
 void bind_codes(nb::module_& m);
+void bind_project(nb::module_& m);
 }  // namespace kernelight
 
 NB_MODULE(_core, m) {
@@ -21,4 +22,5 @@ NB_MODULE(_core, m) {
     kernelight::bind_frozen(m);
     kernelight::bind_pairwise(m);
     kernelight::bind_codes(m);
+    kernelight::bind_project(m);
 }

@@ -16,7 +16,22 @@
 #define KL_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 
 /* Streams: what the bits are for. Numbers are never reused. */
-enum { KL_STREAM_CWS = 1, KL_STREAM_CWS_CODE = 2, KL_STREAM_DART = 3 };
+enum {
+    KL_STREAM_CWS = 1,
+    KL_STREAM_CWS_CODE = 2,
+    KL_STREAM_DART = 3,
+    KL_STREAM_GAUSSIAN = 4,
+    KL_STREAM_CAUCHY = 5,
+    KL_STREAM_HADAMARD = 6,
+    KL_STREAM_LENGTH = 7,
+    KL_STREAM_FASTFOOD = 8,
+    KL_STREAM_PHASE = 9,
+    KL_STREAM_THRESHOLD = 10,
+    KL_STREAM_PAIRS = 13,
+    KL_STREAM_SCRAMBLE = 14,
+    KL_STREAM_POSITION = 15,
+    KL_STREAM_REMIX = 16
+};
 
 static inline uint64_t kl_mix64(uint64_t z) {
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);

@@ -1,0 +1,306 @@
+// Compiled once per instruction set; all levels give the same bits: the same IEEE operations on each number, in the order
+// of core/portable/kl_project.h, whatever the width of a vector.
+#include "simd/project_loops.h"
+
+#include "portable/kl_project.h"
+
+namespace kernelight {
+namespace KERNELIGHT_SIMD {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+
+typedef float Floats __attribute__((vector_size(4 * kLanes)));
+typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
+
+inline Floats load(const float* p) {
+    Floats v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+inline void store(float* p, Floats v) { __builtin_memcpy(p, &v, sizeof v); }
+
+// --- Rows on their way in -------------------------------------------------------------------------------------
+
+// Absolute values are ordered as their bits are, and the maximum of integers may be taken in any order.
+template <class Bits, class Value>
+uint64_t peak(const Value* x, int64_t count) {
+    Bits most = 0;
+    for (int64_t at = 0; at < count; ++at) {
+        Bits bits;
+        __builtin_memcpy(&bits, x + at, sizeof bits);
+        bits &= static_cast<Bits>(-1) >> 1;
+        most = bits > most ? bits : most;
+    }
+    return most;
+}
+
+template <class Value>
+void squares(const Value* x, int64_t count, double factor, double* lanes) {
+    double sums[kSumLanes] = {};
+    int64_t at = 0;
+    for (; at + kSumLanes <= count; at += kSumLanes)
+        for (int64_t lane = 0; lane < kSumLanes; ++lane) {
+            const double value = static_cast<double>(x[at + lane]) * factor;
+            sums[lane] += value * value;
+        }
+    for (int64_t lane = 0; at < count; ++at, ++lane) {
+        const double value = static_cast<double>(x[at]) * factor;
+        sums[lane] += value * value;
+    }
+    for (int64_t lane = 0; lane < kSumLanes; ++lane) lanes[lane] = sums[lane];
+}
+
+template <class Value>
+void enter(const Value* x, int64_t count, double first, double second, float* to) {
+#pragma GCC ivdep
+    for (int64_t at = 0; at < count; ++at)
+        to[at] = static_cast<float>(static_cast<double>(x[at]) * first * second);
+}
+
+// --- Hadamard -------------------------------------------------------------------------------------------------
+//
+// log2(width) levels; level h joins numbers at distance h. Levels below kLanes happen inside a register: the partner of
+// a lane is fetched by a shuffle, and a + b, a - b is the partner plus the lane itself with its sign turned in the upper
+// half. Higher levels join whole registers, up to three levels for one load and store of each.
+
+// The level of distance `h` inside a register.
+template <int h>
+inline Floats level_inside(Floats v) {
+    Ints partner, turned;
+    for (int lane = 0; lane < kLanes; ++lane) {
+        partner[lane] = lane ^ h;
+        turned[lane] = lane & h ? INT32_MIN : 0;
+    }
+    return __builtin_shuffle(v, partner) + (Floats)((Ints)v ^ turned);
+}
+
+inline Floats levels_inside(Floats v) {
+    v = level_inside<1>(v);
+    v = level_inside<2>(v);
+#if defined(__AVX2__)
+    v = level_inside<4>(v);
+#endif
+#if defined(__AVX512F__)
+    v = level_inside<8>(v);
+#endif
+    return v;
+}
+
+// All levels between `count` registers.
+template <int count>
+inline void levels_between(Floats (&v)[count]) {
+#pragma GCC unroll 3
+    for (int h = 1; h < count; h *= 2)
+#pragma GCC unroll 8
+        for (int at = 0; at < count; ++at)
+            if (!(at & h)) {
+                const Floats a = v[at], b = v[at + h];
+                v[at] = a + b;
+                v[at + h] = a - b;
+            }
+}
+
+// The lowest levels of count * kLanes neighbours, with the diagonal on the way.
+template <int count>
+void lowest_levels(float* x, const float* diagonal, int64_t width) {
+    for (int64_t base = 0; base < width; base += count * kLanes) {
+        Floats v[count];
+#pragma GCC unroll 8
+        for (int at = 0; at < count; ++at)
+            v[at] = levels_inside(load(x + base + at * kLanes) * load(diagonal + base + at * kLanes));
+        levels_between(v);
+#pragma GCC unroll 8
+        for (int at = 0; at < count; ++at) store(x + base + at * kLanes, v[at]);
+    }
+}
+
+// The levels of distances h, 2h ... (count / 2) h.
+template <int count>
+void higher_levels(float* x, int64_t width, int64_t h) {
+    for (int64_t base = 0; base < width; base += count * h)
+        for (int64_t inner = base; inner < base + h; inner += kLanes) {
+            Floats v[count];
+#pragma GCC unroll 8
+            for (int at = 0; at < count; ++at) v[at] = load(x + inner + at * h);
+            levels_between(v);
+#pragma GCC unroll 8
+            for (int at = 0; at < count; ++at) store(x + inner + at * h, v[at]);
+        }
+}
+
+void hadamard(float* x, const float* diagonal, int64_t width) {
+    int64_t h;
+    if (width >= 8 * kLanes) {
+        lowest_levels<8>(x, diagonal, width);
+        h = 8 * kLanes;
+    } else if (width >= 4 * kLanes) {
+        lowest_levels<4>(x, diagonal, width);
+        h = 4 * kLanes;
+    } else if (width >= kLanes) {
+        lowest_levels<1>(x, diagonal, width);
+        h = kLanes;
+    } else {
+        for (int64_t at = 0; at < width; ++at) x[at] *= diagonal[at];
+        kl_hadamard(x, static_cast<uint64_t>(width));
+        return;
+    }
+    for (; 4 * h < width; h *= 8) higher_levels<8>(x, width, h);
+    if (2 * h < width) higher_levels<4>(x, width, h);
+    else if (h < width) higher_levels<2>(x, width, h);
+}
+
+void gather(const float* x, const int32_t* places, int64_t count, float* out) {
+    for (int64_t at = 0; at < count; ++at) out[at] = x[places[at]];
+}
+
+// --- Readouts -------------------------------------------------------------------------------------------------
+
+void read_pairs(const float* y, const float* scale, int64_t count, float amplitude, float* out) {
+#pragma GCC ivdep
+    for (int64_t at = 0; at < count; ++at) {
+        const kl_circle_float circle = kl_circle_of(y[at] * scale[at]);
+        out[2 * at] = amplitude * circle.cosine;
+        out[2 * at + 1] = amplitude * circle.sine;
+    }
+}
+
+void read_cosines(const float* y, const float* scale, const float* shift, int64_t count, float amplitude, float* out) {
+#pragma GCC ivdep
+    for (int64_t at = 0; at < count; ++at)
+        out[at] = amplitude * kl_circle_of(y[at] * scale[at] + shift[at]).cosine;
+}
+
+void read_signs(const float* y, int64_t count, uint8_t* out) {
+#pragma GCC ivdep
+    for (int64_t at = 0; at < count; ++at) out[at] = static_cast<uint8_t>(kl_sign_bit(y[at]));
+}
+
+void read_cosine_bits(const float* y, const float* scale, const float* shift, const float* threshold, int64_t count,
+                      uint8_t* out) {
+#pragma GCC ivdep
+    for (int64_t at = 0; at < count; ++at)
+        out[at] = static_cast<uint8_t>(kl_cosine_bit(y[at] * scale[at], shift[at], threshold[at]));
+}
+
+// --- Dense projections ----------------------------------------------------------------------------------------
+//
+// kRows rows meet one tile of the table: its entries, once loaded, serve all of them, and the sums stay in registers.
+
+template <class Real>
+struct Sums {
+    static constexpr int lanes = 4 * kLanes / sizeof(Real), parts = kTile / lanes;
+    typedef Real Vector __attribute__((vector_size(4 * kLanes)));
+
+    static inline Vector entries(const float* table) {
+        if constexpr (sizeof(Real) == 4) {
+            Vector v;
+            __builtin_memcpy(&v, table, sizeof v);
+            return v;
+        } else {
+            typedef float Half __attribute__((vector_size(2 * kLanes)));
+            Half v;
+            __builtin_memcpy(&v, table, sizeof v);
+            return __builtin_convertvector(v, Vector);
+        }
+    }
+};
+
+// Part of a tile, so that kRows * kParts sums fit the registers.
+template <class Real, int kRows, int kParts>
+void add_part(const Real* x, int64_t x_stride, const float* table, int64_t n_features, Real* y, int64_t y_stride) {
+    using S = Sums<Real>;
+    typename S::Vector sums[kRows][kParts];
+    for (int row = 0; row < kRows; ++row)
+        for (int part = 0; part < kParts; ++part)
+            __builtin_memcpy(&sums[row][part], y + row * y_stride + part * S::lanes, sizeof(typename S::Vector));
+    for (int64_t i = 0; i < n_features; ++i) {
+        typename S::Vector entry[kParts];
+#pragma GCC unroll 8
+        for (int part = 0; part < kParts; ++part) entry[part] = S::entries(table + i * kTile + part * S::lanes);
+#pragma GCC unroll 8
+        for (int row = 0; row < kRows; ++row) {
+            const Real value = x[row * x_stride + i];
+#pragma GCC unroll 8
+            for (int part = 0; part < kParts; ++part) sums[row][part] += value * entry[part];
+        }
+    }
+    for (int row = 0; row < kRows; ++row)
+        for (int part = 0; part < kParts; ++part)
+            __builtin_memcpy(y + row * y_stride + part * S::lanes, &sums[row][part], sizeof(typename S::Vector));
+}
+
+#if defined(__AVX512F__)
+constexpr int kRowsTogether = 6, kPartsTogether = 4;  // 24 of 32 registers
+#else
+constexpr int kRowsTogether = 4, kPartsTogether = 2;  // 8 of 16
+#endif
+
+template <class Real>
+void add_dense(const Real* x, int64_t x_stride, int64_t n_rows, const float* table, int64_t n_features, Real* y,
+               int64_t y_stride) {
+    using S = Sums<Real>;
+    for (int part = 0; part < S::parts; part += kPartsTogether) {
+        const float* entries = table + part * S::lanes;
+        Real* to = y + part * S::lanes;
+        int64_t row = 0;
+        for (; row + kRowsTogether <= n_rows; row += kRowsTogether)
+            add_part<Real, kRowsTogether, kPartsTogether>(x + row * x_stride, x_stride, entries, n_features,
+                                                          to + row * y_stride, y_stride);
+        for (; row < n_rows; ++row)
+            add_part<Real, 1, kPartsTogether>(x + row * x_stride, x_stride, entries, n_features, to + row * y_stride,
+                                              y_stride);
+    }
+}
+
+template <class Real>
+void add_sparse(const int32_t* feature, const Real* x, int64_t count, const float* table, Real* y) {
+    using S = Sums<Real>;
+    for (int first = 0; first < S::parts; first += kPartsTogether) {
+        typename S::Vector sums[kPartsTogether];
+        for (int part = 0; part < kPartsTogether; ++part)
+            __builtin_memcpy(&sums[part], y + (first + part) * S::lanes, sizeof sums[part]);
+        for (int64_t at = 0; at < count; ++at) {
+            const float* entries = table + static_cast<int64_t>(feature[at]) * kTile + first * S::lanes;
+#pragma GCC unroll 8
+            for (int part = 0; part < kPartsTogether; ++part)
+                sums[part] += x[at] * S::entries(entries + part * S::lanes);
+        }
+        for (int part = 0; part < kPartsTogether; ++part)
+            __builtin_memcpy(y + (first + part) * S::lanes, &sums[part], sizeof sums[part]);
+    }
+}
+
+void fill_gaussian(uint64_t feature_key, uint64_t first, float* out) {
+    for (uint64_t pair = 0; pair < kTile / 2; ++pair) {
+        const kl_circle two = kl_normal_pair(kl_child(feature_key, first / 2 + pair));
+        out[2 * pair] = static_cast<float>(two.cosine);
+        out[2 * pair + 1] = static_cast<float>(two.sine);
+    }
+}
+
+void fill_cauchy(uint64_t feature_key, uint64_t first, float* out) {
+    for (uint64_t at = 0; at < kTile; ++at)
+        out[at] = static_cast<float>(kl_cauchy(kl_child(feature_key, first + at)));
+}
+
+void orthonormalize(double* rows, uint64_t n_rows, uint64_t width) { kl_orthonormalize(rows, n_rows, width); }
+
+}  // namespace
+
+extern const ProjectLoops project_table;
+const ProjectLoops project_table = {
+    peak<uint32_t, float>, peak<uint64_t, double>, squares<float>, squares<double>, enter<float>, enter<double>,
+    hadamard,          gather,           read_pairs,         read_cosines,      read_signs,
+    read_cosine_bits,  add_dense<float>, add_dense<double>,  add_sparse<float>, add_sparse<double>,
+    fill_gaussian,     fill_cauchy,      orthonormalize,
+};
+
+}  // namespace KERNELIGHT_SIMD
+}  // namespace kernelight

@@ -1,0 +1,79 @@
+"""Bandwidths found in the data: the median distance of pairs of rows.
+
+The distances are summed in a fixed order and the pairs are drawn from the seed, so that the median has the same bits whatever the
+storage of the rows, the threads or the machine: codes depend on it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight._checks import Matrix, Resources, check_positive, core_args
+from kernelight.kernels.prepare import row_peaks
+from kernelight.linearize.projections import FIXED, UNIT_LENGTH, RowRule
+
+MOST_PAIRS = 4095  # odd: the median is one of them
+
+
+def median_gamma(X: Matrix, seed: int, use: Resources) -> float:
+    """1 / median(1 - rho) over pairs of rows that are not zero; 1 where no two rows differ."""
+    rows = np.flatnonzero(row_peaks(X))
+    squares = _square_distances(X, rows, UNIT_LENGTH, seed, use)  # |u - v|^2 = 2 (1 - rho) of unit rows
+    return 2.0 / float(_median(squares)) if len(squares) else 1.0
+
+
+def median_sigma(X: Matrix, seed: int, use: Resources) -> float:
+    """The median distance of pairs of rows; 1 where no two rows differ."""
+    peaks = row_peaks(X)
+    peak = float(peaks.max(initial=0.0))
+    if peak == 0.0:
+        return 1.0
+    unit = math.ldexp(1.0, math.frexp(peak)[1] - 1)  # in these units no square overflows
+    squares = _square_distances(X, np.arange(X.shape[0]), RowRule(FIXED, 1.0 / unit), seed, use)
+    return unit * math.sqrt(_median(squares)) if len(squares) else 1.0
+
+
+def _median(values: NDArray[np.float64]) -> float:
+    return float(np.sort(values)[(len(values) - 1) // 2])
+
+
+def _square_distances(
+    X: Matrix, rows: NDArray[np.intp], rule: RowRule, seed: int, use: Resources
+) -> NDArray[np.float64]:
+    """Squared distances of pairs, all of them or MOST_PAIRS drawn at random; equal rows are left out."""
+    left, right = (rows[side].astype(np.int64) for side in _pairs(len(rows), seed))
+    squares = np.empty(len(left))
+    if len(left):
+        _core.square_distances(*core_args(X), *rule, left, right, squares, *use.for_work(len(left) * X.shape[1]))
+    return squares[squares > 0]
+
+
+def _pairs(n: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    if n * (n - 1) // 2 <= MOST_PAIRS:
+        return np.triu_indices(n, 1)  # type: ignore[return-value]
+    words = np.empty(MOST_PAIRS, dtype=np.uint64)
+    _core.fill_words(seed, _core.STREAM_PAIRS, words)
+    left = _below(words >> np.uint64(32), n)
+    right = _below(words & np.uint64(0xFFFFFFFF), n - 1)
+    return left, right + (right >= left)  # any other row
+
+
+def _below(words: NDArray[np.uint64], n: int) -> NDArray[np.intp]:
+    """32-bit words as whole numbers below n, which may need more than 32 bits: then in double precision."""
+    if n < 1 << 32:
+        return ((words * np.uint64(n)) >> np.uint64(32)).astype(np.intp)
+    return (words.astype(np.float64) * (n * 2.0**-32)).astype(np.intp)
+
+
+def check_bandwidth(name: str, value: Any) -> float | None:
+    """A positive number, or None for "median"."""
+    if isinstance(value, str):
+        if value != "median":
+            raise ValueError(f'{name} must be a positive number or "median", got {value!r}.')
+        return None
+    return check_positive(name, value)

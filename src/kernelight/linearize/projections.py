@@ -1,0 +1,369 @@
+"""Random projections of rows: m numbers w_j . x of each, read as features or as bits.
+
+One class a way to have the w_j: `Structured` (three HD blocks or Fastfood, never written out as a matrix), `Dense` (independent
+Gaussian or Cauchy entries, drawn when needed), `Orthogonal` and `Sobol` (a matrix for a few features). All are functions of a
+seed; what they draw is only kept, never stored or pickled. ``factor`` multiplies every projection: the bandwidth, in turns of
+the circle for features of cosines.
+
+Memory beyond input and output: at most 96 MB of tables kept, 48 MB for a call, 16 MB of projections at a time.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight._checks import Matrix, Resources, core_args
+from kernelight.kernels.prepare import is_sparse, row_peaks, unit_rows
+
+KEPT_BYTES = 96 << 20
+CALL_BYTES = 48 << 20
+PROJECTED_BYTES = 16 << 20
+SHORTEST_HD = 64  # three HD blocks of fewer numbers are badly biased
+ORTHOGONAL_WIDTH = 4096
+SOBOL_WIDTH = 21201  # as far as direction numbers are known
+TURN = 2.0 * math.pi
+
+
+class RowRule(NamedTuple):
+    """What a row is multiplied by before it is projected: see RowRule of core/project.h."""
+
+    kind: int
+    factor: float = 1.0
+
+    def entered(self, X: Matrix) -> Matrix:
+        """The rows as they are projected, in single precision."""
+        if self.kind == FIXED:
+            return (X * self.factor).astype(np.float32, copy=False)
+        return unit_rows(X, order=2).astype(np.float32, copy=False)
+
+    def empty(self, X: Matrix) -> NDArray[np.bool_]:
+        """Rows that emit nothing: those of zeros, unless a row of zeros is a point like any."""
+        return np.zeros(X.shape[0], bool) if self.kind == FIXED else np.equal(row_peaks(X), 0)
+
+
+FIXED = 0
+UNIT_LENGTH = RowRule(1)
+POWER_OF_TWO = RowRule(2)  # nothing but signs is read: only overflow is kept away, exactly
+
+
+@dataclass(frozen=True)
+class FourierReadout:
+    """amplitude cos(2 pi (y + shift)), or both amplitude cos(2 pi y) and amplitude sin(2 pi y) side by side for ``pairs``."""
+
+    pairs: bool
+    amplitude: float
+    shift: NDArray[np.float32]
+
+    def made(self, n_rows: int, n_outputs: int) -> NDArray[Any]:
+        return np.empty((n_rows, n_outputs * (2 if self.pairs else 1)), dtype=np.float32)
+
+    def structured(self, args: Any, scale: NDArray[np.float32] | None, out: NDArray[Any], empty: Any, use: Resources) -> None:
+        _core.project_features(*args, scale, self.shift, self.pairs, self.amplitude, out, *use)
+
+    def projected(
+        self, y: NDArray[Any], first: int, count: int, empty: Any, scale: Any, out: NDArray[Any], use: Resources
+    ) -> None:
+        _core.read_features(y, first, count, empty, scale, self.shift, self.pairs, self.amplitude, out, *use)
+
+
+@dataclass(frozen=True)
+class BitReadout:
+    """Whether cos(2 pi (y + shift)) + threshold >= 0; without shift and threshold, whether y >= 0."""
+
+    shift: NDArray[np.float32] | None = None
+    threshold: NDArray[np.float32] | None = None
+
+    def made(self, n_rows: int, n_outputs: int) -> NDArray[Any]:
+        return np.empty((n_rows, n_outputs), dtype=np.uint8)
+
+    def _scale(self, scale: Any) -> Any:
+        return None if self.shift is None else scale
+
+    def structured(self, args: Any, scale: NDArray[np.float32] | None, out: NDArray[Any], empty: Any, use: Resources) -> None:
+        _core.project_bits(*args, self._scale(scale), self.shift, self.threshold, out, empty.view(np.uint8), *use)
+
+    def projected(
+        self, y: NDArray[Any], first: int, count: int, empty: Any, scale: Any, out: NDArray[Any], use: Resources
+    ) -> None:
+        _core.read_bits(y, first, count, empty, self._scale(scale), self.shift, self.threshold, out, *use)
+
+
+Readout = FourierReadout | BitReadout
+
+
+class Projection(ABC):
+    """m random projections of rows of ``n_features`` numbers."""
+
+    def __init__(self, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
+        self.n_features, self.n_outputs, self.seed, self.factor = n_features, n_outputs, seed, factor
+        self._lock = threading.Lock()
+        self._kept: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_kept")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock, self._kept = threading.Lock(), None
+
+    def read(
+        self, X: Matrix, rule: RowRule, readout: Readout, use: Resources
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """What the readout makes of the projections of every row, and which rows are empty."""
+        out = readout.made(X.shape[0], self.n_outputs)
+        empty = rule.empty(X)
+        if X.shape[0]:
+            self._read(X, rule, readout, out, empty, use.for_work(X.shape[0] * self.n_outputs * 16))
+        return out, empty
+
+    @abstractmethod
+    def _read(
+        self, X: Matrix, rule: RowRule, readout: Readout, out: NDArray[Any], empty: NDArray[np.bool_], use: Resources
+    ) -> None: ...
+
+    def _scale(self) -> NDArray[np.float32]:
+        return np.full(self.n_outputs, self.factor, dtype=np.float32)
+
+
+class Structured(Projection):
+    """Blocks of signs and Hadamard transforms: O(D log D) for D outputs, D the padded width, and O(m) memory.
+
+    ``kind="sorf"`` is H D H D H D, rows brought to the lengths of Gaussian vectors; "fastfood" is H G P H B, whose rows are
+    exactly Gaussian, but depend on each other more.
+    """
+
+    def __init__(self, kind: str, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
+        super().__init__(n_features, n_outputs, seed, factor)
+        self.kind = kind
+        self.width = padded_width(n_features, kind)
+
+    def _read(
+        self, X: Matrix, rule: RowRule, readout: Readout, out: NDArray[Any], empty: NDArray[np.bool_], use: Resources
+    ) -> None:
+        with self._lock:
+            if self._kept is None:
+                self._kept = self._drawn(use)
+        diagonal, places, lengths = self._kept
+        step = max(1, (1 << 26) // (self.n_outputs * self.width.bit_length()))  # a part of a second, then Ctrl-C is heard
+        values, indices, indptr, n_cols = core_args(X)
+        for begin in range(0, X.shape[0], step):
+            end = min(begin + step, X.shape[0])
+            rows = rows_between(values, indices, indptr, begin, end)
+            args = (*rows, n_cols, *rule, self.width, self.n_outputs, diagonal, places)
+            readout.structured(args, lengths, out[begin:end], empty[begin:end], use)
+
+    def _drawn(self, use: Resources) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any]]:
+        blocks = -(-self.n_outputs // self.width)
+        lengths = np.empty(self.n_outputs, dtype=np.float32)
+        # The rows of H D H D H D are sqrt(D)^3 long; those of H G P H B are sqrt(D) |G| long.
+        root = math.sqrt(self.width)
+        if self.kind == "sorf":
+            diagonal = np.empty((blocks, 3, self.width), dtype=np.float32)
+            _core.fill_three_hd(self.seed, diagonal, lengths, self.factor / (self.width * root), use.threads)
+            return diagonal, None, lengths
+        diagonal = np.empty((blocks, 2, self.width), dtype=np.float32)
+        places = np.empty((blocks, self.width), dtype=np.int32)
+        _core.fill_fastfood(self.seed, diagonal, places, lengths, self.factor / root, use.threads)
+        return diagonal, places, lengths
+
+
+class Dense(Projection):
+    """Independent entries of a law, "gaussian" or "cauchy"; a column of X has its entries by its number alone."""
+
+    def __init__(self, law: str, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
+        super().__init__(n_features, n_outputs, seed, factor)
+        self.law = law
+        self.n_tiles = -(-n_outputs // _core.TILE)
+
+    def _read(
+        self, X: Matrix, rule: RowRule, readout: Readout, out: NDArray[Any], empty: NDArray[np.bool_], use: Resources
+    ) -> None:
+        scale = self._scale()
+        ids = None
+        if is_sparse(X) and self.n_features * self.n_tiles * 4 * _core.TILE > KEPT_BYTES:
+            X, ids = only_used_columns(X)
+        blas = isinstance(readout, FourierReadout) and not is_sparse(X)
+        real = np.float64 if self.law == "cauchy" else np.float32
+        for first, tables in self._groups(ids, X.shape[1], blas, use):
+            width = tables[0].shape[1] if blas else len(tables[0]) * _core.TILE
+            count = min(width, self.n_outputs - first)
+            y_rows = max(1, PROJECTED_BYTES // (width * np.dtype(real).itemsize))
+            y = np.empty((min(y_rows, X.shape[0]), width), dtype=real)
+            for begin in range(0, X.shape[0], y_rows):
+                at = slice(begin, min(begin + y_rows, X.shape[0]))
+                here = y[: at.stop - at.start]
+                if blas:
+                    np.matmul(rule.entered(X[at]), tables[0], out=here)
+                else:
+                    here[:] = 0
+                    self._add(X, at, rule, tables, here, use)
+                readout.projected(here, first, count, empty[at], scale, out[at], use)
+
+    def _add(
+        self, X: Matrix, at: slice, rule: RowRule, tables: list[NDArray[np.float32]], y: NDArray[Any], use: Resources
+    ) -> None:
+        values, indices, indptr, n_cols = core_args(X)
+        rows, feature = rows_between(values, indices, indptr, at.start, at.stop), 0
+        for table in tables:
+            _core.project_dense(*rows, n_cols, *rule, table, feature, y, *use)
+            feature += table.shape[1] // _core.TILE
+
+    def _groups(
+        self, ids: NDArray[np.uint64] | None, n_used: int, blas: bool, use: Resources
+    ) -> Iterator[tuple[int, list[NDArray[np.float32]]]]:
+        """The outputs in groups whose tables fit: (first output, tables of successive features, or one plain matrix)."""
+        whole = self._whole(blas, use) if ids is None else None
+        if whole is not None:
+            yield 0, [whole]
+            return
+        ids = np.arange(n_used, dtype=np.uint64) if ids is None else ids
+        per_group = max(1, CALL_BYTES // max(1, n_used * 4 * _core.TILE))
+        per_table = max(1, CALL_BYTES // (4 * _core.TILE))
+        for tile in range(0, self.n_tiles, per_group):
+            n_tiles = min(per_group, self.n_tiles - tile)
+            drawn = [
+                self._drawn(ids[at : at + per_table], tile * _core.TILE, n_tiles, use)
+                for at in range(0, max(1, n_used), per_table)
+            ]
+            yield tile * _core.TILE, [as_matrix_of(drawn)] if blas else drawn
+
+    def _whole(self, blas: bool, use: Resources) -> NDArray[np.float32] | None:
+        """All tables (or the matrix), kept for the next call, where they are small enough."""
+        if self.n_features * self.n_tiles * 4 * _core.TILE > KEPT_BYTES:
+            return None
+        with self._lock:
+            if self._kept is None or self._kept[0] != blas:
+                drawn = self._drawn(np.arange(self.n_features, dtype=np.uint64), 0, self.n_tiles, use)
+                self._kept = (blas, as_matrix_of([drawn]) if blas else drawn)
+            kept: NDArray[np.float32] = self._kept[1]
+            return kept
+
+    def _drawn(
+        self, ids: NDArray[np.uint64], first: int, n_tiles: int, use: Resources
+    ) -> NDArray[np.float32]:
+        tables = np.empty((n_tiles, len(ids) * _core.TILE), dtype=np.float32)
+        _core.fill_dense(self.seed, self.law == "cauchy", ids, first, tables, *use)
+        return tables
+
+
+class Orthogonal(Dense):
+    """Gaussian directions made orthogonal in blocks as wide as the rows, with the lengths of Gaussian vectors (ORF)."""
+
+    def __init__(self, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
+        if n_features > ORTHOGONAL_WIDTH:
+            raise ValueError(
+                f"projection='orthogonal' costs the square of the width and takes at most {ORTHOGONAL_WIDTH} columns, got "
+                f"{n_features}: use projection='sorf', which is orthogonal too."
+            )
+        super().__init__("gaussian", n_features, n_outputs, seed, factor)
+
+    def _whole(self, blas: bool, use: Resources) -> NDArray[np.float32]:
+        with self._lock:
+            if self._kept is None or self._kept[0] != blas:
+                tables = np.zeros((self.n_tiles, self.n_features * _core.TILE), dtype=np.float32)
+                _core.fill_orthogonal(self.seed, self.n_features, self.n_outputs, tables, *use)
+                self._kept = (blas, as_matrix_of([tables]) if blas else tables)
+            kept: NDArray[np.float32] = self._kept[1]
+            return kept
+
+
+class Sobol(Dense):
+    """Gaussian quantiles of a scrambled Sobol sequence: each w_j is exactly Gaussian, together they are spread evenly.
+
+    The scramble is Owen's: bit b of a coordinate is turned by a random bit that depends on the bits above it.
+    """
+
+    def __init__(self, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
+        if n_features > SOBOL_WIDTH:
+            raise ValueError(
+                f"projection='sobol' takes at most {SOBOL_WIDTH} columns (it pays for a few dozen), got {n_features}: use "
+                "projection='sorf'."
+            )
+        super().__init__("gaussian", n_features, n_outputs, seed, factor)
+
+    def _whole(self, blas: bool, use: Resources) -> NDArray[np.float32]:
+        with self._lock:
+            if self._kept is None or self._kept[0] != blas:
+                matrix = np.zeros((self.n_features, self.n_tiles * _core.TILE), dtype=np.float32)
+                matrix[:, : self.n_outputs] = sobol_normals(self.n_features, self.n_outputs, self.seed)
+                tiles = matrix.reshape(self.n_features, self.n_tiles, _core.TILE).transpose(1, 0, 2)
+                self._kept = (blas, matrix if blas else np.ascontiguousarray(tiles).reshape(self.n_tiles, -1))
+            kept: NDArray[np.float32] = self._kept[1]
+            return kept
+
+
+def sobol_normals(n_features: int, n_outputs: int, seed: int) -> NDArray[np.float64]:
+    """(n_features, n_outputs) standard normals from scrambled Sobol points."""
+    from scipy.special import ndtri
+    from scipy.stats import qmc
+
+    bits = 32
+    engine = qmc.Sobol(n_features, scramble=False, bits=bits)
+    points = engine.random_base2(max(0, (n_outputs - 1).bit_length()))[:n_outputs]
+    digits = (points.T * 2.0**bits).astype(np.uint64)
+    keys = np.empty(n_features, dtype=np.uint64)
+    _core.fill_words(seed, _core.STREAM_SCRAMBLE, keys)
+    scrambled = np.zeros_like(digits)
+    for depth in range(bits):
+        above = digits >> np.uint64(bits - depth)  # the bits above this one
+        turn = mixed(mixed(keys[:, None] + np.uint64(depth)) + above) >> np.uint64(63)
+        bit = (digits >> np.uint64(bits - 1 - depth)) & np.uint64(1)
+        scrambled |= (bit ^ turn) << np.uint64(bits - 1 - depth)
+    return np.asarray(ndtri((scrambled.astype(np.float64) + 0.5) * 2.0**-bits))
+
+
+def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """child(word, 0) of each word (docs/hash-spec.md, section 1)."""
+    z = words + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+def padded_width(n_features: int, kind: str) -> int:
+    """The power of two that a structured projection pads rows to."""
+    width = 1 << (n_features - 1).bit_length()
+    return max(width, SHORTEST_HD) if kind == "sorf" else width
+
+
+def as_matrix_of(tables: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Tables [tile][feature][TILE] as one (features, outputs) matrix."""
+    tiles = [table.reshape(len(table), -1, _core.TILE) for table in tables]
+    stacked = tiles[0] if len(tiles) == 1 else np.concatenate(tiles, axis=1)
+    return np.ascontiguousarray(stacked.transpose(1, 0, 2)).reshape(stacked.shape[1], -1)
+
+
+def only_used_columns(X: Matrix) -> tuple[Matrix, NDArray[np.uint64]]:
+    """A CSR matrix with the columns that occur, and what they were."""
+    end = X.indptr[-1]
+    used, places = np.unique(X.indices[:end], return_inverse=True)
+    narrow = type(X)((X.data[:end], places.astype(X.indptr.dtype), X.indptr), shape=(X.shape[0], len(used)), copy=False)
+    return narrow, used.astype(np.uint64)
+
+
+def rows_between(values: Any, indices: Any, indptr: Any, begin: int, end: int) -> tuple[Any, Any, Any]:
+    """Some rows of a matrix as the core takes them, without a copy of their values."""
+    if indptr is None:
+        return values[begin:end], None, None
+    stored = slice(int(indptr[begin]), int(indptr[end]))
+    return values[stored], indices[stored], indptr[begin : end + 1] - indptr[begin]
+
+
+def projection_of(kind: str, n_features: int, n_outputs: int, seed: int, factor: float) -> Projection:
+    """The projection of a name."""
+    if kind in ("sorf", "fastfood"):
+        return Structured(kind, n_features, n_outputs, seed, factor)
+    if kind == "orthogonal":
+        return Orthogonal(n_features, n_outputs, seed, factor)
+    if kind == "sobol":
+        return Sobol(n_features, n_outputs, seed, factor)
+    return Dense(kind, n_features, n_outputs, seed, factor)
