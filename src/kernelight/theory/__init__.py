@@ -8,6 +8,12 @@ simulation that shares nothing with it. (Kernels are in `kernelight.kernels`; wh
 np.float64(1.3888888888888888)
 """
 
+from kernelight.theory.binary import (
+    hamming_rate,
+    kernel_from_hamming,
+    kernel_from_sign_cosine,
+    sign_cosine_mean,
+)
 from kernelight.theory.fourier import (
     folded_kernel,
     folded_variance,
@@ -21,9 +27,13 @@ from kernelight.theory.fourier import (
 __all__ = [
     "folded_kernel",
     "folded_variance",
+    "hamming_rate",
+    "kernel_from_hamming",
+    "kernel_from_sign_cosine",
     "nrff_bias",
     "nrff_variance",
     "paired_variance",
     "rbf_through_gmm_variance",
     "rff_variance",
+    "sign_cosine_mean",
 ]
