@@ -23,6 +23,7 @@ from kernelight.theory.fourier import (
     rbf_through_gmm_variance,
     rff_variance,
 )
+from kernelight.theory.signs import sign_cauchy_collision
 
 __all__ = [
     "folded_kernel",
@@ -35,5 +36,6 @@ __all__ = [
     "paired_variance",
     "rbf_through_gmm_variance",
     "rff_variance",
+    "sign_cauchy_collision",
     "sign_cosine_mean",
 ]
