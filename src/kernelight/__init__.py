@@ -6,13 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelight import hashing, kernels
+    from kernelight import hashing, kernels, theory
     from kernelight.codes import Codes
     from kernelight.linearize.cws import GCWS
     from kernelight.state import State
 
 __version__ = "0.1.0"
-__all__ = ["GCWS", "Codes", "State", "__version__", "hashing", "kernels"]
+__all__ = ["GCWS", "Codes", "State", "__version__", "hashing", "kernels", "theory"]
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
 _HOMES = {
@@ -21,6 +21,7 @@ _HOMES = {
     "State": "kernelight.state",
     "hashing": "kernelight.hashing",
     "kernels": "kernelight.kernels",
+    "theory": "kernelight.theory",
 }
 
 

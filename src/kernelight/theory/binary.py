@@ -1,0 +1,182 @@
+"""What bits of random Fourier features say about the Gaussian kernel K of two rows.
+
+A bit is the sign of cos(w.x + b) + t. The uniform phase b leaves only the difference D of the two rows' angles, and over
+the normal frequency w that is D ~ N(0, 2 T), T = -log K. So a mean over bits is that of a periodic function of D, and has
+two forms:
+
+* its Fourier series: E cos(m D) = K^(m^2), a few terms where K is small;
+* near K = 1, where that series needs ever more terms, a closed form of the function without its period, plus what each
+  further kink at a multiple of pi adds, smaller than the last by a power of exp(-pi^2 / T).
+
+They take turns where both have all digits of a double after a handful of terms. Source: "Binary embedding and optimized
+random Fourier features" (BE), with errata as noted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+Array = NDArray[np.float64]
+WithSlope = tuple[Array, Array]  # a function and its derivative
+
+_RISE = 2.0 * math.pi**-1.5
+
+
+class _Loss(NamedTuple):
+    """A rate r that falls from ``limit`` at K = 0 to 0 at K = 1, and how to compute it below and above ``border``.
+
+    Far: r = limit - sum_m weight_m K^(m^2). Near: a function of x = sqrt(T), which rises from 0 with the slope ``rise``.
+    On both sides r is concave in its variable.
+    """
+
+    limit: float
+    series: dict[int, float]  # m: weight_m
+    near: Callable[[Array], WithSlope]
+    rise: float
+    border: float
+
+    def far(self, K: Array) -> WithSlope:
+        rate, slope = np.full_like(K, self.limit), np.zeros_like(K)
+        for m, weight in self.series.items():
+            term = weight * K ** (m * m - 1)
+            rate -= term * K
+            slope -= term * (m * m)
+        return rate, slope
+
+    def at(self, K: ArrayLike) -> Array:
+        K = np.clip(np.asarray(K, dtype=np.float64), 0.0, 1.0)
+        return _in_two(
+            K, self.border <= K, lambda K: self.near(np.sqrt(np.abs(np.log(K))))[0], lambda K: self.far(K)[0]
+        )
+
+    def inverse(self, rate: ArrayLike) -> Array:
+        """Newton's method, begun on the side of the root from where a step on a concave function never goes too far."""
+        rate = np.clip(np.asarray(rate, dtype=np.float64), 0.0, self.limit)
+        K = _in_two(
+            rate,
+            rate <= self.at(self.border),
+            lambda rate: np.exp(-np.square(_newton(self.near, rate / self.rise, rate))),
+            lambda rate: _newton(self.far, np.full_like(rate, self.border), rate),
+        )
+        K[rate >= self.limit] = 0.0  # where rounding would leave 1e-17
+        return np.clip(K, 0.0, 1.0, out=K)
+
+
+def _in_two(
+    x: Array, near: NDArray[np.bool_], f: Callable[[Array], Array], g: Callable[[Array], Array]
+) -> Array:
+    """f(x) where ``near``, g(x) elsewhere; neither sees a value that is not its own."""
+    y = np.empty_like(x)
+    y[near], y[~near] = f(x[near]), g(x[~near])
+    return y
+
+
+def _newton(function: Callable[[Array], WithSlope], x: Array, target: Array) -> Array:
+    for _ in range(5):  # four are enough for every rate
+        value, slope = function(x)
+        x = x - (value - target) / slope
+    return x
+
+
+def _hamming_near(x: Array) -> WithSlope:
+    """(2/pi) E |sin(D/2)|. Without its period it is sin(|D|/2), whose mean is Dawson's integral; the kink at |D| = 2 pi adds
+    2 sin(|D|/2 - pi) beyond it (w is Faddeeva's function), and the next exp(-4 pi^2 / T). The slope is the heat equation's.
+    """
+    T = np.maximum(x * x, 1e-290)
+    kink = np.exp(-(math.pi**2) / T)
+    beyond = kink * special.wofz(x / 2.0 + 1j * math.pi / np.sqrt(T)).imag
+    rate = 2.0 * _RISE * special.dawsn(x / 2.0) + 4.0 / math.pi * beyond
+    return rate, _RISE * (1.0 + 2.0 * kink) - x * rate / 2.0
+
+
+def _sign_near(x: Array) -> WithSlope:
+    """1 - E of the triangle wave, which without its period is 1 - 2 |D| / pi; a kink at |D| = a adds or takes
+    (4/pi) E max(|D| - a, 0), and here those at pi and 2 pi count.
+    """
+    T = np.maximum(x * x, 1e-290)
+    rate, slope = 2.0 * _RISE * x, np.full_like(x, 2.0 * _RISE)
+    for sign, a in ((-1.0, math.pi), (1.0, 2.0 * math.pi)):
+        kink = np.exp(-(a * a) / (4.0 * T))
+        rate = rate + sign * (
+            4.0 * _RISE * x * kink - 4.0 / math.pi * a * special.erfc(a / (2.0 * np.sqrt(T)))
+        )
+        slope = slope + sign * 4.0 * _RISE * kink
+    return rate, slope
+
+
+_WEIGHT = 8.0 / math.pi**2
+_HAMMING = _Loss(
+    limit=_WEIGHT / 2.0,
+    series={m: _WEIGHT / (4 * m * m - 1) for m in range(1, 7)},  # m = 7 would be below exp(-49)
+    near=_hamming_near,
+    rise=_RISE,
+    border=math.exp(-1.0),
+)
+_SIGN = _Loss(
+    limit=1.0,
+    series={m: _WEIGHT / (m * m) for m in (1, 3, 5, 7)},  # m = 9 would be below exp(-40)
+    near=_sign_near,
+    rise=2.0 * _RISE,
+    border=math.exp(-0.5),
+)
+
+
+def hamming_rate(K: ArrayLike) -> Array:
+    """How often bits sign(cos(w.x + b) + t) of two rows differ, t uniform in (-1, 1), given their Gaussian kernel K.
+
+    h(K) = (8/pi^2) sum_{m >= 1} (1 - K^(m^2)) / (4 m^2 - 1), which falls from 4/pi^2 = 0.405 at K = 0 to 0 at K = 1, there as
+    2 pi^(-3/2) sqrt(-log K). Right to 1e-15 everywhere. BE bounds it (lemma 1); this is the thing itself. Unrelated rows differ
+    in 40.5 % of the bits, not in half, so that products of bits average 1 - 2 h >= 0.19, not K as BE says.
+
+    >>> from kernelight.theory import hamming_rate
+    >>> hamming_rate([0.0, 0.5, 0.99, 1.0]).round(6)
+    array([0.405285, 0.266767, 0.035947, 0.      ])
+    """
+    return _HAMMING.at(K)
+
+
+def kernel_from_hamming(rate: ArrayLike) -> Array:
+    """The Gaussian kernel from the share of bits that differ: the inverse of `hamming_rate`.
+
+    A share beyond 4/pi^2, which an estimate may have by chance, gives 0, one below 0 gives 1.
+
+    >>> from kernelight.theory import hamming_rate, kernel_from_hamming
+    >>> kernel_from_hamming(hamming_rate([0.1, 0.5, 0.99])).round(9)
+    array([0.1 , 0.5 , 0.99])
+    >>> kernel_from_hamming([0.5, 0.0])
+    array([0., 1.])
+    """
+    return _HAMMING.inverse(rate)
+
+
+def sign_cosine_mean(K: ArrayLike) -> Array:
+    """E[z z'] of bits z = sign(cos(w.x + b)) = +-1 without a threshold, given the Gaussian kernel K of the two rows.
+
+    s(K) = (8/pi^2) sum_{m odd} K^(m^2) / m^2, from 0 to 1. BE's listing drops the threshold t of its definition: this is the
+    kernel it really uses. It is no worse than the other, but they must not be mixed.
+
+    >>> from kernelight.theory import sign_cosine_mean
+    >>> sign_cosine_mean([0.0, 0.5, 0.99, 1.0]).round(6)
+    array([0.      , 0.405461, 0.927985, 1.      ])
+    """
+    return 1.0 - _SIGN.at(K)
+
+
+def kernel_from_sign_cosine(mean: ArrayLike) -> Array:
+    """The Gaussian kernel from the mean of products of bits without a threshold: the inverse of `sign_cosine_mean`.
+
+    A mean below 0, which an estimate may have by chance, gives 0.
+
+    >>> from kernelight.theory import kernel_from_sign_cosine, sign_cosine_mean
+    >>> kernel_from_sign_cosine(sign_cosine_mean([0.1, 0.5, 0.99])).round(9)
+    array([0.1 , 0.5 , 0.99])
+    >>> kernel_from_sign_cosine([-0.01, 1.0])
+    array([0., 1.])
+    """
+    return _SIGN.inverse(1.0 - np.asarray(mean, dtype=np.float64))

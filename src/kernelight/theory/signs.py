@@ -1,0 +1,143 @@
+"""How often signs of Cauchy projections agree.
+
+Rows u, v are nonnegative with sum 1, and x = sum u_i r_i, y = sum v_i r_i with independent Cauchy r_i. Then x - tau y is Cauchy
+with scale S(tau) = sum |u_i - tau v_i|, and
+
+    P(sign x = sign y) = 1/2 + pi^-2 integral_0^inf log((1 + tau) / S(tau)) dtau / tau.
+
+S is linear between the breakpoints u_i / v_i, so each piece has a closed form in dilogarithms. "A comparison of nonlinear
+kernels" (CNK, equation 6) approximates P by 1 - arccos(rho) / pi, rho being the chi-square similarity.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy import special
+
+Array = NDArray[np.float64]
+
+_FARTHEST = 1e150  # of a breakpoint: nothing is left of the integral beyond it, or below its inverse
+_BLOCK = 1 << 17  # breakpoints at a time, some 30 MB with everything made of them
+
+
+def sign_cauchy_collision(U: Any, V: Any = None) -> Array:
+    """P(sign x = sign y) for Cauchy projections x of each row of ``U`` and y of each row of ``V`` (of ``U`` if None).
+
+    Rows are nonnegative, dense or sparse; their sums do not matter, since signs do not see a scale. Exact up to rounding
+    (1e-14), and 1 for equal rows; a row of zeros gives 0. A pair costs about 0.2 microseconds for every nonzero of its row in
+    the matrix with fewer rows.
+
+    How far CNK's acos-chi2 is from it: P minus that kernel lies between -0.00464 (rows that share a quarter, in one place) and
+    +0.03162 (rows close to each other), the extremes of a numerical search, not of a proof. It is about +0.02 for dense
+    histograms and within 0.012 for unrelated sparse ones.
+
+    >>> from kernelight.theory import sign_cauchy_collision
+    >>> sign_cauchy_collision([[1, 2, 3], [0, 0, 0]], [[3, 0, 1], [2, 4, 6]]).round(6)
+    array([[0.722807, 1.      ],
+           [0.      , 0.      ]])
+    """
+    left, right = _histograms(U), None if V is None else _histograms(V)
+    if right is None:
+        return _agreements(left, left, symmetric=True)
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"Rows of {left.shape[1]} columns cannot meet rows of {right.shape[1]} columns.")
+    if left.shape[0] > right.shape[0]:  # fewer turns of the loop over the rows of the first
+        return np.ascontiguousarray(_agreements(right, left).T)
+    return _agreements(left, right)
+
+
+def _histograms(X: Any) -> sp.csr_array:
+    """Rows of sum 1, or of nothing; first by their peaks, so that no sum overflows."""
+    rows = sp.csr_array(X, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    if rows.ndim != 2 or not np.all((rows.data > 0) & np.isfinite(rows.data)):
+        raise ValueError("sign_cauchy_collision takes matrices of finite, nonnegative numbers.")
+    lengths = np.diff(rows.indptr)
+    filled = np.flatnonzero(lengths)
+    if len(filled):
+        for reduce in (np.maximum, np.add):
+            rows.data /= np.repeat(reduce.reduceat(rows.data, rows.indptr[filled]), lengths[filled])
+    return rows
+
+
+def _agreements(left: sp.csr_array, right: sp.csr_array, symmetric: bool = False) -> Array:
+    """P of all pairs; of a symmetric matrix (left is right), one half is computed."""
+    P = np.zeros((left.shape[0], right.shape[0]))
+    longest = int(np.diff(left.indptr).max(initial=0))
+    if longest == 0:
+        return P
+    empty = np.diff(right.indptr) == 0
+    left, right = _to_columns_of(left, left), _to_columns_of(left, right)
+    step = max(1, _BLOCK // (longest + 3))
+    for start in range(0, right.shape[0], step):
+        block = right[start : start + step].tocsc()
+        for i in range(min(left.shape[0], start + step) if symmetric else left.shape[0]):
+            support = slice(left.indptr[i], left.indptr[i + 1])
+            done = max(0, i - start) if symmetric else 0
+            if support.start < support.stop:
+                shared = block[:, left.indices[support]].toarray()[done:]
+                P[i, start + done : start + step] = _agreement(left.data[support], shared)
+    P[:, empty] = 0.0
+    if symmetric:
+        below = np.tril_indices(len(P), -1)
+        P[below] = P.T[below]
+    return P
+
+
+def _to_columns_of(model: sp.csr_array, rows: sp.csr_array) -> sp.csr_array:
+    """The columns of ``rows`` that ``model`` uses, renumbered: matrices may be wider than any array."""
+    used = np.unique(model.indices)
+    place = np.minimum(np.searchsorted(used, rows.indices), len(used) - 1)
+    known = used[place] == rows.indices
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    return sp.csr_array((rows.data[known], (row[known], place[known])), shape=(rows.shape[0], len(used)))
+
+
+def _agreement(u: Array, V: Array) -> Array:
+    """P of one row with several: ``u`` its nonzeros, ``V`` (m, len(u)) the others there; what they have elsewhere has
+    breakpoint 0 and is known from the sums, all of them 1.
+
+    With S = A + B tau, from A = 1 at tau = 0 (all u_i larger), each breakpoint takes 2 u_i from A and gives 2 v_i to B, up to
+    B = 1. Subtracting log max(1, tau) from both logarithms keeps every piece small; the integral of log(1 + tau) is then
+    pi^2 / 6. That leaves, for the piece from a to b and Li2 the dilogarithm (Li2(z) is spence(1 - z) in scipy),
+
+        int log(A + B tau) dtau / tau = log A log(b/a) - Li2(-B b / A) + Li2(-B a / A)                           if A is larger,
+                                      = (log B + log(a b) / 2) log(b/a) + Li2(-A / (B b)) - Li2(-A / (B a))      if B tau is.
+    """
+    with np.errstate(over="ignore"):
+        at = np.divide(u, V, out=np.full(V.shape, _FARTHEST), where=V > 0)
+    equal = np.all(at == 1.0, axis=1)
+    at = np.pad(np.clip(at, 1.0 / _FARTHEST, _FARTHEST), ((0, 0), (0, 1)), constant_values=1.0)
+    order = np.argsort(at, axis=1)
+
+    def passed(values: Array) -> Array:
+        """What lies below each piece: 0 and the cumulative sums in the order of the breakpoints."""
+        padded = np.pad(np.broadcast_to(values, V.shape), ((0, 0), (0, 1)))
+        return np.pad(np.cumsum(np.take_along_axis(padded, order, axis=1), axis=1), ((0, 0), (1, 0)))
+
+    first, last = np.full((len(V), 1), 1.0 / _FARTHEST), np.full((len(V), 1), _FARTHEST)
+    tau = np.concatenate([first, np.take_along_axis(at, order, axis=1), last], axis=1)
+    a, b, log_tau = tau[:, :-1], tau[:, 1:], np.log(tau)
+    A = 1.0 - 2.0 * passed(u)
+    B = 1.0 - 2.0 * V.sum(axis=1, keepdims=True) + 2.0 * passed(V)
+
+    middle = (log_tau[:, :-1] + log_tau[:, 1:]) / 2.0
+    flat = np.exp(middle) * B <= A
+    large = np.maximum(
+        np.where(flat, A, B), 1e-30
+    )  # rounding may leave less than nothing on a piece without width
+    level = np.log(large) + np.where(flat, 0.0, middle) - np.where(a >= 1.0, middle, 0.0)
+    small_at_a = np.where(flat, B * a, A / a) / large
+    small_at_b = np.where(flat, B * b, A / b) / large
+    difference = special.spence(np.maximum(1.0 + small_at_b, 0.0)) - special.spence(
+        np.maximum(1.0 + small_at_a, 0.0)
+    )
+    pieces = level * np.diff(log_tau, axis=1) + np.where(flat, -difference, difference)
+    P = 0.5 + (math.pi**2 / 6.0 - pieces.sum(axis=1)) / math.pi**2
+    return np.where(equal, 1.0, np.clip(P, 0.0, 1.0))

@@ -1,0 +1,113 @@
+"""Variances of Fourier features against printed reference values, a quadrature and a simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelight import theory
+
+# rho, gamma, E, random phase, normalised, paired, folded kernel, its variance, RBF through min-max samples: computed
+# once by Gauss-Hermite and trapezoid rules, all digits right.
+REFERENCE = [
+    (0, 1, 0.3678794412, 0.8738225362, 0.7729407618, 0.7476450724, 0.3678794412, 0.1869112681, 0.3267282763),
+    (0.5, 1, 0.6065306597, 0.6997882004, 0.4363253867, 0.3995764009, 0.4148304099, 0.1628101270, 0.4138643713),
+    (0.9, 1, 0.9048374180, 0.5164292699, 0.0395841142, 0.0328585399, 0.5272030186, 0.1235771810, 0.0851239138),
+    (0.5, 5, 0.0820849986, 0.9932847530, 0.9882313692, 0.9865695059, 0.0413190415, 0.2483211118, 0.1895047593),
+    (0.9, 10, 0.3678794412, 0.8738225362, 0.7729407618, 0.7476450724, 0.1839397234, 0.2184556341, 1.4070888318),
+    (-0.5, 2, 0.0497870684, 0.9975243199, 0.9956652596, 0.9950486399, 0.2088332548, 0.2178367140, 0.0240343589),
+    (0.95, 1, 0.9512294245, 0.5045279585, 0.0111044501, 0.0090559170, 0.5467517480, 0.1211227286, 0.0323092172),
+]  # fmt: skip
+
+
+def test_reference_values():
+    rho, gamma, E, phase, normalised, paired, folded, folded_var, through = np.array(REFERENCE).T
+    exact = np.exp(-gamma * (1 - rho))
+    ours = [
+        exact, theory.rff_variance(exact), theory.nrff_variance(exact), theory.paired_variance(exact),
+        theory.folded_kernel(rho, gamma), theory.folded_variance(theory.folded_kernel(rho, gamma), gamma),
+        theory.rbf_through_gmm_variance(rho, gamma),
+    ]  # fmt: skip
+    printed = [E, phase, normalised, paired, folded, folded_var, through]
+    np.testing.assert_allclose(ours, printed, rtol=0, atol=0.51e-10)
+
+
+def moments(product, rho, gamma):
+    """Mean and variance of product(a, b, w): a, b normal with variance gamma and correlation rho, w uniform."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
+    first, second, phase = np.meshgrid(nodes, nodes, np.arange(16) * np.pi / 8, indexing="ij")
+    share = np.multiply.outer(np.multiply.outer(weights, weights), np.full(16, 1 / 16)) / (2 * np.pi)
+    a, b = np.sqrt(gamma) * first, np.sqrt(gamma) * (rho * first + np.sqrt(1 - rho**2) * second)
+    values = product(a, b, phase)
+    mean = (share * values).sum()
+    return mean, (share * (values - mean) ** 2).sum()
+
+
+@pytest.mark.parametrize("gamma", [0.01, 0.3, 1.0, 4.0])
+@pytest.mark.parametrize("rho", [-1.0, -0.7, 0.0, 0.4, 0.99, 1.0])
+def test_quadrature(rho, gamma):
+    E, F = np.exp(-gamma * (1 - rho)), theory.folded_kernel(rho, gamma)
+    mean, variance = moments(lambda a, b, w: 2 * np.cos(a + w) * np.cos(b + w), rho, gamma)
+    np.testing.assert_allclose([mean, variance], [E, theory.rff_variance(E)], atol=1e-12)
+    mean, variance = moments(lambda a, b, _: np.cos(a) * np.cos(b), rho, gamma)
+    np.testing.assert_allclose([mean, variance], [F, theory.folded_variance(F, gamma)], atol=1e-12)
+    # k columns are k/2 pairs, so k Var is twice the variance of one
+    mean, variance = moments(lambda a, b, _: np.cos(a) * np.cos(b) + np.sin(a) * np.sin(b), rho, gamma)
+    np.testing.assert_allclose([mean, 2 * variance], [E, theory.paired_variance(E)], atol=1e-12)
+
+
+def normalised_estimates(E, k, runs):
+    """The kernel E (gamma = 1) from k cosines with phases, rows scaled to unit length; so many independent runs."""
+    rho, rng = 1 + np.log(E), np.random.default_rng(1)
+    a, noise = rng.standard_normal((2, runs, k))
+    phase = rng.uniform(0, 2 * np.pi, (runs, k))
+    x, y = np.cos(a + phase), np.cos(rho * a + np.sqrt(1 - rho**2) * noise + phase)
+    return (x * y).sum(axis=1) / np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
+
+
+@pytest.mark.parametrize("E", [0.3, 0.6, 0.9])
+def test_normalised_features_simulated(E):
+    """The formulas are asymptotic: at k = 60 the mean squared error may exceed its own by a few per cent."""
+    k, runs = 60, 30000
+    estimates = normalised_estimates(E, k, runs)
+    variance, bias = theory.nrff_variance(E) / k, theory.nrff_bias(E, k)
+    assert abs(estimates.mean() - E - bias) < 5 * np.sqrt(variance / runs) + 0.05 * abs(bias)
+    sigma = np.sqrt(2 / runs)
+    assert 1 - 5 * sigma < np.mean((estimates - E) ** 2) / variance < 1.05 + 5 * sigma
+
+
+def test_normalised_features_are_biased():
+    estimates = normalised_estimates(0.9, 20, 100_000)
+    sigma = estimates.std() / np.sqrt(len(estimates))
+    assert (0.9 - estimates.mean()) / sigma > 10
+    assert estimates.mean() - 0.9 == pytest.approx(theory.nrff_bias(0.9, 20), abs=5 * sigma)
+
+
+def test_known_relations():
+    E = np.linspace(0, 1, 101)
+    printed = 1 - 7 / 4 * E**2 + E**4 / 2 + E**6 / 4
+    np.testing.assert_allclose(theory.nrff_variance(E), printed, atol=1e-15)
+    assert np.all(theory.paired_variance(E) <= theory.nrff_variance(E))
+    assert np.abs(theory.nrff_bias(E, 1)).max() == pytest.approx(0.067, abs=5e-4)
+    np.testing.assert_allclose(theory.nrff_bias(E, 7), -E * (1 - E**4) / 56, atol=1e-16)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-300, 1e-9, 1.0, 50.0, 1e4, 1e300])
+def test_edges(gamma):
+    rho = np.array([-1.0, -1 + 1e-16, 0.0, 1 - 1e-16, 1.0])
+    F = theory.folded_kernel(rho, gamma)
+    for values in (
+        F, theory.folded_variance(F, gamma), theory.folded_variance([0.0, 1.0], gamma),
+        theory.rbf_through_gmm_variance(rho, gamma),
+    ):  # fmt: skip
+        assert np.all(np.isfinite(values))
+        assert np.all(values >= 0)
+    np.testing.assert_allclose(F[[0, -1]], (1 + np.exp(-2 * gamma)) / 2)
+
+
+def test_small_values_keep_their_digits():
+    """Near E = 1 and near gamma = 0, where differences of nearly equal numbers would leave nothing."""
+    assert theory.paired_variance(1 - 2.0**-30) == pytest.approx(2.0**-58, rel=1e-8)
+    assert theory.folded_variance(theory.folded_kernel(1.0, 1e-9), 1e-9) == pytest.approx(2e-18, rel=1e-6)
+    assert np.all(theory.folded_variance(np.linspace(0, 1, 101), 1e-9) >= 0)
+    assert theory.rff_variance(np.float32(0.5)).dtype == np.float64
