@@ -1,4 +1,4 @@
-/* kernelight algorithm version 1: random numbers of other laws than the uniform (docs/hash-spec.md, section 8).
+/* kernelight algorithm version 1: random numbers of other laws than the uniform (docs/projection-spec.md, sections 1 and 2).
  *
  * Each is a pure function of a word or a key, built from IEEE + - * / in a fixed order, so that a seed means the same
  * projection everywhere.

@@ -1,4 +1,4 @@
-/* kernelight algorithm version 1: projections of a row and what is read from them (docs/hash-spec.md, sections 9 to 11).
+/* kernelight algorithm version 1: projections of a row and what is read from them (docs/projection-spec.md, sections 3 to 5).
  *
  * A projection turns a row x of d values into m numbers y_j = w_j . x with random w_j; a readout turns each into a bit (or a
  * feature). Dense projections draw every w_ji. Structured ones are never written out as a matrix: H is the Hadamard

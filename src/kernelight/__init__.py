@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelight import hashing, kernels, theory
     from kernelight.codes import Codes
+    from kernelight.linearize.binary import BinaryFourier
     from kernelight.linearize.cws import GCWS
+    from kernelight.linearize.fourier import RandomFourier
+    from kernelight.linearize.signs import SignProjection
     from kernelight.state import State
 
 __version__ = "0.1.0"
-__all__ = ["GCWS", "Codes", "State", "__version__", "hashing", "kernels", "theory"]
+__all__ = [
+    "GCWS", "BinaryFourier", "Codes", "RandomFourier", "SignProjection", "State", "__version__", "hashing", "kernels", "theory",
+]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
 _HOMES = {
     "Codes": "kernelight.codes",
+    "BinaryFourier": "kernelight.linearize.binary",
     "GCWS": "kernelight.linearize.cws",
+    "RandomFourier": "kernelight.linearize.fourier",
+    "SignProjection": "kernelight.linearize.signs",
     "State": "kernelight.state",
     "hashing": "kernelight.hashing",
     "kernels": "kernelight.kernels",

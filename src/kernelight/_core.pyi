@@ -94,6 +94,24 @@ def poisson1(bits: int) -> int:
 def dart_rate(k: int) -> int:
     """Darts per unit area for k slots."""
 
+def sqrt(x: float) -> float:
+    """The frozen square root of a positive normal double."""
+
+def normal(key: int, n: int) -> float:
+    """The n-th standard normal of a key."""
+
+def cauchy(word: int) -> float:
+    """The Cauchy variable of a word."""
+
+def chi(key: int, n: int) -> float:
+    """The length of a normal vector of n dimensions."""
+
+def sign(key: int, n: int) -> float:
+    """The n-th random sign of a key."""
+
+def circle_of(y: float) -> tuple[float, float]:
+    """The frozen single-precision cosine and sine of y turns."""
+
 def cws_cell(seed: int, slot: int, coordinate: int) -> tuple[float, float, float, float]:
     """1/r, beta, r, q of one cell."""
 
@@ -163,3 +181,64 @@ def codes_columns(array: Annotated[NDArray[numpy.uint16], dict(shape=(None, None
     """
     Columns of the one-hot CSR matrix; the caller chooses an index type that is wide enough.
     """
+
+def fill_three_hd(seed: int, diagonal: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], lengths: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')] | None, factor: float, threads: int) -> None:
+    """Draw the signs of three HD blocks, and the lengths of their outputs."""
+
+def fill_fastfood(seed: int, diagonal: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu')], places: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], lengths: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], factor: float, threads: int) -> None:
+    """Draw Fastfood blocks."""
+
+def fill_dense(seed: int, cauchy: bool, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_output: int, tables: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """Draw tiles of a dense projection."""
+
+def fill_orthogonal(seed: int, n_features: int, n_outputs: int, tables: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """Draw the tiles of an orthogonal projection."""
+
+def fill_words(seed: int, stream: int, out: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """The first random words of a stream of a seed."""
+
+def fill_readout(seed: int, threshold: bool, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Draw phases in turns, or thresholds."""
+
+def project_features(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, indptr: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, n_cols: int, rule: int, factor: float, width: int, n_outputs: int, diagonal: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], shift: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], pairs: bool, amplitude: float, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """Fourier features of a structured projection."""
+
+def project_bits(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, indptr: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, n_cols: int, rule: int, factor: float, width: int, n_outputs: int, diagonal: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, shift: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], empty: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """Bits of a structured projection, one a byte."""
+
+@overload
+def project_dense(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, indptr: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, n_cols: int, rule: int, factor: float, tables: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_feature: int, y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None: ...
+
+@overload
+def project_dense(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, indptr: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, n_cols: int, rule: int, factor: float, tables: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_feature: int, y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """
+    Add the share of some features to the projections y, features in ascending order.
+    """
+
+def read_features(y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: int, count: int, empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], shift: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], pairs: bool, amplitude: float, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """Fourier features of projections."""
+
+@overload
+def read_bits(y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: int, count: int, empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, shift: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None: ...
+
+@overload
+def read_bits(y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: int, count: int, empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, shift: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """Bits of projections, one a byte."""
+
+def normalize_rows(features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+    """Bring rows of features to length 1."""
+
+def square_distances(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, indptr: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, n_cols: int, rule: int, factor: float, left: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """
+    Squared distances of some pairs of rows, the same bits dense or sparse.
+    """
+
+TILE: int = 64
+
+STREAM_PAIRS: int = 13
+
+STREAM_SCRAMBLE: int = 14
+
+STREAM_POSITION: int = 15
+
+STREAM_REMIX: int = 16

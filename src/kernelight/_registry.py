@@ -16,7 +16,12 @@ _KERNELS = (
 FAMILIES: dict[str, dict[str, str]] = {
     "container": {"Codes": "kernelight.codes:Codes"},
     "kernel": {name: f"kernelight.kernels:{name}" for name in _KERNELS},
-    "linearization": {"GCWS": "kernelight.linearize.cws:GCWS"},
+    "linearization": {
+        "BinaryFourier": "kernelight.linearize.binary:BinaryFourier",
+        "GCWS": "kernelight.linearize.cws:GCWS",
+        "RandomFourier": "kernelight.linearize.fourier:RandomFourier",
+        "SignProjection": "kernelight.linearize.signs:SignProjection",
+    },
 }
 
 

@@ -1,7 +1,7 @@
 """Bandwidths found in the data: the median distance of pairs of rows.
 
-The distances are summed in a fixed order and the pairs are drawn from the seed, so that the median has the same bits whatever the
-storage of the rows, the threads or the machine: codes depend on it.
+The distances are summed in a fixed order and the pairs are drawn from the seed, so that the median has the same bits
+whatever the storage of the rows, the threads or the machine: codes depend on it.
 """
 
 from __future__ import annotations
@@ -49,13 +49,15 @@ def _square_distances(
     left, right = (rows[side].astype(np.int64) for side in _pairs(len(rows), seed))
     squares = np.empty(len(left))
     if len(left):
-        _core.square_distances(*core_args(X), *rule, left, right, squares, *use.for_work(len(left) * X.shape[1]))
+        _core.square_distances(
+            *core_args(X), *rule, left, right, squares, *use.for_work(len(left) * X.shape[1])
+        )
     return squares[squares > 0]
 
 
 def _pairs(n: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     if n * (n - 1) // 2 <= MOST_PAIRS:
-        return np.triu_indices(n, 1)  # type: ignore[return-value]
+        return np.triu_indices(n, 1)
     words = np.empty(MOST_PAIRS, dtype=np.uint64)
     _core.fill_words(seed, _core.STREAM_PAIRS, words)
     left = _below(words >> np.uint64(32), n)
@@ -66,7 +68,7 @@ def _pairs(n: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 def _below(words: NDArray[np.uint64], n: int) -> NDArray[np.intp]:
     """32-bit words as whole numbers below n, which may need more than 32 bits: then in double precision."""
     if n < 1 << 32:
-        return ((words * np.uint64(n)) >> np.uint64(32)).astype(np.intp)
+        return np.asarray(((words * np.uint64(n)) >> np.uint64(32)).astype(np.intp))
     return (words.astype(np.float64) * (n * 2.0**-32)).astype(np.intp)
 
 

@@ -227,6 +227,15 @@ class CodeLinearization(Linearization):
         P = self._expected(K, filled)
         return P * (1.0 - P) / float(self.n_components)
 
+    def _refuse_foreign(self, *codes: Any) -> None:
+        """Refuse codes that another map made."""
+        if not all(isinstance(each, Codes) for each in codes):
+            raise TypeError("similarity compares Codes: pass what encode returns.")
+        if codes[0].provenance != self.provenance:
+            raise ValueError(
+                f"These codes were not made by this {type(self).__name__}: their provenance differs; encode again with it."
+            )
+
     def _block_width(self) -> int:
         """Columns of one slot."""
         return int(2 ** getattr(self, "bits", 1))
@@ -237,3 +246,25 @@ class CodeLinearization(Linearization):
         prefix, width = type(self).__name__.lower(), self._block_width()
         columns = range(self.n_components * width)
         return np.asarray([f"{prefix}{at // width}_{at % width}" for at in columns], dtype=object)
+
+
+class BitLinearization(CodeLinearization):
+    """A linearization into codes of one bit a slot, equal with the expected probability."""
+
+    @abstractmethod
+    def _independent(self) -> bool:
+        """Whether slots are independent of each other."""
+
+    @property
+    def variance_gap(self) -> str | None:
+        """Why ``variance`` is not known exactly: slots that depend on each other; else None."""
+        if self.theory_gap is None and not self._independent():
+            kind = getattr(self, "projection_", self.projection)
+            return f"projection={kind!r} makes slots that depend on each other: no closed form; 'gaussian' has one."
+        return self.theory_gap
+
+    def _shares(self, codes_a: Codes, codes_b: Codes | None) -> NDArray[np.float64]:
+        """The share of equal slots of codes that this map made; 0 for empty rows."""
+        codes_b = codes_a if codes_b is None else codes_b
+        self._refuse_foreign(codes_a, codes_b)
+        return np.asarray(codes_a.collisions(codes_b, n_jobs=self.n_jobs) / codes_a.n_components)

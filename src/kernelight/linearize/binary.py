@@ -25,8 +25,8 @@ PROJECTIONS = ("fastfood", "gaussian", "orthogonal", "sorf")
 class BinaryFourier(BitLinearization):
     r"""Binary embedding of the Gaussian kernel: z = sign(cos(w . x / sigma + b) + t), one bit for each projection.
 
-    w is Gaussian, b uniform on the circle and t on (-1, 1) (BCSIK). Two rows of kernel value K = exp(-|u - v|^2 / (2 sigma^2)) differ in
-    a bit with probability
+    w is Gaussian, b uniform on the circle and t on (-1, 1) (BCSIK). Two rows of kernel value
+    K = exp(-|u - v|^2 / (2 sigma^2)) differ in a bit with probability
 
     .. math:: h(K) = \frac{8}{\pi^2} \sum_{m \ge 1} \frac{1 - K^{m^2}}{4 m^2 - 1} \in [0, 4/\pi^2],
 
@@ -147,7 +147,9 @@ class BinaryFourier(BitLinearization):
     def kernel_from_hamming(self, rate: Any) -> NDArray[np.float64]:
         """The kernel value at which two rows differ in this share of their bits: the inverse of h."""
         rate = np.asarray(rate, dtype=np.float64)
-        return np.asarray(kernel_from_hamming(rate) if self.threshold else kernel_from_sign_cosine(1.0 - 2.0 * rate))
+        return np.asarray(
+            kernel_from_hamming(rate) if self.threshold else kernel_from_sign_cosine(1.0 - 2.0 * rate)
+        )
 
     def similarity(self, codes_a: Codes, codes_b: Codes | None = None) -> NDArray[np.float64]:
         """The kernel estimated from codes, `kernel_from_hamming` of the share of different bits."""

@@ -189,12 +189,7 @@ class GCWS(CodeLinearization):
         Unbiased where ``theory_gap`` is None. Codes must come from a map like this one.
         """
         codes_b = codes_a if codes_b is None else codes_b
-        if not (isinstance(codes_a, Codes) and isinstance(codes_b, Codes)):
-            raise TypeError("similarity compares Codes: pass what encode returns.")
-        if codes_a.provenance != self.provenance:
-            raise ValueError(
-                f"These codes were not made by this {type(self).__name__}: their provenance differs; encode again with it."
-            )
+        self._refuse_foreign(codes_a, codes_b)
         P = codes_a.collisions(codes_b, n_jobs=self.n_jobs) / codes_a.n_components
         floor = 2.0**-codes_a.bits
         return np.where(np.logical_or.outer(codes_a.empty, codes_b.empty), 0.0, (P - floor) / (1.0 - floor))

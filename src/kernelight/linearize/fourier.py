@@ -45,7 +45,7 @@ class RandomFourier(FeatureLinearization):
     Parameters
     ----------
     n_components : int, default=1024
-        Columns of the result, the papers' k; even for ``features="paired"``.
+        Columns of the result, the papers' k; best even for ``features="paired"`` (an odd last one is a phase feature).
     gamma : float or "median", default=1.0
         For ``metric="cosine"``. "median" is 1 / median(1 - rho) over pairs of rows seen by ``fit``.
     features : {"paired", "phase", "folded"}, default="paired"
@@ -57,9 +57,10 @@ class RandomFourier(FeatureLinearization):
         Bring rows of the result to length 1. "auto" does so for "phase".
     projection : {"gaussian", "orthogonal", "sorf", "fastfood", "sobol", "auto"}, default="gaussian"
         "gaussian": independent. "orthogonal": orthogonal directions with Gaussian lengths, a lower variance.
-        "sorf": three blocks of signs and Hadamard transforms, nearly orthogonal: O(k log d) instead of O(k d) for a row, without any
-        matrix; has a bias below 0.01. "fastfood": as fast and unbiased, of higher variance. "sobol": scrambled quasi-random
-        directions, far better in few dimensions. "auto": the fastest of "gaussian" and "sorf" by a fixed rule of the shape.
+        "sorf": three blocks of signs and Hadamard transforms, nearly orthogonal: O(k log d) instead of O(k d) for a row,
+        without any matrix; has a bias below 0.01. "fastfood": as fast and unbiased, of higher variance. "sobol": scrambled
+        quasi-random directions, far better in few dimensions. "auto": the faster of "gaussian" and "sorf" by a fixed rule of
+        the shape.
     metric : {"cosine", "euclidean"}, default="cosine"
     sigma : float, "median" or None, default=None
         For ``metric="euclidean"``; None and "median" mean the median distance of pairs of rows seen by ``fit``.
@@ -128,11 +129,6 @@ class RandomFourier(FeatureLinearization):
         _checks.check_choice("features", self.features, FEATURES)
         _checks.check_choice("projection", self.projection, PROJECTIONS)
         _checks.check_choice("normalize", self.normalize, (True, False, "auto"))
-        if self.features == "paired" and self.n_components % 2:
-            raise ValueError(
-                f"features='paired' gives a cosine and a sine for each projection: n_components must be even, got "
-                f"{self.n_components}."
-            )
         check_metric(self)
         if self.features == "folded":
             if self.normalize is True:
@@ -149,11 +145,17 @@ class RandomFourier(FeatureLinearization):
         self._projection = self._made_projection()
 
     def _n_outputs(self) -> int:
-        return self.n_components // 2 if self.features == "paired" else self.n_components
+        return (self.n_components + 1) // 2 if self.features == "paired" else self.n_components
+
+    def _odd(self) -> bool:
+        """Whether the last column is half a pair."""
+        return self.features == "paired" and self.n_components % 2 == 1
 
     def _made_projection(self) -> Projection:
         scale = math.sqrt(self.bandwidth_) if self.metric == "cosine" else 1.0
-        return projection_of(self.projection_, self.n_features_in_, self._n_outputs(), self.seed_, scale / TURN)
+        return projection_of(
+            self.projection_, self.n_features_in_, self._n_outputs(), self.seed_, scale / TURN
+        )
 
     def _readout(self) -> FourierReadout:
         """Amplitudes: sqrt(2/k) on k columns, and 1/sqrt(k) for the folded kernel."""
@@ -169,6 +171,8 @@ class RandomFourier(FeatureLinearization):
         use = _checks.resources(self.n_jobs)
         rule = row_rule(self, X)
         features = self._projection.read(X, rule, self._readout(), use)[0]
+        if self._odd():
+            features = with_last_phase(features, self.seed_)
         if self._normalizes():
             _core.normalize_rows(features, use.threads)
         return features
@@ -193,7 +197,7 @@ class RandomFourier(FeatureLinearization):
     @property
     def has_prefix(self) -> bool:
         """Whether the first columns of a longer run are those of the shorter one, up to the common amplitude."""
-        return not self._normalizes()
+        return not self._normalizes() and not self._odd()
 
     @property
     def theory_gap(self) -> str | None:
@@ -212,9 +216,7 @@ class RandomFourier(FeatureLinearization):
         """Why ``variance`` is not known exactly: projections that depend on each other; else None."""
         kind = getattr(self, "projection_", self.projection)
         if self.theory_gap is None and kind != "gaussian":
-            return (
-                f"projection={kind!r} makes projections that depend on each other: no closed form; only 'gaussian' has one."
-            )
+            return f"projection={kind!r} makes projections that depend on each other: no closed form; only 'gaussian' has one."
         return self.theory_gap
 
     def _expected(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -225,7 +227,18 @@ class RandomFourier(FeatureLinearization):
             each = folded_variance(K, bandwidth_in_use(self))
         else:
             each = paired_variance(K) if self.features == "paired" else rff_variance(K)
+        if self._odd():
+            each = each + (rff_variance(K) - each) / self.n_components
         return np.asarray(filled * each / self.n_components)
+
+
+def with_last_phase(features: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
+    """Pairs of columns with the last pair made one column, cos(. + w) for a random w: alone, a cosine would be biased."""
+    phase = np.empty(features.shape[1] // 2, dtype=np.float32)
+    _core.fill_readout(seed, False, phase)
+    angle = TURN * float(phase[-1])
+    features[:, -2] = features[:, -2] * math.cos(angle) - features[:, -1] * math.sin(angle)
+    return np.ascontiguousarray(features[:, :-1])
 
 
 def check_metric(model: Any) -> None:

@@ -31,6 +31,8 @@ SHORTEST_HD = 64  # three HD blocks of fewer numbers are badly biased
 ORTHOGONAL_WIDTH = 4096
 SOBOL_WIDTH = 21201  # as far as direction numbers are known
 TURN = 2.0 * math.pi
+REACH = 2.0**16  # bandwidths: angles are then known to about a hundredth of a turn
+WIDEST_AUTO = 1 << 16
 
 
 class RowRule(NamedTuple):
@@ -66,11 +68,21 @@ class FourierReadout:
     def made(self, n_rows: int, n_outputs: int) -> NDArray[Any]:
         return np.empty((n_rows, n_outputs * (2 if self.pairs else 1)), dtype=np.float32)
 
-    def structured(self, args: Any, scale: NDArray[np.float32] | None, out: NDArray[Any], empty: Any, use: Resources) -> None:
-        _core.project_features(*args, scale, self.shift, self.pairs, self.amplitude, out, *use)
+    def structured(
+        self, args: tuple[Any, ...], scale: Any, out: NDArray[Any], empty: Any, use: Resources
+    ) -> None:
+        tail: tuple[Any, ...] = (scale, self.shift, self.pairs, self.amplitude, out, *use)
+        _core.project_features(*args, *tail)
 
     def projected(
-        self, y: NDArray[Any], first: int, count: int, empty: Any, scale: Any, out: NDArray[Any], use: Resources
+        self,
+        y: NDArray[Any],
+        first: int,
+        count: int,
+        empty: Any,
+        scale: Any,
+        out: NDArray[Any],
+        use: Resources,
     ) -> None:
         _core.read_features(y, first, count, empty, scale, self.shift, self.pairs, self.amplitude, out, *use)
 
@@ -88,11 +100,28 @@ class BitReadout:
     def _scale(self, scale: Any) -> Any:
         return None if self.shift is None else scale
 
-    def structured(self, args: Any, scale: NDArray[np.float32] | None, out: NDArray[Any], empty: Any, use: Resources) -> None:
-        _core.project_bits(*args, self._scale(scale), self.shift, self.threshold, out, empty.view(np.uint8), *use)
+    def structured(
+        self, args: tuple[Any, ...], scale: Any, out: NDArray[Any], empty: Any, use: Resources
+    ) -> None:
+        tail: tuple[Any, ...] = (
+            self._scale(scale),
+            self.shift,
+            self.threshold,
+            out,
+            empty.view(np.uint8),
+            *use,
+        )
+        _core.project_bits(*args, *tail)
 
     def projected(
-        self, y: NDArray[Any], first: int, count: int, empty: Any, scale: Any, out: NDArray[Any], use: Resources
+        self,
+        y: NDArray[Any],
+        first: int,
+        count: int,
+        empty: Any,
+        scale: Any,
+        out: NDArray[Any],
+        use: Resources,
     ) -> None:
         _core.read_bits(y, first, count, empty, self._scale(scale), self.shift, self.threshold, out, *use)
 
@@ -127,7 +156,13 @@ class Projection(ABC):
 
     @abstractmethod
     def _read(
-        self, X: Matrix, rule: RowRule, readout: Readout, out: NDArray[Any], empty: NDArray[np.bool_], use: Resources
+        self,
+        X: Matrix,
+        rule: RowRule,
+        readout: Readout,
+        out: NDArray[Any],
+        empty: NDArray[np.bool_],
+        use: Resources,
     ) -> None: ...
 
     def _scale(self) -> NDArray[np.float32]:
@@ -147,13 +182,21 @@ class Structured(Projection):
         self.width = padded_width(n_features, kind)
 
     def _read(
-        self, X: Matrix, rule: RowRule, readout: Readout, out: NDArray[Any], empty: NDArray[np.bool_], use: Resources
+        self,
+        X: Matrix,
+        rule: RowRule,
+        readout: Readout,
+        out: NDArray[Any],
+        empty: NDArray[np.bool_],
+        use: Resources,
     ) -> None:
         with self._lock:
             if self._kept is None:
                 self._kept = self._drawn(use)
         diagonal, places, lengths = self._kept
-        step = max(1, (1 << 26) // (self.n_outputs * self.width.bit_length()))  # a part of a second, then Ctrl-C is heard
+        step = max(
+            1, (1 << 26) // (self.n_outputs * self.width.bit_length())
+        )  # a part of a second, then Ctrl-C is heard
         values, indices, indptr, n_cols = core_args(X)
         for begin in range(0, X.shape[0], step):
             end = min(begin + step, X.shape[0])
@@ -185,7 +228,13 @@ class Dense(Projection):
         self.n_tiles = -(-n_outputs // _core.TILE)
 
     def _read(
-        self, X: Matrix, rule: RowRule, readout: Readout, out: NDArray[Any], empty: NDArray[np.bool_], use: Resources
+        self,
+        X: Matrix,
+        rule: RowRule,
+        readout: Readout,
+        out: NDArray[Any],
+        empty: NDArray[np.bool_],
+        use: Resources,
     ) -> None:
         scale = self._scale()
         ids = None
@@ -209,7 +258,13 @@ class Dense(Projection):
                 readout.projected(here, first, count, empty[at], scale, out[at], use)
 
     def _add(
-        self, X: Matrix, at: slice, rule: RowRule, tables: list[NDArray[np.float32]], y: NDArray[Any], use: Resources
+        self,
+        X: Matrix,
+        at: slice,
+        rule: RowRule,
+        tables: list[NDArray[np.float32]],
+        y: NDArray[Any],
+        use: Resources,
     ) -> None:
         values, indices, indptr, n_cols = core_args(X)
         rows, feature = rows_between(values, indices, indptr, at.start, at.stop), 0
@@ -346,7 +401,9 @@ def only_used_columns(X: Matrix) -> tuple[Matrix, NDArray[np.uint64]]:
     """A CSR matrix with the columns that occur, and what they were."""
     end = X.indptr[-1]
     used, places = np.unique(X.indices[:end], return_inverse=True)
-    narrow = type(X)((X.data[:end], places.astype(X.indptr.dtype), X.indptr), shape=(X.shape[0], len(used)), copy=False)
+    narrow = type(X)(
+        (X.data[:end], places.astype(X.indptr.dtype), X.indptr), shape=(X.shape[0], len(used)), copy=False
+    )
     return narrow, used.astype(np.uint64)
 
 
@@ -356,6 +413,34 @@ def rows_between(values: Any, indices: Any, indptr: Any, begin: int, end: int) -
         return values[begin:end], None, None
     stored = slice(int(indptr[begin]), int(indptr[end]))
     return values[stored], indices[stored], indptr[begin : end + 1] - indptr[begin]
+
+
+def fastest(n_features: int, n_outputs: int) -> str:
+    """ "gaussian" or "sorf", whichever is expected to be faster: a fixed rule of the shape.
+
+    A dense product costs features times outputs; blocks of Hadamard transforms cost some times their width times its logarithm,
+    for whole blocks, and wide rows fall out of the cache (where only sparse ones are likely, which are cheap in a product).
+    """
+    width = padded_width(n_features, "sorf")
+    blocks = -(-n_outputs // width)
+    structured = blocks * width * 1.5 * width.bit_length()
+    return "sorf" if width <= WIDEST_AUTO and structured < n_features * n_outputs else "gaussian"
+
+
+def check_reach(X: Matrix, factor: float) -> None:
+    """Refuse rows so far from the origin that single precision loses their angle."""
+    peaks = row_peaks(X)
+    if not len(peaks) or float(peaks.max()) * factor * math.sqrt(X.shape[1]) <= REACH:
+        return
+    scaled = X.astype(np.float64) * factor
+    squares = scaled.multiply(scaled).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", scaled, scaled)
+    lengths = np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
+    far = np.flatnonzero(~(lengths <= REACH))
+    if len(far):
+        raise ValueError(
+            f"Row {far[0]} is {lengths[far[0]]:.3g} sigma from the origin, too far for features in single precision (at most "
+            f"{REACH:g}): subtract the mean of the data first, which changes no distance, or use a larger sigma."
+        )
 
 
 def projection_of(kind: str, n_features: int, n_outputs: int, seed: int, factor: float) -> Projection:
