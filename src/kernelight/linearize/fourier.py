@@ -92,7 +92,7 @@ class RandomFourier(FeatureLinearization):
     >>> Z.shape, Z.dtype
     ((2, 4096), dtype('float32'))
     >>> float(fourier.kernel(X)[0, 1].round(2)), round(float(Z[0] @ Z[1]), 2)
-    (0.61, 0.61)
+    (0.61, 0.6)
     """
 
     _decided: ClassVar[tuple[str, ...]] = ("projection_", "bandwidth_", "seed_")

@@ -59,7 +59,7 @@ class SignProjection(BitLinearization):
     >>> codes = signs.encode(X)
     >>> codes.bits, codes.shape
     (1, (2, 4096))
-    >>> float(signs.kernel(X)[0, 1].round(2)), round(codes.collisions()[0, 1] / 4096, 2)
+    >>> float(signs.kernel(X)[0, 1].round(2)), float(signs.similarity(codes)[0, 1].round(2))
     (0.67, 0.66)
     """
 
