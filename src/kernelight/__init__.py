@@ -9,15 +9,17 @@ if TYPE_CHECKING:
     from kernelight import hashing, kernels
     from kernelight.codes import Codes
     from kernelight.linearize.cws import GCWS
+    from kernelight.linearize.nystroem import KernelNystroem
     from kernelight.state import State
 
 __version__ = "0.1.0"
-__all__ = ["GCWS", "Codes", "State", "__version__", "hashing", "kernels"]
+__all__ = ["GCWS", "Codes", "KernelNystroem", "State", "__version__", "hashing", "kernels"]
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
 _HOMES = {
     "Codes": "kernelight.codes",
     "GCWS": "kernelight.linearize.cws",
+    "KernelNystroem": "kernelight.linearize.nystroem",
     "State": "kernelight.state",
     "hashing": "kernelight.hashing",
     "kernels": "kernelight.kernels",

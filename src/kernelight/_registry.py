@@ -16,7 +16,10 @@ _KERNELS = (
 FAMILIES: dict[str, dict[str, str]] = {
     "container": {"Codes": "kernelight.codes:Codes"},
     "kernel": {name: f"kernelight.kernels:{name}" for name in _KERNELS},
-    "linearization": {"GCWS": "kernelight.linearize.cws:GCWS"},
+    "linearization": {
+        "GCWS": "kernelight.linearize.cws:GCWS",
+        "KernelNystroem": "kernelight.linearize.nystroem:KernelNystroem",
+    },
 }
 
 

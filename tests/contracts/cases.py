@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from helpers import assert_same_codes, frozen, signed_rows
 
-from kernelight import Codes, _registry
+from kernelight import Codes, _registry, kernels
 
 SLOTS = 48
 LONGER = 130  # another number of components, for prefixes
@@ -41,6 +41,14 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"sampler": "dart", "bits": 4, "normalize": "l1"},
         {"sampler": "dart", "bits": 4, "center": CENTER},
     ],
+    "KernelNystroem": [
+        {"landmarks": "kmeans++"},
+        {"kernel": kernels.GMM(p=0.5, center=CENTER)},
+        {"kernel": kernels.Intersection()},
+        {"kernel": kernels.RBF(gamma=2.0), "landmarks": "kmeans++"},
+        {"kernel": kernels.Gaussian(sigma=3.0)},
+        {"kernel": kernels.MinMax() * kernels.Acos()},
+    ],
 }
 #: Class -> options worth a second pass of scikit-learn's checks, beside the defaults.
 CHECKED: dict[str, list[dict[str, Any]]] = {
@@ -50,6 +58,14 @@ CHECKED: dict[str, list[dict[str, Any]]] = {
         {"normalize": "l1", "bits": 4},
         {"t_bits": 0, "coding": "lowest"},
         {"p": 0.5, "bits": 12},
+    ],
+    "KernelNystroem": [
+        {"kernel": kernels.RBF(gamma=2.0), "landmarks": "kmeans++"},
+        {"kernel": kernels.Intersection()},
+        {"kernel": "gaussian"},
+        {"kernel": "precomputed"},
+        {"kernel": "precomputed", "landmarks": "kmeans++"},
+        {"kernel": kernels.Gaussian().__call__},  # a callable of someone else, for all it knows
     ],
 }
 #: Class -> a function ``(cls, n_components, random_state, **options)``, where the constructor takes something else.
