@@ -136,7 +136,8 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
                 made.feature_names_in_ = np.asarray(meta["feature_names_in"], dtype=object)
             made._settle()
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"This state does not describe a {cls.__name__}: {error}") from error
+            why = str(error).rstrip(".")
+            raise ValueError(f"This state does not describe a {cls.__name__}: {why}.") from error
         return made
 
     @classmethod

@@ -207,8 +207,10 @@ class KernelNystroem(FeatureLinearization):
             return _checks.as_row_numbers(
                 self.component_indices_, self.n_features_in_, name="component_indices_"
             )
-        dimensions = 2 if self._landmark_starts is None else 1
-        _checks.check_learned("landmarks", self._landmark_values, ("float32", "float64"), dimensions)
+        sparse = self._landmark_starts is not None
+        _checks.check_learned("landmarks", self._landmark_values, ("float32", "float64"), 1 if sparse else 2)
+        for index in (self._landmark_columns, self._landmark_starts) if sparse else ():
+            _checks.check_learned("indices of sparse landmarks", index, ("int32", "int64"), 1)
         landmarks = as_matrix(self.components_, name="landmarks")
         if landmarks.shape[1] != self.n_features_in_:
             raise ValueError(f"landmarks have {landmarks.shape[1]} features, not {self.n_features_in_}.")
