@@ -22,7 +22,7 @@ from kernelight.state import State
 
 _GMM = GMM()
 _GIVEN = "given"  # how a state says that landmarks were not chosen
-_BATCH_BYTES = 1 << 22  # about what one batch of rows takes beside the result
+_BATCH_BYTES = 1 << 23  # about what one batch of rows takes beside the result
 
 
 class KernelNystroem(FeatureLinearization):
