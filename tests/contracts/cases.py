@@ -182,6 +182,11 @@ every_code = cases(lambda case: case.gives_codes)
 every_dense = cases(lambda case: not case.gives_codes)
 
 
+def having(name):
+    """Those with this attribute, which may depend on the options."""
+    return cases(lambda case: hasattr(case.new(), name))
+
+
 def with_parameter(name):
     return cases(lambda case: name in case.new().get_params(deep=False))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import SLOTS, cases, every_code, with_parameter
+from cases import SLOTS, cases, every_code, having, with_parameter
 from helpers import assert_same_codes
 
 from kernelight import Codes
 
 every_width = with_parameter("bits")
-every_similarity = cases(lambda case: hasattr(case.cls, "similarity"))
+every_similarity = having("similarity")
 
 
 @every_code
@@ -81,7 +81,7 @@ def test_similarity_is_one_for_equal_rows_and_none_for_empty_ones(case):
         assert not found[:, 2].any()
 
 
-@cases(lambda case: hasattr(case.cls, "similarity") and "bits" in case.new().get_params(deep=False))
+@cases(lambda case: hasattr(case.new(), "similarity") and "bits" in case.new().get_params(deep=False))
 def test_similarity_undoes_the_bits(case):
     made = case.fitted()
     codes = made.encode(case.rows())

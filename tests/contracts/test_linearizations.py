@@ -16,9 +16,9 @@ from cases import (
     LONGER,
     SLOTS,
     assert_same,
-    cases,
     every,
     every_dense,
+    having,
     inner_products,
     joined,
     output,
@@ -88,7 +88,7 @@ def test_inner_products_vary_as_theory_says(case):
     assert (off <= 5 * spread / np.sqrt(SEEDS) + rounding(expected) ** 2).all()
 
 
-@cases(lambda case: hasattr(case.cls, "expected_bounds"))
+@having("expected_bounds")
 def test_bounds_hold_where_no_expectation_is_known(case):
     made, X = case.fitted(), case.rows()
     if case.options.get("coding") == "lowest" or case.options.get("p", 1.0) != 1.0:
