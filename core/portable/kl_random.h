@@ -16,7 +16,7 @@
 #define KL_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 
 /* Streams: what the bits are for. Numbers are never reused. */
-enum { KL_STREAM_CWS = 1, KL_STREAM_CWS_CODE = 2, KL_STREAM_DART = 3 };
+enum { KL_STREAM_CWS = 1, KL_STREAM_CWS_CODE = 2, KL_STREAM_DART = 3, KL_STREAM_POISSON = 11, KL_STREAM_FOLD = 12 };
 
 static inline uint64_t kl_mix64(uint64_t z) {
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
