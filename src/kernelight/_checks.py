@@ -91,9 +91,13 @@ def check_positive(name: str, value: Any) -> float:
     """``value`` as a finite float above 0."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")
-    if not math.isfinite(value) or value <= 0:
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number beyond every float
+        number = math.inf
+    if not math.isfinite(number) or number <= 0:
         raise ValueError(f"{name} must be a finite number above 0, got {value}.")
-    return float(value)
+    return number
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:

@@ -15,6 +15,8 @@ EXTRA = {
         {"normalize": "l1", "bits": 4},
         {"t_bits": 0, "coding": "lowest"},
         {"p": 0.5, "bits": 12},
+        {"gamma": 2.0, "sampler": "cws"},
+        {"gamma": 2.0, "sampler": "dart"},
     ]
 }
 CLASSES = [_registry.lookup(name) for name in _registry.names("linearization")]

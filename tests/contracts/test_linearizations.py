@@ -39,6 +39,12 @@ CONFIGURATIONS = {
         {"sampler": "dart", "bits": 12},
         {"sampler": "dart", "bits": 4, "normalize": "l1"},
         {"sampler": "dart", "bits": 4, "center": CENTER},
+        {"sampler": "cws", "gamma": 1.0},
+        {"sampler": "cws", "bits": 1, "gamma": 0.1},
+        {"sampler": "cws", "bits": 12, "gamma": 5.0, "p": 0.5},
+        {"sampler": "cws", "bits": 4, "gamma": 2.0, "t_bits": 0},
+        {"sampler": "dart", "gamma": 1.0},
+        {"sampler": "dart", "bits": 4, "gamma": 6.0},
     ]
 }
 CASES = [

@@ -8,6 +8,7 @@ modulo 2^64, as the specification asks.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -245,6 +246,7 @@ def poisson(key, gamma):
         n += 1
 
 
+@cache
 def base_counts(seed, k, gamma):
     return [poisson(child(stream(seed, 11), j), gamma) for j in range(k)]
 
