@@ -28,7 +28,7 @@ def gcws(
 
     A column is its number, however large: rows of growing width keep their codes, and a sparse matrix may have more columns
     than would ever fit in memory. ``sampler="dart"`` needs the one ``scale`` that all data share (about 1 / a typical row
-    sum); there is no "auto", because codes must not depend on the batch.
+    sum); there is no "auto", because codes must not depend on the batch. A ``gamma`` gives codes of the exponentiated kernel.
 
     >>> import numpy as np, scipy.sparse as sp
     >>> from kernelight import hashing

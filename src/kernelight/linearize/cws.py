@@ -81,6 +81,12 @@ class GCWS(CodeLinearization):
     (2, 4096)
     >>> float(gcws.kernel(X)[0, 1].round(3)), float(gcws.similarity(codes)[0, 1].round(2))
     (0.714, 0.71)
+
+    The exponentiated kernel exp(-3 (1 - K)):
+
+    >>> sharp = GCWS(n_components=4096, gamma=3.0).fit(X)
+    >>> float(sharp.kernel(X)[0, 1].round(3)), float(sharp.similarity(sharp.encode(X))[0, 1].round(2))
+    (0.424, 0.43)
     """
 
     _decided: ClassVar[tuple[str, ...]] = ("sampler_", "scale_", "seed_")
