@@ -91,9 +91,13 @@ def check_positive(name: str, value: Any) -> float:
     """``value`` as a finite float above 0."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")
-    if not math.isfinite(value) or value <= 0:
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number beyond every float
+        number = math.inf
+    if not math.isfinite(number) or number <= 0:
         raise ValueError(f"{name} must be a finite number above 0, got {value}.")
-    return float(value)
+    return number
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
@@ -292,14 +296,19 @@ def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") 
         raise ValueError(f"{name} minus center would overflow: scale both down first.")
 
 
-def check_dart_sums(sums: NDArray[np.float64], empty: NDArray[np.bool_], scale: float, reach: int) -> None:
-    """Refuse rows whose scaled sum is more than ``reach`` powers of two away from 1, or not a positive number."""
+def check_dart_sums(
+    sums: NDArray[np.float64], empty: NDArray[np.bool_], scale: float, reach: int, first_row: int
+) -> None:
+    """Refuse rows whose scaled sum is more than ``reach`` powers of two away from 1, or not a positive number.
+
+    ``first_row`` is where these rows begin in the matrix that the user knows.
+    """
     beyond = (np.abs(np.frexp(sums)[1] - 1) > reach) | (sums == 0) | ~np.isfinite(sums)
     far = np.flatnonzero(beyond & ~empty)
     if len(far):
         raise ValueError(
-            f"Row {far[0]} has {sums[far[0]]:g} times the reference sum {1 / scale:g} of the dart sampler, which reaches "
-            f"from 2^-{reach} to 2^{reach} times; rescale the data or use sampler='cws'."
+            f"Row {first_row + far[0]} has {sums[far[0]]:g} times the reference sum {1 / scale:g} of the dart sampler, which "
+            f"reaches from 2^-{reach} to 2^{reach} times; rescale the data or use sampler='cws'."
         )
 
 
