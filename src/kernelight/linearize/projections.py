@@ -320,6 +320,7 @@ class Orthogonal(Dense):
                 f"{n_features}: use projection='sorf', which is orthogonal too."
             )
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
+        self.width = n_features  # of a block: the directions depend on it
 
     def _whole(self, blas: bool, use: Resources) -> NDArray[np.float32]:
         with self._lock:
