@@ -38,8 +38,9 @@ class SignProjection(BitLinearization):
         "cauchy" needs nonnegative rows, such as histograms.
     projection : {"auto", "gaussian", "orthogonal", "sorf", "fastfood"}, default="auto"
         For the Gaussian distribution. "sorf" is three blocks of signs and Hadamard transforms, the fast path, with less
-        variance than "gaussian" and a bias below 0.01; "auto" takes it above 64 columns. Cauchy projections are always
-        dense: mixing coordinates would destroy their law.
+        variance than "gaussian" and a bias below 0.01; "auto" takes it above 64 columns. (Its projections of a few equal
+        elements are exactly 0 with a chance up to 4 / D, D the padded width; only exactly opposite rows notice, whose bits
+        then agree.) Cauchy projections are always dense: mixing coordinates would destroy their law.
     random_state : int, RandomState, Generator or None, default=0
         An int defines the codes, on every machine.
     n_jobs : int or None, default=None
