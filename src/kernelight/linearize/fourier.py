@@ -279,5 +279,9 @@ def row_rule(model: Any, X: Matrix) -> RowRule:
     if getattr(model, "metric", "euclidean") == "cosine":
         return UNIT_LENGTH
     rule = RowRule(FIXED, 1.0 / model.bandwidth_)
+    if math.isinf(rule.factor):
+        raise ValueError(
+            f"sigma = {model.bandwidth_:.3g} is too small, 1 / sigma overflows: scale the data up."
+        )
     check_reach(X, rule.factor)
     return rule

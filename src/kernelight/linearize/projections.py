@@ -318,6 +318,7 @@ class Orthogonal(Whole):
                 f"{n_features}: use projection='sorf', which is orthogonal too."
             )
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
+        self.width = n_features  # of a block: the directions depend on it
 
     def _whole(self, use: Resources) -> NDArray[np.float32]:
         tables = np.zeros((self.n_tiles, self.n_features * _core.TILE), dtype=np.float32)

@@ -140,7 +140,7 @@ class SignProjection(BitLinearization):
 
     def _identity(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"projection": self.projection_, "seed": self.seed_}
-        # The padded width decides what a structured projection is; a dense one is a function of the column alone.
+        # The width of its blocks decides what a projection is; one without blocks is a function of the column alone.
         width = getattr(self._projection, "width", None)
         return facts | ({"width": width} if width else {})
 
