@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -200,14 +199,13 @@ void project_structured(const Rows& rows, RowRule rule, const Structure& structu
                 for (int64_t r = 0; r < n_rows; ++r) {
                     if (empty[r]) continue;
                     float *x = work.data(), *y = x;
-                    std::memcpy(x, entered.data() + r * width, static_cast<size_t>(width) * sizeof(float));
-                    loops.hadamard(x, diagonal, width);
+                    loops.hadamard(entered.data() + r * width, x, diagonal, width);
                     if (structure.places) {
                         y = x + width;
                         loops.gather(x, structure.places + first, width, y);
                     }
                     for (int turn = 1; turn < structure.turns; ++turn)
-                        loops.hadamard(y, diagonal + turn * width, width);
+                        loops.hadamard(y, y, diagonal + turn * width, width);
                     reader.read(first_row + r, first, y, count);
                 }
             }

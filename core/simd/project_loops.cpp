@@ -2,6 +2,10 @@
 // of core/portable/kl_project.h, whatever the width of a vector.
 #include "simd/project_loops.h"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include "portable/kl_project.h"
 
 namespace kernelight {
@@ -73,12 +77,19 @@ void enter(const Value* x, int64_t count, double first, double second, float* to
 // The level of distance `h` inside a register.
 template <int h>
 inline Floats level_inside(Floats v) {
-    Ints partner, turned;
-    for (int lane = 0; lane < kLanes; ++lane) {
-        partner[lane] = lane ^ h;
-        turned[lane] = lane & h ? INT32_MIN : 0;
-    }
-    return __builtin_shuffle(v, partner) + (Floats)((Ints)v ^ turned);
+    Ints partner;
+    for (int lane = 0; lane < kLanes; ++lane) partner[lane] = lane ^ h;
+    const Floats other = __builtin_shuffle(v, partner);
+#if defined(__AVX512F__)
+    // Fused, but with the same bits: a product by 1 or -1 is exact.
+    Floats sign;
+    for (int lane = 0; lane < kLanes; ++lane) sign[lane] = lane & h ? -1.0f : 1.0f;
+    return (Floats)_mm512_fmadd_ps((__m512)v, (__m512)sign, (__m512)other);
+#else
+    Ints turned;
+    for (int lane = 0; lane < kLanes; ++lane) turned[lane] = lane & h ? INT32_MIN : 0;
+    return other + (Floats)((Ints)v ^ turned);
+#endif
 }
 
 inline Floats levels_inside(Floats v) {
@@ -109,12 +120,12 @@ inline void levels_between(Floats (&v)[count]) {
 
 // The lowest levels of count * kLanes neighbours, with the diagonal on the way.
 template <int count>
-void lowest_levels(float* x, const float* diagonal, int64_t width) {
+void lowest_levels(const float* from, float* x, const float* diagonal, int64_t width) {
     for (int64_t base = 0; base < width; base += count * kLanes) {
         Floats v[count];
 #pragma GCC unroll 8
         for (int at = 0; at < count; ++at)
-            v[at] = levels_inside(load(x + base + at * kLanes) * load(diagonal + base + at * kLanes));
+            v[at] = levels_inside(load(from + base + at * kLanes) * load(diagonal + base + at * kLanes));
         levels_between(v);
 #pragma GCC unroll 8
         for (int at = 0; at < count; ++at) store(x + base + at * kLanes, v[at]);
@@ -135,19 +146,19 @@ void higher_levels(float* x, int64_t width, int64_t h) {
         }
 }
 
-void hadamard(float* x, const float* diagonal, int64_t width) {
+void hadamard(const float* from, float* x, const float* diagonal, int64_t width) {
     int64_t h;
     if (width >= 8 * kLanes) {
-        lowest_levels<8>(x, diagonal, width);
+        lowest_levels<8>(from, x, diagonal, width);
         h = 8 * kLanes;
     } else if (width >= 4 * kLanes) {
-        lowest_levels<4>(x, diagonal, width);
+        lowest_levels<4>(from, x, diagonal, width);
         h = 4 * kLanes;
     } else if (width >= kLanes) {
-        lowest_levels<1>(x, diagonal, width);
+        lowest_levels<1>(from, x, diagonal, width);
         h = kLanes;
     } else {
-        for (int64_t at = 0; at < width; ++at) x[at] *= diagonal[at];
+        for (int64_t at = 0; at < width; ++at) x[at] = from[at] * diagonal[at];
         kl_hadamard(x, static_cast<uint64_t>(width));
         return;
     }

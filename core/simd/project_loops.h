@@ -23,8 +23,8 @@ struct ProjectLoops {
     void (*enter)(const float* x, int64_t count, double first, double second, float* to);
     void (*enter_double)(const double* x, int64_t count, double first, double second, float* to);
 
-    // x <- H (diagonal o x), H the unnormalised Hadamard matrix of a power-of-two width.
-    void (*hadamard)(float* x, const float* diagonal, int64_t width);
+    // x <- H (diagonal o from), H the unnormalised Hadamard matrix of a power-of-two width; from may be x.
+    void (*hadamard)(const float* from, float* x, const float* diagonal, int64_t width);
     // out[at] = x[places[at]]
     void (*gather)(const float* x, const int32_t* places, int64_t count, float* out);
 

@@ -70,6 +70,15 @@ def test_close_scores_far_above_the_rest():
     assert np.all(q[10:] == 0)
 
 
+@pytest.mark.parametrize("n", [10, 11, 49, 1000])
+@pytest.mark.parametrize("cluster", [3, 5, 7])
+def test_ball_that_just_holds_a_cluster(n, cluster):
+    """Room for exactly so many equal weights: rounding leaves a little more, a little less, or none at all."""
+    v = np.concatenate([1 - 1e-12 * np.arange(cluster), np.zeros(n - cluster)])
+    q = aligned_weights(v, n / cluster - 1)
+    np.testing.assert_allclose(q, np.where(v > 0, 1 / cluster, 0), rtol=0, atol=1e-6)
+
+
 def test_a_million_features():
     rng = np.random.default_rng(1)
     v = rng.exponential(size=1_000_000)

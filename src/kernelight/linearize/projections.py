@@ -149,7 +149,7 @@ class Projection(ABC):
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """What the readout makes of the projections of every row, and which rows are empty."""
         out = readout.made(X.shape[0], self.n_outputs)
-        empty = rule.empty(X)
+        empty = np.zeros(X.shape[0], dtype=bool)
         if X.shape[0]:
             self._read(X, rule, readout, out, empty, use.for_work(X.shape[0] * self.n_outputs * 16))
         return out, empty
@@ -237,6 +237,7 @@ class Dense(Projection):
         use: Resources,
     ) -> None:
         scale = self._scale()
+        empty[:] = rule.empty(X)
         ids = None
         if is_sparse(X) and self.n_features * self.n_tiles * 4 * _core.TILE > KEPT_BYTES:
             X, ids = only_used_columns(X)
