@@ -1,6 +1,6 @@
 """How fast bits of structured projections are, and how little memory they take.
 
-    python benchmarks/bits.py
+python benchmarks/bits.py
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def _binary() -> list[Row]:
     )
     with threads(CORES):
         fast, slow = best_of_turns(3, lambda: fastfood.encode(X), lambda: dense.encode(X))
-    return [at_least("BinaryFourier, fastfood, d = 1,024, p = 16,384", 'projection="gaussian"', 8, slow / fast)]
+    return [
+        at_least("BinaryFourier, fastfood, d = 1,024, p = 16,384", 'projection="gaussian"', 8, slow / fast)
+    ]
 
 
 PROGRAM = """

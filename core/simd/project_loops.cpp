@@ -2,7 +2,7 @@
 // of core/portable/kl_project.h, whatever the width of a vector.
 #include "simd/project_loops.h"
 
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -223,9 +223,40 @@ struct Sums {
     }
 };
 
+// How a product is added: rounded before (Exact, the definition of codes), or not (Fused, for features, which need only
+// agree to rounding; where a level has no such instruction, it is the same).
+struct Exact {
+    template <class Real>
+    static inline typename Sums<Real>::Vector add(typename Sums<Real>::Vector sum, Real value,
+                                                  typename Sums<Real>::Vector entry) {
+        return sum + value * entry;
+    }
+};
+
+#if defined(__AVX512F__)
+#define FUSED_TARGET
+struct Fused {
+    template <class Real>
+    static inline Floats add(Floats sum, float value, Floats entry) {
+        return (Floats)_mm512_fmadd_ps(_mm512_set1_ps(value), (__m512)entry, (__m512)sum);
+    }
+};
+#elif defined(__AVX2__)
+#define FUSED_TARGET __attribute__((target("fma")))
+struct Fused {
+    template <class Real>
+    FUSED_TARGET static inline Floats add(Floats sum, float value, Floats entry) {
+        return (Floats)_mm256_fmadd_ps(_mm256_set1_ps(value), (__m256)entry, (__m256)sum);
+    }
+};
+#else
+#define FUSED_TARGET
+using Fused = Exact;
+#endif
+
 // Part of a tile, so that kRows * kParts sums fit the registers.
-template <class Real, int kRows, int kParts>
-void add_part(const Real* x, int64_t x_stride, const float* table, int64_t n_features, Real* y, int64_t y_stride) {
+template <class How, class Real, int kRows, int kParts>
+FUSED_TARGET void add_part(const Real* x, int64_t x_stride, const float* table, int64_t n_features, Real* y, int64_t y_stride) {
     using S = Sums<Real>;
     typename S::Vector sums[kRows][kParts];
     for (int row = 0; row < kRows; ++row)
@@ -239,7 +270,7 @@ void add_part(const Real* x, int64_t x_stride, const float* table, int64_t n_fea
         for (int row = 0; row < kRows; ++row) {
             const Real value = x[row * x_stride + i];
 #pragma GCC unroll 8
-            for (int part = 0; part < kParts; ++part) sums[row][part] += value * entry[part];
+            for (int part = 0; part < kParts; ++part) sums[row][part] = How::template add<Real>(sums[row][part], value, entry[part]);
         }
     }
     for (int row = 0; row < kRows; ++row)
@@ -253,20 +284,26 @@ constexpr int kRowsTogether = 6, kPartsTogether = 4;  // 24 of 32 registers
 constexpr int kRowsTogether = 4, kPartsTogether = 2;  // 8 of 16
 #endif
 
-template <class Real>
+// Features whose entries, 64 KB, stay in the cache while all rows meet them.
+constexpr int64_t kFeaturesTogether = 256;
+
+template <class How, class Real>
 void add_dense(const Real* x, int64_t x_stride, int64_t n_rows, const float* table, int64_t n_features, Real* y,
                int64_t y_stride) {
     using S = Sums<Real>;
-    for (int part = 0; part < S::parts; part += kPartsTogether) {
-        const float* entries = table + part * S::lanes;
-        Real* to = y + part * S::lanes;
-        int64_t row = 0;
-        for (; row + kRowsTogether <= n_rows; row += kRowsTogether)
-            add_part<Real, kRowsTogether, kPartsTogether>(x + row * x_stride, x_stride, entries, n_features,
-                                                          to + row * y_stride, y_stride);
-        for (; row < n_rows; ++row)
-            add_part<Real, 1, kPartsTogether>(x + row * x_stride, x_stride, entries, n_features, to + row * y_stride,
-                                              y_stride);
+    for (int64_t first = 0; first < n_features; first += kFeaturesTogether) {
+        const int64_t count = n_features - first < kFeaturesTogether ? n_features - first : kFeaturesTogether;
+        for (int part = 0; part < S::parts; part += kPartsTogether) {
+            const float* entries = table + first * kTile + part * S::lanes;
+            Real* to = y + part * S::lanes;
+            int64_t row = 0;
+            for (; row + kRowsTogether <= n_rows; row += kRowsTogether)
+                add_part<How, Real, kRowsTogether, kPartsTogether>(x + row * x_stride + first, x_stride, entries, count,
+                                                                   to + row * y_stride, y_stride);
+            for (; row < n_rows; ++row)
+                add_part<How, Real, 1, kPartsTogether>(x + row * x_stride + first, x_stride, entries, count,
+                                                       to + row * y_stride, y_stride);
+        }
     }
 }
 
@@ -309,7 +346,7 @@ extern const ProjectLoops project_table;
 const ProjectLoops project_table = {
     peak<uint32_t, float>, peak<uint64_t, double>, squares<float>, squares<double>, enter<float>, enter<double>,
     hadamard,          gather,           read_pairs,         read_cosines,      read_signs,
-    read_cosine_bits,  add_dense<float>, add_dense<double>,  add_sparse<float>, add_sparse<double>,
+    read_cosine_bits,  add_dense<Exact, float>, add_dense<Exact, double>, add_dense<Fused, float>,  add_sparse<float>, add_sparse<double>,
     fill_gaussian,     fill_cauchy,      orthonormalize,
 };
 

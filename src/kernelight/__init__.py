@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from kernelight.linearize.binary import BinaryFourier
     from kernelight.linearize.cws import GCWS
     from kernelight.linearize.fourier import RandomFourier
+    from kernelight.linearize.nystroem import KernelNystroem
     from kernelight.linearize.signs import SignProjection
     from kernelight.state import State
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "BinaryFourier", "Codes", "RandomFourier", "SignProjection", "State", "__version__", "hashing", "kernels", "theory",
+    "GCWS", "BinaryFourier", "Codes", "KernelNystroem", "RandomFourier", "SignProjection", "State", "__version__", "hashing",
+    "kernels", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -24,6 +26,7 @@ _HOMES = {
     "Codes": "kernelight.codes",
     "BinaryFourier": "kernelight.linearize.binary",
     "GCWS": "kernelight.linearize.cws",
+    "KernelNystroem": "kernelight.linearize.nystroem",
     "RandomFourier": "kernelight.linearize.fourier",
     "SignProjection": "kernelight.linearize.signs",
     "State": "kernelight.state",

@@ -19,6 +19,7 @@ FAMILIES: dict[str, dict[str, str]] = {
     "linearization": {
         "BinaryFourier": "kernelight.linearize.binary:BinaryFourier",
         "GCWS": "kernelight.linearize.cws:GCWS",
+        "KernelNystroem": "kernelight.linearize.nystroem:KernelNystroem",
         "RandomFourier": "kernelight.linearize.fourier:RandomFourier",
         "SignProjection": "kernelight.linearize.signs:SignProjection",
     },

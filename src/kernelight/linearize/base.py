@@ -126,7 +126,7 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """The fitted object of a state."""
         meta = state.require(cls.__name__).meta
         try:
-            made = cls(**meta["params"])
+            made = cls(**cls._params_of(state))
             for name in cls._decided:
                 setattr(made, name, meta["decided"][name])
             for name in cls._learned:
@@ -136,8 +136,15 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
                 made.feature_names_in_ = np.asarray(meta["feature_names_in"], dtype=object)
             made._settle()
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"This state does not describe a {cls.__name__}: {error}") from error
+            why = str(error).rstrip(".")
+            raise ValueError(f"This state does not describe a {cls.__name__}: {why}.") from error
         return made
+
+    @classmethod
+    def _params_of(cls, state: State) -> dict[str, Any]:
+        """The arguments of the constructor, from what `_plain_params` made of them."""
+        params: dict[str, Any] = state.meta["params"]
+        return params
 
     def save(self, path: Path) -> None:
         """Write the fitted object to a file, all or nothing."""
@@ -167,13 +174,13 @@ def exact_rows(X: Any, Y: Any) -> tuple[Matrix, Matrix]:
 
 
 class FeatureLinearization(Linearization):
-    """A linearization into dense float32 features: their sampling error is thousands of times their rounding."""
+    """A linearization into dense features, float32 where their sampling error is thousands of times their rounding."""
 
     @abstractmethod
-    def _features(self, X: Matrix) -> NDArray[np.float32]:
+    def _features(self, X: Matrix) -> NDArray[Any]:
         """The features of checked rows."""
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def transform(self, X: Any) -> NDArray[Any]:
         """The features of each row: a dense (n, n_components) float32 array."""
         return self._features(self._validated(X, reset=False))
 
