@@ -10,6 +10,7 @@ Memory beyond the rows: tables of 1,024 candidates, 16 MB of cosines, 16 bytes f
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,8 +22,16 @@ from sklearn.utils.validation import column_or_1d
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
+from kernelight.kernels.prepare import is_sparse
 from kernelight.linearize._chi2_ball import centred_scores
-from kernelight.linearize.projections import KEPT_BYTES, PROJECTED_BYTES, FourierReadout, RowRule, Selected
+from kernelight.linearize.projections import (
+    KEPT_BYTES,
+    PROJECTED_BYTES,
+    FourierReadout,
+    RowRule,
+    Selected,
+    only_used_columns,
+)
 
 _SUM_BYTES = 8 << 20
 _MOST_CANDIDATES = 1024  # of a block
@@ -47,7 +56,7 @@ def target_of(y: Any, n_rows: int, owner: str) -> Target:
             f"{owner} requires y to be passed, but the target y is None: its features are chosen by labels; RandomFourier "
             "needs none."
         )
-    kind = type_of_target(y, input_name="y")
+    kind = _kind_of(y)
     if kind not in _KINDS:
         raise ValueError(
             f"Unknown label type: {owner} takes one class label or number a row, and y is {kind!r}; pass one column of "
@@ -58,13 +67,21 @@ def target_of(y: Any, n_rows: int, owner: str) -> Target:
         raise ValueError(f"X has {n_rows} rows but y has {len(y)} labels: each row needs one.")
     if kind == "continuous":
         return Target(_indicators(np.zeros(n_rows, np.int64), 1, _centred(y)), None)
-    try:
-        classes, codes = np.unique(y, return_inverse=True)
-    except TypeError:
-        raise ValueError(
-            "y mixes labels that have no order, such as text and None: use labels of one type."
-        ) from None
+    classes, codes = np.unique(y, return_inverse=True)
     return Target(_indicators(codes, len(classes), np.ones(n_rows)), np.bincount(codes))
+
+
+def _kind_of(y: Any) -> str:
+    """scikit-learn's word for a target."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # NaN is cast before it is refused
+            return str(type_of_target(y, input_name="y"))
+    except TypeError as error:
+        why = str(error).rstrip(".")
+        raise ValueError(
+            f"The labels y cannot be sorted into classes ({why}): use numbers or text throughout."
+        ) from error
 
 
 def _centred(y: NDArray[Any]) -> NDArray[np.float64]:
@@ -89,8 +106,10 @@ class Candidates:
     factor: float
     pairs: bool
 
-    def projection(self, chosen: NDArray[np.int64]) -> Selected:
-        return Selected("gaussian", self.n_features, chosen, self.seed, self.factor)
+    def projection(self, chosen: NDArray[np.int64], columns: NDArray[np.uint64] | None = None) -> Selected:
+        """Of all columns, or of rows that hold only some."""
+        n_features = self.n_features if columns is None else len(columns)
+        return Selected("gaussian", n_features, chosen, self.seed, self.factor, columns)
 
     def phases(self, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
         """b_l in turns."""
@@ -102,24 +121,25 @@ class Candidates:
         self, X: Matrix, rule: RowRule, target: Target, n_candidates: int, use: Resources
     ) -> NDArray[np.float64]:
         """How well each of the first candidates agrees with the target."""
+        columns = None
+        if is_sparse(X) and X.nnz:
+            X, columns = only_used_columns(X)  # once: entries of the others would be drawn for nothing
         width = min(
-            _MOST_CANDIDATES,
-            KEPT_BYTES // (4 * self.n_features),
-            _SUM_BYTES // (16 * target.rows.shape[1]),
+            _MOST_CANDIDATES, KEPT_BYTES // (4 * X.shape[1]), _SUM_BYTES // (16 * target.rows.shape[1])
         )
         width = max(1, width // _core.TILE) * _core.TILE
         blocks = [np.arange(at, min(at + width, n_candidates)) for at in range(0, n_candidates, width)]
-        return np.concatenate([self._block_scores(X, rule, target, block, use) for block in blocks])
+        return np.concatenate([
+            self._block_scores(X, rule, target, block, self.projection(block, columns), use) for block in blocks
+        ])  # fmt: skip
 
     def _block_scores(
-        self, X: Matrix, rule: RowRule, target: Target, block: NDArray[np.int64], use: Resources
-    ) -> NDArray[np.float64]:
-        projection = self.projection(block)
+        self, X: Matrix, rule: RowRule, target: Target, block: NDArray[np.int64], projection: Selected, use: Resources
+    ) -> NDArray[np.float64]:  # fmt: skip
         shift = np.zeros(0, dtype=np.float32) if self.pairs else self.phases(block)
         readout = FourierReadout(self.pairs, 1.0, shift, exact=True)
-        columns = len(block) * (2 if self.pairs else 1)
-        sums = np.zeros((target.rows.shape[1], columns))
-        step = max(1, PROJECTED_BYTES // (4 * columns))
+        sums = np.zeros((target.rows.shape[1], len(block) * (2 if self.pairs else 1)))
+        step = max(1, PROJECTED_BYTES // (8 * len(block)))
         for begin in range(0, X.shape[0], step):
             rows = slice(begin, begin + step)
             sums += target.rows[rows].T @ projection.read(X[rows], rule, readout, use)[0]

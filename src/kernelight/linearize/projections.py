@@ -309,18 +309,23 @@ class Dense(Projection):
 
 
 class Selected(Dense):
-    """Some outputs of a dense projection, by their numbers: in any order, the same one more than once if asked."""
+    """Some outputs of a dense projection, by their numbers: in any order, the same one more than once if asked.
+
+    Where rows hold some columns of wider ones, ``columns`` says which.
+    """
 
     def __init__(
-        self, law: str, n_features: int, outputs: NDArray[np.int64], seed: int, factor: float
-    ) -> None:
+        self, law: str, n_features: int, outputs: NDArray[np.int64], seed: int, factor: float,
+        columns: NDArray[np.uint64] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(law, n_features, len(outputs), seed, factor)
-        self.outputs = outputs
+        self.outputs, self.columns = outputs, columns
 
     def _drawn(
         self, ids: NDArray[np.uint64], first: int, n_tiles: int, use: Resources
     ) -> NDArray[np.float32]:
         """As for all outputs, one tile of theirs at a time: tiles that no selected output lies in are never drawn."""
+        ids = ids if self.columns is None else self.columns[ids]
         tables = np.zeros((n_tiles, len(ids), _core.TILE), dtype=np.float32)
         tile, place = np.divmod(self.outputs[first : first + n_tiles * _core.TILE], _core.TILE)
         for source in np.unique(tile):
