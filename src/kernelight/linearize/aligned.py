@@ -72,7 +72,7 @@ class AlignedFourier(CodeLinearization, FeatureLinearization):
         features.
     metric : {"euclidean", "cosine"}, default="euclidean"
     gamma : float or "median", default=1.0
-        For ``metric="cosine"``: candidates are those of the kernel exp(-gamma (1 - rho)).
+        For ``metric="cosine"``: candidates are those of exp(-gamma (1 - cosine of the angle)).
     sigma : float, "median" or None, default=None
         For ``metric="euclidean"``: candidates are those of exp(-|u - v|^2 / (2 sigma^2)). None and "median" mean the median
         distance of pairs of rows seen by ``fit``.

@@ -1,9 +1,9 @@
 """Random projections of rows: m numbers w_j . x of each, read as features or as bits.
 
 One class a way to have the w_j: `Structured` (three HD blocks or Fastfood, never written out as a matrix), `Dense` (independent
-Gaussian or Cauchy entries, drawn when needed), `Orthogonal` and `Sobol` (a matrix for a few features). All are functions of a
-seed; what they draw is only kept, never stored or pickled. ``factor`` multiplies every projection: the bandwidth, in turns of
-the circle for features of cosines.
+Gaussian or Cauchy entries, drawn when needed; `Selected` has some of its outputs), `Orthogonal` and `Sobol` (a matrix for a
+few features). All are functions of a seed; what they draw is only kept, never stored or pickled. ``factor`` multiplies every
+projection: the bandwidth, in turns of the circle for features of cosines.
 
 Memory beyond input and output: at most 96 MB of tables kept, 48 MB for a call, 16 MB of projections at a time.
 """
