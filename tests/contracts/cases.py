@@ -59,7 +59,13 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"features": "folded", "projection": "fastfood"},
         {"metric": "euclidean"},
         {"metric": "euclidean", "sigma": 4.0, "projection": "auto"},
-        {"metric": "euclidean", "sigma": 4.0, "features": "phase", "normalize": False, "projection": "fastfood"},
+        {
+            "metric": "euclidean",
+            "sigma": 4.0,
+            "features": "phase",
+            "normalize": False,
+            "projection": "fastfood",
+        },
     ],
     "SignProjection": [
         {"distribution": "cauchy"},

@@ -263,6 +263,11 @@ class BitLinearization(CodeLinearization):
         """Whether slots are independent of each other."""
 
     @property
+    def has_prefix(self) -> bool:
+        """True: a projection is a function of its number, whatever their count."""
+        return True
+
+    @property
     def variance_gap(self) -> str | None:
         """Why ``variance`` is not known exactly: slots that depend on each other; else None."""
         if self.theory_gap is None and not self._independent():
