@@ -292,6 +292,7 @@ void bind_project(nb::module_& m) {
     m.attr("STREAM_SCRAMBLE") = static_cast<int>(KL_STREAM_SCRAMBLE);
     m.attr("STREAM_POSITION") = static_cast<int>(KL_STREAM_POSITION);
     m.attr("STREAM_REMIX") = static_cast<int>(KL_STREAM_REMIX);
+    m.attr("STREAM_CHOICE") = static_cast<int>(KL_STREAM_CHOICE);
 }
 
 }  // namespace kernelight

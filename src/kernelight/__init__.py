@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelight import hashing, kernels, theory
     from kernelight.codes import Codes
+    from kernelight.linearize.aligned import AlignedFourier
     from kernelight.linearize.binary import BinaryFourier
     from kernelight.linearize.cws import GCWS
     from kernelight.linearize.fourier import RandomFourier
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "BinaryFourier", "Codes", "KernelNystroem", "RandomFourier", "SignProjection", "State", "__version__", "hashing",
-    "kernels", "theory",
+    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "KernelNystroem", "RandomFourier", "SignProjection", "State",
+    "__version__", "hashing", "kernels", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
 _HOMES = {
     "Codes": "kernelight.codes",
+    "AlignedFourier": "kernelight.linearize.aligned",
     "BinaryFourier": "kernelight.linearize.binary",
     "GCWS": "kernelight.linearize.cws",
     "KernelNystroem": "kernelight.linearize.nystroem",
