@@ -170,7 +170,7 @@ def floats(*shape):
 
 
 PLACES = np.zeros((1, 64), np.int32)
-BITS = (None, None, None, np.zeros((5, 64), np.uint8), np.zeros(5, np.uint8), 1, 0)
+BITS = (None, None, None, None, np.zeros((5, 64), np.uint8), np.zeros(5, np.uint8), 1, 0)
 
 
 @pytest.mark.parametrize(

@@ -321,7 +321,11 @@ def sign_codes(rows, m, *, projection="gaussian", seed=0):
         empty[n] = f is None
         if f is not None:
             e = entered(row, f)
-            bits[n] = project(e if projection == "cauchy" else e.astype(F32)) >= 0
+            y = project(e if projection == "cauchy" else e.astype(F32))
+            if projection == "sorf":
+                turn = -1.0 if e[np.flatnonzero(e.astype(F32))[0]] < 0 else 1.0
+                y = np.where(y == 0, turn * sign(stream(seed, 18), np.arange(m)), y)
+            bits[n] = y >= 0
     return bits, empty
 
 

@@ -225,7 +225,7 @@ def test_bits_are_signs_of_thresholded_cosines():
     X, y = small(60)
     made = AlignedFourier(64, binary=True).fit(X, y)
     threshold = np.empty(64, dtype=np.float32)
-    projections._core.fill_readout(made.seed_, True, threshold)
+    projections._core.fill_thresholds(made.seed_, threshold)
     values = np.cos(X @ made.frequencies_ + 2 * np.pi * made._candidates().phases(made.indices_)) + threshold
     clear = np.abs(values) > 1e-5
     assert clear.mean() > 0.99

@@ -114,7 +114,7 @@ class Candidates:
     def phases(self, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
         """b_l in turns."""
         phases = np.empty(int(chosen.max()) + 1, dtype=np.float32)
-        _core.fill_readout(self.seed, False, phases)
+        _core.fill_phases(self.seed, phases)
         return phases[chosen]
 
     def scores(

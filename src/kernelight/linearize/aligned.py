@@ -236,7 +236,7 @@ class AlignedFourier(CodeLinearization, FeatureLinearization):
     def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
         self._refuse_changes()
         threshold = np.empty(len(self.indices_), dtype=np.float32)
-        _core.fill_readout(self.seed_, True, threshold)
+        _core.fill_thresholds(self.seed_, threshold)
         readout = BitReadout(self._candidates().phases(self.indices_), threshold)
         codes, empty = self._projection.read(X, row_rule(self, X), readout, _checks.resources(self.n_jobs))
         return codes, empty, 1

@@ -162,7 +162,7 @@ class RandomFourier(FeatureLinearization):
         n_outputs = self._n_outputs()
         shift = np.zeros(0 if self.features == "paired" else n_outputs, dtype=np.float32)
         if self.features == "phase":
-            _core.fill_readout(self.seed_, False, shift)
+            _core.fill_phases(self.seed_, shift)
         power = 1.0 if self.features == "folded" else 2.0
         return FourierReadout(self.features == "paired", math.sqrt(power / self.n_components), shift)
 
@@ -235,7 +235,7 @@ class RandomFourier(FeatureLinearization):
 def with_last_phase(features: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
     """Pairs of columns with the last pair made one column, cos(. + w) for a random w: alone, a cosine would be biased."""
     phase = np.empty(features.shape[1] // 2, dtype=np.float32)
-    _core.fill_readout(seed, False, phase)
+    _core.fill_phases(seed, phase)
     angle = TURN * float(phase[-1])
     features[:, -2] = features[:, -2] * math.cos(angle) - features[:, -1] * math.sin(angle)
     return np.ascontiguousarray(features[:, :-1])

@@ -101,10 +101,14 @@ class FourierReadout:
 
 @dataclass(frozen=True)
 class BitReadout:
-    """Whether cos(2 pi (y + shift)) + threshold >= 0; without shift and threshold, whether y >= 0."""
+    """Whether cos(2 pi (y + shift)) + threshold >= 0; without shift and threshold, whether y >= 0.
+
+    A y of exactly 0, likely with "sorf" only, counts as its ``tie``, turned with the sign of the row's first element.
+    """
 
     shift: NDArray[np.float32] | None = None
     threshold: NDArray[np.float32] | None = None
+    tie: NDArray[np.float32] | None = None
 
     def made(self, n_rows: int, n_outputs: int) -> NDArray[Any]:
         return np.empty((n_rows, n_outputs), dtype=np.uint8)
@@ -119,6 +123,7 @@ class BitReadout:
             self._scale(scale),
             self.shift,
             self.threshold,
+            self.tie,
             out,
             empty.view(np.uint8),
             *use,
