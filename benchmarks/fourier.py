@@ -45,7 +45,7 @@ def _against_scikit_learn(count: int) -> Row:
     theirs = make_pipeline(
         RBFSampler(gamma=0.5, n_components=2048, random_state=0), Normalizer(copy=False)
     ).fit(X)
-    mine, other = best_of_turns(7, lambda: ours.transform(X), lambda: theirs.transform(X))
+    mine, other = best_of_turns(15, lambda: ours.transform(X), lambda: theirs.transform(X))
     claim = f"RandomFourier, 20,000 x 100, 2,048 columns, {count} thread{'s' * (count > 1)}"
     return at_least(claim, "RBFSampler + Normalizer", 3, other / mine)
 

@@ -18,8 +18,16 @@ SLOTS = 1024
 WIDTH, SHARE = 784, 0.2  # the shape of handwritten digits
 PEER_ROWS = 40
 OUR_ROWS = 8192
-TUNED = ("sparse, of 4,000 columns", "dense, uniform", "dense, exponential")
-UNSEEN = ("sparse, of 20,000 columns", "dense, log-normal", "dense, Cauchy")
+WIDTHS = {
+    "sparse, of 4,000 columns": 4000,
+    "sparse, of 20,000 columns": 20000,
+    "sparse, half of it in 300 of 10,000 columns": 10000,
+}
+TUNED = (
+    "sparse, of 4,000 columns", "dense, uniform", "dense, exponential", "sparse, of 20,000 columns", "dense, log-normal",
+    "dense, Cauchy",
+)  # fmt: skip
+UNSEEN = ("sparse, half of it in 300 of 10,000 columns", "dense, squares of Student t with 3 degrees")
 
 
 def run() -> list[Row]:
@@ -128,8 +136,16 @@ def _rows(
         return rng.lognormal(0.0, 1.5, (n_rows, nonzeros)).astype(np.float32)
     if kind == "dense, Cauchy":
         return np.abs(rng.standard_cauchy((n_rows, nonzeros))).astype(np.float32)
-    width = 4000 if kind in TUNED else 20000
-    columns = np.concatenate([np.sort(rng.choice(width, nonzeros, replace=False)) for _ in range(n_rows)])
+    if kind == "dense, squares of Student t with 3 degrees":
+        return (rng.standard_t(3, (n_rows, nonzeros)) ** 2).astype(np.float32)
+    width = WIDTHS[kind]
+    common = 300 if kind in UNSEEN else 0
+    weights = np.full(width, 1.0 / width)
+    if common:
+        weights[:common], weights[common:] = 0.5 / common, 0.5 / (width - common)
+    columns = np.concatenate(
+        [np.sort(rng.choice(width, nonzeros, replace=False, p=weights)) for _ in range(n_rows)]
+    )
     values = rng.random(n_rows * nonzeros, dtype=np.float32) + np.float32(0.01)
     return sp.csr_matrix((values, columns, np.arange(n_rows + 1) * nonzeros), shape=(n_rows, width))
 

@@ -341,11 +341,22 @@ def chosen_sampler(rows, k, *, center=None, l1=False):
         for coordinate, part in zip(i.tolist(), w / total, strict=True):
             share[coordinate] = max(share.get(coordinate, 0.0), part)
     G, c = math.fsum(share.values()), math.log(k) + 2
-    levels = len({exponent(total) for total in sums})
-    table = 16 * dart_rate(k) * (1.25 if 2 * c <= G else 1.5) * 2 * G
-    if (2 * c > G and table > 64 * 2**20) or table > 128 * 2**20 / levels:
-        return "cws"
+    exponents = [exponent(total) for total in sums]
+    covered, room = 0, 128.0 * 2**20
+    for e in sorted(set(exponents)):
+        largest: dict[int, float] = {}
+        for (i, w), own in zip(filled, exponents, strict=True):
+            if own == e:
+                for coordinate, weight in zip(i.tolist(), w.tolist(), strict=True):
+                    largest[coordinate] = max(largest.get(coordinate, 0.0), weight * 2.0**-e)
+        g = math.fsum(largest.values())
+        T = 16 * dart_rate(k) * (1.5 if g < 2 * c else 1.25) * g
+        if (64 if g < 2 * c else 128) * 2**20 >= T and room >= T:
+            room -= T
+            covered += exponents.count(e)
+    f = covered / len(filled)
     mean_nonzeros = np.mean([len(w) for _, w in filled])
     if 16 * len(share) * k > 96 * 2**20:
         mean_nonzeros += 60 * len(share) / len(filled)
-    return "dart" if mean_nonzeros > (17 * G if 2 * c > G else 140 + 20 * (levels - 1)) else "cws"
+    t = 17 * G if 2 * c > G else 140 + 20 * (len(set(exponents)) - 1)
+    return "dart" if mean_nonzeros > f * t + (1 - f) * (400 * c) else "cws"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,15 @@ CELL_BYTES, KEPT_BYTES, NONZEROS_PER_DRAW = 16, 96 << 20, 60.0
 NONZEROS_PER_DENSITY = 17.0
 NONZEROS_BY_WEIGHT = 140.0
 NONZEROS_PER_LEVEL = 20.0
+# A row whose level has no table costs as much as so many nonzeros for each of the log k + 2 darts of a slot.
+NONZEROS_WITHOUT_TABLE = 400.0
+
+
+class Level(NamedTuple):
+    """The rows whose sum lies between 2^e and 2^(e + 1): how many, and the sum of their largest weights over 2^e."""
+
+    rows: int
+    density: float
 
 
 class RowFacts(NamedTuple):
@@ -37,7 +47,7 @@ class RowFacts(NamedTuple):
     rows: int
     coordinates: int  # how many expanded coordinates occur
     density: float  # sum over coordinates of the largest share of a row's sum: darts met per dart owned
-    levels: int  # how many powers of two the row sums span
+    levels: tuple[Level, ...]  # the powers of two that the row sums span, ascending
     far: bool  # a row sum beyond the reach of single-precision darts
 
 
@@ -48,28 +58,46 @@ def row_facts(X: Matrix, scheme: MinMaxScheme, use: Resources) -> RowFacts:
     _core.dart_sums(*rows.args(scheme), 1.0, sums, counts, use.threads)
     filled = np.flatnonzero(counts)
     if len(filled) == 0 or not np.isfinite(sums).all():
-        return RowFacts(1.0, 0.0, len(filled), 0, math.inf, 0, len(filled) > 0)
-    exponents = np.sort(np.frexp(sums[filled])[1] - 1)
-    middle = int(exponents[(len(exponents) - 1) // 2])
-    shares = _largest_shares(rows, scheme, filled)
+        return RowFacts(1.0, 0.0, len(filled), 0, math.inf, (), len(filled) > 0)
+    exponents = np.frexp(sums[filled])[1] - 1
+    middle = int(np.sort(exponents)[(len(exponents) - 1) // 2])
+    shares = _largest(rows, scheme, filled, share=True)
     return RowFacts(
         scale=2.0 ** -max(-1000, min(1000, middle)),
         mean_nonzeros=float(counts[filled].mean()),
         rows=len(filled),
         coordinates=len(shares),
         density=math.fsum(shares) if shares else math.inf,  # rounded once: the order does not matter
-        levels=len(np.unique(exponents)),
+        levels=tuple(_levels(rows, scheme, filled, exponents)),
         far=bool((np.abs(exponents - middle) > FARTHEST).any()),
     )
 
 
-def _largest_shares(rows: RowRange, scheme: MinMaxScheme, filled: NDArray[np.intp]) -> list[float]:
-    """Of every coordinate that occurs, the largest share of a row's sum; nothing for a width too long for an array."""
+def _levels(
+    rows: RowRange, scheme: MinMaxScheme, filled: NDArray[np.intp], exponents: NDArray[Any]
+) -> Iterator[Level]:
+    for exponent in np.unique(exponents).tolist():
+        members = filled[exponents == exponent]
+        scale = 2.0 ** -max(-1000, min(1000, exponent))
+        yield Level(len(members), math.fsum(_largest(rows, scheme, members, scale=scale)))
+
+
+def _largest(
+    rows: RowRange,
+    scheme: MinMaxScheme,
+    members: NDArray[np.intp],
+    *,
+    share: bool = False,
+    scale: float = 1.0,
+) -> list[float]:
+    """Of every coordinate that occurs in some rows, the largest weight times a scale, or the largest share of a row's sum;
+    nothing for a width too long for an array."""
     if rows.is_wide:
         return []
-    shares = np.zeros(rows.n_coordinates, dtype=np.float32)
-    _core.dart_maxima(*rows.args(scheme)[:-1], True, 1.0, filled, shares)
-    return [float(share) for share in shares[shares > 0]]
+    most = np.zeros(rows.n_coordinates, dtype=np.float32)
+    values, indices, indptr, n_cols, center, l1 = rows.args(scheme)
+    _core.dart_maxima(values, indices, indptr, n_cols, center, share or l1, scale, members, most)
+    return [float(value) for value in most[most > 0]]
 
 
 def choose_sampler(facts: RowFacts, scheme: MinMaxScheme) -> str:
@@ -79,19 +107,30 @@ def choose_sampler(facts: RowFacts, scheme: MinMaxScheme) -> str:
         or scheme.t_bits is not None
         or scheme.coding != "mixed"
         or facts.far
-        or facts.levels == 0
+        or not facts.levels
+        or math.isinf(facts.density)
     ):
         return "cws"
     k = n_base_slots(scheme)
-    by_rank = facts.density < 2.0 * (_core.log(k) + 2.0)
-    reach = REACH_BY_RANK if by_rank else REACH_BY_WEIGHT
-    darts = _core.dart_rate(k) * reach * 2.0 * facts.density
-    most = min(TABLE_BYTES_BY_RANK if by_rank else ALL_TABLES_BYTES, ALL_TABLES_BYTES / facts.levels)
-    if darts * DART_BYTES > most:
-        return "cws"
-    by_weight = NONZEROS_BY_WEIGHT + NONZEROS_PER_LEVEL * (facts.levels - 1)
-    needed = NONZEROS_PER_DENSITY * facts.density if by_rank else by_weight
+    darts_a_slot = _core.log(k) + 2.0
+    by_weight = NONZEROS_BY_WEIGHT + NONZEROS_PER_LEVEL * (len(facts.levels) - 1)
+    by_rank = facts.density < 2.0 * darts_a_slot
+    with_table = NONZEROS_PER_DENSITY * facts.density if by_rank else by_weight
+    covered = covered_share(facts.levels, k)
+    needed = covered * with_table + (1.0 - covered) * (NONZEROS_WITHOUT_TABLE * darts_a_slot)
     nonzeros = facts.mean_nonzeros
     if CELL_BYTES * facts.coordinates * k > KEPT_BYTES:
         nonzeros += NONZEROS_PER_DRAW * facts.coordinates / facts.rows
     return "dart" if nonzeros > needed else "cws"
+
+
+def covered_share(levels: tuple[Level, ...], k: int) -> float:
+    """The share of the rows whose level has a table: tables are given to levels in ascending order while there is room."""
+    rate, room, covered = _core.dart_rate(k), float(ALL_TABLES_BYTES), 0
+    for level in levels:
+        by_rank = level.density < 2.0 * (_core.log(k) + 2.0)
+        table = DART_BYTES * rate * (REACH_BY_RANK if by_rank else REACH_BY_WEIGHT) * level.density
+        if table <= (TABLE_BYTES_BY_RANK if by_rank else ALL_TABLES_BYTES) and table <= room:
+            room -= table
+            covered += level.rows
+    return covered / sum(level.rows for level in levels)
