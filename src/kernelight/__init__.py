@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from kernelight import hashing, kernels, theory
     from kernelight.codes import Codes
     from kernelight.linearize.binary import BinaryFourier
+    from kernelight.linearize.combine import Product
     from kernelight.linearize.cws import GCWS
     from kernelight.linearize.fourier import RandomFourier
     from kernelight.linearize.signs import SignProjection
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "BinaryFourier", "Codes", "RandomFourier", "SignProjection", "State", "__version__", "hashing", "kernels", "theory",
+    "GCWS", "BinaryFourier", "Codes", "Product", "RandomFourier", "SignProjection", "State", "__version__", "hashing",
+    "kernels", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -24,6 +26,7 @@ _HOMES = {
     "Codes": "kernelight.codes",
     "BinaryFourier": "kernelight.linearize.binary",
     "GCWS": "kernelight.linearize.cws",
+    "Product": "kernelight.linearize.combine",
     "RandomFourier": "kernelight.linearize.fourier",
     "SignProjection": "kernelight.linearize.signs",
     "State": "kernelight.state",

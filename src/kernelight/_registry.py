@@ -19,6 +19,7 @@ FAMILIES: dict[str, dict[str, str]] = {
     "linearization": {
         "BinaryFourier": "kernelight.linearize.binary:BinaryFourier",
         "GCWS": "kernelight.linearize.cws:GCWS",
+        "Product": "kernelight.linearize.combine:Product",
         "RandomFourier": "kernelight.linearize.fourier:RandomFourier",
         "SignProjection": "kernelight.linearize.signs:SignProjection",
     },
