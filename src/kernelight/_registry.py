@@ -9,7 +9,7 @@ from kernelight.state import Path, State
 
 _KERNELS = (
     "Linear", "RBF", "FoldedRBF", "Gaussian", "Acos", "AcosChi2", "MinMax", "GMM", "ExpGMM", "NGMM",
-    "Intersection", "Product",
+    "Intersection", "Product", "Sum",
 )  # fmt: skip
 
 # family -> name -> "module:class"
