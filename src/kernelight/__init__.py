@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kernelight.codes import Codes
     from kernelight.linearize.binary import BinaryFourier
     from kernelight.linearize.combine import Product
+    from kernelight.linearize.concat import Concat
     from kernelight.linearize.cws import GCWS
     from kernelight.linearize.fourier import RandomFourier
     from kernelight.linearize.signs import SignProjection
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "BinaryFourier", "Codes", "Product", "RandomFourier", "SignProjection", "State", "__version__", "hashing",
-    "kernels", "theory",
+    "GCWS", "BinaryFourier", "Codes", "Concat", "Product", "RandomFourier", "SignProjection", "State", "__version__",
+    "hashing", "kernels", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
 _HOMES = {
     "Codes": "kernelight.codes",
+    "Concat": "kernelight.linearize.concat",
     "BinaryFourier": "kernelight.linearize.binary",
     "GCWS": "kernelight.linearize.cws",
     "Product": "kernelight.linearize.combine",

@@ -18,6 +18,7 @@ FAMILIES: dict[str, dict[str, str]] = {
     "kernel": {name: f"kernelight.kernels:{name}" for name in _KERNELS},
     "linearization": {
         "BinaryFourier": "kernelight.linearize.binary:BinaryFourier",
+        "Concat": "kernelight.linearize.concat:Concat",
         "GCWS": "kernelight.linearize.cws:GCWS",
         "Product": "kernelight.linearize.combine:Product",
         "RandomFourier": "kernelight.linearize.fourier:RandomFourier",

@@ -1,4 +1,4 @@
-"""Product and Concat: maps of products and of sums of kernels, made of maps of their parts."""
+"""Product: the map of a product of kernels, made of a map of each."""
 
 from __future__ import annotations
 
