@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from kernelight import hashing, kernels, theory
     from kernelight.codes import Codes
     from kernelight.linearize.binary import BinaryFourier
+    from kernelight.linearize.choose import feature_map
     from kernelight.linearize.combine import Product
     from kernelight.linearize.concat import Concat
     from kernelight.linearize.cws import GCWS
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "GCWS", "BinaryFourier", "Codes", "Concat", "Product", "RandomFourier", "SignProjection", "State", "__version__",
-    "hashing", "kernels", "theory",
+    "feature_map", "hashing", "kernels", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -32,6 +33,7 @@ _HOMES = {
     "RandomFourier": "kernelight.linearize.fourier",
     "SignProjection": "kernelight.linearize.signs",
     "State": "kernelight.state",
+    "feature_map": "kernelight.linearize.choose",
     "hashing": "kernelight.hashing",
     "kernels": "kernelight.kernels",
     "theory": "kernelight.theory",

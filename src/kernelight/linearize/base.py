@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from inspect import signature
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -18,6 +19,17 @@ from kernelight.kernels.base import Kernel
 from kernelight.state import Path, State
 
 Self = TypeVar("Self", bound="Linearization")
+
+
+class UnsupportedKernel(ValueError):  # noqa: N818  # a question may be answered so; it is no accident
+    """A map has no features of a kernel; the sentence says which, or what stands in the way.
+
+    ``may_be_overcome``: the map is the right kind, and other parameters might do.
+    """
+
+    def __init__(self, sentence: str, *, may_be_overcome: bool = True) -> None:
+        super().__init__(sentence)
+        self.may_be_overcome = may_be_overcome
 
 
 class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
@@ -37,6 +49,27 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def kernel(self) -> Kernel:
         """The kernel this map aims at."""
+
+    @classmethod
+    def for_kernel(cls: type[Self], kernel: Kernel, n_components: int = 1024, **options: Any) -> Self:
+        """An unfitted map of this kind that aims at ``kernel``; `UnsupportedKernel` where there is none.
+
+        ``options`` are parameters that the kernel does not decide.
+        """
+        raise UnsupportedKernel(f"{cls.__name__} has no features of {kernel!r}.", may_be_overcome=False)
+
+    @classmethod
+    def _configured(
+        cls: type[Self], kernel: Kernel, decided: dict[str, Any], options: dict[str, Any]
+    ) -> Self:
+        """With the parameters that ``kernel`` decides, and some that it does not."""
+        known = signature(cls).parameters
+        for name in options:
+            if name in decided:
+                raise TypeError(f"{kernel!r} decides {name} of {cls.__name__}: leave {name} out.")
+            if name not in known:
+                raise TypeError(f"{cls.__name__} has no parameter {name}: it takes {', '.join(known)}.")
+        return cls(**decided, **options)
 
     @property
     def has_prefix(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.utils.metaestimators import available_if
 
-from kernelight import _checks, _core
+from kernelight import _checks, _core, kernels
 from kernelight._checks import Matrix
 from kernelight._slots import MAX_BITS, one_hot
 from kernelight.kernels.base import Kernel
@@ -26,8 +27,15 @@ from kernelight.linearize._slot_features import (
     refuse_slotless,
     shape_of,
 )
-from kernelight.linearize.base import CodeLinearization, Linearization, exact_rows, refuse_gap
+from kernelight.linearize.base import (
+    CodeLinearization,
+    Linearization,
+    UnsupportedKernel,
+    exact_rows,
+    refuse_gap,
+)
 from kernelight.linearize.cws import GCWS
+from kernelight.linearize.fourier import RandomFourier
 from kernelight.linearize.signs import SignProjection
 
 
@@ -95,6 +103,26 @@ class Product(Combination, CodeLinearization):
         self.left = left
         self.right = right
         self.bits = bits
+
+    @classmethod
+    def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> Product:
+        """For products with at most one factor of cosines: slot by slot the maps of the factors, nested to the left."""
+        if not isinstance(kernel, kernels.Product):
+            return super().for_kernel(kernel, n_components, **options)
+        maps = sorted((slot_map(factor, n_components) for factor in kernel.factors), key=_last_if_dense)
+        if len(maps) < 2 or len([part for part in maps if dense_part(part)]) > 1:
+            raise UnsupportedKernel(
+                f"Product needs two factors, all but one of them with codes, got {kernel!r}."
+            )
+        left, right = reduce(_joined, maps[:-1]), maps[-1]
+        made = cls._configured(kernel, {"left": left, "right": right}, options)
+        total = _shape(left).bits + _shape(right).bits
+        if made.bits is None and total > MAX_BITS:
+            raise UnsupportedKernel(
+                f"The pairs of Product would have {total} bits for {kernel!r}, more than {MAX_BITS}: pass bits={MAX_BITS} "
+                "or fewer to hash them."
+            )
+        return made
 
     def _given_parts(self) -> Parts:
         return {
@@ -269,3 +297,26 @@ def _advice(left: SlotShape, right: SlotShape) -> str:
         "paired features have a slot for each two of their n_components, so that "
         f"RandomFourier(n_components={2 * other.n_slots}) has {other.n_slots}."
     )
+
+
+def slot_map(kernel: Kernel, n_slots: int) -> Linearization:
+    """The map of a kernel that has slots, and so many of them."""
+    for cls in (GCWS, SignProjection, RandomFourier):
+        try:
+            made: Linearization = cls.for_kernel(kernel, n_slots)
+        except UnsupportedKernel:
+            continue
+        if isinstance(made, RandomFourier) and made.features == "paired":
+            made.n_components = 2 * n_slots
+        return made
+    raise UnsupportedKernel(f"Product has no slots for the factor {kernel!r}.")
+
+
+def _last_if_dense(part: Linearization) -> bool:
+    return dense_part(part) is not None
+
+
+def _joined(left: Linearization, right: Linearization) -> Product:
+    """A product inside another, hashed where its bits would not fit."""
+    fits = _shape(left).bits + _shape(right).bits <= MAX_BITS
+    return Product(left, right, bits=None if fits else MAX_BITS)

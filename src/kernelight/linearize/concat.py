@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelight._checks import check_weights
 from kernelight.kernels import Sum
+from kernelight.kernels.base import Kernel
 from kernelight.linearize._combination import Combination, Parts
 from kernelight.linearize.base import Linearization, refuse_gap
+from kernelight.linearize.choose import feature_map
 from kernelight.linearize.cws import GCWS
 from kernelight.linearize.fourier import RandomFourier
 
@@ -59,6 +61,15 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
     def __init__(self, maps: Any = None, *, weights: Any = None) -> None:
         self.maps = maps
         self.weights = weights
+
+    @classmethod
+    def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> Concat:
+        """For sums: the preferred map of each term, with so many components each."""
+        if not isinstance(kernel, Sum):
+            return super().for_kernel(kernel, n_components, **options)
+        maps = [feature_map(term, n_components) for term in kernel.kernels]
+        weights = None if set(kernel.weights or ()) == {1.0} else kernel.weights
+        return cls._configured(kernel, {"maps": maps, "weights": weights}, options)
 
     @property
     def _named_maps(self) -> Any:
