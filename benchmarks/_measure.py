@@ -61,6 +61,14 @@ def share_of(claim: str, peer: str, bar: float, measured: float) -> Row:
     return {"claim": claim, "peer": peer, "bar": text, "measured": measured, "holds": measured >= bar}
 
 
+def memory_at_most(claim: str, peer: str, megabytes: float, measured: float) -> Row:
+    """A claim to need at most so much memory."""
+    text = f"at most {megabytes:.3g} MB"
+    return {
+        "claim": claim, "peer": peer, "bar": text, "measured": measured, "unit": "MB", "holds": measured <= megabytes,
+    }  # fmt: skip
+
+
 def show(rows: list[Row]) -> None:
     """The rows, one a line."""
     for row in rows:

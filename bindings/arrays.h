@@ -57,6 +57,15 @@ struct MatrixArg {
         if (values.dtype() == nb::dtype<double>()) return visit_as<double>(f);
         throw std::invalid_argument("matrix values must be float32 or float64");
     }
+    // The same for what must be dense.
+    template <class F>
+    void visit_dense(F&& f) const {
+        require(!indptr && values.ndim() == 2 && static_cast<int64_t>(values.shape(1)) == n_cols,
+                "dense values must be a 2-d array as wide as n_cols");
+        if (values.dtype() == nb::dtype<float>()) return f(DenseRows<float>{typed<float>(values), n_rows(), n_cols});
+        if (values.dtype() == nb::dtype<double>()) return f(DenseRows<double>{typed<double>(values), n_rows(), n_cols});
+        throw std::invalid_argument("matrix values must be float32 or float64");
+    }
     int64_t n_rows() const {
         require(indptr ? indptr->ndim() == 1 && indptr->shape(0) >= 1 : values.ndim() == 2,
                 "a matrix is a 2-d array, or 1-d values, indices and indptr");

@@ -150,6 +150,7 @@ void bind_dart(nb::module_& m) {
         "Codes of the rows of subset, from a table as far as it reaches; empty rows are left as they are."
     m.def("dart_encode", encode(uint8_t{}), ENCODE_ARGS);
     m.def("dart_encode", encode(uint16_t{}), ENCODE_ARGS);
+    m.def("dart_encode", encode(uint64_t{}), ENCODE_ARGS);
 }
 
 }  // namespace kernelight

@@ -193,6 +193,31 @@ void bind_project(nb::module_& m) {
     m.def("project_dense", dense(double{}), DENSE_ARGS);
 
     m.def(
+        "project_and_read",
+        [](AnyIn values, int rule, double factor, In2<float> tables, int64_t first, int64_t count, In1<float> scale,
+           In1<float> shift, bool pairs, float amplitude, Out2<float> out, int threads, int simd) {
+            const int64_t n_cols = values.ndim() == 2 ? static_cast<int64_t>(values.shape(1)) : -1;
+            const MatrixArg x{values, std::nullopt, std::nullopt, n_cols};
+            const int64_t n_tiles = static_cast<int64_t>(tables.shape(0)), columns = pairs ? 2 : 1;
+            require(static_cast<int64_t>(tables.shape(1)) == n_cols * kTile && first >= 0 && count >= 0 &&
+                        count <= n_tiles * kTile && count > (n_tiles - 1) * kTile && out.shape(0) == values.shape(0) &&
+                        columns * (first + count) <= static_cast<int64_t>(out.shape(1)),
+                    "tables must be (tiles, n_cols * tile), and the outputs must lie inside out");
+            const ProjectLoops& loops = project_loops(usable_level(simd));
+            const FeatureReader reader{loops, at_least(scale, first + count), at_least(shift, pairs ? 0 : first + count), pairs,
+                                       amplitude, out.data(), static_cast<int64_t>(out.shape(1))};
+            const DenseTables in{tables.data(), 0, n_cols, n_tiles};
+            const auto run = [&](auto rows) {
+                nb::gil_scoped_release release;
+                project_and_read(rows, row_rule(rule, factor), in, first, count, reader, loops, threads);
+            };
+            x.visit_dense(run);
+        },
+        nb::arg("values").noconvert(), nb::arg("rule"), nb::arg("factor"), nb::arg("tables").noconvert(), nb::arg("first"),
+        nb::arg("count"), nb::arg("scale").noconvert(), nb::arg("shift").noconvert(), nb::arg("pairs"), nb::arg("amplitude"),
+        nb::arg("out").noconvert(), nb::arg("threads"), nb::arg("simd"), "Fourier features of a dense projection of dense rows.");
+
+    m.def(
         "read_features",
         [](In2<float> y, int64_t first, int64_t count, std::optional<In1<bool>> empty, In1<float> scale, In1<float> shift,
            bool pairs, float amplitude, Out2<float> out, int threads, int simd) {

@@ -185,8 +185,10 @@ template <class Code>
 auto finish_for(const CwsLoops& loops) {
     if constexpr (sizeof(Code) == 1)
         return loops.finish8;
-    else
+    else if constexpr (sizeof(Code) == 2)
         return loops.finish16;
+    else
+        return loops.finish64;
 }
 
 // codes: (n_rows, code_stride), already moved to the column of first_slot. Empty rows are left as they are.
@@ -215,11 +217,12 @@ void cws_scan(const CwsListing& listing, const CwsTables& tables, const int32_t*
 // The same without listing and tables, row by row: cells are drawn for a few coordinates at a time, just before they are
 // met. For rows so long, or batches so wide, that neither would fit in memory. ids null: a coordinate is its own identity.
 template <class Rows, class Code>
-void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64_t* ids, int64_t n_slots, uint64_t seed,
-                const CwsCoding& coding, Code* codes, const CwsLoops& loops, int threads) {
+void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64_t* ids, int64_t first_slot,
+                int64_t n_slots, uint64_t seed, const CwsCoding& coding, Code* codes, int64_t code_stride,
+                const CwsLoops& loops, int threads) {
     constexpr int64_t batch = 512;  // coordinates met together
     const uint64_t stream = kl_stream(seed, KL_STREAM_CWS), code_stream = kl_stream(seed, KL_STREAM_CWS_CODE);
-    const uint64_t code_mask = (uint64_t{1} << coding.bits) - 1;
+    const uint64_t code_mask = low_bits(coding.bits);
     const int64_t slot_blocks = (n_slots + kSlotBlock - 1) / kSlotBlock;
     parallel_for(threads, rows.n_rows * slot_blocks, [&](int64_t begin, int64_t end) {
         std::vector<float> cells(batch * kCellBlock), logs(batch);
@@ -237,7 +240,7 @@ void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64
             auto meet = [&] {
                 loops.logs(weights.data(), count, p, logs.data());
                 for (int64_t at = 0; at < count; ++at)
-                    loops.fill(kl_child(stream, id[at]), slot, 1, cells.data() + at * kCellBlock, kCellBlock);
+                    loops.fill(kl_child(stream, id[at]), first_slot + slot, 1, cells.data() + at * kCellBlock, kCellBlock);
                 std::fill_n(best.winner, kSlotBlock, -1);
                 loops.scan({in_order.data(), first_row.data(), logs.data(), count}, slice, &best);
                 for (int64_t lane = 0; lane < kSlotBlock; ++lane) {
@@ -259,10 +262,10 @@ void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64
             if (empty) continue;
             meet();
             for (int64_t lane = 0; lane < std::min(kSlotBlock, n_slots - slot); ++lane) {
-                const uint64_t key = kl_child(code_stream, static_cast<uint64_t>(slot + lane));
+                const uint64_t key = kl_child(code_stream, static_cast<uint64_t>(first_slot + slot + lane));
                 const int64_t t = static_cast<int64_t>(winner_t[lane] & coding.t_mask);
                 const uint64_t mixed = kl_cws_code(key, winner_id[lane], t);
-                codes[row * n_slots + slot + lane] =
+                codes[row * code_stride + slot + lane] =
                     static_cast<Code>((coding.lowest ? winner_id[lane] : mixed) & code_mask);
             }
         }

@@ -207,7 +207,7 @@ class DartRow {
         std::fill(best_.begin(), best_.end(), KL_DART_NONE);
         if (!covered) enumerate_uncovered();
         if (!(table_.by_rank ? take_first_owned() : scan_by_weight())) search_further();
-        const uint64_t mask = (uint64_t{1} << bits) - 1;
+        const uint64_t mask = low_bits(bits);
         for (uint64_t slot = 0; slot < rule_.k; ++slot) out[slot] = static_cast<Code>(best_[slot] & mask);
     }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -200,14 +199,13 @@ void project_structured(const Rows& rows, RowRule rule, const Structure& structu
                 for (int64_t r = 0; r < n_rows; ++r) {
                     if (empty[r]) continue;
                     float *x = work.data(), *y = x;
-                    std::memcpy(x, entered.data() + r * width, static_cast<size_t>(width) * sizeof(float));
-                    loops.hadamard(x, diagonal, width);
+                    loops.hadamard(entered.data() + r * width, x, diagonal, width);
                     if (structure.places) {
                         y = x + width;
                         loops.gather(x, structure.places + first, width, y);
                     }
                     for (int turn = 1; turn < structure.turns; ++turn)
-                        loops.hadamard(y, diagonal + turn * width, width);
+                        loops.hadamard(y, y, diagonal + turn * width, width);
                     reader.read(first_row + r, first, y, count);
                 }
             }
@@ -288,7 +286,7 @@ struct DenseTables {
     int64_t first_feature, n_features, n_tiles;
 };
 
-constexpr int64_t kDenseGroup = 48;
+constexpr int64_t kDenseGroup = 48, kLargeGroup = 240;
 
 template <class Real, class Value>
 void project_dense(const DenseRows<Value>& rows, RowRule rule, const DenseTables& in, Real* y,
@@ -308,6 +306,36 @@ void project_dense(const DenseRows<Value>& rows, RowRule rule, const DenseTables
             for (int64_t tile = 0; tile < in.n_tiles; ++tile)
                 add.dense(entered.data(), n, count, in.tables + tile * n * kTile, n, y + first * stride + tile * kTile,
                           stride);
+        }
+    });
+}
+
+// Projections of dense rows read as soon as they are there: y never leaves the cache. Sums are fused, so the reader must be one
+// of features. Outputs beyond the reader's are drawn to fill the last tile, and dropped.
+template <class Value, class Reader>
+void project_and_read(const DenseRows<Value>& rows, RowRule rule, const DenseTables& in, int64_t first_output, int64_t count,
+                      const Reader& reader, const ProjectLoops& loops, int threads) {
+    const int64_t n = in.n_features, stride = n + 16;  // not a power of two: the rows of a group would share cache sets
+    // Tables beyond the cache are read again for every group: then by fewer, larger ones.
+    const int64_t group = n * in.n_tiles * kTile > (int64_t{1} << 19) ? kLargeGroup : kDenseGroup;
+    parallel_for(threads, (rows.n_rows + group - 1) / group, [&](int64_t begin, int64_t end) {
+        AlignedFloats entered(group * stride), y(group * kTile);
+        bool empty[kLargeGroup];
+        for (int64_t at = begin; at < end; ++at) {
+            const int64_t first = at * group, n_rows = std::min(group, rows.n_rows - first);
+            for (int64_t r = 0; r < n_rows; ++r) {
+                const RowFactors by = row_factors(rows, first + r, rule, loops);
+                entry_of(rows, loops).enter(rows, first + r, by.first, by.second, entered.data() + r * stride);
+                empty[r] = by.empty;
+            }
+            for (int64_t tile = 0; tile < in.n_tiles; ++tile) {
+                std::fill(y.data(), y.data() + n_rows * kTile, 0.0f);
+                loops.add_dense_fused(entered.data(), stride, n_rows, in.tables + tile * n * kTile, n, y.data(), kTile);
+                const int64_t here = std::min(kTile, count - tile * kTile);
+                for (int64_t r = 0; r < n_rows; ++r)
+                    if (!empty[r]) reader.read(first + r, first_output + tile * kTile, y.data() + r * kTile, here);
+            }
+            for (int64_t r = 0; r < n_rows; ++r) reader.close(first + r, empty[r]);
         }
     });
 }

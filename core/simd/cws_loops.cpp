@@ -172,7 +172,7 @@ inline float floor_of(float y) {
 template <class Code>
 void finish(const CwsEntries& entries, const CwsSlice& slice, uint64_t code_stream, int64_t first_slot, int64_t n_slots,
             const CwsCoding& coding, int64_t n_rows, const CwsBest* best, Code* out, int64_t out_stride) {
-    const uint64_t code_mask = (uint64_t{1} << coding.bits) - 1;
+    const uint64_t code_mask = low_bits(coding.bits);
     uint64_t slot_keys[kSlotBlock];
     for (int64_t lane = 0; lane < kSlotBlock; ++lane)
         slot_keys[lane] = kl_child(code_stream, static_cast<uint64_t>(first_slot + lane));
@@ -201,7 +201,7 @@ void finish(const CwsEntries& entries, const CwsSlice& slice, uint64_t code_stre
 }  // namespace
 
 extern const CwsLoops cws_table;
-const CwsLoops cws_table = {logs, fill, scan, finish<uint8_t>, finish<uint16_t>};
+const CwsLoops cws_table = {logs, fill, scan, finish<uint8_t>, finish<uint16_t>, finish<uint64_t>};
 
 }  // namespace KERNELIGHT_SIMD
 }  // namespace kernelight

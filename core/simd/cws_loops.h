@@ -38,6 +38,9 @@ struct alignas(128) CwsBest {
     int32_t winner[kSlotBlock];
 };
 
+// The lowest `bits` bits, 1 to 64 of them. Inlined for certain, as above.
+__attribute__((always_inline)) inline uint64_t low_bits(int bits) { return ~uint64_t{0} >> (64 - bits); }
+
 struct CwsCoding {
     int bits;
     uint64_t t_mask;  // which bits of t* take part
@@ -58,6 +61,9 @@ struct CwsLoops {
     void (*finish16)(const CwsEntries&, const CwsSlice&, uint64_t code_stream, int64_t first_slot, int64_t n_slots,
                      const CwsCoding&, int64_t n_rows, const CwsBest* best,
                      uint16_t* out, int64_t out_stride);
+    void (*finish64)(const CwsEntries&, const CwsSlice&, uint64_t code_stream, int64_t first_slot, int64_t n_slots,
+                     const CwsCoding&, int64_t n_rows, const CwsBest* best,
+                     uint64_t* out, int64_t out_stride);
 };
 
 namespace baseline {

@@ -19,7 +19,7 @@ inline Level best_level() {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
         return Level::avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return Level::avx2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma")) return Level::avx2;
 #endif
     return Level::baseline;
 }

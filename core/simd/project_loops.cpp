@@ -2,6 +2,10 @@
 // of core/portable/kl_project.h, whatever the width of a vector.
 #include "simd/project_loops.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include "portable/kl_project.h"
 
 namespace kernelight {
@@ -73,12 +77,19 @@ void enter(const Value* x, int64_t count, double first, double second, float* to
 // The level of distance `h` inside a register.
 template <int h>
 inline Floats level_inside(Floats v) {
-    Ints partner, turned;
-    for (int lane = 0; lane < kLanes; ++lane) {
-        partner[lane] = lane ^ h;
-        turned[lane] = lane & h ? INT32_MIN : 0;
-    }
-    return __builtin_shuffle(v, partner) + (Floats)((Ints)v ^ turned);
+    Ints partner;
+    for (int lane = 0; lane < kLanes; ++lane) partner[lane] = lane ^ h;
+    const Floats other = __builtin_shuffle(v, partner);
+#if defined(__AVX512F__)
+    // Fused, but with the same bits: a product by 1 or -1 is exact.
+    Floats sign;
+    for (int lane = 0; lane < kLanes; ++lane) sign[lane] = lane & h ? -1.0f : 1.0f;
+    return (Floats)_mm512_fmadd_ps((__m512)v, (__m512)sign, (__m512)other);
+#else
+    Ints turned;
+    for (int lane = 0; lane < kLanes; ++lane) turned[lane] = lane & h ? INT32_MIN : 0;
+    return other + (Floats)((Ints)v ^ turned);
+#endif
 }
 
 inline Floats levels_inside(Floats v) {
@@ -109,12 +120,12 @@ inline void levels_between(Floats (&v)[count]) {
 
 // The lowest levels of count * kLanes neighbours, with the diagonal on the way.
 template <int count>
-void lowest_levels(float* x, const float* diagonal, int64_t width) {
+void lowest_levels(const float* from, float* x, const float* diagonal, int64_t width) {
     for (int64_t base = 0; base < width; base += count * kLanes) {
         Floats v[count];
 #pragma GCC unroll 8
         for (int at = 0; at < count; ++at)
-            v[at] = levels_inside(load(x + base + at * kLanes) * load(diagonal + base + at * kLanes));
+            v[at] = levels_inside(load(from + base + at * kLanes) * load(diagonal + base + at * kLanes));
         levels_between(v);
 #pragma GCC unroll 8
         for (int at = 0; at < count; ++at) store(x + base + at * kLanes, v[at]);
@@ -135,19 +146,19 @@ void higher_levels(float* x, int64_t width, int64_t h) {
         }
 }
 
-void hadamard(float* x, const float* diagonal, int64_t width) {
+void hadamard(const float* from, float* x, const float* diagonal, int64_t width) {
     int64_t h;
     if (width >= 8 * kLanes) {
-        lowest_levels<8>(x, diagonal, width);
+        lowest_levels<8>(from, x, diagonal, width);
         h = 8 * kLanes;
     } else if (width >= 4 * kLanes) {
-        lowest_levels<4>(x, diagonal, width);
+        lowest_levels<4>(from, x, diagonal, width);
         h = 4 * kLanes;
     } else if (width >= kLanes) {
-        lowest_levels<1>(x, diagonal, width);
+        lowest_levels<1>(from, x, diagonal, width);
         h = kLanes;
     } else {
-        for (int64_t at = 0; at < width; ++at) x[at] *= diagonal[at];
+        for (int64_t at = 0; at < width; ++at) x[at] = from[at] * diagonal[at];
         kl_hadamard(x, static_cast<uint64_t>(width));
         return;
     }
@@ -212,9 +223,40 @@ struct Sums {
     }
 };
 
+// How a product is added: rounded before (Exact, the definition of codes), or not (Fused, for features, which need only
+// agree to rounding; where a level has no such instruction, it is the same).
+struct Exact {
+    template <class Real>
+    static inline typename Sums<Real>::Vector add(typename Sums<Real>::Vector sum, Real value,
+                                                  typename Sums<Real>::Vector entry) {
+        return sum + value * entry;
+    }
+};
+
+#if defined(__AVX512F__)
+#define FUSED_TARGET
+struct Fused {
+    template <class Real>
+    static inline Floats add(Floats sum, float value, Floats entry) {
+        return (Floats)_mm512_fmadd_ps(_mm512_set1_ps(value), (__m512)entry, (__m512)sum);
+    }
+};
+#elif defined(__AVX2__)
+#define FUSED_TARGET __attribute__((target("fma")))
+struct Fused {
+    template <class Real>
+    FUSED_TARGET static inline Floats add(Floats sum, float value, Floats entry) {
+        return (Floats)_mm256_fmadd_ps(_mm256_set1_ps(value), (__m256)entry, (__m256)sum);
+    }
+};
+#else
+#define FUSED_TARGET
+using Fused = Exact;
+#endif
+
 // Part of a tile, so that kRows * kParts sums fit the registers.
-template <class Real, int kRows, int kParts>
-void add_part(const Real* x, int64_t x_stride, const float* table, int64_t n_features, Real* y, int64_t y_stride) {
+template <class How, class Real, int kRows, int kParts>
+FUSED_TARGET void add_part(const Real* x, int64_t x_stride, const float* table, int64_t n_features, Real* y, int64_t y_stride) {
     using S = Sums<Real>;
     typename S::Vector sums[kRows][kParts];
     for (int row = 0; row < kRows; ++row)
@@ -228,7 +270,7 @@ void add_part(const Real* x, int64_t x_stride, const float* table, int64_t n_fea
         for (int row = 0; row < kRows; ++row) {
             const Real value = x[row * x_stride + i];
 #pragma GCC unroll 8
-            for (int part = 0; part < kParts; ++part) sums[row][part] += value * entry[part];
+            for (int part = 0; part < kParts; ++part) sums[row][part] = How::template add<Real>(sums[row][part], value, entry[part]);
         }
     }
     for (int row = 0; row < kRows; ++row)
@@ -242,20 +284,26 @@ constexpr int kRowsTogether = 6, kPartsTogether = 4;  // 24 of 32 registers
 constexpr int kRowsTogether = 4, kPartsTogether = 2;  // 8 of 16
 #endif
 
-template <class Real>
+// Features whose entries, 64 KB, stay in the cache while all rows meet them.
+constexpr int64_t kFeaturesTogether = 256;
+
+template <class How, class Real>
 void add_dense(const Real* x, int64_t x_stride, int64_t n_rows, const float* table, int64_t n_features, Real* y,
                int64_t y_stride) {
     using S = Sums<Real>;
-    for (int part = 0; part < S::parts; part += kPartsTogether) {
-        const float* entries = table + part * S::lanes;
-        Real* to = y + part * S::lanes;
-        int64_t row = 0;
-        for (; row + kRowsTogether <= n_rows; row += kRowsTogether)
-            add_part<Real, kRowsTogether, kPartsTogether>(x + row * x_stride, x_stride, entries, n_features,
-                                                          to + row * y_stride, y_stride);
-        for (; row < n_rows; ++row)
-            add_part<Real, 1, kPartsTogether>(x + row * x_stride, x_stride, entries, n_features, to + row * y_stride,
-                                              y_stride);
+    for (int64_t first = 0; first < n_features; first += kFeaturesTogether) {
+        const int64_t count = n_features - first < kFeaturesTogether ? n_features - first : kFeaturesTogether;
+        for (int part = 0; part < S::parts; part += kPartsTogether) {
+            const float* entries = table + first * kTile + part * S::lanes;
+            Real* to = y + part * S::lanes;
+            int64_t row = 0;
+            for (; row + kRowsTogether <= n_rows; row += kRowsTogether)
+                add_part<How, Real, kRowsTogether, kPartsTogether>(x + row * x_stride + first, x_stride, entries, count,
+                                                                   to + row * y_stride, y_stride);
+            for (; row < n_rows; ++row)
+                add_part<How, Real, 1, kPartsTogether>(x + row * x_stride + first, x_stride, entries, count,
+                                                       to + row * y_stride, y_stride);
+        }
     }
 }
 
@@ -298,7 +346,7 @@ extern const ProjectLoops project_table;
 const ProjectLoops project_table = {
     peak<uint32_t, float>, peak<uint64_t, double>, squares<float>, squares<double>, enter<float>, enter<double>,
     hadamard,          gather,           read_pairs,         read_cosines,      read_signs,
-    read_cosine_bits,  add_dense<float>, add_dense<double>,  add_sparse<float>, add_sparse<double>,
+    read_cosine_bits,  add_dense<Exact, float>, add_dense<Exact, double>, add_dense<Fused, float>,  add_sparse<float>, add_sparse<double>,
     fill_gaussian,     fill_cauchy,      orthonormalize,
 };
 

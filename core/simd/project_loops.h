@@ -23,8 +23,8 @@ struct ProjectLoops {
     void (*enter)(const float* x, int64_t count, double first, double second, float* to);
     void (*enter_double)(const double* x, int64_t count, double first, double second, float* to);
 
-    // x <- H (diagonal o x), H the unnormalised Hadamard matrix of a power-of-two width.
-    void (*hadamard)(float* x, const float* diagonal, int64_t width);
+    // x <- H (diagonal o from), H the unnormalised Hadamard matrix of a power-of-two width; from may be x.
+    void (*hadamard)(const float* from, float* x, const float* diagonal, int64_t width);
     // out[at] = x[places[at]]
     void (*gather)(const float* x, const int32_t* places, int64_t count, float* out);
 
@@ -41,7 +41,10 @@ struct ProjectLoops {
                       int64_t y_stride);
     void (*add_dense_double)(const double* x, int64_t x_stride, int64_t n_rows, const float* table, int64_t n_features,
                              double* y, int64_t y_stride);
-    // The same for one row that is listed as (feature, value).
+    // The same with fused products: equal up to rounding only, and not the same on every level.
+    void (*add_dense_fused)(const float* x, int64_t x_stride, int64_t n_rows, const float* table, int64_t n_features, float* y,
+                            int64_t y_stride);
+    // add_dense for one row that is listed as (feature, value).
     void (*add_sparse)(const int32_t* feature, const float* x, int64_t count, const float* table, float* y);
     void (*add_sparse_double)(const int32_t* feature, const double* x, int64_t count, const float* table, double* y);
 

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from kernelight.linearize.concat import Concat
     from kernelight.linearize.cws import GCWS
     from kernelight.linearize.fourier import RandomFourier
+    from kernelight.linearize.nystroem import KernelNystroem
     from kernelight.linearize.signs import SignProjection
     from kernelight.state import State
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "BinaryFourier", "Codes", "Concat", "Product", "RandomFourier", "SignProjection", "State", "__version__",
-    "feature_map", "hashing", "kernels", "theory",
+    "GCWS", "BinaryFourier", "Codes", "Concat", "KernelNystroem", "Product", "RandomFourier", "SignProjection", "State",
+    "__version__", "feature_map", "hashing", "kernels", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -29,6 +30,7 @@ _HOMES = {
     "Concat": "kernelight.linearize.concat",
     "BinaryFourier": "kernelight.linearize.binary",
     "GCWS": "kernelight.linearize.cws",
+    "KernelNystroem": "kernelight.linearize.nystroem",
     "Product": "kernelight.linearize.combine",
     "RandomFourier": "kernelight.linearize.fourier",
     "SignProjection": "kernelight.linearize.signs",

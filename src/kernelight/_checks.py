@@ -91,9 +91,13 @@ def check_positive(name: str, value: Any) -> float:
     """``value`` as a finite float above 0."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")
-    if not math.isfinite(value) or value <= 0:
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number beyond every float
+        number = math.inf
+    if not math.isfinite(number) or number <= 0:
         raise ValueError(f"{name} must be a finite number above 0, got {value}.")
-    return float(value)
+    return number
 
 
 def check_weights(weights: Any, count: int) -> tuple[float, ...]:
@@ -236,12 +240,46 @@ def check_nonnegative(X: Matrix, *, name: str = "X", owner: str, instead: str) -
     )
 
 
-def check_same_width(X: Matrix, Y: Matrix) -> None:
+def check_same_width(X: Matrix, Y: Matrix, *, name: str = "Y") -> None:
     """Refuse two matrices of different widths."""
     if X.shape[1] != Y.shape[1]:
         raise ValueError(
-            f"X has {X.shape[1]} columns but Y has {Y.shape[1]}: both must have the same features."
+            f"X has {X.shape[1]} columns but {name} has {Y.shape[1]}: both must have the same features."
         )
+
+
+def check_gram(K: Any, shape: tuple[int, int]) -> NDArray[Any]:
+    """What a user's kernel returned for two matrices, as an array of finite floats of the right shape."""
+    try:
+        gram = as_matrix(K, name="kernel(X, Y)")
+    except ValueError as error:
+        raise ValueError(f"The callable kernel must return an array of finite numbers: {error}") from error
+    if gram.shape != shape:
+        raise ValueError(
+            f"The callable kernel must return an array of shape {shape} for {shape[0]} and {shape[1]} rows, got {gram.shape}."
+        )
+    return np.asarray(gram.toarray() if sp.issparse(gram) else gram)
+
+
+def as_row_numbers(rows: Any, count: int, *, name: str) -> NDArray[np.int64]:
+    """A new array of at least one row number below ``count``."""
+    found = np.asarray(rows)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not found.size:
+        raise ValueError(f"{name} must be a list of the numbers of training rows, got {rows!r}.")
+    if found.min() < 0 or found.max() >= count:
+        raise ValueError(
+            f"{name} must be between 0 and {count - 1}, got {found.min()} to {found.max()}: there are {count} rows."
+        )
+    return np.array(found, dtype=np.int64)
+
+
+def check_learned(name: str, array: Any, dtypes: tuple[str, ...], ndim: int) -> None:
+    """Refuse an array of a fitted object that is none, of another dtype or dimension, or not finite."""
+    if not isinstance(array, np.ndarray) or array.dtype.name not in dtypes or array.ndim != ndim:
+        found = f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else repr(array)
+        raise ValueError(f"{name} must be {' or '.join(dtypes)} of {ndim} dimension(s), got {found}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must hold finite numbers.")
 
 
 def as_center(center: Any) -> tuple[float, ...]:
@@ -268,14 +306,19 @@ def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") 
         raise ValueError(f"{name} minus center would overflow: scale both down first.")
 
 
-def check_dart_sums(sums: NDArray[np.float64], empty: NDArray[np.bool_], scale: float, reach: int) -> None:
-    """Refuse rows whose scaled sum is more than ``reach`` powers of two away from 1, or not a positive number."""
+def check_dart_sums(
+    sums: NDArray[np.float64], empty: NDArray[np.bool_], scale: float, reach: int, first_row: int
+) -> None:
+    """Refuse rows whose scaled sum is more than ``reach`` powers of two away from 1, or not a positive number.
+
+    ``first_row`` is where these rows begin in the matrix that the user knows.
+    """
     beyond = (np.abs(np.frexp(sums)[1] - 1) > reach) | (sums == 0) | ~np.isfinite(sums)
     far = np.flatnonzero(beyond & ~empty)
     if len(far):
         raise ValueError(
-            f"Row {far[0]} has {sums[far[0]]:g} times the reference sum {1 / scale:g} of the dart sampler, which reaches "
-            f"from 2^-{reach} to 2^{reach} times; rescale the data or use sampler='cws'."
+            f"Row {first_row + far[0]} has {sums[far[0]]:g} times the reference sum {1 / scale:g} of the dart sampler, which "
+            f"reaches from 2^-{reach} to 2^{reach} times; rescale the data or use sampler='cws'."
         )
 
 

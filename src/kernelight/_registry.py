@@ -20,6 +20,7 @@ FAMILIES: dict[str, dict[str, str]] = {
         "BinaryFourier": "kernelight.linearize.binary:BinaryFourier",
         "Concat": "kernelight.linearize.concat:Concat",
         "GCWS": "kernelight.linearize.cws:GCWS",
+        "KernelNystroem": "kernelight.linearize.nystroem:KernelNystroem",
         "Product": "kernelight.linearize.combine:Product",
         "RandomFourier": "kernelight.linearize.fourier:RandomFourier",
         "SignProjection": "kernelight.linearize.signs:SignProjection",

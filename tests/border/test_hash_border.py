@@ -486,3 +486,104 @@ def test_flags_older_than_the_indices_are_not_believed():
     assert X.has_canonical_format
     X.indices[:] = [0, 0, 2]
     assert hashing.gcws(X, 40) == hashing.gcws(X.toarray(), 40)
+
+
+# gamma
+
+
+@both
+@pytest.mark.parametrize("gamma", [5e-324, 1e-12])
+def test_a_gamma_so_small_that_no_slot_has_a_sample(gamma, sampler):
+    """One code a slot for all rows, but empty rows still have none."""
+    X = signed_rows(3, 5, 4).copy()
+    X[2] = 0.0
+    codes = hashing.gcws(X, 50, gamma=gamma, **sampler)
+    np.testing.assert_array_equal(codes.array, hash_twin.codes(X, 50, gamma=gamma, **sampler)[0])
+    filled = [0, 1, 3, 4]
+    assert (codes.array[filled] == codes.array[0]).all()
+    assert len(np.unique(codes.array[0])) > 20
+    assert codes.empty.tolist() == [False, False, True, False, False]
+    assert not codes.array[2].any()
+
+
+@pytest.mark.parametrize("sampler", ["auto", "cws", "dart"])
+def test_an_estimator_with_a_gamma_so_small(sampler):
+    X = signed_rows(3, 5, 300)
+    made = GCWS(20, gamma=1e-12, sampler=sampler).fit(X)
+    assert (made.similarity(made.encode(X)) == 1.0).all()
+    np.testing.assert_allclose(made.expected(X), 1.0, rtol=1e-11)
+
+
+@both
+def test_a_large_gamma(sampler):
+    """One slot with thousands of samples, and two rows that are almost equal."""
+    X = np.array([[1.0, 2.0], [1.0, 2.0 + 1e-9], [2.0, 1.0]])
+    gamma = 3000.0
+    codes = hashing.gcws(X, 3, bits=16, gamma=gamma, **sampler).array
+    np.testing.assert_array_equal(codes, hash_twin.codes(X, 3, bits=16, gamma=gamma, **sampler)[0])
+    assert (codes[0] == codes[1]).all()
+    assert (codes[0] != codes[2]).all()
+
+
+def test_the_largest_gamma_that_is_taken():
+    """2^22 base hashes of one element: the words of one row are the budget."""
+    codes = hashing.gcws([[1.0], [1.0], [0.0], [2.0]], 1, bits=16, gamma=2.0**22)
+    assert codes.empty.tolist() == [False, False, True, False]
+    assert codes.array[0] == codes.array[1] != codes.array[3]
+    with pytest.raises(ValueError, match=sentence("at most 4194304")):
+        hashing.gcws([[1.0]], 1, gamma=2.0**22 + 1)
+
+
+def fold_arguments(**changes):
+    arguments = {
+        "words": np.arange(10, dtype=np.uint64).reshape(2, 5), "starts": np.array([1, 1, 3, 5]),
+        "empty": np.zeros(2, bool), "seed": 0, "first_slot": 1, "bits": 8, "codes": np.zeros((2, 4), np.uint8),
+        "threads": 1,
+    }  # fmt: skip
+    return arguments | changes
+
+
+def test_words_are_folded_as_the_twin_folds_them():
+    arguments = fold_arguments()
+    _core.fold_words(**arguments)
+    for row, code in zip(arguments["words"], arguments["codes"], strict=True):
+        wanted = hash_twin.folded(row[1:], [0, 0, 2, 2], bits=8)
+        assert code.tolist() == [0, *wanted[1:]]
+    # a slot without words, and an empty row, which is left as it is
+    arguments = fold_arguments(empty=np.array([True, False]), codes=np.full((2, 4), 7, np.uint8))
+    _core.fold_words(**arguments)
+    assert arguments["codes"][0].tolist() == [7] * 4
+    assert arguments["codes"][1, 1] == int(hash_twin.child(hash_twin.stream(0, 12), 1)) & 255
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"words": np.arange(10).reshape(2, 5)},
+        {"words": np.arange(20, dtype=np.uint64).reshape(2, 10)[:, ::2]},
+        {"starts": np.array([1, 3, 1, 5])},
+        {"starts": np.array([-1, 1, 3, 5])},
+        {"starts": np.array([1, 1, 3, 6])},
+        {"starts": np.array([], dtype=np.int64)},
+        {"starts": np.array([0, 1, 2, 3, 4])},
+        {"empty": np.zeros(3, bool)},
+        {"empty": np.zeros(2)},
+        {"first_slot": -1},
+        {"first_slot": 2},
+        {"bits": 0},
+        {"bits": 9},
+        {"codes": np.zeros((1, 4), np.uint8)},
+        {"codes": np.zeros((2, 4))},
+        {"codes": frozen(np.zeros((2, 4), np.uint8))},
+    ],
+    ids=lambda changes: ",".join(changes),
+)
+def test_the_fold_refuses_what_is_wrong(changes):
+    with pytest.raises((TypeError, ValueError)):
+        _core.fold_words(**fold_arguments(**changes))
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.nan, np.inf, "1"])
+def test_counts_of_a_gamma_that_is_wrong(gamma):
+    with pytest.raises((TypeError, ValueError)):
+        _core.poisson_counts(0, gamma, np.zeros(3, np.int64))

@@ -49,6 +49,8 @@ CALLS = {
     "dart": 'hashing.gcws(X, 1024, sampler="dart", scale=2.0**-6)',
     "estimator": "GCWS(1024).fit(X).encode(X)",
     "dart estimator": 'GCWS(1024, sampler="dart").fit(X).encode(X)',
+    "cws, gamma": "hashing.gcws(X, 256, gamma=4.0)",
+    "dart, gamma": 'hashing.gcws(X, 256, sampler="dart", scale=2.0**-6, gamma=4.0)',
 }
 
 
@@ -67,6 +69,18 @@ def test_a_wide_sparse_matrix(call, width):
 
 def test_many_rows_of_a_wide_sparse_matrix():
     assert beyond(CALLS["cws"], 5000, 47_236) < LIMIT
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "hashing.gcws(X[:, :4], 1024, gamma=256.0)",  # 2 MB of words a row
+        'hashing.gcws(X[:, :4], 1024, gamma=16.0, sampler="dart", scale=0.125)',
+    ],
+    ids=["cws", "dart"],
+)
+def test_words_of_many_rows_do_not_add_up(call):
+    assert beyond(call, 4000 if "dart" in call else 400, 40) < LIMIT
 
 
 def test_the_measure_sees_what_is_used():

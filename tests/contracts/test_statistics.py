@@ -1,7 +1,8 @@
 """Collision probabilities, marginals and independence of both samplers, at five sigma of theory.
 
 A slot of two rows is equal with probability P = K + (1 - K) / 2^b, slots are independent: k slots of one long
-run are as good as k seeds. Pairs of one or two elements and scaled copies are what breaks wrong samplers.
+run are as good as k seeds. Pairs of one or two elements and scaled copies are what breaks wrong samplers. With
+gamma, K is the exponentiated kernel exp(-gamma (1 - GMM)).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import pytest
 from helpers import signed_rows
 from scipy import integrate, stats
 
-from kernelight import hashing
+from kernelight import _core, hashing
 
 FIVE_SIGMA = 2 * stats.norm.sf(5.0)
 SLOTS = 2**17
@@ -283,3 +284,113 @@ def test_false_collisions_differ_between_slots(sampler):
     # the largest of 780 deviations: Bonferroni at five sigma
     limit = stats.norm.isf(FIVE_SIGMA / 780) * math.sqrt(2.0**-4 * (1 - 2.0**-4) / 4096)
     assert np.abs(shares - 2.0**-4).max() < limit
+
+
+# The exponentiated kernel
+
+
+def poisson_counts(seed, gamma, k):
+    counts = np.empty(k, dtype=np.int64)
+    _core.poisson_counts(seed, gamma, counts)
+    return counts
+
+
+GAMMAS = (0.1, 1.0, 5.0, 20.0)
+
+
+def exp_gmm(u, v, gamma, *, p=1.0):
+    return math.exp(-gamma * (1.0 - gmm(u, v, p=p)))
+
+
+@pytest.mark.parametrize("gamma", [1e-3, *GAMMAS, 300.0])
+def test_counts_of_base_slots_are_poisson(gamma):
+    """Every count that is expected ten times or more, and the rest together."""
+    found = poisson_counts(3, gamma, SLOTS)
+    numbers = np.arange(found.max() + 2)
+    wanted = SLOTS * stats.poisson.pmf(numbers, gamma)
+    common = wanted >= 10
+    seen = np.bincount(found, minlength=len(numbers))
+    if common.sum() == 1:
+        assert stats.binomtest(int(seen[0]), SLOTS, math.exp(-gamma)).pvalue > FIVE_SIGMA
+        return
+    seen = np.append(seen[common], SLOTS - seen[common].sum())
+    wanted = np.append(wanted[common], SLOTS - wanted[common].sum())
+    assert stats.chisquare(seen, wanted).pvalue > FIVE_SIGMA
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+def test_counts_of_base_slots_are_independent(gamma):
+    """Of one another and of another seed's; and a larger gamma only adds to them."""
+    counts, other = (poisson_counts(seed, gamma, SLOTS) - gamma for seed in (0, 1))
+    for products in (counts[1:] * counts[:-1], counts[64:] * counts[:-64], counts * other):
+        assert abs(products.sum()) < 5 * gamma * math.sqrt(len(products))
+    assert (poisson_counts(0, 2 * gamma, SLOTS) - gamma >= counts).all()
+
+
+EXPONENTIATED_PAIRS = PAIRS | {
+    "one element, scaled": ([3.0], [4.5]),
+    "two elements, scaled": ([2.0, -7.0], [2.5, -8.75]),
+    "five elements, scaled": ([1.0, 2.0, 3.0, 0.1, 5.0], [1.1, 2.2, 3.3, 0.11, 5.5]),
+}
+
+
+@SAMPLERS
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("name", EXPONENTIATED_PAIRS)
+def test_pairs_collide_with_the_probability_of_the_exponentiated_kernel(name, gamma, sampler):
+    u, v = EXPONENTIATED_PAIRS[name]
+    k = int(2**16 / max(1.0, gamma))
+    K = exp_gmm(u, v, gamma)
+    codes = hashing.gcws(
+        np.array([u, v], dtype=np.float64), k, bits=16, gamma=gamma, random_state=1, **sampler
+    )
+    for bits in (1, 4, 16):
+        low = codes.low_bits(bits).array
+        equal = int((low[0] == low[1]).sum())
+        assert stats.binomtest(equal, k, b_bit(K, bits)).pvalue > FIVE_SIGMA, bits
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("p", [0.25, 2.0, 40.0])
+def test_powers_of_the_exponentiated_kernel(p, gamma):
+    u, v = [1.0, 1.02, -1.05, 0.97], [1.03, 0.99, -1.0, -0.2]
+    k = int(SLOTS / max(1.0, gamma))
+    assert sigmas(agreements(u, v, k, p=p, gamma=gamma), b_bit(exp_gmm(u, v, gamma, p=p), 16)) < 5
+
+
+@SAMPLERS
+def test_random_pairs_of_the_exponentiated_kernel_together(sampler):
+    squares = []
+    for seed in range(80):
+        u, v = random_pair(seed)
+        gamma = float(np.random.default_rng(seed).choice(GAMMAS))
+        K = exp_gmm(u, v, gamma)
+        if 0.02 < K < 0.98:
+            equal = agreements(u, v, 2**12, seed=seed, gamma=gamma, **sampler)
+            squares.append(sigmas(equal, b_bit(K, 16)) ** 2)
+    assert len(squares) > 30
+    assert FIVE_SIGMA / 2 < stats.chi2.sf(sum(squares), len(squares)) < 1 - FIVE_SIGMA / 2
+
+
+@SAMPLERS
+@pytest.mark.parametrize("gamma", [0.1, 1.0, 5.0])
+def test_folded_codes_are_uniform_and_independent(gamma, sampler):
+    u, v, k = [3.0, 30.0, 1.0], [20.0, 7.0, 1.0], 2**15
+    codes = hashing.gcws([u, v], k, bits=8, gamma=gamma, **sampler).array
+    assert stats.chisquare(np.bincount(codes[0], minlength=256)).pvalue > FIVE_SIGMA
+    P = b_bit(exp_gmm(u, v, gamma), 8)
+    excess = (codes[0] == codes[1]) - P
+    for lag in (1, 2, 64):
+        assert sigmas(codes[0, lag:] == codes[0, :-lag], 2.0**-8) < 5
+        products = excess[lag:] * excess[:-lag]
+        assert abs(products.sum()) < 5 * P * (1 - P) * math.sqrt(len(products))
+    other = hashing.gcws([u], k, bits=8, gamma=gamma, random_state=1, **sampler).array
+    assert sigmas(codes[0] == other[0], 2.0**-8) < 5
+
+
+def test_zero_bits_of_t_exponentiated():
+    """The collision probability P0 of the base hash takes the place of the kernel."""
+    for u, v, P0, uncertainty in ZERO_BIT:
+        P = math.exp(-3.0 * (1.0 - P0))
+        equal = agreements(u, v, 2**15, t_bits=0, gamma=3.0)
+        assert sigmas(equal, b_bit(P, 16), uncertainty=3.0 * P * uncertainty) < 5

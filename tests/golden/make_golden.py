@@ -31,6 +31,7 @@ ROWS = np.array(
     ]
 )
 CENTER = [0.5, -1.0, 3.0, 0.125, -0.1]
+GAMMAS = (1e-3, 0.5, 1.0, 7.25, 300.0)
 
 SCHEMES = [
     {"bits": 8},
@@ -51,6 +52,12 @@ SCHEMES = [
     {"bits": 16, "sampler": "dart", "scale": 0.3},
     {"bits": 16, "sampler": "dart", "scale": 1.0, "normalize": "l1"},
     {"bits": 16, "sampler": "dart", "scale": 0.125, "center": CENTER},
+    {"bits": 16, "gamma": 1.0},
+    {"bits": 8, "gamma": 0.001},
+    {"bits": 8, "gamma": 7.25, "p": 0.5},
+    {"bits": 1, "gamma": 3.0, "t_bits": 0},
+    {"bits": 16, "gamma": 1.0, "sampler": "dart", "scale": 0.25},
+    {"bits": 8, "gamma": 7.25, "sampler": "dart", "scale": 0.25},
 ]
 
 
@@ -80,6 +87,7 @@ def vectors():
         "cws_code": [[*at, t, cws_word(twin, *at, t)] for at in cells for t in (-3, 0, 2**40)],
         "poisson1": [[w, int(twin.poisson1(np.uint64(w)))] for w in chances],
         "dart_rate": [[k, twin.dart_rate(k)] for k in (1, 2, 20, 64, 1000, 1024, 4096, 65536)],
+        "poisson": [[seed, gamma, twin.base_counts(seed, K, gamma)] for seed in SEEDS for gamma in GAMMAS],
         "rows": [hexadecimal(row) for row in ROWS],
         "codes": [codes_of(twin, scheme, seed) for scheme in SCHEMES for seed in SEEDS],
     }  # fmt: skip

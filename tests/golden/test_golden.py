@@ -51,6 +51,13 @@ def test_poisson_quantiles_and_rates():
     assert [[k, _core.dart_rate(k)] for k, _ in GOLDEN["dart_rate"]] == GOLDEN["dart_rate"]
 
 
+@pytest.mark.parametrize(("seed", "gamma", "counts"), GOLDEN["poisson"])
+def test_poisson_counts(seed, gamma, counts):
+    found = np.empty(len(counts), dtype=np.int64)
+    _core.poisson_counts(seed, gamma, found)
+    assert found.tolist() == counts
+
+
 @pytest.mark.parametrize("simd", SIMD_NAMES)
 @pytest.mark.parametrize("case", GOLDEN["codes"], ids=map(name_of, GOLDEN["codes"]))
 def test_codes(case, simd, monkeypatch):

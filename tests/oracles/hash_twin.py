@@ -8,6 +8,7 @@ modulo 2^64, as the specification asks.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -232,10 +233,57 @@ def dart_codes(coordinates, weight, k, *, seed=0, bits=8, scale=1.0):
     return (dart_keys(coordinates, weight, k, seed=seed, scale=scale) & U64(2**bits - 1)).astype(np.int64)
 
 
+# --- 8. the exponentiated kernel --------------------------------------------------------------------------
+
+
+def poisson(key, gamma):
+    """Arrivals in [0, gamma] of gaps that are added up one by one."""
+    n, arrival = 0, 0.0
+    while True:
+        arrival += float(-log_normal(high(child(key, n))))
+        if arrival > gamma:
+            return n
+        n += 1
+
+
+@cache
+def base_counts(seed, k, gamma):
+    return [poisson(child(stream(seed, 11), j), gamma) for j in range(k)]
+
+
+def folded(words, counts, *, seed=0, bits=8):
+    """Codes of one row from the words of its base slots, slot after slot."""
+    left, out = iter(words), []
+    for j, count in enumerate(counts):
+        h = child(stream(seed, 12), j)
+        for _ in range(count):
+            h = child(h, next(left))
+        out.append(int(h) & (2**bits - 1))
+    assert next(left, None) is None
+    return np.array(out, dtype=np.int64)
+
+
+def exponentiated_codes(
+    coordinates, weight, k, gamma, *, sampler="cws", scale=1.0, seed=0, bits=8, **options
+):
+    counts = base_counts(seed, k, gamma)
+    slots = np.arange(sum(counts))
+    if len(slots) == 0:
+        words = []
+    elif sampler == "dart":
+        words = dart_keys(coordinates, weight, len(slots), seed=seed, scale=scale) & U64(0xFFFFFFFF)
+    else:
+        samples = cws_samples(coordinates, weight, slots, seed=seed, p=options.get("p", 1.0))
+        words = cws_word(seed, slots, *samples, t_bits=options.get("t_bits"))
+    return folded(words, counts, seed=seed, bits=bits)
+
+
 # --- the whole --------------------------------------------------------------------------------------------
 
 
-def codes(rows, k, *, sampler="cws", normalize=None, center=None, scale=1.0, seed=0, bits=8, **cws_options):
+def codes(
+    rows, k, *, sampler="cws", gamma=None, normalize=None, center=None, scale=1.0, seed=0, bits=8, **cws_options
+):  # fmt: skip
     """(codes as int64 with 0 in empty rows, mask of the empty rows), as `hashing.gcws` defines them."""
     out, empty = np.zeros((len(rows), k), dtype=np.int64), np.zeros(len(rows), dtype=bool)
     for n, row in enumerate(rows):
@@ -243,7 +291,19 @@ def codes(rows, k, *, sampler="cws", normalize=None, center=None, scale=1.0, see
         empty[n] = len(weight) == 0
         if empty[n]:
             continue
-        if sampler == "dart":
+        if gamma is not None:
+            out[n] = exponentiated_codes(
+                coordinates,
+                weight,
+                k,
+                gamma,
+                sampler=sampler,
+                scale=scale,
+                seed=seed,
+                bits=bits,
+                **cws_options,
+            )
+        elif sampler == "dart":
             out[n] = dart_codes(coordinates, weight, k, seed=seed, bits=bits, scale=scale)
         else:
             out[n] = cws_codes(coordinates, weight, k, seed=seed, bits=bits, **cws_options)

@@ -34,6 +34,10 @@ CWS_SCHEMES = {
     "l1": {"normalize": "l1"},
     "l1, 2 bits": {"normalize": "l1", "t_bits": 2},
     "centre": {"center": [0.5, -1.25, 0.0, 3.0, 1e-3, 1.0, -7.0]},
+    "gamma=1": {"gamma": 1.0},
+    "gamma=0.01": {"gamma": 0.01},
+    "gamma=6.5, p=2": {"gamma": 6.5, "p": 2.0},
+    "gamma=2, 1 bit": {"gamma": 2.0, "t_bits": 1},
 }
 DART_SCHEMES = {
     "plain": {"scale": 1.0},
@@ -41,6 +45,9 @@ DART_SCHEMES = {
     "odd scale": {"scale": 0.3},
     "l1": {"scale": 1.0, "normalize": "l1"},
     "centre": {"scale": 0.25, "center": [0.5, -1.25, 0.0, 3.0, 1e-3, 1.0, -7.0]},
+    "gamma=1": {"scale": 1.0, "gamma": 1.0},
+    "gamma=0.01": {"scale": 1.0, "gamma": 0.01},
+    "gamma=4": {"scale": 0.3, "gamma": 4.0},
 }
 
 
@@ -89,8 +96,10 @@ def test_many_slots_of_one_row():
 
 
 @pytest.mark.parametrize("width", [2**20, 2**31, 2**40, 10**12])
+@pytest.mark.parametrize("gamma", [None, 2.0])
 @pytest.mark.parametrize("scheme", [{}, {"sampler": "dart", "scale": 0.25}], ids=["cws", "dart"])
-def test_wide_sparse_rows(scheme, width):
+def test_wide_sparse_rows(scheme, gamma, width):
+    scheme = scheme | {"gamma": gamma}
     row = {0: 1.5, 1: -2.0, 1000: 0.25, width // 2: 1.0, width - 1: -3.0}
     wide = sp.csr_array((list(row.values()), ([0] * len(row), list(row))), shape=(1, width))
     found = hashing.gcws(wide, 100, bits=16, **scheme)
@@ -135,9 +144,10 @@ def matrices(elements, d):
     seed=WORDS,
     p=st.sampled_from([1.0, 0.1, 3.0]),
     t_bits=st.sampled_from([None, 0, 1, 2]),
+    gamma=st.one_of(st.none(), st.floats(1e-3, 10.0)),
 )
-def test_any_rows_by_cws(X, k, bits, seed, p, t_bits):
-    assert_equals_twin(np.array(X), k, bits=bits, seed=seed, p=p, t_bits=t_bits)
+def test_any_rows_by_cws(X, k, bits, seed, p, t_bits, gamma):
+    assert_equals_twin(np.array(X), k, bits=bits, seed=seed, p=p, t_bits=t_bits, gamma=gamma)
 
 
 @settings(max_examples=40)
@@ -147,11 +157,30 @@ def test_any_rows_by_cws(X, k, bits, seed, p, t_bits):
     bits=st.integers(1, 16),
     seed=WORDS,
     scale=st.floats(2.0**-12, 2.0**12),
+    gamma=st.one_of(st.none(), st.floats(1e-3, 2.0)),
 )
-def test_any_rows_by_darts(X, k, bits, seed, scale):
+def test_any_rows_by_darts(X, k, bits, seed, scale, gamma):
     X = np.array(X)
     X[np.abs(X).sum(axis=1) < 2.0**-60] = 0.0  # darts refuse sums beyond 2^100 from the scale
-    assert_equals_twin(X, k, bits=bits, seed=seed, sampler="dart", scale=scale)
+    assert_equals_twin(X, k, bits=bits, seed=seed, sampler="dart", scale=scale, gamma=gamma)
+
+
+@settings(max_examples=40)
+@given(seed=WORDS, k=st.integers(0, 20), gamma=st.floats(1e-300, 40.0))
+def test_counts_of_base_slots(seed, k, gamma):
+    found = np.empty(k, dtype=np.int64)
+    _core.poisson_counts(seed, gamma, found)
+    assert found.tolist() == hash_twin.base_counts(seed, k, gamma)
+
+
+def test_arrivals_at_gamma_itself_count():
+    first = float(
+        -hash_twin.log_normal(hash_twin.high(hash_twin.child(hash_twin.child(hash_twin.stream(0, 11), 0), 0)))
+    )
+    found = np.empty(1, dtype=np.int64)
+    for gamma, count in ((math.nextafter(first, 0.0), 0), (first, 1)):
+        _core.poisson_counts(0, gamma, found)
+        assert found.tolist() == [count] == hash_twin.base_counts(0, 1, gamma)
 
 
 @given(key=WORDS, n=WORDS, seed=WORDS)
@@ -243,6 +272,22 @@ def test_the_scale_that_fit_decides(options, power):
 def test_the_sampler_that_fit_decides(n_components, d, density, sigma):
     X = signed_rows(5, 20, d, density=density, sigma=sigma)
     assert GCWS(n_components).fit(X).sampler_ == hash_twin.chosen_sampler(X, n_components)
+
+
+@pytest.mark.parametrize("gamma", [1e-9, 0.02, 1.0, 16.0])
+@pytest.mark.parametrize("d", [5, 60, 130, 300])
+def test_the_sampler_that_fit_decides_with_gamma(d, gamma):
+    """By the number of base slots."""
+    X = signed_rows(5, 20, d, sigma=0.3)
+    n_base = max(1, sum(hash_twin.base_counts(0, 256, gamma)))
+    assert GCWS(256, gamma=gamma).fit(X).sampler_ == hash_twin.chosen_sampler(X, n_base)
+
+
+def test_gamma_may_change_the_sampler():
+    """Otherwise the test above compares nothing."""
+    X = signed_rows(5, 20, 500, sigma=0.3)
+    assert GCWS(256).fit(X).sampler_ == "dart"
+    assert GCWS(256, gamma=200.0).fit(X).sampler_ == "cws"
 
 
 def test_the_sampler_for_uneven_rows():

@@ -11,7 +11,7 @@ from helpers import SIMD_NAMES, signed_rows
 from oracles import hash_twin
 
 from kernelight import GCWS, _core, hashing
-from kernelight.linearize import _cws_sampler, _scheme
+from kernelight.linearize import _base_slots, _cws_sampler, _scheme
 
 SCHEMES = [
     {},
@@ -191,3 +191,47 @@ def test_blocks_of_many_sparse_rows(way, monkeypatch):
     force(monkeypatch, way)
     np.testing.assert_array_equal(hashing.gcws(X, 20).array, wanted)
     np.testing.assert_array_equal(hashing.gcws(X, 20, n_jobs=1).array, wanted)
+
+
+@pytest.mark.parametrize("words", [1, 33 * 8, 40 * 8 * 21, 60 * 8 * 21, None])
+@pytest.mark.parametrize("way", WAYS)
+def test_words_that_are_folded_in_groups(way, words, monkeypatch):
+    """Groups of one row and slot, of a few and of all: whatever the budget of words, the codes are the twin's."""
+    X = signed_rows(10, 21, 15, density=0.7).copy()
+    X[[0, 7, 20]] = 0.0
+    force(monkeypatch, way)
+    if words is not None:
+        monkeypatch.setattr(_base_slots, "WORDS_BYTES", words)
+    fold = Spy(monkeypatch, "fold_words")
+    for gamma in (0.3, 3.0):
+        wanted, empty = hash_twin.codes(X, K, seed=5, gamma=gamma)
+        for stored in (X, sp.csr_array(X)):
+            found = hashing.gcws(stored, K, random_state=5, gamma=gamma)
+            np.testing.assert_array_equal(found.array, wanted)
+            np.testing.assert_array_equal(found.empty, empty)
+    assert (fold.calls == 4) == (words is None)
+
+
+def test_words_are_asked_for_within_their_budget(monkeypatch):
+    """For rows and slots of every shape."""
+    monkeypatch.setattr(_base_slots, "WORDS_BYTES", 80_000)
+    taken, fold = [], _core.fold_words
+
+    def measured(words, *args):
+        taken.append(words.nbytes)
+        return fold(words, *args)
+
+    monkeypatch.setattr(_core, "fold_words", measured)
+    for n, k, gamma in ((1, 5000, 1.0), (100, 300, 7.0), (1000, 8, 0.5), (40, 2, 200.0)):
+        hashing.gcws(np.ones((n, 2)), k, gamma=gamma)
+    assert 60_000 < max(taken) <= 80_000
+
+
+def test_folded_words_of_a_row_by_row_run_draw_every_coordinate_once(monkeypatch):
+    X = signed_rows(4, 30, 20, density=0.4)
+    wanted = GCWS(K, sampler="cws", gamma=2.0).fit(X).encode(X)
+    fill = Spy(monkeypatch, "cws_fill")
+    made = GCWS(K, sampler="cws", gamma=2.0).fit(X)
+    for row, code in zip(X, wanted, strict=True):
+        np.testing.assert_array_equal(made.encode(row[None]).array, code.array)
+    assert fill.drawn == (X > 0).any(axis=0).sum() + (X < 0).any(axis=0).sum()

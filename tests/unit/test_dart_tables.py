@@ -10,7 +10,7 @@ from oracles import hash_twin
 
 from kernelight import GCWS, hashing
 from kernelight._checks import as_matrix, resources
-from kernelight.linearize import _dart_sampler
+from kernelight.linearize import _base_slots, _dart_sampler
 from kernelight.linearize._dart_sampler import DartSampler
 from kernelight.linearize._scheme import minmax_scheme
 
@@ -55,7 +55,9 @@ def test_without_tables_the_codes_are_the_twins():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"scale": 0.3}, {"normalize": "l1"}, {"bits": 3}, {"center": [0.5] * 25}], ids=str
+    "options",
+    [{}, {"scale": 0.3}, {"normalize": "l1"}, {"bits": 3}, {"center": [0.5] * 25}, {"gamma": 1.5}],
+    ids=str,
 )
 def test_tables_change_nothing(order, options):
     X = uneven_rows(2, 120, 25)
@@ -206,3 +208,28 @@ def test_a_dart_exactly_at_the_value_of_a_row_is_not_owned(order):
     np.testing.assert_array_equal(not_owned, hash_twin.codes(at, k, sampler="dart", seed=3, bits=16)[0])
     np.testing.assert_array_equal(not_owned, plain(at, k))
     np.testing.assert_array_equal(owned, plain(just_above, k))
+
+
+@pytest.mark.parametrize("words", [1, 4 * 8 * 80, None])
+@pytest.mark.parametrize("gamma", [1e-9, 1.5])
+def test_words_that_are_folded_in_batches_of_rows(order, gamma, words, monkeypatch):
+    X = uneven_rows(5, 12, 9).copy()
+    X[[0, 5, 11]] = 0.0
+    if words is not None:
+        monkeypatch.setattr(_base_slots, "WORDS_BYTES", words)
+    wanted = hash_twin.codes(X, 32, sampler="dart", seed=3, bits=16, gamma=gamma)[0].tolist()
+    for stored in (X, sp.csr_array(X)):
+        assert encode(sampler(gamma=gamma), stored).tolist() == wanted
+    wide = sp.csr_array(X)
+    wide.resize(12, 2**21)
+    assert encode(sampler(gamma=gamma), wide).tolist() == wanted
+
+
+@pytest.mark.parametrize("width", [2, 2**21])
+def test_a_row_out_of_reach_is_named_by_its_number_in_the_matrix(width, monkeypatch):
+    """Also where rows are taken in batches."""
+    monkeypatch.setattr(_base_slots, "WORDS_BYTES", 1)
+    X = sp.csr_array(np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0], [2.0**120, 1.0]]))
+    X.resize(4, width)
+    with pytest.raises(ValueError, match=r"^Row 3 has"):
+        hashing.gcws(X, 8, sampler="dart", scale=1.0, gamma=1.0)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import NotFittedError
 
 import kernelight
 from kernelight import GCWS, Codes, State, hashing
-from kernelight.kernels import GMM, NGMM
+from kernelight.kernels import GMM, NGMM, ExpGMM
 
 X = signed_rows(1, 40, 12, density=0.8)
 LONG = np.abs(signed_rows(2, 40, 300, sigma=0.3))  # rows for which "auto" takes darts
@@ -45,7 +45,15 @@ BAD = [
     ("p", float("inf"), ValueError, "p must be a finite number above 0, got inf"),
     ("p", 1e7, ValueError, "p must be at most 1000, got 1e[+]07"),
     ("p", "2", TypeError, "p must be a number, got '2'"),
-    ("gamma", 1.0, ValueError, "gamma .* is not available yet; leave gamma=None"),
+    ("gamma", 0, ValueError, "gamma must be a finite number above 0, got 0"),
+    ("gamma", -1.0, ValueError, "gamma must be a finite number above 0, got -1.0"),
+    ("gamma", float("nan"), ValueError, "gamma must be a finite number above 0, got nan"),
+    ("gamma", float("inf"), ValueError, "gamma must be a finite number above 0, got inf"),
+    ("gamma", 10**400, ValueError, "gamma must be a finite number above 0, got 1000"),
+    ("gamma", 1e9, ValueError, r"gamma \* n_components must be at most 4194304, .* got 1e[+]09 \* 1024"),
+    ("gamma", "1", TypeError, "gamma must be a number, got '1'"),
+    ("gamma", True, TypeError, "gamma must be a number, got True"),
+    ("gamma", [1.0], TypeError, r"gamma must be a number, got \[1.0\]"),
     ("normalize", "l2", ValueError, "normalize must be one of None, 'l1', got 'l2'"),
     ("center", 3.0, TypeError, "center must be one number for each column"),
     ("center", [[1.0]], TypeError, "center must be one number for each column"),
@@ -62,6 +70,13 @@ BAD_TOGETHER = [
     ({"sampler": "dart", "t_bits": 0}, "dart sampler samples whole darts"),
     ({"sampler": "dart", "t_bits": 0, "coding": "lowest"}, "dart sampler samples whole darts"),
     ({"coding": "lowest", "t_bits": 1}, "it needs t_bits=0, got t_bits=1"),
+    ({"gamma": 1.0, "normalize": "l1"}, "gamma is the ExpGMM kernel, which has neither normalize nor center"),
+    (
+        {"gamma": 1.0, "center": [0.0] * 12},
+        "gamma is the ExpGMM kernel, which has neither normalize nor center",
+    ),
+    ({"gamma": 1.0, "t_bits": 0, "coding": "lowest"}, "it needs coding='mixed'"),
+    ({"gamma": 2.0**12, "n_components": 1025}, r"gamma \* n_components must be at most"),
     ({"normalize": "l1", "p": 2.0}, "normalize='l1' is the NGMM kernel"),
     ({"normalize": "l1", "center": [0.0] * 12}, "normalize='l1' is the NGMM kernel"),
 ]
@@ -72,7 +87,7 @@ def test_a_bad_parameter_is_refused_in_one_sentence(name, value, kind, words):
     made = GCWS(**{name: value})  # the constructor stores, fit checks
     with pytest.raises(kind, match=rf"^(?=.*{words})[^\n]*\.$"):
         made.fit(X)
-    if name not in ("gamma", "sampler"):
+    if name != "sampler":
         with pytest.raises(kind, match=words):
             hashing.gcws(X, **{name: value})
 
@@ -101,16 +116,25 @@ def test_the_function_asks_for_the_scale_of_darts():
 
 
 def test_numpy_numbers_are_numbers():
-    plain = GCWS(16, bits=4, p=2.0, t_bits=0, random_state=5).fit(X)
+    plain = GCWS(16, bits=4, p=2.0, gamma=3.0, t_bits=0, random_state=5).fit(X)
     numpys = GCWS(
-        np.int64(16), bits=np.uint8(4), p=np.float32(2), t_bits=np.int32(0), random_state=np.uint64(5)
-    ).fit(X)
+        np.int64(16), bits=np.uint8(4), p=np.float32(2), gamma=np.int8(3), t_bits=np.int32(0),
+        random_state=np.uint64(5),
+    ).fit(X)  # fmt: skip
     assert numpys.encode(X) == plain.encode(X)
     assert GCWS.from_state(numpys.to_state()).encode(X) == plain.encode(X)
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"t_bits": 0, "bits": 3}, {"p": 2.0}, {"normalize": "l1"}, {"center": X.mean(axis=0)}]
+    "options",
+    [
+        {},
+        {"t_bits": 0, "bits": 3},
+        {"p": 2.0},
+        {"normalize": "l1"},
+        {"center": X.mean(axis=0)},
+        {"gamma": 1.5, "bits": 12},
+    ],
 )
 @pytest.mark.parametrize("sampler", ["cws", "dart"])
 def test_the_function_is_the_estimator(options, sampler):
@@ -187,6 +211,27 @@ def test_parameters_set_after_fit():
     assert made.fit(X).encode(X) == GCWS(20, sampler="cws", random_state=7).fit(X).encode(X)
 
 
+def test_gamma_set_after_fit_is_followed():
+    for sampler in ("cws", "dart"):
+        made = GCWS(20, sampler=sampler).fit(X)
+        made.encode(X)
+        made.set_params(gamma=2.0)
+        assert made.encode(X) == GCWS(20, sampler=sampler, gamma=2.0).fit(X).encode(X)
+        made.set_params(gamma=None)
+        assert made.encode(X) == GCWS(20, sampler=sampler).fit(X).encode(X)
+
+
+def test_bounds_with_gamma_are_those_of_the_base_hash_exponentiated():
+    rows, gamma = X[:6], 2.5
+    base = GCWS(16, bits=16, t_bits=0).fit(rows).expected_bounds(rows)
+    found = GCWS(16, bits=16, t_bits=0, gamma=gamma).fit(rows).expected_bounds(rows)
+    for plain, exponentiated in zip(base, found, strict=True):
+        K = (plain - 2.0**-16) / (1 - 2.0**-16)
+        P = np.exp(-gamma * (1 - K))
+        np.testing.assert_allclose(exponentiated, P + (1 - P) / 2.0**16, rtol=1e-12)
+    assert (found[0] + 0.01 < found[1]).any()
+
+
 def test_refitting_forgets():
     made = GCWS(16, sampler="dart").fit(X)
     made.encode(X)
@@ -209,6 +254,7 @@ def test_refitting_forgets():
         {"normalize": "l1"},
         {"center": [0.5] * 12},
         {"sampler": "dart"},
+        {"gamma": 1.0},
     ],
     ids=str,
 )
@@ -245,6 +291,15 @@ def test_cut_codes_meet_those_of_a_shorter_map():
         long.first(16).collisions(short)
     with pytest.raises(ValueError, match=r"slots differ \(64 and 16\): cut the longer with first\(16\)"):
         long.low_bits(4).collisions(short)
+
+
+@pytest.mark.parametrize("sampler", ["cws", "dart"])
+def test_codes_of_another_gamma_refuse_to_meet(sampler):
+    one, two = (GCWS(16, sampler=sampler, gamma=gamma).fit(X) for gamma in (1.0, 1.5))
+    with pytest.raises(ValueError, match="provenance differs"):
+        one.encode(X).collisions(two.encode(X))
+    same = GCWS(16, sampler=sampler, gamma=np.float64(1.5)).fit(X)
+    assert same.encode(X) == two.encode(X)
 
 
 def test_threads_and_width_are_not_part_of_the_provenance():
@@ -362,6 +417,7 @@ def test_kernels():
     assert GCWS(normalize="l1").kernel == NGMM()
     assert GCWS(p=2.0).kernel == GMM(p=2.0)
     assert GCWS(center=[1.0, 2.0]).kernel == GMM(center=(1.0, 2.0))
+    assert GCWS(gamma=3, p=2.0).kernel == ExpGMM(gamma=3.0, p=2.0)
 
 
 def test_sparse_interface_of_scikit_learn():

@@ -82,6 +82,10 @@ def test_nearly_equal_rows():
     for distance in (1e-2, 1e-4, 1e-6):
         v = u * (1 + distance * rng.standard_normal(40))
         assert 1 - collision(u, v) == pytest.approx(1 - by_quadrature(u, v), rel=1e-4)
+    # half of each row on either side: between the breakpoints S has almost neither height nor slope
+    assert 1 - collision((1, 1), (1 + 1e-5, 1 - 1e-5)) == pytest.approx(
+        1 - by_quadrature((1, 1), (1 + 1e-5, 1 - 1e-5)), rel=1e-6
+    )
     P = [collision(u, u * (1 + 10.0**-e * rng.standard_normal(40))) for e in range(1, 17)]
     assert np.all(np.diff(P) > -1e-14)
     assert P[-1] == pytest.approx(1, abs=1e-13)
@@ -148,14 +152,14 @@ def test_storage_does_not_matter():
     P = theory.sign_cauchy_collision(U, V)
     wide = sp.csr_array(V)
     wide = sp.csr_array((wide.data, wide.indices.astype(np.int64) * 10**11, wide.indptr), shape=(4, 10**12))
-    spread = sp.coo_array(U)
-    spread = sp.csr_array(
-        (np.repeat(spread.data / 2, 2), (np.repeat(spread.row, 2), np.repeat(spread.col.astype(np.int64), 2) * 10**11)),
+    parts = sp.csr_array(U)  # every number as a sum of two, one of them negative
+    parts = sp.csr_array(
+        (np.outer(parts.data, [3, -2]).ravel(), np.repeat(parts.indices.astype(np.int64) * 10**11, 2), 2 * parts.indptr),
         shape=(4, 10**12),
     )  # fmt: skip
     for first, second in [
-        (sp.csr_array(U), V), (U, sp.csc_matrix(V)), (np.asfortranarray(U), V.tolist()), (spread, wide),
-        (1e300 * U, 1e-300 * V),
+        (sp.csr_array(U), V), (U, sp.csc_matrix(V)), (np.asfortranarray(U), V.tolist()), (parts, wide),
+        (U / U.max() * 1.7e308, 1e-300 * V),
     ]:  # fmt: skip
         np.testing.assert_allclose(theory.sign_cauchy_collision(first, second), P, rtol=0, atol=1e-14)
     counts = np.array([[1, 0, 2], [3, 1, 1]], dtype=np.uint8)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
+from kernelight.linearize._base_slots import n_base_slots
 from kernelight.linearize._scheme import MinMaxScheme, RowRange, all_rows
 
 # The rule is part of the specification: its numbers are its own, so that tuning the tables never changes a code. They
@@ -81,15 +82,16 @@ def choose_sampler(facts: RowFacts, scheme: MinMaxScheme) -> str:
         or facts.levels == 0
     ):
         return "cws"
-    by_rank = facts.density < 2.0 * (_core.log(scheme.n_components) + 2.0)
+    k = n_base_slots(scheme)
+    by_rank = facts.density < 2.0 * (_core.log(k) + 2.0)
     reach = REACH_BY_RANK if by_rank else REACH_BY_WEIGHT
-    darts = _core.dart_rate(scheme.n_components) * reach * 2.0 * facts.density
+    darts = _core.dart_rate(k) * reach * 2.0 * facts.density
     most = min(TABLE_BYTES_BY_RANK if by_rank else ALL_TABLES_BYTES, ALL_TABLES_BYTES / facts.levels)
     if darts * DART_BYTES > most:
         return "cws"
     by_weight = NONZEROS_BY_WEIGHT + NONZEROS_PER_LEVEL * (facts.levels - 1)
     needed = NONZEROS_PER_DENSITY * facts.density if by_rank else by_weight
     nonzeros = facts.mean_nonzeros
-    if CELL_BYTES * facts.coordinates * scheme.n_components > KEPT_BYTES:
+    if CELL_BYTES * facts.coordinates * k > KEPT_BYTES:
         nonzeros += NONZEROS_PER_DRAW * facts.coordinates / facts.rows
     return "dart" if nonzeros > needed else "cws"

@@ -1,7 +1,8 @@
 """Consistent weighted sampling: drives the compiled loops and keeps the tables of one fitted object.
 
 Memory beyond input and output stays under 256 MB whatever the width: the listing of a batch of rows takes at most
-40 MB, tables for one call at most 48 MB, and tables kept for the next call at most 96 MB, twice that while they grow.
+40 MB, tables for one call at most 48 MB, tables kept for the next call at most 96 MB, twice that while they grow, and
+words that wait to be folded some 32 MB.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
+from kernelight.linearize._base_slots import BaseSlots, SlotRange
 from kernelight.linearize._scheme import MinMaxScheme, RowRange, row_ranges
 
 LISTING_BYTES = 40 << 20
@@ -42,7 +44,9 @@ class CwsSampler:
 
     def __init__(self, scheme: MinMaxScheme) -> None:
         self.scheme = scheme
-        self._slot_blocks = -(-scheme.n_components // _core.SLOT_BLOCK)
+        self._slots = BaseSlots(scheme, word_bits=64, whole=False)
+        self._base = self._slots.base
+        self._slot_blocks = -(-self._base.n_components // _core.SLOT_BLOCK)
         self._kept: _Tables | None = None
         self._lock = threading.Lock()
 
@@ -53,44 +57,57 @@ class CwsSampler:
         """Codes of every row, and which rows are empty."""
         codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
         empty = np.ones(X.shape[0], dtype=bool)
-        for at, rows in row_ranges(X, LISTING_BYTES // BYTES_PER_ENTRY):
+        for at, rows in row_ranges(X, LISTING_BYTES // BYTES_PER_ENTRY, most_rows=self._slots.most_rows):
             empty[at] = self._encode_range(rows, codes[at], use)
         return codes, empty
 
     def _encode_range(self, rows: RowRange, codes: NDArray[Any], use: Resources) -> NDArray[np.bool_]:
         """Survey, list, then scan with tables; or stream, where a row or the width is too long for that."""
         counts = np.empty(rows.n_rows, dtype=np.int64)
-        use = use.for_work(rows.values.size * self.scheme.n_components)
+        use = use.for_work(rows.values.size * self._base.n_components)
         too_long = rows.values.size > LISTING_BYTES // BYTES_PER_ENTRY
         if too_long or (rows.is_wide and rows.indices is None):
             _core.cws_survey(*rows.args(self.scheme), counts, None, use.threads)
-            self._stream(rows, codes, use)
-            return np.equal(counts, 0)
+            return self._stream(rows, np.equal(counts, 0), codes, use)
         if rows.is_wide:
             rows = rows.renumbered()
         used = np.zeros(rows.n_coordinates, dtype=np.uint8)
         _core.cws_survey(*rows.args(self.scheme), counts, used, use.threads)
         coordinates = np.flatnonzero(used).astype(np.int32)
         kept = None if rows.ids is not None else self._keep(coordinates, rows, use)
+        empty = np.equal(counts, 0)
         if kept is None and len(coordinates) * BYTES_PER_CELL_BLOCK > CALL_BYTES:
-            self._stream(rows, codes, use)
-        elif kept is None:
-            self._scan_in_groups(
-                self._list(rows, counts, len(coordinates), use), coordinates, rows, codes, use
-            )
+            return self._stream(rows, empty, codes, use)
+        listing = self._list(rows, counts, len(coordinates), use)
+        if kept is None:
+            self._scan_in_groups(listing, coordinates, rows, empty, codes, use)
         else:
-            listing = self._list(rows, counts, len(coordinates), use)
-            tables = (kept.cells, kept.ids, kept.where, self.scheme.seed)
-            _core.cws_scan(*listing, *tables, 0, self.scheme.n_components, *self._coding(), codes, *use)
-        return np.equal(counts, 0)
+            for part in self._slots.ranges(codes, empty, use, most=self._base.n_components):
+                cells = kept.cells[part.first // _core.SLOT_BLOCK :]
+                self._scan(listing, cells, kept.ids, kept.where, part, use)
+        return empty
+
+    def _scan(
+        self, listing: _Listing, cells: NDArray[np.float32], ids: NDArray[np.uint64], where: NDArray[np.int32],
+        part: SlotRange, use: Resources,
+    ) -> None:  # fmt: skip
+        """Words or codes of some slots, whose cells are those of the first blocks of ``cells``."""
+        tables = (cells, ids, where, self.scheme.seed)
+        _core.cws_scan(
+            *listing, *tables, part.first, part.n_slots, *self._coding(), part.column, part.out, *use
+        )
 
     def _coding(self) -> _Coding:
-        t_mask: int = 2**64 - 1 if self.scheme.t_bits is None else 2**self.scheme.t_bits - 1
-        return (self.scheme.bits, t_mask, self.scheme.coding == "lowest")
+        t_mask: int = 2**64 - 1 if self._base.t_bits is None else 2**self._base.t_bits - 1
+        return (self._base.bits, t_mask, self._base.coding == "lowest")
 
-    def _stream(self, rows: RowRange, codes: NDArray[Any], use: Resources) -> None:
-        args, scheme = rows.args(self.scheme), self.scheme
-        _core.cws_stream(*args, scheme.p, rows.ids, scheme.seed, *self._coding(), codes, *use)
+    def _stream(
+        self, rows: RowRange, empty: NDArray[np.bool_], codes: NDArray[Any], use: Resources
+    ) -> NDArray[np.bool_]:
+        for part in self._slots.ranges(codes, empty, use, most=self._base.n_components):
+            draws = (self.scheme.p, rows.ids, self.scheme.seed, part.first, part.n_slots)
+            _core.cws_stream(*rows.args(self.scheme), *draws, *self._coding(), part.column, part.out, *use)
+        return empty
 
     def _list(
         self, rows: RowRange, counts: NDArray[np.int64], n_coordinates: int, use: Resources
@@ -105,21 +122,18 @@ class CwsSampler:
         return listing
 
     def _scan_in_groups(
-        self, listing: _Listing, coordinates: NDArray[np.int32], rows: RowRange, codes: NDArray[Any], use: Resources
+        self, listing: _Listing, coordinates: NDArray[np.int32], rows: RowRange, empty: NDArray[np.bool_],
+        codes: NDArray[Any], use: Resources,
     ) -> None:  # fmt: skip
         """Tables of a few slot blocks at a time, drawn, used and overwritten."""
-        scheme = self.scheme
         per_group = max(1, CALL_BYTES // max(1, len(coordinates) * BYTES_PER_CELL_BLOCK))
         cells = np.empty((min(per_group, self._slot_blocks), len(coordinates) * _core.CELL_BLOCK), np.float32)
         ids = rows.identities(coordinates)
         where = np.full(rows.n_coordinates, -1, dtype=np.int32)
         where[coordinates] = np.arange(len(coordinates), dtype=np.int32)
-        for first in range(0, scheme.n_components, per_group * _core.SLOT_BLOCK):
-            n_slots = min(per_group * _core.SLOT_BLOCK, scheme.n_components - first)
-            _core.cws_fill(cells, ids, 0, len(ids), scheme.seed, first, n_slots, *use)
-            _core.cws_scan(
-                *listing, cells, ids, where, scheme.seed, first, n_slots, *self._coding(), codes, *use
-            )
+        for part in self._slots.ranges(codes, empty, use, most=per_group * _core.SLOT_BLOCK):
+            _core.cws_fill(cells, ids, 0, len(ids), self.scheme.seed, part.first, part.n_slots, *use)
+            self._scan(listing, cells, ids, where, part, use)
 
     def _keep(self, coordinates: NDArray[np.int32], rows: RowRange, use: Resources) -> _Tables | None:
         """Kept tables that cover ``coordinates``, grown if need be; None where that would be too much memory."""
@@ -144,7 +158,7 @@ class CwsSampler:
                     count,
                     self.scheme.seed,
                     0,
-                    self.scheme.n_components,
+                    self._base.n_components,
                     *use,
                 )
                 self._kept = kept = _Tables(kept.cells, kept.ids, where, count)

@@ -1,12 +1,14 @@
 """Dart sampling: keeps tables of darts per level of row sum, and encodes level by level.
 
 A table is only a cache: whatever it does not cover is enumerated on the fly, with the same codes. Tables take at most
-128 MB together, and 64 MB each by rank, because building one needs it twice; arrays as long as the width take 32 MB.
+128 MB together, and 64 MB each by rank, because building one needs it twice; arrays as long as the width take 32 MB, and
+words that wait to be folded some 32 MB.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from typing import Any, NamedTuple
 
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources, check_dart_sums
+from kernelight.linearize._base_slots import BaseSlots
 from kernelight.linearize._scheme import WIDE, MinMaxScheme, RowRange, all_rows, row_ranges
 
 TABLE_BYTES = {True: 64 << 20, False: 128 << 20}  # by rank, by weight
@@ -29,6 +32,7 @@ RANK_REACH = {True: 1.5, False: 1.25}
 # Building a table costs about as much as enumerating this many rows on the fly for each unit of its density.
 BUILD_COST = {True: 5.0, False: 2.0}
 MAX_LEVEL = 100
+NO_LEVEL = MAX_LEVEL + 1  # of an empty row
 SLOTS_PER_CALL = 1 << 21
 
 _Args = tuple[Any, Any, Any, int, Any, bool, float]  # a matrix, how it is weighted, and the scale
@@ -50,6 +54,8 @@ class DartSampler:
     def __init__(self, scheme: MinMaxScheme, scale: float) -> None:
         self.scheme = scheme
         self.scale = scale
+        self._slots = BaseSlots(scheme, word_bits=32, whole=True)
+        self._base = self._slots.base
         self._levels: dict[int, _Level] = {}
         self._wanted: dict[int, NDArray[np.float32]] = {}  # largest values seen at each level
         self._debt: dict[int, float] = {}  # row equivalents enumerated on the fly for want of a table
@@ -61,41 +67,48 @@ class DartSampler:
     def encode(self, X: Matrix, use: Resources) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Codes of every row, and which rows are empty."""
         codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
-        rows = all_rows(X)
-        if not rows.is_wide or rows.indices is None:
-            return codes, self._encode_range(rows, codes, use)
         empty = np.ones(X.shape[0], dtype=bool)
-        for at, part in row_ranges(X, WIDE):
+        rows = all_rows(X)
+        wide = rows.is_wide and rows.indices is not None
+        for at, part in row_ranges(X, WIDE if wide else sys.maxsize, most_rows=self._slots.most_rows):
             # A table of renumbered columns means nothing to the next range; one row alone is worth no table.
-            fresh = DartSampler(self.scheme, self.scale)
-            short = part.values.size <= WIDE
-            empty[at] = fresh._encode_range(part.renumbered() if short else part, codes[at], use)
+            sampler = DartSampler(self.scheme, self.scale) if wide else self
+            part = part.renumbered() if wide and part.values.size <= WIDE else part
+            empty[at] = sampler._encode_range(part, at.start, codes[at], use)
         return codes, empty
 
-    def _encode_range(self, rows: RowRange, codes: NDArray[Any], use: Resources) -> NDArray[np.bool_]:
-        """Level by level."""
+    def _encode_range(
+        self, rows: RowRange, first_row: int, codes: NDArray[Any], use: Resources
+    ) -> NDArray[np.bool_]:
         args = (*rows.args(self.scheme), self.scale)
         sums = np.empty(rows.n_rows)
         counts = np.empty(len(sums), dtype=np.int64)
         _core.dart_sums(*args, sums, counts, use.threads)
         empty = np.equal(counts, 0)
-        levels = np.frexp(sums)[1] - 1
-        check_dart_sums(sums, empty, self.scale, MAX_LEVEL)
-        use = use.for_work(rows.values.size + len(counts) * 10 * self.scheme.n_components)
-        step = max(64, SLOTS_PER_CALL // self.scheme.n_components)
-        for level in np.unique(levels[~empty]).tolist():
-            subset = np.flatnonzero((levels == level) & ~empty)
+        check_dart_sums(sums, empty, self.scale, MAX_LEVEL, first_row)
+        use = use.for_work(rows.values.size + len(counts) * 10 * self._base.n_components)
+        levels = np.where(empty, NO_LEVEL, np.frexp(sums)[1] - 1)
+        for part in self._slots.ranges(codes, empty, use, most=self._base.n_components):
+            self._encode_levels(args, rows, levels, part.out, use)
+        return empty
+
+    def _encode_levels(
+        self, args: _Args, rows: RowRange, levels: NDArray[Any], codes: NDArray[Any], use: Resources
+    ) -> None:
+        """Rows of one level after the other."""
+        step = max(64, SLOTS_PER_CALL // self._base.n_components)
+        for level in np.unique(levels[levels != NO_LEVEL]).tolist():
+            subset = np.flatnonzero(levels == level)
             with self._lock:
                 table = self._table(level, args, subset, rows, use)
             uncovered = 0.0
             for begin in range(0, len(subset), step):  # between two calls an interrupt is heard
                 part = subset[begin : begin + step]
                 uncovered += _core.dart_encode(
-                    *args, self.scheme.seed, self.scheme.bits, rows.ids, *table, part, codes, use.threads
+                    *args, self.scheme.seed, self._base.bits, rows.ids, *table, part, codes, use.threads
                 )
             with self._lock:
                 self._debt[level] = self._debt.get(level, 0.0) + uncovered / 2.0**level
-        return empty
 
     def _table(
         self, level: int, args: _Args, subset: NDArray[np.int64], rows: RowRange, use: Resources
@@ -124,11 +137,11 @@ class DartSampler:
         return BUILD_COST[self._by_rank(level)] * self._density(level) if level in self._wanted else 0.0
 
     def _by_rank(self, level: int) -> bool:
-        return self._density(level) < 2.0 * (math.log(self.scheme.n_components) + 2.0)
+        return self._density(level) < 2.0 * (math.log(self._base.n_components) + 2.0)
 
     def _expected_bytes(self, level: int) -> float:
         reach = RANK_REACH[self._by_rank(level)]
-        return BYTES_PER_DART * _core.dart_rate(self.scheme.n_components) * reach * self._density(level)
+        return BYTES_PER_DART * _core.dart_rate(self._base.n_components) * reach * self._density(level)
 
     def _fits(self, level: int) -> bool:
         bytes_now = sum(table.records.nbytes for other, table in self._levels.items() if other != level)
@@ -136,7 +149,7 @@ class DartSampler:
         return expected <= TABLE_BYTES[self._by_rank(level)] and bytes_now + expected <= ALL_TABLES_BYTES
 
     def _build(self, level: int, rows: RowRange, use: Resources) -> _Level:
-        k, seed, limits = self.scheme.n_components, self.scheme.seed, self._wanted[level].copy()
+        k, seed, limits = self._base.n_components, self.scheme.seed, self._wanted[level].copy()
         ids = rows.identities(np.arange(rows.n_coordinates))
         by_rank = self._by_rank(level)
         rank_limit = RANK_REACH[by_rank] / 2.0**level

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from kernelight._checks import (
 from kernelight._slots import MAX_BITS, slot_dtype
 
 MAX_COMPONENTS = 1 << 24
+MAX_BASE_SLOTS = 1 << 22  # on average: one row's words then take 32 MB
 MAX_POWER = 1e3  # p log u is held in single precision: its last bit must stay far below 1
 
 # A width above this is renumbered to the columns that occur before anything as long as the width is allocated.
@@ -39,6 +41,7 @@ class MinMaxScheme:
     l1: bool
     center: tuple[float, ...] | None
     seed: int
+    gamma: float | None = None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -65,8 +68,6 @@ def minmax_scheme(
         raise ValueError(
             f"p must be at most {MAX_POWER:g}, got {p:g}: larger powers see only the largest entry."
         )
-    if gamma is not None:
-        raise ValueError("gamma (the exponentiated kernel) is not available yet; leave gamma=None.")
     if coding == "lowest" and t_bits != 0:
         raise ValueError(f"coding='lowest' keeps bits of i* alone: it needs t_bits=0, got t_bits={t_bits!r}.")
     if sampler == "dart" and (t_bits is not None or p != 1.0):
@@ -78,18 +79,35 @@ def minmax_scheme(
         raise ValueError(
             "normalize='l1' is the NGMM kernel, which has neither p nor center; drop one of them."
         )
+    if gamma is not None:
+        gamma = check_positive("gamma", gamma)
+        if gamma * n_components > MAX_BASE_SLOTS:
+            raise ValueError(
+                f"gamma * n_components must be at most {MAX_BASE_SLOTS}, because a row takes that many base hashes, got "
+                f"{gamma:g} * {n_components}."
+            )
+        if normalize is not None or center is not None:
+            raise ValueError(
+                "gamma is the ExpGMM kernel, which has neither normalize nor center; drop one of them."
+            )
+        if coding != "mixed":
+            raise ValueError("gamma folds whole samples into a code: it needs coding='mixed'.")
     if center is not None:
         center = as_center(center)
-    return MinMaxScheme(int(n_components), int(bits), t_bits, coding, p, normalize == "l1", center, seed)
+    return MinMaxScheme(
+        int(n_components), int(bits), t_bits, coding, p, normalize == "l1", center, seed, gamma
+    )
 
 
 def identity(scheme: MinMaxScheme, sampler: str, scale: float) -> dict[str, Any]:
     """What defines a code. Bits are left out, because low bits of a longer code are the shorter code; so is the number
-    of slots for cws, whose slots do not depend on it."""
+    of slots for cws, whose slots do not depend on it. A gamma of None is left out: codes older than gamma keep theirs."""
     facts: dict[str, Any] = {
         "sampler": sampler, "t_bits": scheme.t_bits, "coding": scheme.coding, "p": scheme.p, "l1": scheme.l1,
         "center": scheme.center, "seed": scheme.seed,
     }  # fmt: skip
+    if scheme.gamma is not None:
+        facts["gamma"] = scheme.gamma
     return facts if sampler == "cws" else facts | {"scale": scale, "n_components": scheme.n_components}
 
 
@@ -151,10 +169,10 @@ def all_rows(X: Matrix) -> RowRange:
     return RowRange(*core_args(X))
 
 
-def row_ranges(X: Matrix, most: int) -> Iterator[tuple[slice, RowRange]]:
-    """Ranges of rows with at most that many stored entries each (or one row)."""
+def row_ranges(X: Matrix, most: int, *, most_rows: int = sys.maxsize) -> Iterator[tuple[slice, RowRange]]:
+    """Ranges of rows with at most that many stored entries and rows each (or one row)."""
     values, indices, indptr, n_cols = core_args(X)
-    for begin, end in batches(X, most):
+    for begin, end in batches(X, most, most_rows=most_rows):
         if indptr is None:
             yield slice(begin, end), RowRange(values[begin:end], None, None, n_cols)
         else:
@@ -163,16 +181,16 @@ def row_ranges(X: Matrix, most: int) -> Iterator[tuple[slice, RowRange]]:
             yield slice(begin, end), RowRange(values[stored], indices[stored], starts, n_cols)
 
 
-def batches(X: Matrix, most: int) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with at most that many stored entries each (or one row)."""
+def batches(X: Matrix, most: int, *, most_rows: int = sys.maxsize) -> Iterator[tuple[int, int]]:
+    """Ranges of rows with at most that many stored entries and rows each (or one row)."""
     n_rows = X.shape[0]
     if not hasattr(X, "indptr"):
-        step = max(1, most // max(1, X.shape[1]))
+        step = min(max(1, most // max(1, X.shape[1])), most_rows)
         yield from ((at, min(at + step, n_rows)) for at in range(0, n_rows, step))
         return
     begin = 0
     while begin < n_rows:
         end = int(np.searchsorted(X.indptr, int(X.indptr[begin]) + most, side="right")) - 1
-        end = min(max(end, begin + 1), n_rows)
+        end = min(max(end, begin + 1), begin + most_rows, n_rows)
         yield begin, end
         begin = end

@@ -159,7 +159,7 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """The fitted object of a state."""
         meta = state.require(cls.__name__).meta
         try:
-            made = cls(**meta["params"])
+            made = cls(**cls._params_of(state))
             for name in cls._decided:
                 setattr(made, name, meta["decided"][name])
             for name in cls._learned:
@@ -173,6 +173,12 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             why = str(error).rstrip(".")
             raise ValueError(f"This state does not describe a {cls.__name__}: {why}.") from error
         return made
+
+    @classmethod
+    def _params_of(cls, state: State) -> dict[str, Any]:
+        """The arguments of the constructor, from what `_plain_params` made of them."""
+        params: dict[str, Any] = state.meta["params"]
+        return params
 
     def save(self, path: Path) -> None:
         """Write the fitted object to a file, all or nothing."""
@@ -206,13 +212,13 @@ def exact_rows(X: Any, Y: Any) -> tuple[Matrix, Matrix]:
 
 
 class FeatureLinearization(Linearization):
-    """A linearization into dense float32 features: their sampling error is thousands of times their rounding."""
+    """A linearization into dense features, float32 where their sampling error is thousands of times their rounding."""
 
     @abstractmethod
-    def _features(self, X: Matrix) -> NDArray[np.float32]:
+    def _features(self, X: Matrix) -> NDArray[Any]:
         """The features of checked rows."""
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def transform(self, X: Any) -> NDArray[Any]:
         """The features of each row: a dense (n, n_components) float32 array."""
         return self._features(self._validated(X, reset=False))
 
@@ -296,6 +302,11 @@ class BitLinearization(CodeLinearization):
     @abstractmethod
     def _independent(self) -> bool:
         """Whether slots are independent of each other."""
+
+    @property
+    def has_prefix(self) -> bool:
+        """True: a projection is a function of its number, whatever their count."""
+        return True
 
     @property
     def variance_gap(self) -> str | None:

@@ -27,7 +27,7 @@ class GCWS(CodeLinearization):
 
     .. math:: P = K + (1 - K) / 2^{bits},
 
-    K their (tunable) generalized min-max kernel, so that a linear model on ``transform(X)`` works with that kernel.
+    K their (tunable, exponentiated) generalized min-max kernel, so that a linear model on ``transform(X)`` works with it.
 
     Parameters
     ----------
@@ -45,8 +45,10 @@ class GCWS(CodeLinearization):
         The power of tunable GMM, at most 1000; costs nothing. p log u and what follows from it are held in single
         precision, which acts like a relative error of the weights u^p of the order of 1e-7 |p log u|; "exact" is
         meant up to that.
-    gamma : None
-        Reserved for the exponentiated kernel.
+    gamma : float or None, default=None
+        None aims at K itself. A number aims at the exponentiated kernel exp(-gamma (1 - K)), `ExpGMM`, exactly: slot j
+        folds M_j ~ Poisson(gamma) independent samples into its code. It costs gamma times the hashing (``gamma *
+        n_components`` base hashes a row, at most 2^22), and goes with neither ``normalize`` nor ``center``.
     normalize : {None, "l1"}, default=None
         "l1" divides each row by its absolute sum, which gives the NGMM kernel.
     center : array-like or None, default=None
@@ -79,13 +81,19 @@ class GCWS(CodeLinearization):
     (2, 4096)
     >>> float(gcws.kernel(X)[0, 1].round(3)), float(gcws.similarity(codes)[0, 1].round(2))
     (0.714, 0.71)
+
+    The exponentiated kernel exp(-3 (1 - K)):
+
+    >>> sharp = GCWS(n_components=4096, gamma=3.0).fit(X)
+    >>> float(sharp.kernel(X)[0, 1].round(3)), float(sharp.similarity(sharp.encode(X))[0, 1].round(2))
+    (0.424, 0.43)
     """
 
     _decided: ClassVar[tuple[str, ...]] = ("sampler_", "scale_", "seed_")
 
     def __init__(
         self, n_components: int = 1024, *, bits: int = 8, t_bits: int | None = None, coding: str = "mixed", p: float = 1.0,
-        gamma: None = None, normalize: str | None = None, center: Any = None, sampler: str = "auto",
+        gamma: float | None = None, normalize: str | None = None, center: Any = None, sampler: str = "auto",
         random_state: Any = 0, n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
@@ -161,7 +169,9 @@ class GCWS(CodeLinearization):
 
     @property
     def kernel(self) -> Kernel:
-        """`GMM` with this ``p`` and ``center``, or `NGMM`."""
+        """`GMM` with this ``p`` and ``center``, or `NGMM`; `ExpGMM` where there is a ``gamma``."""
+        if self.gamma is not None:
+            return ExpGMM(gamma=self.gamma, p=self.p)
         if self.normalize == "l1":
             return NGMM()
         return GMM(p=self.p, center=None if self.center is None else tuple(np.asarray(self.center).tolist()))
@@ -185,7 +195,7 @@ class GCWS(CodeLinearization):
         """Lower and upper bounds of what the inner products average to, for any ``t_bits`` with ``coding="mixed"`` and p = 1.
 
         Dropping bits of t* can only add collisions, and never more than those of the L1-normalised rows:
-        K <= P <= sum min(u/|u|_1, v/|v|_1). A common map to b bits follows.
+        K <= P <= sum min(u/|u|_1, v/|v|_1). Common maps follow: exp(-gamma (1 - P)) where there is a gamma, then b bits.
         """
         if self.coding != "mixed" or self.p != 1.0:
             raise ValueError("expected_bounds are known for coding='mixed' and p=1 only.")
@@ -195,7 +205,8 @@ class GCWS(CodeLinearization):
 
     def _overlap(self, X: Any, Y: Any) -> NDArray[np.float64]:
         rows = [None if M is None else self.kernel.prepare(as_matrix(M).astype(np.float64)) for M in (X, Y)]
-        return np.asarray(Intersection()(*rows), dtype=np.float64)
+        overlap = np.asarray(Intersection()(*rows), dtype=np.float64)
+        return overlap if self.gamma is None else np.exp(-self.gamma * (1.0 - overlap))
 
     def similarity(self, codes_a: Codes, codes_b: Codes | None = None) -> NDArray[np.float64]:
         """The kernel estimated from codes: (P - 2^-b) / (1 - 2^-b), P the share of equal slots; 0 for empty rows.

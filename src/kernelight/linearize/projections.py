@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources, core_args
-from kernelight.kernels.prepare import is_sparse, row_peaks, unit_rows
+from kernelight.kernels.prepare import is_sparse, row_peaks
 
 KEPT_BYTES = 96 << 20
 CALL_BYTES = 48 << 20
@@ -40,12 +40,6 @@ class RowRule(NamedTuple):
 
     kind: int
     factor: float = 1.0
-
-    def entered(self, X: Matrix) -> Matrix:
-        """The rows as they are projected, in single precision."""
-        if self.kind == FIXED:
-            return (X * self.factor).astype(np.float32, copy=False)
-        return unit_rows(X, order=2).astype(np.float32, copy=False)
 
     def empty(self, X: Matrix) -> NDArray[np.bool_]:
         """Rows that emit nothing: those of zeros, unless a row of zeros is a point like any."""
@@ -85,6 +79,17 @@ class FourierReadout:
         use: Resources,
     ) -> None:
         _core.read_features(y, first, count, empty, scale, self.shift, self.pairs, self.amplitude, out, *use)
+
+    def fused(
+        self, X: NDArray[Any], rule: RowRule, tables: NDArray[np.float32], first: int, count: int, scale: Any,
+        out: NDArray[Any], use: Resources,
+    ) -> None:  # fmt: skip
+        """Project dense rows and read at once, some rows at a time, so that Ctrl-C is heard."""
+        step = max(240, (1 << 32) // max(1, X.shape[1] * count))
+        for begin in range(0, X.shape[0], step):
+            rows = slice(begin, begin + step)
+            args = (*rule, tables, first, count, scale, self.shift, self.pairs, self.amplitude)
+            _core.project_and_read(X[rows], *args, out[rows], *use)
 
 
 @dataclass(frozen=True)
@@ -149,7 +154,7 @@ class Projection(ABC):
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """What the readout makes of the projections of every row, and which rows are empty."""
         out = readout.made(X.shape[0], self.n_outputs)
-        empty = rule.empty(X)
+        empty = np.zeros(X.shape[0], dtype=bool)
         if X.shape[0]:
             self._read(X, rule, readout, out, empty, use.for_work(X.shape[0] * self.n_outputs * 16))
         return out, empty
@@ -164,9 +169,6 @@ class Projection(ABC):
         empty: NDArray[np.bool_],
         use: Resources,
     ) -> None: ...
-
-    def _scale(self) -> NDArray[np.float32]:
-        return np.full(self.n_outputs, self.factor, dtype=np.float32)
 
 
 class Structured(Projection):
@@ -228,79 +230,68 @@ class Dense(Projection):
         self.n_tiles = -(-n_outputs // _core.TILE)
 
     def _read(
-        self,
-        X: Matrix,
-        rule: RowRule,
-        readout: Readout,
-        out: NDArray[Any],
-        empty: NDArray[np.bool_],
-        use: Resources,
-    ) -> None:
-        scale = self._scale()
+        self, X: Matrix, rule: RowRule, readout: Readout, out: NDArray[Any], empty: NDArray[np.bool_], use: Resources
+    ) -> None:  # fmt: skip
+        scale = np.full(self.n_outputs, self.factor, dtype=np.float32)
+        empty[:] = rule.empty(X)
         ids = None
-        if is_sparse(X) and self.n_features * self.n_tiles * 4 * _core.TILE > KEPT_BYTES:
+        if is_sparse(X) and self._table_bytes() > KEPT_BYTES:
             X, ids = only_used_columns(X)
-        blas = isinstance(readout, FourierReadout) and not is_sparse(X)
-        real = np.float64 if self.law == "cauchy" else np.float32
-        for first, tables in self._groups(ids, X.shape[1], blas, use):
-            width = tables[0].shape[1] if blas else len(tables[0]) * _core.TILE
-            count = min(width, self.n_outputs - first)
-            y_rows = max(1, PROJECTED_BYTES // (width * np.dtype(real).itemsize))
-            y = np.empty((min(y_rows, X.shape[0]), width), dtype=real)
-            for begin in range(0, X.shape[0], y_rows):
-                at = slice(begin, min(begin + y_rows, X.shape[0]))
-                here = y[: at.stop - at.start]
-                if blas:
-                    np.matmul(rule.entered(X[at]), tables[0], out=here)
-                else:
-                    here[:] = 0
-                    self._add(X, at, rule, tables, here, use)
-                readout.projected(here, first, count, empty[at], scale, out[at], use)
+        for first, tables in self._groups(ids, X.shape[1], use):
+            count = min(len(tables[0]) * _core.TILE, self.n_outputs - first)
+            if isinstance(readout, FourierReadout) and not is_sparse(X) and len(tables) == 1:
+                readout.fused(X, rule, tables[0], first, count, scale, out, use)
+            else:
+                self._read_group(X, rule, tables, readout, (first, count, scale), out, empty, use)
 
-    def _add(
-        self,
-        X: Matrix,
-        at: slice,
-        rule: RowRule,
-        tables: list[NDArray[np.float32]],
-        y: NDArray[Any],
-        use: Resources,
-    ) -> None:
+    def _read_group(
+        self, X: Matrix, rule: RowRule, tables: list[NDArray[np.float32]], readout: Readout, outputs: tuple[int, int, Any],
+        out: NDArray[Any], empty: NDArray[np.bool_], use: Resources,
+    ) -> None:  # fmt: skip
+        """Some rows at a time: their projections, added up table by table, then what is read from them."""
+        first, count, scale = outputs
+        real = np.float64 if self.law == "cauchy" else np.float32
         values, indices, indptr, n_cols = core_args(X)
-        rows, feature = rows_between(values, indices, indptr, at.start, at.stop), 0
-        for table in tables:
-            _core.project_dense(*rows, n_cols, *rule, table, feature, y, *use)
-            feature += table.shape[1] // _core.TILE
+        width = len(tables[0]) * _core.TILE
+        step = max(1, PROJECTED_BYTES // (width * np.dtype(real).itemsize))
+        for begin in range(0, X.shape[0], step):
+            end = min(begin + step, X.shape[0])
+            y = np.zeros((end - begin, width), dtype=real)
+            rows, feature = rows_between(values, indices, indptr, begin, end), 0
+            for table in tables:
+                _core.project_dense(*rows, n_cols, *rule, table, feature, y, *use)
+                feature += table.shape[1] // _core.TILE
+            readout.projected(y, first, count, empty[begin:end], scale, out[begin:end], use)
+
+    def _table_bytes(self) -> int:
+        return 4 * _core.TILE * self.n_tiles * self.n_features
 
     def _groups(
-        self, ids: NDArray[np.uint64] | None, n_used: int, blas: bool, use: Resources
+        self, ids: NDArray[np.uint64] | None, n_used: int, use: Resources
     ) -> Iterator[tuple[int, list[NDArray[np.float32]]]]:
-        """The outputs in groups whose tables fit: (first output, tables of successive features, or one plain matrix)."""
-        whole = self._whole(blas, use) if ids is None else None
-        if whole is not None:
-            yield 0, [whole]
+        """The outputs in groups whose tables fit: (first output, tables of successive features)."""
+        if ids is None and self._table_bytes() <= KEPT_BYTES:
+            with self._lock:
+                if self._kept is None:
+                    self._kept = self._whole(use)
+            yield 0, [self._kept]
             return
         ids = np.arange(n_used, dtype=np.uint64) if ids is None else ids
         per_group = max(1, CALL_BYTES // max(1, n_used * 4 * _core.TILE))
-        per_table = max(1, CALL_BYTES // (4 * _core.TILE))
+        per_table = CALL_BYTES // (4 * _core.TILE)
         for tile in range(0, self.n_tiles, per_group):
             n_tiles = min(per_group, self.n_tiles - tile)
-            drawn = [
-                self._drawn(ids[at : at + per_table], tile * _core.TILE, n_tiles, use)
-                for at in range(0, max(1, n_used), per_table)
-            ]
-            yield tile * _core.TILE, [as_matrix_of(drawn)] if blas else drawn
+            yield (
+                tile * _core.TILE,
+                [
+                    self._drawn(ids[at : at + per_table], tile * _core.TILE, n_tiles, use)
+                    for at in range(0, max(1, n_used), per_table)
+                ],
+            )
 
-    def _whole(self, blas: bool, use: Resources) -> NDArray[np.float32] | None:
-        """All tables (or the matrix), kept for the next call, where they are small enough."""
-        if self.n_features * self.n_tiles * 4 * _core.TILE > KEPT_BYTES:
-            return None
-        with self._lock:
-            if self._kept is None or self._kept[0] != blas:
-                drawn = self._drawn(np.arange(self.n_features, dtype=np.uint64), 0, self.n_tiles, use)
-                self._kept = (blas, as_matrix_of([drawn]) if blas else drawn)
-            kept: NDArray[np.float32] = self._kept[1]
-            return kept
+    def _whole(self, use: Resources) -> NDArray[np.float32]:
+        """The tables of all features and outputs."""
+        return self._drawn(np.arange(self.n_features, dtype=np.uint64), 0, self.n_tiles, use)
 
     def _drawn(
         self, ids: NDArray[np.uint64], first: int, n_tiles: int, use: Resources
@@ -310,7 +301,14 @@ class Dense(Projection):
         return tables
 
 
-class Orthogonal(Dense):
+class Whole(Dense):
+    """A projection whose directions depend on each other: its tables are made as a whole, whatever their size."""
+
+    def _table_bytes(self) -> int:
+        return 0
+
+
+class Orthogonal(Whole):
     """Gaussian directions made orthogonal in blocks as wide as the rows, with the lengths of Gaussian vectors (ORF)."""
 
     def __init__(self, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
@@ -321,17 +319,13 @@ class Orthogonal(Dense):
             )
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
 
-    def _whole(self, blas: bool, use: Resources) -> NDArray[np.float32]:
-        with self._lock:
-            if self._kept is None or self._kept[0] != blas:
-                tables = np.zeros((self.n_tiles, self.n_features * _core.TILE), dtype=np.float32)
-                _core.fill_orthogonal(self.seed, self.n_features, self.n_outputs, tables, *use)
-                self._kept = (blas, as_matrix_of([tables]) if blas else tables)
-            kept: NDArray[np.float32] = self._kept[1]
-            return kept
+    def _whole(self, use: Resources) -> NDArray[np.float32]:
+        tables = np.zeros((self.n_tiles, self.n_features * _core.TILE), dtype=np.float32)
+        _core.fill_orthogonal(self.seed, self.n_features, self.n_outputs, tables, *use)
+        return tables
 
 
-class Sobol(Dense):
+class Sobol(Whole):
     """Gaussian quantiles of a scrambled Sobol sequence: each w_j is exactly Gaussian, together they are spread evenly.
 
     The scramble is Owen's: bit b of a coordinate is turned by a random bit that depends on the bits above it.
@@ -345,15 +339,17 @@ class Sobol(Dense):
             )
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
 
-    def _whole(self, blas: bool, use: Resources) -> NDArray[np.float32]:
-        with self._lock:
-            if self._kept is None or self._kept[0] != blas:
-                matrix = np.zeros((self.n_features, self.n_tiles * _core.TILE), dtype=np.float32)
-                matrix[:, : self.n_outputs] = sobol_normals(self.n_features, self.n_outputs, self.seed)
-                tiles = matrix.reshape(self.n_features, self.n_tiles, _core.TILE).transpose(1, 0, 2)
-                self._kept = (blas, matrix if blas else np.ascontiguousarray(tiles).reshape(self.n_tiles, -1))
-            kept: NDArray[np.float32] = self._kept[1]
-            return kept
+    def _whole(self, use: Resources) -> NDArray[np.float32]:
+        matrix = np.zeros((self.n_features, self.n_tiles * _core.TILE), dtype=np.float32)
+        matrix[:, : self.n_outputs] = sobol_normals(self.n_features, self.n_outputs, self.seed)
+        return tiled(matrix)
+
+
+def tiled(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A (features, tiles * TILE) matrix as tables [tile][feature][TILE]."""
+    n_features = matrix.shape[0]
+    tiles = matrix.reshape(n_features, -1, _core.TILE).transpose(1, 0, 2)
+    return np.ascontiguousarray(tiles).reshape(-1, n_features * _core.TILE)
 
 
 def sobol_normals(n_features: int, n_outputs: int, seed: int) -> NDArray[np.float64]:
@@ -388,13 +384,6 @@ def padded_width(n_features: int, kind: str) -> int:
     """The power of two that a structured projection pads rows to."""
     width = 1 << (n_features - 1).bit_length()
     return max(width, SHORTEST_HD) if kind == "sorf" else width
-
-
-def as_matrix_of(tables: list[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Tables [tile][feature][TILE] as one (features, outputs) matrix."""
-    tiles = [table.reshape(len(table), -1, _core.TILE) for table in tables]
-    stacked = tiles[0] if len(tiles) == 1 else np.concatenate(tiles, axis=1)
-    return np.ascontiguousarray(stacked.transpose(1, 0, 2)).reshape(stacked.shape[1], -1)
 
 
 def only_used_columns(X: Matrix) -> tuple[Matrix, NDArray[np.uint64]]:

@@ -14,7 +14,13 @@ from kernelight.kernels import Acos, AcosChi2
 from kernelight.kernels.base import Kernel
 from kernelight.linearize._scheme import MAX_COMPONENTS
 from kernelight.linearize.base import BitLinearization, exact_rows
-from kernelight.linearize.projections import POWER_OF_TWO, SHORTEST_HD, BitReadout, projection_of
+from kernelight.linearize.projections import (
+    POWER_OF_TWO,
+    SHORTEST_HD,
+    WIDEST_AUTO,
+    BitReadout,
+    projection_of,
+)
 from kernelight.theory import sign_cauchy_collision
 
 PROJECTIONS = ("auto", "gaussian", "orthogonal", "sorf", "fastfood")
@@ -38,8 +44,9 @@ class SignProjection(BitLinearization):
         "cauchy" needs nonnegative rows, such as histograms.
     projection : {"auto", "gaussian", "orthogonal", "sorf", "fastfood"}, default="auto"
         For the Gaussian distribution. "sorf" is three blocks of signs and Hadamard transforms, the fast path, with less
-        variance than "gaussian" and a bias below 0.01; "auto" takes it above 64 columns. Cauchy projections are always
-        dense: mixing coordinates would destroy their law.
+        variance than "gaussian" and a bias below 0.01; "auto" takes it from 65 to 65,536 columns (wider rows are mostly
+        sparse, which a dense projection profits from). Cauchy projections are always dense: mixing coordinates would destroy
+        their law.
     random_state : int, RandomState, Generator or None, default=0
         An int defines the codes, on every machine.
     n_jobs : int or None, default=None
@@ -109,7 +116,7 @@ class SignProjection(BitLinearization):
             return "cauchy"
         if self.projection != "auto":
             return self.projection
-        return "gaussian" if n_features <= SHORTEST_HD else "sorf"
+        return "sorf" if SHORTEST_HD < n_features <= WIDEST_AUTO else "gaussian"
 
     def _settle(self) -> None:
         self._check_parameters()

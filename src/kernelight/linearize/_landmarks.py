@@ -1,0 +1,103 @@
+"""Rows that stand for all others: a kernel against them, and which ones to take.
+
+A kernel is one of ours, a callable on two matrices, or "precomputed": then a row holds its similarities to the training
+rows, and landmarks are column numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelight._checks import Matrix, check_gram
+from kernelight.kernels.base import Kernel
+
+PRECOMPUTED = "precomputed"
+KernelLike = Any  # a Kernel, a callable on two matrices, or PRECOMPUTED
+
+_BLOCK = 64  # rows of a block on whose diagonal alone we look, where a kernel is only a callable
+
+
+def against(kernel: KernelLike, landmarks: Any) -> Callable[[Matrix], NDArray[Any]]:
+    """The function X -> K(X, landmarks); what happens to landmarks alone happens once.
+
+    Both sides of a kernel of ours are brought to one type first: rows scaled in single precision would spoil sums
+    in double.
+    """
+    if isinstance(kernel, Kernel):
+        prepared: dict[Any, Any] = {}
+
+        def of_kernel(X: Matrix) -> NDArray[Any]:
+            dtype = np.result_type(X.dtype, landmarks.dtype)
+            if dtype not in prepared:
+                prepared[dtype] = kernel.prepare(landmarks.astype(dtype, copy=False), name="landmarks")
+            return kernel.pairwise(kernel.prepare(X.astype(dtype, copy=False)), prepared[dtype])
+
+        return of_kernel
+    if kernel == PRECOMPUTED:
+        return lambda X: _dense(X[:, landmarks])
+    return lambda X: check_gram(kernel(X, landmarks), (X.shape[0], landmarks.shape[0]))
+
+
+def gram(kernel: KernelLike, X: Matrix, landmarks: Any) -> NDArray[np.float64]:
+    """K(landmarks, landmarks) in double, exactly symmetric; ``X`` are the training rows."""
+    if isinstance(kernel, Kernel):
+        return np.asarray(kernel.pairwise(kernel.prepare(landmarks.astype(np.float64), name="landmarks")))
+    rows = X[landmarks] if isinstance(kernel, str) else landmarks
+    K = against(kernel, landmarks)(rows).astype(np.float64)
+    return np.asarray((K + K.T) / 2)
+
+
+def diagonal(kernel: KernelLike, X: Matrix) -> NDArray[np.float64]:
+    """K(x, x) of every training row."""
+    if isinstance(kernel, Kernel):
+        return kernel.diag(X).astype(np.float64)
+    if kernel == PRECOMPUTED:
+        return np.asarray(X.diagonal(), dtype=np.float64)
+    parts = [against(kernel, X[at : at + _BLOCK])(X[at : at + _BLOCK]) for at in range(0, X.shape[0], _BLOCK)]
+    return np.concatenate([np.diag(part) for part in parts]).astype(np.float64)
+
+
+def _dense(X: Matrix) -> NDArray[Any]:
+    return np.asarray(X.toarray() if sp.issparse(X) else X)
+
+
+def spread_rows(kernel: KernelLike, X: Matrix, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """k-means++ in the space of the kernel: each row is drawn in proportion to its squared distance
+
+        min over landmarks l of  K(x, x) + K(l, l) - 2 K(x, l)
+
+    from those drawn before (Arthur and Vassilvitskii, 2007). Rows at the origin of that space, where K(x, x) = 0, are
+    never worth a landmark; when no row has a distance left, the others are filled up at random.
+    """
+    own = diagonal(kernel, X)
+    column = _columns(kernel, X)
+    distance = np.where(own > 0, 1.0, 0.0)  # the first is drawn evenly
+    chosen: list[int] = []
+    for _ in range(count):
+        apart = np.flatnonzero(distance > 0)
+        if not apart.size:
+            break
+        sums = np.cumsum(distance[apart])
+        at = int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
+        row = int(apart[min(at, apart.size - 1)])
+        nearest = own + own[row] - 2 * column(row)
+        distance = nearest if not chosen else np.minimum(distance, nearest)
+        distance[own <= 0] = 0
+        chosen.append(row)
+        distance[chosen] = 0  # whatever rounding says
+    rest = np.setdiff1d(np.arange(X.shape[0]), chosen)
+    return np.append(np.array(chosen, np.int64), rng.permutation(rest)[: count - len(chosen)])
+
+
+def _columns(kernel: KernelLike, X: Matrix) -> Callable[[int], NDArray[np.float64]]:
+    """The function i -> K(all rows, row i); rows are prepared once."""
+    if isinstance(kernel, Kernel):
+        prepared = kernel.prepare(X)
+        return lambda row: kernel.pairwise(prepared, kernel.prepare(X[[row]]))[:, 0].astype(np.float64)
+    landmark = (lambda row: [row]) if kernel == PRECOMPUTED else (lambda row: X[[row]])
+    return lambda row: against(kernel, landmark(row))(X)[:, 0].astype(np.float64)

@@ -1,0 +1,259 @@
+"""Projections at the border: odd shapes and scales, wrong parameters, wrong arrays for the compiled functions, memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from kernelight import BinaryFourier, RandomFourier, SignProjection, _core
+from kernelight.state import State
+
+X = np.random.default_rng(0).standard_normal((5, 3))
+ONE_SENTENCE = r"^[^\n]+\.$"
+MAPS = [RandomFourier, SignProjection, BinaryFourier]
+
+
+@pytest.mark.parametrize(
+    ("cls", "options", "message"),
+    [
+        (RandomFourier, {"gamma": 0}, "gamma must be a finite number above 0, got 0"),
+        (RandomFourier, {"gamma": "mean"}, "gamma must be a positive number or \"median\", got 'mean'"),
+        (RandomFourier, {"gamma": float("nan")}, "gamma must be a finite number"),
+        (RandomFourier, {"features": "sine"}, "features must be one of 'paired', 'phase', 'folded'"),
+        (RandomFourier, {"normalize": "l2"}, "normalize must be one of"),
+        (RandomFourier, {"features": "folded", "normalize": True}, "leave normalize='auto'"),
+        (RandomFourier, {"features": "folded", "metric": "euclidean"}, "needs metric='cosine'"),
+        (RandomFourier, {"metric": "manhattan"}, "metric must be one of 'cosine', 'euclidean'"),
+        (RandomFourier, {"sigma": 1.0}, "sigma goes with metric='euclidean'"),
+        (RandomFourier, {"metric": "euclidean", "gamma": 2.0}, "gamma goes with metric='cosine'"),
+        (RandomFourier, {"metric": "euclidean", "sigma": -1.0}, "sigma must be a finite number above 0"),
+        (RandomFourier, {"projection": "hadamard"}, "projection must be one of"),
+        (RandomFourier, {"n_components": 0}, "n_components must be between 1 and"),
+        (RandomFourier, {"n_components": 1 << 30}, "n_components must be between 1 and"),
+        (RandomFourier, {"n_jobs": 0}, "n_jobs must not be 0"),
+        (RandomFourier, {"random_state": -1}, "random_state must be"),
+        (SignProjection, {"distribution": "normal"}, "distribution must be one of 'gaussian', 'cauchy'"),
+        (SignProjection, {"distribution": "cauchy", "projection": "sorf"}, "leave projection='auto'"),
+        (SignProjection, {"distribution": "cauchy"}, "needs nonnegative values, but X has -"),
+        (SignProjection, {"projection": "sobol"}, "projection must be one of"),
+        (BinaryFourier, {"sigma": "mean"}, "sigma must be a positive number or \"median\", got 'mean'"),
+        (BinaryFourier, {"sigma": 0.0}, "sigma must be a finite number above 0"),
+        (BinaryFourier, {"threshold": 1}, "threshold must be one of True, False"),
+        (BinaryFourier, {"projection": "auto"}, "projection must be one of"),
+    ],
+)
+def test_wrong_parameters(cls, options, message):
+    with pytest.raises(ValueError, match=ONE_SENTENCE) as caught:
+        cls(**options).fit(X)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [1.5, True, None, "8"])
+@pytest.mark.parametrize("cls", MAPS)
+def test_components_are_whole_numbers(cls, value):
+    with pytest.raises(TypeError, match="n_components must be a whole number"):
+        cls(n_components=value).fit(X)
+
+
+def test_wide_rows_are_refused_where_they_cost_too_much():
+    wide = sp.csr_array(([1.0], ([0], [5])), shape=(1, 50_000))
+    for projection in ("orthogonal", "sobol"):
+        with pytest.raises(ValueError, match="use projection='sorf'"):
+            RandomFourier(8, projection=projection).fit(wide)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
+def test_scale_does_not_matter(scale):
+    """Directions have none, and the median carries that of distances."""
+    for cls, options in [
+        (SignProjection, {}),
+        (BinaryFourier, {}),
+        (BinaryFourier, {"projection": "gaussian"}),
+    ]:
+        near = cls(64, **options).fit(X).encode(X).array
+        far = cls(64, **options).fit(X * scale).encode(X * scale).array
+        assert (near != far).mean() < 0.02, (
+            cls
+        )  # the scale is not a power of two: a bit may sit on its threshold
+    for options in ({}, {"metric": "euclidean"}, {"gamma": "median", "projection": "sorf"}):
+        near = RandomFourier(64, **options).fit(X).transform(X)
+        far = RandomFourier(64, **options).fit(X * scale).transform(X * scale)
+        np.testing.assert_allclose(far, near, atol=2e-6)
+
+
+def test_powers_of_two_change_no_sign():
+    signs = SignProjection(256).fit(X)
+    np.testing.assert_array_equal(signs.encode(X * 2.0**-900).array, signs.encode(X * 2.0**700).array)
+
+
+def test_subnormal_rows_are_rows():
+    tiny = np.array([[5e-324, 0.0, 0.0], [0.0, 5e-324, 5e-324]])
+    for projection in ("gaussian", "sorf"):
+        features = RandomFourier(256, projection=projection).fit(X).transform(tiny)
+        np.testing.assert_allclose((features**2).sum(axis=1), 1.0, rtol=1e-5)
+        codes = SignProjection(256, projection=projection).fit(X).encode(tiny)
+        assert not codes.empty.any()
+        assert 0 < codes.array.mean() < 1
+
+
+@pytest.mark.parametrize("cls", [RandomFourier, BinaryFourier])
+def test_rows_far_from_the_origin_are_refused(cls):
+    options = {"metric": "euclidean"} if cls is RandomFourier else {}
+    made = cls(8, sigma=1.0, **options).fit(X)
+    run = made.transform if cls is RandomFourier else made.encode
+    for rows in (X * 1e7, sp.csr_array(X * 1e7)):
+        with pytest.raises(ValueError, match=r"Row 0 is .* sigma from the origin.*subtract the mean"):
+            run(rows)
+    run(X * 1e3)
+
+
+def test_the_kernel_needs_fit_where_the_data_decide():
+    for unknown in (RandomFourier(gamma="median"), RandomFourier(metric="euclidean"), BinaryFourier()):
+        with pytest.raises(ValueError, match="call fit first"):
+            _ = unknown.kernel
+
+
+@pytest.mark.parametrize("rows", [np.ones((1, 3)), np.ones((6, 3)), np.zeros((4, 3))])
+def test_a_median_of_nothing_is_one(rows):
+    assert BinaryFourier(8).fit(rows).bandwidth_ == 1.0
+    assert RandomFourier(8, gamma="median").fit(rows).bandwidth_ == 1.0
+    assert RandomFourier(8, metric="euclidean").fit(rows).bandwidth_ == 1.0
+
+
+def test_components_may_be_changed_after_fit():
+    for cls in MAPS:
+        made = cls(8).fit(X).set_params(n_components=130)
+        np.testing.assert_array_equal(as_array(made.transform(X)), as_array(cls(130).fit(X).transform(X)))
+
+
+def as_array(features):
+    return features.toarray() if sp.issparse(features) else features
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 3, 63, 65])
+@pytest.mark.parametrize("width", [1, 2, 3, 64, 65])
+def test_odd_shapes(n_components, width):
+    rows = np.random.default_rng(width).exponential(size=(3, width))
+    for cls, options in [
+        (RandomFourier, {}),
+        (RandomFourier, {"features": "phase", "projection": "sorf"}),
+        (RandomFourier, {"projection": "fastfood"}),
+        (RandomFourier, {"projection": "orthogonal"}),
+        (RandomFourier, {"projection": "sobol"}),
+        (SignProjection, {"projection": "sorf"}),
+        (SignProjection, {"distribution": "cauchy"}),
+        (BinaryFourier, {}),
+    ]:
+        features = cls(n_components, **options).fit(rows).transform(rows)
+        assert features.shape == (3, n_components if cls is RandomFourier else 2 * n_components)
+        assert np.isfinite(as_array(features)).all()
+        assert as_array(features).any(axis=1).all()
+
+
+@pytest.mark.parametrize(
+    "damage", [{"seed_": -1}, {"seed_": "0"}, {"bandwidth_": 0.0}, {"bandwidth_": "wide"}, {}]
+)
+@pytest.mark.parametrize("cls", [RandomFourier, BinaryFourier])
+def test_damaged_states(cls, damage):
+    state = cls(8).fit(X).to_state()
+    decided = {**state.meta["decided"], **damage} if damage else {}
+    with pytest.raises(ValueError, match=f"This state does not describe a {cls.__name__}"):
+        cls.from_state(State({**state.meta, "decided": decided}, state.arrays))
+
+
+def floats(*shape):
+    return np.zeros(shape, dtype=np.float32)
+
+
+PLACES = np.zeros((1, 64), np.int32)
+BITS = (None, None, None, np.zeros((5, 64), np.uint8), np.zeros(5, np.uint8), 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "structure"),
+    [
+        (X, (63, 64, floats(1, 3, 63), None)),  # not a power of two
+        (X, (2, 64, floats(32, 3, 2), None)),  # narrower than the rows
+        (X, (64, 64, floats(2, 3, 64), None)),  # too many blocks
+        (X, (64, 64, floats(1, 2, 64), None)),  # two diagonals need places
+        (X, (64, 64, floats(1, 2, 64), PLACES + 64)),  # a place outside
+        (X, (64, 64, floats(1, 2, 64), PLACES - 1)),
+        (X, (64, 64, floats(1, 3, 64).astype(np.float64), None)),
+        (np.asfortranarray(X), (64, 64, floats(1, 3, 64), None)),
+        (X.astype(np.int64), (64, 64, floats(1, 3, 64), None)),
+        (X[0], (64, 64, floats(1, 3, 64), None)),
+    ],
+)
+def test_compiled_structures_are_checked(rows, structure):
+    with pytest.raises((TypeError, ValueError)):
+        _core.project_bits(rows, None, None, 3, 2, 1.0, *structure, *BITS)
+
+
+def test_compiled_outputs_are_checked():
+    tables, y, out = floats(1, 3 * 64), floats(5, 64), floats(5, 128)
+    scale = np.ones(64, np.float32)
+    _core.project_dense(X, None, None, 3, 1, 1.0, tables, 0, y, 1, 0)
+    for first_feature, wrong in [(1, y), (-1, y), (0, floats(4, 64)), (0, floats(5, 63))]:
+        with pytest.raises(ValueError, match="tables must be"):
+            _core.project_dense(X, None, None, 3, 1, 1.0, tables, first_feature, wrong, 1, 0)
+    _core.read_features(y, 0, 64, None, scale, scale, True, 1.0, out, 1, 0)
+    for first, count, empty, wrong in [(1, 64, None, out), (0, 65, None, out), (0, 64, np.zeros(4, bool), out),
+                                       (0, 64, None, floats(5, 127)), (-1, 64, None, out)]:  # fmt: skip
+        with pytest.raises(ValueError, match="outputs must lie inside|one place a row"):
+            _core.read_features(y, first, count, empty, scale, scale, True, 1.0, wrong, 1, 0)
+    with pytest.raises(ValueError, match="outputs must lie inside"):
+        _core.project_and_read(X, 1, 1.0, tables, 0, 65, scale, scale, True, 1.0, out, 1, 0)
+    with pytest.raises(ValueError, match="rule of a row"):
+        _core.project_and_read(X, 7, 1.0, tables, 0, 64, scale, scale, True, 1.0, out, 1, 0)
+    pairs = np.array([0, 5])
+    with pytest.raises(ValueError, match="outside the matrix"):
+        _core.square_distances(X, None, None, 3, 0, 1.0, pairs, pairs, np.zeros(2), 1, 0)
+
+
+PROGRAM = """
+import numpy as np, scipy.sparse as sp
+from kernelight import BinaryFourier, RandomFourier, SignProjection
+
+
+def peak():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+
+
+rng = np.random.default_rng(0)
+X = {rows}
+small = np.ones((8, 3))
+for cls in (BinaryFourier, RandomFourier, SignProjection):
+    cls(8).fit(small).transform(small)
+before = peak()
+found = {call}
+print(peak() - before - found.nbytes)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of a process is read from /proc")
+@pytest.mark.parametrize(
+    ("rows", "call", "limit"),
+    [
+        ("rng.standard_normal((500, 1024), dtype=np.float32)", "BinaryFourier(65_536, sigma=30.0).fit(X).encode(X)", 10e6),
+        ("rng.standard_normal((4, 200_000), dtype=np.float32)", "RandomFourier(512).fit(X).transform(X)", 256e6),
+        (
+            "sp.csr_array((rng.random(4000), (np.arange(4000) % 40, rng.integers(0, 10**9, 4000))), shape=(40, 10**9))",
+            "RandomFourier(2048).fit(X).transform(X)", 256e6,
+        ),
+        (
+            "sp.csr_array((rng.random(4000), (np.arange(4000) % 40, rng.integers(0, 10**9, 4000))), shape=(40, 10**9))",
+            "SignProjection(2048, distribution='cauchy').fit(X).encode(X)", 256e6,
+        ),
+    ],
+)  # fmt: skip
+def test_memory(rows, call, limit):
+    """In a process of its own, because the peak of a process never falls."""
+    program = PROGRAM.format(rows=rows, call=call)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < limit

@@ -1,0 +1,265 @@
+"""The linearizations that the contracts are tried on: every class of the registry, in several configurations.
+
+A new class is tested with its defaults as soon as it is registered. `OPTIONS` adds configurations, `CHECKED` those for
+the checks of scikit-learn, and `MAKERS` says how to build a class that has no ``n_components`` of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import assert_same_codes, frozen, signed_rows
+
+from kernelight import Codes, _registry, kernels
+
+SLOTS = 48
+LONGER = 130  # another number of components, for prefixes
+CENTER = (0.5, -0.25, 0.0, 1.0, 2.0, -3.0)
+
+#: Class -> options beside the defaults.
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "GCWS": [
+        {"sampler": "cws"},
+        {"sampler": "cws", "bits": 1},
+        {"sampler": "cws", "bits": 12, "p": 2.0},
+        {"sampler": "cws", "bits": 4, "p": 0.25},
+        {"sampler": "cws", "bits": 4, "normalize": "l1"},
+        {"sampler": "cws", "bits": 4, "center": CENTER},
+        {"sampler": "cws", "bits": 8, "t_bits": 0},
+        {"sampler": "cws", "bits": 8, "t_bits": 1},
+        {"sampler": "cws", "bits": 8, "t_bits": 2},
+        {"sampler": "cws", "bits": 8, "t_bits": 0, "normalize": "l1"},
+        {"sampler": "cws", "bits": 4, "t_bits": 0, "coding": "lowest"},
+        {"sampler": "dart"},
+        {"sampler": "dart", "bits": 1},
+        {"sampler": "dart", "bits": 12},
+        {"sampler": "dart", "bits": 4, "normalize": "l1"},
+        {"sampler": "dart", "bits": 4, "center": CENTER},
+        {"sampler": "cws", "gamma": 1.0},
+        {"sampler": "cws", "bits": 1, "gamma": 0.1},
+        {"sampler": "cws", "bits": 12, "gamma": 5.0, "p": 0.5},
+        {"sampler": "cws", "bits": 4, "gamma": 2.0, "t_bits": 0},
+        {"sampler": "dart", "gamma": 1.0},
+        {"sampler": "dart", "bits": 4, "gamma": 6.0},
+    ],
+    "RandomFourier": [
+        {"gamma": "median"},
+        {"projection": "orthogonal"},
+        {"projection": "fastfood"},
+        {"projection": "sorf"},
+        {"projection": "sobol", "gamma": 3.0},
+        {"features": "phase"},
+        {"features": "phase", "normalize": False, "gamma": 2.0},
+        {"features": "folded"},
+        {"features": "folded", "projection": "fastfood"},
+        {"metric": "euclidean"},
+        {"metric": "euclidean", "sigma": 4.0, "projection": "auto"},
+        {
+            "metric": "euclidean",
+            "sigma": 4.0,
+            "features": "phase",
+            "normalize": False,
+            "projection": "fastfood",
+        },
+    ],
+    "SignProjection": [
+        {"distribution": "cauchy"},
+        {"projection": "orthogonal"},
+        {"projection": "sorf"},
+        {"projection": "fastfood"},
+    ],
+    "BinaryFourier": [
+        {"sigma": 4.0, "threshold": False},
+        {"projection": "gaussian"},
+        {"projection": "gaussian", "sigma": 4.0, "threshold": False},
+        {"projection": "orthogonal"},
+        {"projection": "sorf"},
+    ],
+    "KernelNystroem": [
+        {"landmarks": "kmeans++"},
+        {"kernel": kernels.GMM(p=0.5, center=CENTER)},
+        {"kernel": kernels.Intersection()},
+        {"kernel": kernels.RBF(gamma=2.0), "landmarks": "kmeans++"},
+        {"kernel": kernels.Gaussian(sigma=3.0)},
+        {"kernel": kernels.MinMax() * kernels.Acos()},
+    ],
+}
+#: Class -> options worth a second pass of scikit-learn's checks, beside the defaults.
+CHECKED: dict[str, list[dict[str, Any]]] = {
+    "GCWS": [
+        {"sampler": "cws"},
+        {"sampler": "dart"},
+        {"normalize": "l1", "bits": 4},
+        {"t_bits": 0, "coding": "lowest"},
+        {"p": 0.5, "bits": 12},
+        {"gamma": 2.0, "sampler": "cws"},
+        {"gamma": 2.0, "sampler": "dart"},
+    ],
+    "RandomFourier": [
+        {"features": "phase", "gamma": "median"},
+        {"features": "folded", "projection": "orthogonal"},
+        {"metric": "euclidean", "projection": "sorf"},
+        {"projection": "fastfood"},
+        {"projection": "sobol"},
+    ],
+    "SignProjection": [{"projection": "sorf"}, {"projection": "fastfood"}, {"projection": "orthogonal"}],
+    "BinaryFourier": [{"projection": "gaussian", "sigma": 1.0}, {"projection": "sorf", "threshold": False}],
+    "KernelNystroem": [
+        {"kernel": kernels.RBF(gamma=2.0), "landmarks": "kmeans++"},
+        {"kernel": kernels.Intersection()},
+        {"kernel": "gaussian"},
+        {"kernel": "precomputed"},
+        {"kernel": "precomputed", "landmarks": "kmeans++"},
+        {"kernel": kernels.Gaussian().__call__},  # a callable of someone else, for all it knows
+    ],
+}
+#: Class -> a function ``(cls, n_components, random_state, **options)``, where the constructor takes something else.
+MAKERS: dict[str, Callable[..., Any]] = {}
+
+
+def _construct(cls, n_components, random_state, **options):
+    return cls(n_components=n_components, random_state=random_state, **options)
+
+
+@dataclass(frozen=True, eq=False)  # hashed by identity: samples of a case can be cached
+class Case:
+    """A class with options."""
+
+    cls: type[Any]
+    options: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"{self.cls.__name__}-{self.options}"
+
+    def new(self, *, n_components=SLOTS, random_state=7, **changed):
+        make = MAKERS.get(self.cls.__name__, _construct)
+        return make(
+            self.cls, n_components=n_components, random_state=random_state, **(self.options | changed)
+        )
+
+    def fitted(self, X=None, **changed):
+        """Fitted on ``X``, or else on what suits the class; labels are there for those who learn from them."""
+        X = self.training if X is None else X
+        labels = np.arange(X.shape[0] if hasattr(X, "shape") else len(X)) % 2
+        return self.new(**changed).fit(X, labels)
+
+    @property
+    def learned(self) -> bool:
+        """Whether ``fit`` learns from the data: then two fits agree no better than their rounding is amplified."""
+        return bool(self.cls._learned)
+
+    @cached_property
+    def gives_codes(self) -> bool:
+        return hasattr(self.new(), "encode")
+
+    @cached_property
+    def signed(self) -> bool:
+        """Whether negative values are welcome."""
+        try:
+            self.fitted(_many_rows()).transform(_many_rows())
+        except ValueError as error:
+            if "nonnegative" not in str(error):
+                raise
+            return False
+        return True
+
+    @cached_property
+    def kernel(self) -> Any:
+        return self.fitted().kernel
+
+    @cached_property
+    def zero_is_a_point(self) -> bool:
+        """Whether a row of zeros is a row like any other, as it is for the Gaussian kernel."""
+        return bool(self.kernel(self.zeros(1))[0, 0])
+
+    def rows(self):
+        """Signs, zeros, a scaled copy, one element, two elements; float32-representable."""
+        return self._of_right_sign(_few_rows())
+
+    def many_rows(self):
+        """Enough rows for several threads, batches and blocks, one of them zero."""
+        return self._of_right_sign(_many_rows())
+
+    @property
+    def training(self):
+        return self.many_rows() if self.learned else self.rows()
+
+    def zeros(self, n):
+        """Rows that are zero once they are centred."""
+        return np.tile(self.center or np.zeros(6), (n, 1))
+
+    @property
+    def center(self):
+        return getattr(self.kernel, "center", None)
+
+    def _of_right_sign(self, X):
+        return X if self.signed else frozen(np.abs(X))
+
+
+def _few_rows():
+    X = signed_rows(11, 6, 6, density=0.8, dtype=np.float32).astype(np.float64)
+    X[2] = 4 * X[1]
+    X[3] = [0, 0, 3, 0, 0, 0]
+    X[4] = [0, 0, 2, 0, 0, -1]
+    return frozen(X)
+
+
+def _many_rows():
+    X = signed_rows(12, 150, 6, density=0.6, dtype=np.float32).astype(np.float64)
+    X[40] = 0.0
+    return frozen(X)
+
+
+CASES = [
+    Case(_registry.lookup(name), options)
+    for name in _registry.names("linearization")
+    for options in [{}, *OPTIONS.get(name, [])]
+]
+
+
+def cases(wanted=lambda case: True):
+    """A parametrization over the cases that a contract is about."""
+    return pytest.mark.parametrize("case", [case for case in CASES if wanted(case)], ids=repr)
+
+
+every = cases()
+every_code = cases(lambda case: case.gives_codes)
+every_dense = cases(lambda case: not case.gives_codes)
+
+
+def having(name):
+    """Those with this attribute, which may depend on the options."""
+    return cases(lambda case: hasattr(case.new(), name))
+
+
+def with_parameter(name):
+    return cases(lambda case: name in case.new().get_params(deep=False))
+
+
+def output(made, X):
+    """What a fitted map makes of rows, in its native form."""
+    return made.encode(X) if hasattr(made, "encode") else made.transform(X)
+
+
+def joined(parts):
+    return Codes.concatenate(parts) if isinstance(parts[0], Codes) else np.concatenate(parts)
+
+
+def assert_same(found, wanted, message=""):
+    """Codes are equal to the bit; dense features are sums whose order BLAS may choose, so equal to rounding."""
+    if isinstance(wanted, Codes):
+        assert_same_codes(found, wanted, message)
+    else:
+        assert isinstance(found, np.ndarray), message
+        scale = np.abs(wanted).max(initial=0.0)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6 * scale, err_msg=message)
+
+
+def inner_products(features):
+    products = features @ features.T
+    return np.asarray(products.todense() if hasattr(products, "todense") else products, dtype=np.float64)
