@@ -68,7 +68,7 @@ def feature_map(
         except UnsupportedKernel as error:
             obstacles += [str(error)] * error.may_be_overcome
     raise UnsupportedKernel(
-        f"No map here has features of {wanted!r}: {LAST}, which takes any kernel, is missing. {' '.join(obstacles)}".strip()
+        f"No map that is registered has features of {wanted!r}. {' '.join(obstacles)}".strip()
     )
 
 
@@ -114,11 +114,5 @@ def _supporting(kernel: Kernel, n_components: int) -> list[str]:
 
 
 def _made(name: str, kernel: Kernel, n_components: int, options: dict[str, Any]) -> Linearization:
-    cls = _registry.lookup(name, "linearization")
-    if name == LAST:
-        made: Linearization = cls._configured(
-            kernel, {"kernel": kernel, "n_components": n_components}, options
-        )
-    else:
-        made = cls.for_kernel(kernel, n_components, **options)
-    return made
+    cls: type[Linearization] = _registry.lookup(name, "linearization")
+    return cls.for_kernel(kernel, n_components, **options)
