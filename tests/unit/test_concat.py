@@ -42,6 +42,7 @@ def test_dense_maps_stay_dense():
     assert (type(features), features.dtype, features.shape) == (np.ndarray, np.float32, (6, 12))
     np.testing.assert_allclose(np.square(features).sum(axis=1), 2.0, rtol=1e-5)
     assert made.get_feature_names_out()[8] == "b__randomfourier0"
+    assert (made.has_prefix, Concat([RandomFourier(8)]).has_prefix) == (False, True)
 
 
 def test_kernel_is_the_weighted_sum():

@@ -131,6 +131,11 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
     def _settle(self) -> None:
         self._check_parts(self._fitted_parts())
 
+    @property
+    def has_prefix(self) -> bool:
+        """False for several maps: what the second begins with comes after the last of the first."""
+        return len(self._parts_in_use()) == 1 and super().has_prefix
+
     def _weighted(self) -> list[tuple[float, Linearization]]:
         parts = self._parts_in_use()
         return list(zip(check_weights(self.weights, len(parts)), parts.values(), strict=True))
