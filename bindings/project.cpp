@@ -114,12 +114,21 @@ void bind_project(nb::module_& m) {
         nb::arg("seed"), nb::arg("stream"), nb::arg("out").noconvert(), "The first random words of a stream of a seed.");
 
     m.def(
-        "fill_readout",
-        [](uint64_t seed, bool threshold, Out1<float> out) {
-            nb::gil_scoped_release release;
-            fill_readout(seed, threshold, out.data(), static_cast<int64_t>(out.shape(0)));
+        "fill_phases",
+        [](uint64_t seed, Out1<float> out) {
+            fill_readout(seed, kl_phase, out.data(), static_cast<int64_t>(out.shape(0)));
         },
-        nb::arg("seed"), nb::arg("threshold"), nb::arg("out").noconvert(), "Draw phases in turns, or thresholds.");
+        nb::arg("seed"), nb::arg("out").noconvert(), "Draw phases, in turns.");
+    m.def(
+        "fill_thresholds",
+        [](uint64_t seed, Out1<float> out) {
+            fill_readout(seed, kl_threshold, out.data(), static_cast<int64_t>(out.shape(0)));
+        },
+        nb::arg("seed"), nb::arg("out").noconvert(), "Draw thresholds.");
+    m.def(
+        "fill_ties",
+        [](uint64_t seed, Out1<float> out) { fill_readout(seed, kl_tie, out.data(), static_cast<int64_t>(out.shape(0))); },
+        nb::arg("seed"), nb::arg("out").noconvert(), "Draw the signs that projections of 0 count as.");
 
     m.def(
         "project_features",
@@ -148,8 +157,8 @@ void bind_project(nb::module_& m) {
         "project_bits",
         [](AnyIn values, std::optional<AnyIn> indices, std::optional<AnyIn> indptr, int64_t n_cols, int rule, double factor,
            int64_t width, int64_t n_outputs, nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu> diagonal,
-           std::optional<In2<int32_t>> places, MaybeFloats scale, MaybeFloats shift, MaybeFloats threshold, Out2<uint8_t> out,
-           Out1<uint8_t> empty, int threads, int simd) {
+           std::optional<In2<int32_t>> places, MaybeFloats scale, MaybeFloats shift, MaybeFloats threshold, MaybeFloats tie,
+           Out2<uint8_t> out, Out1<uint8_t> empty, int threads, int simd) {
             const MatrixArg x{values, indices, indptr, n_cols};
             const Structure structure = StructureArg{width, n_outputs, diagonal, places}.checked(n_cols);
             const ProjectLoops& loops = project_loops(usable_level(simd));
@@ -158,14 +167,15 @@ void bind_project(nb::module_& m) {
                         shift.has_value() == threshold.has_value(),
                     "out must be (rows, outputs), empty one a row; scale, shift and threshold go together");
             const BitReader reader{loops, at_least(scale, n_outputs), at_least(shift, n_outputs), at_least(threshold, n_outputs),
-                                   out.data(), empty.data(), n_outputs};
+                                   at_least(tie, n_outputs), out.data(), empty.data(), n_outputs};
             x.visit([&](auto rows) {
                 nb::gil_scoped_release release;
                 project_structured(rows, row_rule(rule, factor), structure, reader, loops, threads);
             });
         },
         ROW_ARGS, STRUCTURE_ARGS, nb::arg("scale").noconvert().none(), nb::arg("shift").noconvert().none(),
-        nb::arg("threshold").noconvert().none(), nb::arg("out").noconvert(), nb::arg("empty").noconvert(), nb::arg("threads"),
+        nb::arg("threshold").noconvert().none(), nb::arg("tie").noconvert().none(), nb::arg("out").noconvert(),
+        nb::arg("empty").noconvert(), nb::arg("threads"),
         nb::arg("simd"), "Bits of a structured projection, one a byte.");
 
     auto dense = [](auto real) {
@@ -246,7 +256,7 @@ void bind_project(nb::module_& m) {
                         shift.has_value() == threshold.has_value(),
                     "the outputs must lie inside y and out; scale, shift and threshold go together");
             const BitReader reader{project_loops(usable_level(simd)), at_least(scale, first + count),
-                                   at_least(shift, first + count), at_least(threshold, first + count), out.data(), nullptr,
+                                   at_least(shift, first + count), at_least(threshold, first + count), nullptr, out.data(), nullptr,
                                    static_cast<int64_t>(out.shape(1))};
             const bool* none = mask(empty, n_rows);
             nb::gil_scoped_release release;
@@ -292,6 +302,7 @@ void bind_project(nb::module_& m) {
     m.attr("STREAM_SCRAMBLE") = static_cast<int>(KL_STREAM_SCRAMBLE);
     m.attr("STREAM_POSITION") = static_cast<int>(KL_STREAM_POSITION);
     m.attr("STREAM_REMIX") = static_cast<int>(KL_STREAM_REMIX);
+    m.attr("STREAM_CHOICE") = static_cast<int>(KL_STREAM_CHOICE);
 }
 
 }  // namespace kernelight

@@ -156,9 +156,9 @@ inline void fill_words(uint64_t seed, uint64_t stream, uint64_t* out, int64_t co
     for (int64_t at = 0; at < count; ++at) out[at] = kl_child(kl_stream(seed, stream), static_cast<uint64_t>(at));
 }
 
-inline void fill_readout(uint64_t seed, bool threshold, float* out, int64_t count) {
-    for (int64_t at = 0; at < count; ++at)
-        out[at] = threshold ? kl_threshold(seed, static_cast<uint64_t>(at)) : kl_phase(seed, static_cast<uint64_t>(at));
+// A number for each output: phases, thresholds or ties.
+inline void fill_readout(uint64_t seed, float (*draw)(uint64_t, uint64_t), float* out, int64_t count) {
+    for (int64_t at = 0; at < count; ++at) out[at] = draw(seed, static_cast<uint64_t>(at));
 }
 
 // Scratch that starts where a cache line does: vectors that straddle two lines cost twice.
@@ -176,7 +176,8 @@ class AlignedFloats {
     float* start_;
 };
 
-// reader.read(row, first, y, count) takes the projections first .. first + count of a row; reader.close(row, empty) ends it.
+// reader.read(row, first, y, count, turn) takes the projections first .. first + count of a row, turn the sign of its first
+// number that is not 0; reader.close(row, empty) ends it.
 template <class Rows, class Reader>
 void project_structured(const Rows& rows, RowRule rule, const Structure& structure, const Reader& reader,
                         const ProjectLoops& loops, int threads) {
@@ -187,11 +188,14 @@ void project_structured(const Rows& rows, RowRule rule, const Structure& structu
         for (int64_t at = begin; at < end; ++at) {
             const int64_t first_row = at * group, n_rows = std::min(group, rows.n_rows - first_row);
             bool empty[16];
+            float turn[16];
             std::fill(entered.data(), entered.data() + group * width, 0.0f);
             for (int64_t r = 0; r < n_rows; ++r) {
                 const RowFactors by = row_factors(rows, first_row + r, rule, loops);
-                entry_of(rows, loops).enter(rows, first_row + r, by.first, by.second, entered.data() + r * width);
+                float* to = entered.data() + r * width;
+                entry_of(rows, loops).enter(rows, first_row + r, by.first, by.second, to);
                 empty[r] = by.empty;
+                turn[r] = *std::find_if(to, to + width - 1, [](float value) { return value != 0.0f; }) < 0.0f ? -1.0f : 1.0f;
             }
             for (int64_t block = 0; block < structure.n_blocks(); ++block) {
                 const int64_t first = block * width, count = std::min(width, structure.n_outputs - first);
@@ -206,7 +210,7 @@ void project_structured(const Rows& rows, RowRule rule, const Structure& structu
                     }
                     for (int turn = 1; turn < structure.turns; ++turn)
                         loops.hadamard(y, y, diagonal + turn * width, width);
-                    reader.read(first_row + r, first, y, count);
+                    reader.read(first_row + r, first, y, count, turn[r]);
                 }
             }
             for (int64_t r = 0; r < n_rows; ++r) reader.close(first_row + r, empty[r]);
@@ -375,7 +379,7 @@ struct FeatureReader {
     float* out;
     int64_t n_columns;
 
-    void read(int64_t row, int64_t first, const float* y, int64_t count) const {
+    void read(int64_t row, int64_t first, const float* y, int64_t count, float = 1.0f) const {
         float* to = out + row * n_columns;
         if (pairs) loops.read_pairs(y, scale + first, count, amplitude, to + 2 * first);
         else loops.read_cosines(y, scale + first, shift + first, count, amplitude, to + first);
@@ -385,16 +389,17 @@ struct FeatureReader {
     }
 };
 
-// Bits, one a byte: of the cosine where there is a scale, else of the sign.
+// Bits, one a byte: of the cosine where there is a scale, else of the sign, ties broken where there are some for it.
 struct BitReader {
     const ProjectLoops& loops;
-    const float *scale, *shift, *threshold;
+    const float *scale, *shift, *threshold, *tie;
     uint8_t *out, *empty_rows;
     int64_t n_columns;
 
-    void read(int64_t row, int64_t first, const float* y, int64_t count) const {
+    void read(int64_t row, int64_t first, const float* y, int64_t count, float turn = 1.0f) const {
         uint8_t* to = out + row * n_columns + first;
         if (scale) loops.read_cosine_bits(y, scale + first, shift + first, threshold + first, count, to);
+        else if (tie) loops.read_signs_tied(y, tie + first, turn, count, to);
         else loops.read_signs(y, count, to);
     }
     void read(int64_t row, int64_t first, const double* y, int64_t count) const {

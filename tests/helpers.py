@@ -1,4 +1,4 @@
-"""What several test files share: rows that are hard to hash, and every storage of one matrix."""
+"""What several test files share: rows that are hard to hash, every storage of one matrix, directions of projections."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelight import _core
+from kernelight._checks import resources
+from kernelight.linearize.projections import FIXED, TURN, FourierReadout, RowRule, projection_of
 
 SIMD_NAMES = ("baseline", "avx2", "avx512")[: _core.best_simd_level() + 1]
 
@@ -82,3 +84,15 @@ def assert_same_codes(found, wanted, message=""):
     np.testing.assert_array_equal(found.array, wanted.array, err_msg=message)
     np.testing.assert_array_equal(found.empty, wanted.empty, err_msg=message)
     assert found.provenance == wanted.provenance, message
+
+
+def directions(kind, n_features, n_outputs, seed=0):
+    """The w_j of a projection as rows of an (n_outputs, n_features) matrix, by projecting the unit vectors.
+
+    What is projected is read as a sine, which is linear where the factor is small.
+    """
+    small = 1e-4
+    projection = projection_of(kind, n_features, n_outputs, seed, small / TURN)
+    sines = FourierReadout(pairs=True, amplitude=1.0, shift=np.zeros(0, dtype=np.float32))
+    features, _ = projection.read(np.eye(n_features), RowRule(FIXED), sines, resources(1))
+    return features[:, 1::2].T.astype(np.float64) / small

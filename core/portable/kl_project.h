@@ -132,6 +132,12 @@ static inline kl_circle_float kl_circle_of(float y) {
 /* The bit of a sign projection; 0 counts as positive. */
 static inline int kl_sign_bit(float y) { return y >= 0.0f; }
 
+/* The same for three HD blocks, whose projections of rows such as (1, 1, 0, ...) are sums of a few signs and often 0. What
+ * counts then is a random sign of the output, turned with the row: opposite rows must differ there as well. `turn` is -1 if the
+ * first number of the row that is not 0 is negative, else 1. */
+static inline float kl_tie(uint64_t seed, uint64_t output) { return kl_sign(kl_stream(seed, KL_STREAM_TIE), output); }
+static inline int kl_sign_bit_tied(float y, float tie, float turn) { return (y == 0.0f ? tie * turn : y) >= 0.0f; }
+
 /* The bit of a thresholded cosine: sign(cos(2 pi (y + phase)) + threshold), 0 counts as positive. */
 static inline int kl_cosine_bit(float y, float phase, float threshold) {
     return kl_circle_of(y + phase).cosine + threshold >= 0.0f;

@@ -32,7 +32,9 @@ enum {
     KL_STREAM_PAIRS = 13,
     KL_STREAM_SCRAMBLE = 14,
     KL_STREAM_POSITION = 15,
-    KL_STREAM_REMIX = 16
+    KL_STREAM_REMIX = 16,
+    KL_STREAM_CHOICE = 17,
+    KL_STREAM_TIE = 18
 };
 
 static inline uint64_t kl_mix64(uint64_t z) {

@@ -193,6 +193,11 @@ void read_signs(const float* y, int64_t count, uint8_t* out) {
     for (int64_t at = 0; at < count; ++at) out[at] = static_cast<uint8_t>(kl_sign_bit(y[at]));
 }
 
+void read_signs_tied(const float* y, const float* tie, float turn, int64_t count, uint8_t* out) {
+#pragma GCC ivdep
+    for (int64_t at = 0; at < count; ++at) out[at] = static_cast<uint8_t>(kl_sign_bit_tied(y[at], tie[at], turn));
+}
+
 void read_cosine_bits(const float* y, const float* scale, const float* shift, const float* threshold, int64_t count,
                       uint8_t* out) {
 #pragma GCC ivdep
@@ -345,7 +350,7 @@ void orthonormalize(double* rows, uint64_t n_rows, uint64_t width) { kl_orthonor
 extern const ProjectLoops project_table;
 const ProjectLoops project_table = {
     peak<uint32_t, float>, peak<uint64_t, double>, squares<float>, squares<double>, enter<float>, enter<double>,
-    hadamard,          gather,           read_pairs,         read_cosines,      read_signs,
+    hadamard,          gather,           read_pairs,         read_cosines,      read_signs, read_signs_tied,
     read_cosine_bits,  add_dense<Exact, float>, add_dense<Exact, double>, add_dense<Fused, float>,  add_sparse<float>, add_sparse<double>,
     fill_gaussian,     fill_cauchy,      orthonormalize,
 };

@@ -33,6 +33,7 @@ struct ProjectLoops {
     void (*read_cosines)(const float* y, const float* scale, const float* shift, int64_t count, float amplitude,
                          float* out);
     void (*read_signs)(const float* y, int64_t count, uint8_t* out);
+    void (*read_signs_tied)(const float* y, const float* tie, float turn, int64_t count, uint8_t* out);
     void (*read_cosine_bits)(const float* y, const float* scale, const float* shift, const float* threshold,
                              int64_t count, uint8_t* out);
 

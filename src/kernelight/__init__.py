@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernelight import hashing, kernels, theory
     from kernelight.codes import Codes
+    from kernelight.linearize.aligned import AlignedFourier
     from kernelight.linearize.binary import BinaryFourier
     from kernelight.linearize.choose import feature_map
     from kernelight.linearize.combine import Product
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "BinaryFourier", "Codes", "Concat", "KernelNystroem", "Product", "RandomFourier", "SignProjection", "State",
-    "__version__", "feature_map", "hashing", "kernels", "theory",
+    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelNystroem", "Product", "RandomFourier",
+    "SignProjection", "State", "__version__", "feature_map", "hashing", "kernels", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
 _HOMES = {
     "Codes": "kernelight.codes",
+    "AlignedFourier": "kernelight.linearize.aligned",
     "Concat": "kernelight.linearize.concat",
     "BinaryFourier": "kernelight.linearize.binary",
     "GCWS": "kernelight.linearize.cws",

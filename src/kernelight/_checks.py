@@ -100,6 +100,17 @@ def check_positive(name: str, value: Any) -> float:
     return number
 
 
+def check_number(name: str, value: Any, low: float, high: float = math.inf) -> float:
+    """``value`` as a finite float inside [low, high]."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    number = float(value)
+    if not math.isfinite(number) or not low <= number <= high:
+        limits = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
+        raise ValueError(f"{name} must be a finite number, {limits}, got {value}.")
+    return number
+
+
 def check_weights(weights: Any, count: int) -> tuple[float, ...]:
     """One finite weight above 0 for each of ``count`` parts; None means 1 each."""
     if weights is None:

@@ -17,6 +17,7 @@ FAMILIES: dict[str, dict[str, str]] = {
     "container": {"Codes": "kernelight.codes:Codes"},
     "kernel": {name: f"kernelight.kernels:{name}" for name in _KERNELS},
     "linearization": {
+        "AlignedFourier": "kernelight.linearize.aligned:AlignedFourier",
         "BinaryFourier": "kernelight.linearize.binary:BinaryFourier",
         "Concat": "kernelight.linearize.concat:Concat",
         "GCWS": "kernelight.linearize.cws:GCWS",

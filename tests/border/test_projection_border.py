@@ -170,7 +170,7 @@ def floats(*shape):
 
 
 PLACES = np.zeros((1, 64), np.int32)
-BITS = (None, None, None, np.zeros((5, 64), np.uint8), np.zeros(5, np.uint8), 1, 0)
+BITS = (None, None, None, None, np.zeros((5, 64), np.uint8), np.zeros(5, np.uint8), 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_compiled_outputs_are_checked():
     _core.read_features(y, 0, 64, None, scale, scale, True, 1.0, out, 1, 0)
     for first, count, empty, wrong in [(1, 64, None, out), (0, 65, None, out), (0, 64, np.zeros(4, bool), out),
                                        (0, 64, None, floats(5, 127)), (-1, 64, None, out)]:  # fmt: skip
-        with pytest.raises(ValueError, match="outputs must lie inside|one place a row"):
+        with pytest.raises(ValueError, match=r"outputs must lie inside|one place a row"):
             _core.read_features(y, first, count, empty, scale, scale, True, 1.0, wrong, 1, 0)
     with pytest.raises(ValueError, match="outputs must lie inside"):
         _core.project_and_read(X, 1, 1.0, tables, 0, 65, scale, scale, True, 1.0, out, 1, 0)

@@ -47,6 +47,14 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"sampler": "dart", "gamma": 1.0},
         {"sampler": "dart", "bits": 4, "gamma": 6.0},
     ],
+    "AlignedFourier": [
+        {"weighting": "sample"},
+        {"n_candidates": 100, "n_effective": 20.0},
+        {"rho": 0.5, "sigma": 4.0},
+        {"metric": "cosine", "gamma": "median"},
+        {"binary": True},
+        {"binary": True, "metric": "cosine", "gamma": 2.0, "n_candidates": 300},
+    ],
     "RandomFourier": [
         {"gamma": "median"},
         {"projection": "orthogonal"},
@@ -100,6 +108,7 @@ CHECKED: dict[str, list[dict[str, Any]]] = {
         {"gamma": 2.0, "sampler": "cws"},
         {"gamma": 2.0, "sampler": "dart"},
     ],
+    "AlignedFourier": [{"binary": True}, {"weighting": "sample", "metric": "cosine"}],
     "RandomFourier": [
         {"features": "phase", "gamma": "median"},
         {"features": "folded", "projection": "orthogonal"},

@@ -1,8 +1,8 @@
-"""Writes the golden vectors of the hash, algorithm version 1: python tests/golden/make_golden.py
+"""Writes the golden vectors of the hash and of the projections, algorithm version 1: python tests/golden/make_golden.py
 
-The vectors are computed by the twin of docs/hash-spec.md, not by the library, and must never change: a change
-means that stored codes and models are lost. The files, which hold a fitted map and its codes as this version
-writes them, must keep loading; they are written once (`--files`) and never again.
+The vectors are computed by the twins of docs/hash-spec.md and docs/projection-spec.md, not by the library, and must
+never change: a change means that stored codes and models are lost. The files, which hold a fitted map and its codes
+as this version writes them, must keep loading; they are written once (`--files`) and never again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 VECTORS = HERE / "hash_v1.json"
+PROJECTION_VECTORS = HERE / "projection_v1.json"
 SEEDS = (0, 1, 12345678901234567890)
 K = 20
 
@@ -102,9 +103,103 @@ def cws_word(twin, seed, slot, coordinate, t):
     return int(twin.cws_word(seed, [slot], np.array([coordinate], np.uint64), np.array([t]))[0])
 
 
-def text():
+# --- projections ------------------------------------------------------------------------------------------
+
+NARROW = ROWS  # "sorf" pads them to 64
+WIDE = np.array([[(7 * i * i + 13 * n * i + n) % 23 - 11 for i in range(70)] for n in range(4)]) / 4.0
+WIDE[2] *= np.arange(70) % 9 == 0
+WIDE[3] = np.arange(70) == 66
+WIDTHS = {"narrow": (NARROW, 70), "wide": (WIDE, 130)}  # rows and numbers of components, never full blocks
+PROJECTIONS = ("gaussian", "orthogonal", "sorf", "fastfood")
+SIGMA = 2.5
+
+
+def near(rows):
+    """Rows that are not too far away for BinaryFourier."""
+    return rows[np.abs(rows).max(axis=1) < 1e4]
+
+
+def packed(bits):
+    """Bits of each row as hexadecimal text, the first bit the lowest of the first byte."""
+    return [
+        row.tobytes().hex()
+        for row in np.packbits(np.asarray(bits, dtype=np.uint8), axis=1, bitorder="little")
+    ]
+
+
+def projection_vectors():
+    from oracles import projection_twin as twin
+
+    words = [0, 2**31, 2**32 - 1, 2**63, 2**64 - 1, 0x0123456789ABCDEF, 0xFEDCBA9876543210]
+    points = [2.0**-1022, 1e-300, 0.1, 0.5, 1.0, 1.5, 2.0, 3.0, 1e6, 1.7e308]
+    turns = [0.0, 0.1, 0.125, -0.125, 0.25, 0.3, 0.375, 0.5, -0.7, 1.0, 17.3, -1234.567, 60000.1]
+    turns = [float(np.float32(y)) for y in turns]
+    at = [(words[5], n) for n in (0, 1, 2, 63, 64, 65, 1023)]
+    return {
+        "algorithm_version": 1,
+        "sqrt": [[x.hex(), float(twin.sqrt(x)).hex()] for x in points],
+        "circle": [[y.hex(), *hexadecimal(twin.circle_of(y))] for y in turns],
+        "normal": [[key, n, float(twin.normal(key, n)).hex()] for key, n in at],
+        "sign": [[key, n, int(twin.sign(key, n))] for key, n in at],
+        "cauchy": [[w, float(twin.cauchy(np.uint64(w))).hex()] for w in words],
+        "chi": [[w, n, float(twin.chi(w, n)[0]).hex()] for w in words[4:] for n in (1, 2, 3, 64, 1024)],
+        "permutation": [[w, twin.permutation(w, 16).tolist()] for w in words[4:]],
+        "median": [[name, seed, twin.median_sigma(rows, seed).hex()] for name, rows, seed in median_cases()],
+        "rows": [[name, hexadecimal(row)] for name, (rows, _) in WIDTHS.items() for row in rows],
+        "signs": [signs_of(twin, *case) for case in cases((*PROJECTIONS, "cauchy"))],
+        "binary": [
+            binary_of(twin, *case, threshold) for case in cases(PROJECTIONS) for threshold in (True, False)
+        ],
+        "turns": [turns_of(twin, *case) for case in cases(PROJECTIONS) if case[2] == SEEDS[1]],
+    }  # fmt: skip
+
+
+def cases(projections):
+    return [(width, name, seed) for width in WIDTHS for name in projections for seed in SEEDS]
+
+
+def rows_for_signs(width, projection):
+    rows = WIDTHS[width][0]
+    return np.abs(rows) if projection == "cauchy" else rows
+
+
+def many_rows():
+    """More than 91 rows, of which pairs are drawn."""
+    return np.array([[(5 * n * n + 3 * i * n + 7 * i) % 31 for i in range(3)] for n in range(120)]) / 8.0
+
+
+def median_cases():
+    return [("narrow", near(NARROW), 0), ("wide", WIDE, 0), *(("many", many_rows(), seed) for seed in SEEDS)]
+
+
+def signs_of(twin, width, projection, seed):
+    rows, m = rows_for_signs(width, projection), WIDTHS[width][1]
+    bits, empty = twin.sign_codes(rows, m, projection=projection, seed=seed)
+    case = {"width": width, "projection": projection, "seed": seed}
+    return case | {"empty": empty.tolist(), "codes": packed(bits)}
+
+
+def binary_of(twin, width, projection, seed, threshold):
+    rows, m = WIDTHS[width]
+    bits = twin.binary_codes(near(rows), m, SIGMA, projection=projection, threshold=threshold, seed=seed)
+    case = {"width": width, "projection": projection, "seed": seed, "threshold": threshold}
+    return case | {"codes": packed(bits)}
+
+
+def turns_of(twin, width, projection, seed):
+    """The angles of RandomFourier(8, gamma=1) before the cosine, of rows 0 and 1: features agree to rounding only."""
+    rows = WIDTHS[width][0][:2]
+    project = twin.Projection(projection, seed, rows.shape[1], 4)
+    lengths = project.lengths(twin.F)
+    y = [hexadecimal(project(twin.unit(row)) * lengths) for row in rows]
+    return {"width": width, "projection": projection, "seed": seed, "turns": y}
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+def text(found):
     """JSON with one short line for each vector, so that a change is easy to see."""
-    found = vectors()
     lines = []
     for name, value in found.items():
         if isinstance(value, list):
@@ -116,16 +211,38 @@ def text():
 
 
 def write_files():
+    """Only those that do not exist yet."""
     from kernelight import GCWS
 
     for sampler in ("cws", "dart"):
         fitted = GCWS(K, bits=4, sampler=sampler, random_state=12345).fit(ROWS[:-1])
-        fitted.save(HERE / f"gcws_{sampler}.kl")
-        fitted.encode(ROWS[:-1]).save(HERE / f"codes_{sampler}.kl")
+        write_once(fitted, f"gcws_{sampler}.kl")
+        write_once(fitted.encode(ROWS[:-1]), f"codes_{sampler}.kl")
+    for name, fitted in fitted_projections().items():
+        write_once(fitted, f"{name}.kl")
+        if name != "random_fourier":
+            write_once(fitted.encode(near(NARROW)), f"codes_{name}.kl")
+
+
+def write_once(made, name):
+    if not (HERE / name).exists():
+        made.save(HERE / name)
+
+
+def fitted_projections():
+    from kernelight import BinaryFourier, RandomFourier, SignProjection
+
+    made = {
+        "sign_projection": SignProjection(70, projection="sorf", random_state=12345),
+        "binary_fourier": BinaryFourier(70, random_state=12345),
+        "random_fourier": RandomFourier(8, projection="orthogonal", random_state=SEEDS[1]),
+    }
+    return {name: each.fit(near(NARROW)) for name, each in made.items()}
 
 
 if __name__ == "__main__":
     sys.path.insert(0, str(HERE.parent))
-    VECTORS.write_text(text())
+    VECTORS.write_text(text(vectors()))
+    PROJECTION_VECTORS.write_text(text(projection_vectors()))
     if "--files" in sys.argv:
         write_files()

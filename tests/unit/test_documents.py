@@ -16,7 +16,11 @@ DOCUMENTS = [
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").glob("*.md")),
 ]
-RUNNABLE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"]
+RUNNABLE = [
+    *DOCUMENTS[:2],
+    ROOT / "docs" / "architecture.md",
+    ROOT / "docs" / "linearizations.md",
+]
 # a block of Python, and the block of text behind it, if there is one
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 

@@ -33,7 +33,8 @@ def median_sigma(X: Matrix, seed: int, use: Resources) -> float:
     peak = float(peaks.max(initial=0.0))
     if peak == 0.0:
         return 1.0
-    unit = math.ldexp(1.0, math.frexp(peak)[1] - 1)  # in these units no square overflows
+    exponent = max(math.frexp(peak)[1] - 1, -1022)  # 1 / unit must not overflow
+    unit = math.ldexp(1.0, exponent)  # in these units no square overflows
     squares = _square_distances(X, np.arange(X.shape[0]), RowRule(FIXED, 1.0 / unit), seed, use)
     return unit * math.sqrt(_median(squares)) if len(squares) else 1.0
 

@@ -119,9 +119,9 @@ class BinaryFourier(BitLinearization):
         if self._made_for != (self.projection, self.n_components):
             self._settle()  # parameters were changed after fit
         shift, threshold = np.zeros((2, self.n_components), dtype=np.float32)
-        _core.fill_readout(self.seed_, False, shift)
+        _core.fill_phases(self.seed_, shift)
         if self.threshold:
-            _core.fill_readout(self.seed_, True, threshold)
+            _core.fill_thresholds(self.seed_, threshold)
         use = _checks.resources(self.n_jobs)
         codes, empty = self._projection.read(X, row_rule(self, X), BitReadout(shift, threshold), use)
         return codes, empty, 1

@@ -176,7 +176,7 @@ class RandomFourier(FeatureLinearization):
         n_outputs = self._n_outputs()
         shift = np.zeros(0 if self.features == "paired" else n_outputs, dtype=np.float32)
         if self.features == "phase":
-            _core.fill_readout(self.seed_, False, shift)
+            _core.fill_phases(self.seed_, shift)
         power = 1.0 if self.features == "folded" else 2.0
         return FourierReadout(self.features == "paired", math.sqrt(power / self.n_components), shift)
 
@@ -249,7 +249,7 @@ class RandomFourier(FeatureLinearization):
 def with_last_phase(features: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
     """Pairs of columns with the last pair made one column, cos(. + w) for a random w: alone, a cosine would be biased."""
     phase = np.empty(features.shape[1] // 2, dtype=np.float32)
-    _core.fill_readout(seed, False, phase)
+    _core.fill_phases(seed, phase)
     angle = TURN * float(phase[-1])
     features[:, -2] = features[:, -2] * math.cos(angle) - features[:, -1] * math.sin(angle)
     return np.ascontiguousarray(features[:, :-1])
@@ -293,5 +293,9 @@ def row_rule(model: Any, X: Matrix) -> RowRule:
     if getattr(model, "metric", "euclidean") == "cosine":
         return UNIT_LENGTH
     rule = RowRule(FIXED, 1.0 / model.bandwidth_)
+    if math.isinf(rule.factor):
+        raise ValueError(
+            f"sigma = {model.bandwidth_:.3g} is too small, 1 / sigma overflows: scale the data up."
+        )
     check_reach(X, rule.factor)
     return rule

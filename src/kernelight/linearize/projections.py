@@ -1,9 +1,9 @@
 """Random projections of rows: m numbers w_j . x of each, read as features or as bits.
 
 One class a way to have the w_j: `Structured` (three HD blocks or Fastfood, never written out as a matrix), `Dense` (independent
-Gaussian or Cauchy entries, drawn when needed), `Orthogonal` and `Sobol` (a matrix for a few features). All are functions of a
-seed; what they draw is only kept, never stored or pickled. ``factor`` multiplies every projection: the bandwidth, in turns of
-the circle for features of cosines.
+Gaussian or Cauchy entries, drawn when needed; `Selected` has some of its outputs), `Orthogonal` and `Sobol` (a matrix for a
+few features). All are functions of a seed; what they draw is only kept, never stored or pickled. ``factor`` multiplies every
+projection: the bandwidth, in turns of the circle for features of cosines.
 
 Memory beyond input and output: at most 96 MB of tables kept, 48 MB for a call, 16 MB of projections at a time.
 """
@@ -53,11 +53,15 @@ POWER_OF_TWO = RowRule(2)  # nothing but signs is read: only overflow is kept aw
 
 @dataclass(frozen=True)
 class FourierReadout:
-    """amplitude cos(2 pi (y + shift)), or both amplitude cos(2 pi y) and amplitude sin(2 pi y) side by side for ``pairs``."""
+    """amplitude cos(2 pi (y + shift)), or both amplitude cos(2 pi y) and amplitude sin(2 pi y) side by side for ``pairs``.
+
+    ``exact`` asks for the same bits whatever the storage of rows and the machine, instead of the fastest way.
+    """
 
     pairs: bool
     amplitude: float
     shift: NDArray[np.float32]
+    exact: bool = False
 
     def made(self, n_rows: int, n_outputs: int) -> NDArray[Any]:
         return np.empty((n_rows, n_outputs * (2 if self.pairs else 1)), dtype=np.float32)
@@ -80,6 +84,9 @@ class FourierReadout:
     ) -> None:
         _core.read_features(y, first, count, empty, scale, self.shift, self.pairs, self.amplitude, out, *use)
 
+    def fuses(self, X: Matrix, tables: list[NDArray[np.float32]]) -> bool:
+        return not self.exact and not is_sparse(X) and len(tables) == 1
+
     def fused(
         self, X: NDArray[Any], rule: RowRule, tables: NDArray[np.float32], first: int, count: int, scale: Any,
         out: NDArray[Any], use: Resources,
@@ -94,10 +101,14 @@ class FourierReadout:
 
 @dataclass(frozen=True)
 class BitReadout:
-    """Whether cos(2 pi (y + shift)) + threshold >= 0; without shift and threshold, whether y >= 0."""
+    """Whether cos(2 pi (y + shift)) + threshold >= 0; without shift and threshold, whether y >= 0.
+
+    A y of exactly 0, likely with "sorf" only, counts as its ``tie``, turned with the sign of the row's first element.
+    """
 
     shift: NDArray[np.float32] | None = None
     threshold: NDArray[np.float32] | None = None
+    tie: NDArray[np.float32] | None = None
 
     def made(self, n_rows: int, n_outputs: int) -> NDArray[Any]:
         return np.empty((n_rows, n_outputs), dtype=np.uint8)
@@ -112,6 +123,7 @@ class BitReadout:
             self._scale(scale),
             self.shift,
             self.threshold,
+            self.tie,
             out,
             empty.view(np.uint8),
             *use,
@@ -239,7 +251,7 @@ class Dense(Projection):
             X, ids = only_used_columns(X)
         for first, tables in self._groups(ids, X.shape[1], use):
             count = min(len(tables[0]) * _core.TILE, self.n_outputs - first)
-            if isinstance(readout, FourierReadout) and not is_sparse(X) and len(tables) == 1:
+            if isinstance(readout, FourierReadout) and readout.fuses(X, tables):
                 readout.fused(X, rule, tables[0], first, count, scale, out, use)
             else:
                 self._read_group(X, rule, tables, readout, (first, count, scale), out, empty, use)
@@ -301,6 +313,38 @@ class Dense(Projection):
         return tables
 
 
+class Selected(Dense):
+    """Some outputs of a dense projection, by their numbers: in any order, the same one more than once if asked.
+
+    Where rows hold some columns of wider ones, ``columns`` says which.
+    """
+
+    def __init__(
+        self, law: str, n_features: int, outputs: NDArray[np.int64], seed: int, factor: float,
+        columns: NDArray[np.uint64] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(law, n_features, len(outputs), seed, factor)
+        self.outputs, self.columns = outputs, columns
+
+    def _drawn(
+        self, ids: NDArray[np.uint64], first: int, n_tiles: int, use: Resources
+    ) -> NDArray[np.float32]:
+        """As for all outputs, one tile of theirs at a time: tiles that no selected output lies in are never drawn."""
+        ids = ids if self.columns is None else self.columns[ids]
+        tables = np.zeros((n_tiles, len(ids), _core.TILE), dtype=np.float32)
+        tile, place = np.divmod(self.outputs[first : first + n_tiles * _core.TILE], _core.TILE)
+        for source in np.unique(tile):
+            drawn = super()._drawn(ids, int(source) * _core.TILE, 1, use).reshape(-1, _core.TILE)
+            at = np.flatnonzero(tile == source)
+            tables[at // _core.TILE, :, at % _core.TILE] = drawn[:, place[at]].T
+        return tables.reshape(n_tiles, -1)
+
+    def directions(self, use: Resources) -> NDArray[np.float32]:
+        """The w_j as the columns of an (n_features, n_outputs) matrix."""
+        tables = self._whole(use).reshape(self.n_tiles, self.n_features, _core.TILE)
+        return np.asarray(tables.transpose(1, 0, 2).reshape(self.n_features, -1)[:, : self.n_outputs])
+
+
 class Whole(Dense):
     """A projection whose directions depend on each other: its tables are made as a whole, whatever their size."""
 
@@ -318,6 +362,7 @@ class Orthogonal(Whole):
                 f"{n_features}: use projection='sorf', which is orthogonal too."
             )
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
+        self.width = n_features  # of a block: the directions depend on it
 
     def _whole(self, use: Resources) -> NDArray[np.float32]:
         tables = np.zeros((self.n_tiles, self.n_features * _core.TILE), dtype=np.float32)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight import _checks
+from kernelight import _checks, _core
 from kernelight._checks import Matrix
 from kernelight.codes import Codes
 from kernelight.kernels import Acos, AcosChi2
@@ -141,15 +141,25 @@ class SignProjection(BitLinearization):
         if self._projection.n_outputs != self.n_components or self.distribution != self._law():
             self._settle()  # parameters were changed after fit
         self._check_rows(X)
-        codes, empty = self._projection.read(X, POWER_OF_TWO, BitReadout(), _checks.resources(self.n_jobs))
+        codes, empty = self._projection.read(
+            X, POWER_OF_TWO, BitReadout(tie=self._ties()), _checks.resources(self.n_jobs)
+        )
         return codes, empty, 1
+
+    def _ties(self) -> NDArray[np.float32] | None:
+        """Three HD blocks make sums of a few signs of rows with a few equal elements, which are often 0."""
+        if self.projection_ != "sorf":
+            return None
+        ties = np.empty(self.n_components, dtype=np.float32)
+        _core.fill_ties(self.seed_, ties)
+        return ties
 
     def _law(self) -> str:
         return "cauchy" if self.projection_ == "cauchy" else "gaussian"
 
     def _identity(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"projection": self.projection_, "seed": self.seed_}
-        # The padded width decides what a structured projection is; a dense one is a function of the column alone.
+        # The width of its blocks decides what a projection is; one without blocks is a function of the column alone.
         width = getattr(self._projection, "width", None)
         return facts | ({"width": width} if width else {})
 
