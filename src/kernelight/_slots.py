@@ -81,7 +81,11 @@ def one_hot(
     columns = np.empty(n_filled * k, dtype=index)
     _core.codes_columns(slots, bits, starts * index(k), columns, resources().threads)
     if m > 1:
-        columns = (columns[:, None] * index(m) + np.arange(m, dtype=index)).ravel()
+        every = np.empty((len(columns), m), dtype=index)
+        np.multiply(columns, index(m), out=every[:, 0])
+        for entry in range(1, m):
+            np.add(every[:, 0], index(entry), out=every[:, entry])
+        columns = every.reshape(-1)
     if values.ndim == 1:
         values = np.tile(values, n_filled)
     elif n_filled < n:

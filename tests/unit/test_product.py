@@ -11,9 +11,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from kernelight import GCWS, BinaryFourier, Product, RandomFourier, SignProjection, _core
+from kernelight import GCWS, AlignedFourier, BinaryFourier, Product, RandomFourier, SignProjection, _core
 from kernelight.kernels import GMM, RBF, Acos, FoldedRBF, Gaussian
 from kernelight.linearize.base import FeatureLinearization
+from kernelight.state import State
 
 K = 16
 GOLDEN_PAIRS = [[417, 263, 169, 178, 326, 85], [0, 0, 0, 0, 0, 0], [417, 125, 483, 178, 77, 289]]
@@ -220,6 +221,32 @@ def test_dense_maps_without_slots_are_refused():
         Product(GCWS(4), Dense()).fit(rows())
     with pytest.raises(ValueError, match="codes on at least one side; Dense gives dense features"):
         Product(Dense(), RandomFourier(8)).fit(rows())
+
+
+def test_maps_that_learn_from_labels():
+    X, y = rows(), [0, 1, 0, 1, 0, 1]
+    bits = AlignedFourier(8, metric="euclidean", sigma=1.0, binary=True)
+    made = Product(GCWS(8), bits).fit(X, y)
+    assert made.encode(X).bits == 9
+    assert made.__sklearn_tags__().target_tags.required
+    again = Product.from_state(made.to_state())
+    assert again.encode(X) == made.encode(X)
+    assert again.provenance == made.provenance
+    assert "right.indices_" in made.to_state().arrays
+    with pytest.raises(ValueError, match="AlignedFourier learns its kernel"):
+        made.expected(X)
+    with pytest.raises(ValueError, match="AlignedFourier gives dense features without slots"):
+        Product(GCWS(8), clone(bits).set_params(binary=False)).fit(X, y)
+
+
+def test_damaged_arrays_of_parts_are_refused():
+    made = Product(GCWS(8), AlignedFourier(8, sigma=1.0, metric="euclidean", binary=True)).fit(
+        rows(), [0, 1] * 3
+    )
+    state = made.to_state()
+    for arrays in ({}, {name.removeprefix("right."): array for name, array in state.arrays.items()}):
+        with pytest.raises(ValueError, match=r"This state does not describe a Product: .* AlignedFourier"):
+            Product.from_state(State(state.meta, arrays))
 
 
 def test_gaps_of_theory_are_those_of_the_parts():

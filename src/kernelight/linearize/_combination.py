@@ -106,11 +106,14 @@ class Combination(Linearization):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        parts = [part for part in self._given_parts().values() if isinstance(part, Linearization)]
-        tags.input_tags.sparse = all(part.__sklearn_tags__().input_tags.sparse for part in parts)
-        tags.input_tags.positive_only = any(
-            part.__sklearn_tags__().input_tags.positive_only for part in parts
-        )
+        of_parts = [
+            part.__sklearn_tags__()
+            for part in self._given_parts().values()
+            if isinstance(part, Linearization)
+        ]
+        tags.input_tags.sparse = all(of.input_tags.sparse for of in of_parts)
+        tags.input_tags.positive_only = any(of.input_tags.positive_only for of in of_parts)
+        tags.target_tags.required = any(of.target_tags.required for of in of_parts)
         return tags
 
 

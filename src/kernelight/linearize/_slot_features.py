@@ -48,9 +48,14 @@ class SlotMoments(NamedTuple):
     square: NDArray[np.float64] | float
 
 
+def gives_codes(part: Any) -> bool:
+    """Whether a map gives codes as it is configured: some do so only with certain options."""
+    return isinstance(part, CodeLinearization) and hasattr(part, "encode")
+
+
 def shape_of(part: Linearization) -> SlotShape:
     """The slots of a map that is no product; a map without slots is a ValueError."""
-    if isinstance(part, CodeLinearization):
+    if gives_codes(part):
         return SlotShape(part._n_slots(), part._code_bits(), 0)
     part = refuse_slotless(part)
     if part._normalizes():
@@ -68,7 +73,7 @@ def shape_of(part: Linearization) -> SlotShape:
 
 def refuse_slotless(part: Linearization) -> Any:
     """``part``, if it has slots."""
-    if not isinstance(part, (CodeLinearization, RandomFourier)):
+    if not gives_codes(part) and not isinstance(part, RandomFourier):
         raise ValueError(
             f"Product multiplies slot by slot, but {type(part).__name__} gives dense features without slots. Use "
             "SignProjection, GCWS or RandomFourier."
@@ -78,7 +83,7 @@ def refuse_slotless(part: Linearization) -> Any:
 
 def features_of(part: Linearization, X: Matrix) -> SlotFeatures:
     """The slots of checked rows of a map that is no product. Values carry the factor 1/sqrt(slots)."""
-    if isinstance(part, CodeLinearization):
+    if gives_codes(part):
         codes, empty, bits = part._encode(X)
         return SlotFeatures(codes, bits, empty)
     values = part._features(X)  # shape_of has refused everything else
@@ -89,7 +94,7 @@ def moments_of(part: Linearization, X: Any, Y: Any, *, squares: bool) -> SlotMom
     """Of a map that is no product. Mean squares are that of independent slots: they may be asked for only where the variance
     is known."""
     mean = part.expected(X, Y)
-    if isinstance(part, CodeLinearization):
+    if gives_codes(part):
         return SlotMoments(mean, 1.0, 1.0)
     if not squares:
         return SlotMoments(1.0, mean, 1.0)

@@ -20,6 +20,7 @@ from kernelight.linearize._slot_features import (
     SlotMoments,
     SlotShape,
     features_of,
+    gives_codes,
     mixed_codes,
     moments_of,
     pair_bits,
@@ -271,7 +272,7 @@ def dense_part(part: Any) -> str | None:
     """The name of the map that makes slots more than codes, if there is one in ``part``."""
     if isinstance(part, Product):
         return next(filter(None, map(dense_part, part._parts_in_use().values())), None)
-    return None if isinstance(part, CodeLinearization) else type(part).__name__
+    return None if gives_codes(part) else type(part).__name__
 
 
 def _shape(part: Linearization) -> SlotShape:
