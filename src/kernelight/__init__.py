@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from kernelight.codes import Codes
     from kernelight.linearize.aligned import AlignedFourier
     from kernelight.linearize.binary import BinaryFourier
+    from kernelight.linearize.choose import feature_map
+    from kernelight.linearize.combine import Product
+    from kernelight.linearize.concat import Concat
     from kernelight.linearize.cws import GCWS
     from kernelight.linearize.fourier import RandomFourier
     from kernelight.linearize.nystroem import KernelNystroem
@@ -18,20 +21,23 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "KernelNystroem", "RandomFourier", "SignProjection", "State",
-    "__version__", "hashing", "kernels", "theory",
+    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelNystroem", "Product", "RandomFourier",
+    "SignProjection", "State", "__version__", "feature_map", "hashing", "kernels", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
 _HOMES = {
     "Codes": "kernelight.codes",
     "AlignedFourier": "kernelight.linearize.aligned",
+    "Concat": "kernelight.linearize.concat",
     "BinaryFourier": "kernelight.linearize.binary",
     "GCWS": "kernelight.linearize.cws",
     "KernelNystroem": "kernelight.linearize.nystroem",
+    "Product": "kernelight.linearize.combine",
     "RandomFourier": "kernelight.linearize.fourier",
     "SignProjection": "kernelight.linearize.signs",
     "State": "kernelight.state",
+    "feature_map": "kernelight.linearize.choose",
     "hashing": "kernelight.hashing",
     "kernels": "kernelight.kernels",
     "theory": "kernelight.theory",

@@ -111,6 +111,16 @@ def check_number(name: str, value: Any, low: float, high: float = math.inf) -> f
     return number
 
 
+def check_weights(weights: Any, count: int) -> tuple[float, ...]:
+    """One finite weight above 0 for each of ``count`` parts; None means 1 each."""
+    if weights is None:
+        return (1.0,) * count
+    given = np.asarray(weights).tolist() if np.ndim(weights) == 1 else []
+    if len(given) != count:
+        raise ValueError(f"weights must be {count} numbers, one for each part, got {weights!r}.")
+    return tuple(check_positive("A weight", weight) for weight in given)
+
+
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     """``value`` if it is one of ``choices``."""
     if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):

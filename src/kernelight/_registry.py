@@ -9,7 +9,7 @@ from kernelight.state import Path, State
 
 _KERNELS = (
     "Linear", "RBF", "FoldedRBF", "Gaussian", "Acos", "AcosChi2", "MinMax", "GMM", "ExpGMM", "NGMM",
-    "Intersection", "Product",
+    "Intersection", "Product", "Sum",
 )  # fmt: skip
 
 # family -> name -> "module:class"
@@ -19,8 +19,10 @@ FAMILIES: dict[str, dict[str, str]] = {
     "linearization": {
         "AlignedFourier": "kernelight.linearize.aligned:AlignedFourier",
         "BinaryFourier": "kernelight.linearize.binary:BinaryFourier",
+        "Concat": "kernelight.linearize.concat:Concat",
         "GCWS": "kernelight.linearize.cws:GCWS",
         "KernelNystroem": "kernelight.linearize.nystroem:KernelNystroem",
+        "Product": "kernelight.linearize.combine:Product",
         "RandomFourier": "kernelight.linearize.fourier:RandomFourier",
         "SignProjection": "kernelight.linearize.signs:SignProjection",
     },

@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight import _core
@@ -14,6 +15,7 @@ from kernelight._checks import resources
 from kernelight.state import may_change
 
 MAX_BITS = 16
+_INT32_MAX = int(np.iinfo(np.int32).max)
 
 
 def slot_dtype(bits: int) -> np.dtype[Any]:
@@ -45,6 +47,55 @@ def unpacked(words: NDArray[Any], n_components: int, bits: int) -> NDArray[Any]:
     slots = np.empty((len(words), n_components), dtype=slot_dtype(bits))
     _core.codes_unpack(words, lane_bits(bits), slots, resources().threads)
     return slots
+
+
+def paired(left: NDArray[Any], right: NDArray[Any], right_bits: int, bits: int) -> NDArray[Any]:
+    """``left << right_bits | right`` as a new array of slots of ``bits`` bits."""
+    pairs = left.astype(slot_dtype(bits))
+    pairs <<= right_bits
+    pairs |= right
+    return pairs
+
+
+def one_hot(
+    slots: NDArray[Any],
+    bits: int,
+    empty: NDArray[np.bool_] | None,
+    values: NDArray[np.float32],
+    *,
+    array: bool = False,
+) -> Any:
+    """A CSR matrix with m entries for each slot, none in empty rows: entry e of slot j with value c is in column
+    m (j 2^bits + c) + e.
+
+    ``values`` are the (n, m k) entries of all rows, slot by slot, or the k entries of each row. Indices are int32 where they
+    fit (scikit-learn's liblinear refuses int64).
+    """
+    (n, k), per_row = slots.shape, values.shape[-1]
+    m = per_row // k
+    filled = np.ones(n, dtype=np.bool_) if empty is None else ~empty
+    n_filled, width = int(np.count_nonzero(filled)), per_row << bits
+    index = np.int32 if max(width, n_filled * per_row) <= _INT32_MAX else np.int64
+    starts = np.zeros(n + 1, dtype=index)
+    np.cumsum(filled, dtype=index, out=starts[1:])
+    columns = np.empty(n_filled * k, dtype=index)
+    _core.codes_columns(slots, bits, starts * index(k), columns, resources().threads)
+    if m > 1:
+        every = np.empty((len(columns), m), dtype=index)
+        np.multiply(columns, index(m), out=every[:, 0])
+        for entry in range(1, m):
+            np.add(every[:, 0], index(entry), out=every[:, entry])
+        columns = every.reshape(-1)
+    if values.ndim == 1:
+        values = np.tile(values, n_filled)
+    elif n_filled < n:
+        values = values[filled]
+    container: Any = sp.csr_array if array else sp.csr_matrix
+    csr = container((n, width), dtype=np.float32)
+    # as they are: the constructor would scan them
+    csr.data, csr.indices, csr.indptr = values.reshape(-1), columns, starts * index(per_row)
+    csr.has_canonical_format = True
+    return csr
 
 
 def as_slots(array: Any, bits: int) -> NDArray[Any]:

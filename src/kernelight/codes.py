@@ -9,15 +9,23 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import check_int, resources
-from kernelight._slots import MAX_BITS, as_slots, empty_mask, n_words, packed, row_key, slot_dtype, unpacked
+from kernelight._slots import (
+    MAX_BITS,
+    as_slots,
+    empty_mask,
+    n_words,
+    one_hot,
+    packed,
+    paired,
+    row_key,
+    slot_dtype,
+    unpacked,
+)
 from kernelight.state import ALGORITHM_VERSION, Immutable, Path, State, read_only
-
-_INT32_MAX = int(np.iinfo(np.int32).max)
 
 
 class Codes(Immutable):
@@ -310,9 +318,7 @@ class Codes(Immutable):
                 f"codes & other would need {self._bits} + {other._bits} = {bits} bits, more than {MAX_BITS}: "
                 "cut one or both with low_bits."
             )
-        pairs = self._array.astype(slot_dtype(bits))
-        pairs <<= other._bits
-        pairs |= other._array
+        pairs = paired(self._array, other._array, other._bits, bits)
         empty = self.empty | other.empty
         pairs[empty] = 0
         # Slots and the bits of the left side can be cut later with the same result, so they do not enter.
@@ -371,23 +377,9 @@ class Codes(Immutable):
         >>> Codes([[1, 0, 0, 1]], bits=1).to_csr().toarray()
         array([[0. , 0.5, 0.5, 0. , 0.5, 0. , 0. , 0.5]], dtype=float32)
         """
-        k, width = self.n_components, self.n_components << self._bits
-        n_entries = k * (len(self) if self._empty is None else len(self) - int(np.count_nonzero(self._empty)))
-        index = np.int32 if max(width, n_entries) <= _INT32_MAX else np.int64
-        indptr = np.zeros(len(self) + 1, dtype=index)
-        np.cumsum(np.where(self.empty, index(0), index(k)), dtype=index, out=indptr[1:])
-        columns = np.empty(n_entries, dtype=index)
-        _core.codes_columns(self._array, self._bits, indptr, columns, resources().threads)
-        values = np.full(n_entries, 1 / np.sqrt(k), dtype=np.float32)
-        container: Any = sp.csr_array if array else sp.csr_matrix
-        csr = container((len(self), width), dtype=np.float32)
-        csr.data, csr.indices, csr.indptr = (
-            values,
-            columns,
-            indptr,
-        )  # as they are: the constructor would scan them
-        csr.has_canonical_format = True
-        return csr
+        k = self.n_components
+        values = np.full(k, 1 / np.sqrt(k), dtype=np.float32)
+        return one_hot(self._array, self._bits, self._empty, values, array=array)
 
     def to_state(self) -> State:
         """Plain data; slots of 1, 2 and 4 bits are packed where that is smaller."""

@@ -27,6 +27,7 @@ from kernelight.kernels import (  # names that eval(repr(kernel)) needs
     Linear,
     MinMax,
     Product,
+    Sum,
     pairs,
 )
 
@@ -49,6 +50,9 @@ ALL = (
     MinMax() * Acos(),
     MinMax() * AcosChi2(),
     MinMax() * RBF(gamma=5.0),
+    Sum((GMM(), Acos()), weights=(0.25, 0.75)),
+    Sum((MinMax() * Acos(), RBF(gamma=2.0)), weights=(0.5, 0.5)),
+    Sum((MinMax(), Linear()), weights=(0.5, 0.5)) * Acos(),
 )
 SPARSE = tuple(kernel for kernel in ALL if getattr(kernel, "center", None) is None)
 ROW_SCALE_FREE = (Linear, RBF, FoldedRBF, Acos, AcosChi2, NGMM, Intersection)
@@ -315,6 +319,30 @@ def test_product_is_flat_and_multiplies():
         Product((MinMax(), 2))
     with pytest.raises(ValueError, match="at least one"):
         Product(())
+
+
+def test_sum_is_flat_and_adds():
+    X = sample(MinMax())
+    K = MinMax() + (Acos() + RBF(gamma=2.0))
+    assert Sum((MinMax(), Acos(), RBF(gamma=2.0))) == K
+    assert K.name == "minmax+acos+rbf"
+    close(K(X), MinMax()(X) + Acos()(X) + RBF(gamma=2.0)(X))
+    weighted = Sum((K, Linear()), weights=[2, 0.5])
+    assert weighted.weights == (2.0, 2.0, 2.0, 0.5)
+    close(weighted(X, X[:3]), 2 * K(X, X[:3]) + Linear()(X, X[:3]) / 2)
+    close(weighted.diag(X), np.diag(weighted(X)), atol=0)
+    with pytest.raises(TypeError):
+        MinMax() + 2
+    for terms in ((MinMax(), 2), [MinMax()], MinMax()):
+        with pytest.raises(TypeError, match="tuple of kernels"):
+            Sum(terms)
+    with pytest.raises(ValueError, match="at least one"):
+        Sum(())
+    for weights in ((1.0,), 3.0, ((1.0, 2.0),)):
+        with pytest.raises(ValueError, match="weights must be 2 numbers, one for each part"):
+            Sum((MinMax(), Acos()), weights)
+    with pytest.raises(ValueError, match=r"A weight must be a finite number above 0, got -1\.0\."):
+        Sum((MinMax(), Acos()), (1.0, -1.0))
 
 
 def test_kernels_by_name():

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 import pytest
 
 from kernelight import _registry
-from kernelight.kernels import GMM, RBF, Acos, ExpGMM, FoldedRBF, Gaussian, Kernel, MinMax
+from kernelight.kernels import GMM, RBF, Acos, ExpGMM, FoldedRBF, Gaussian, Kernel, MinMax, Product, Sum
 from kernelight.kernels.plain import from_plain, to_plain
 
-SINGLE = [_registry.lookup(name, "kernel")() for name in _registry.names("kernel") if name != "Product"]
+SINGLE = [
+    _registry.lookup(name, "kernel")() for name in _registry.names("kernel") if name not in ("Product", "Sum")
+]
 MORE = [
     RBF(gamma=0.1), FoldedRBF(gamma=3), Gaussian(sigma=1e-300), GMM(p=2.5), GMM(p=0.1, center=(0.1, -2.0, 0.0)),
     ExpGMM(gamma=1 / 3, p=0.7), MinMax() * Acos(), GMM(center=(1.0,)) * RBF(gamma=5) * Acos(),
+    GMM() + Acos(), Sum((MinMax() * Acos(), RBF()), weights=(0.1, 1 / 3)), (GMM() + Acos() * (RBF() + GMM(p=2))) * Acos(),
 ]  # fmt: skip
 
 
@@ -74,9 +77,28 @@ def test_a_kernel_of_someone_else_is_not_plain(kernel):
         {"kind": "Product", "factors": 3},
         {"kind": "Product", "factors": ["GMM"]},
         {"kind": "Product", "factors": [{"kind": "Product", "factors": [{"kind": "Acos"}]}]},
+        {"kind": "Sum", "kernels": [{"kind": "Acos"}]},
+        {"kind": "Sum", "kernels": [{"kind": "Acos"}], "weights": [-1.0]},
+        {"kind": "Sum", "kernels": [{"kind": "Acos"}], "weights": 1.0},
+        {"kind": "Sum", "kernels": 3, "weights": None},
+        {
+            "kind": "Sum",
+            "kernels": [{"kind": "Sum", "kernels": [{"kind": "Acos"}], "weights": None}],
+            "weights": None,
+        },
     ],
     ids=str,
 )
 def test_what_does_not_describe_a_kernel_is_refused(plain):
     with pytest.raises((TypeError, ValueError)):
+        from_plain(plain)
+
+
+def test_descriptions_nested_without_end_are_refused():
+    kernel = Acos()
+    for _ in range(8):
+        kernel = Product((Sum((kernel,)),))
+    assert from_plain(to_plain(kernel)) == kernel
+    plain = to_plain(Sum((kernel,)))
+    with pytest.raises(ValueError, match=r"nested 16 deep, not more\.$"):
         from_plain(plain)

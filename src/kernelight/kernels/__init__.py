@@ -20,10 +20,11 @@ from kernelight.kernels.cosine import RBF, Acos, FoldedRBF
 from kernelight.kernels.linear import Gaussian, Linear
 from kernelight.kernels.minmax import GMM, NGMM, ExpGMM, Intersection, MinMax
 from kernelight.kernels.product import Product
+from kernelight.kernels.sum import Sum
 
 __all__ = [
     "GMM", "NGMM", "RBF", "Acos", "AcosChi2", "ExpGMM", "FoldedRBF", "Gaussian", "Intersection", "Kernel",
-    "Linear", "MinMax", "Product", "get",
+    "Linear", "MinMax", "Product", "Sum", "get",
 ]  # fmt: skip
 
 _CLASSES = (Linear, RBF, FoldedRBF, Gaussian, Acos, AcosChi2, MinMax, GMM, ExpGMM, NGMM, Intersection)

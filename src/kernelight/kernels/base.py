@@ -14,6 +14,7 @@ from kernelight.kernels.prepare import row_peaks
 
 if TYPE_CHECKING:
     from kernelight.kernels.product import Product
+    from kernelight.kernels.sum import Sum
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Kernel(ABC):
 
     Rows may be dense or sparse, float32 or float64; anything else is converted. The result is a dense (n, m)
     array, float32 when both matrices are float32 and float64 otherwise. A kernel is a plain callable on two
-    matrices, so ``sklearn.svm.SVC(kernel=K)`` takes it as it is. ``K1 * K2`` is the product kernel.
+    matrices, so ``sklearn.svm.SVC(kernel=K)`` takes it as it is. ``K1 * K2`` is the product kernel, ``K1 + K2`` the
+    sum.
 
     A row of zeros has similarity 0 to everything, itself included; only for `Gaussian` is it a point.
     """
@@ -68,6 +70,13 @@ class Kernel(ABC):
         if not isinstance(other, Kernel):
             return NotImplemented
         return Product((self, other))
+
+    def __add__(self, other: Any) -> Sum:
+        from kernelight.kernels.sum import Sum
+
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return Sum((self, other))
 
 
 def finish(K: NDArray[Any], kernel: Kernel, A: Matrix, B: Matrix | None) -> NDArray[Any]:

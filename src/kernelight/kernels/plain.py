@@ -9,6 +9,9 @@ from typing import Any
 from kernelight import _registry
 from kernelight.kernels.base import Kernel
 
+MAX_LEVELS = 16  # sums of products of sums: a description must not be nested without end
+_PARTS = {"factors", "kernels"}  # fields of Product and Sum that hold kernels
+
 
 def to_plain(kernel: Kernel) -> dict[str, Any]:
     """A kernel of this package as JSON can hold it; `from_plain` makes it again.
@@ -30,14 +33,23 @@ def from_plain(plain: Any) -> Kernel:
     >>> plain.from_plain({"kind": "RBF", "gamma": 5.0})
     RBF(gamma=5.0)
     """
+    return _made(plain, MAX_LEVELS)
+
+
+def _made(plain: Any, levels: int) -> Kernel:
     if not isinstance(plain, Mapping) or plain.get("kind") not in _registry.names("kernel"):
         raise ValueError(f"This does not describe a kernel: {plain!r}.")
-    cls = _registry.lookup(plain["kind"], "kernel")
+    kind = plain["kind"]
+    cls = _registry.lookup(kind, "kernel")
     params = {name: value for name, value in plain.items() if name != "kind"}
     if set(params) != {field.name for field in fields(cls)}:
-        raise ValueError(f"A {plain['kind']} is not described by {', '.join(params) or 'nothing'}.")
-    if "factors" in params:
-        params["factors"] = tuple(map(_factor, params["factors"]))
+        raise ValueError(f"A {kind} is not described by {', '.join(params) or 'nothing'}.")
+    for name in _PARTS & set(params):
+        if levels == 0:
+            raise ValueError(f"Kernels may be nested {MAX_LEVELS} deep, not more.")
+        if any(isinstance(part, Mapping) and part.get("kind") == kind for part in params[name]):
+            raise ValueError(f"A part of a {kind} must not be a {kind}: they are flat.")
+        params[name] = tuple(_made(part, levels - 1) for part in params[name])
     made: Kernel = cls(**params)
     return made
 
@@ -46,10 +58,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Kernel):
         return to_plain(value)
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _factor(plain: Any) -> Kernel:
-    """Products are flat, so that a description cannot be nested without end."""
-    if isinstance(plain, Mapping) and "factors" in plain:
-        raise ValueError("A factor of a product must not be a product.")
-    return from_plain(plain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from inspect import signature
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -18,6 +19,17 @@ from kernelight.kernels.base import Kernel
 from kernelight.state import Path, State
 
 Self = TypeVar("Self", bound="Linearization")
+
+
+class UnsupportedKernel(ValueError):  # noqa: N818  # a question may be answered so; it is no accident
+    """A map has no features of a kernel; the sentence says which, or what stands in the way.
+
+    ``may_be_overcome``: the map is the right kind, and other parameters might do.
+    """
+
+    def __init__(self, sentence: str, *, may_be_overcome: bool = True) -> None:
+        super().__init__(sentence)
+        self.may_be_overcome = may_be_overcome
 
 
 class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
@@ -38,6 +50,27 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def kernel(self) -> Kernel:
         """The kernel this map aims at."""
 
+    @classmethod
+    def for_kernel(cls: type[Self], kernel: Kernel, n_components: int = 1024, **options: Any) -> Self:
+        """An unfitted map of this kind that aims at ``kernel``; `UnsupportedKernel` where there is none.
+
+        ``options`` are parameters that the kernel does not decide.
+        """
+        raise UnsupportedKernel(f"{cls.__name__} has no features of {kernel!r}.", may_be_overcome=False)
+
+    @classmethod
+    def _configured(
+        cls: type[Self], kernel: Kernel, decided: dict[str, Any], options: dict[str, Any]
+    ) -> Self:
+        """With the parameters that ``kernel`` decides, and some that it does not."""
+        known = signature(cls).parameters
+        for name in options:
+            if name in decided:
+                raise TypeError(f"{kernel!r} decides {name} of {cls.__name__}: leave {name} out.")
+            if name not in known:
+                raise TypeError(f"{cls.__name__} has no parameter {name}: it takes {', '.join(known)}.")
+        return cls(**decided, **options)
+
     @property
     def has_prefix(self) -> bool:
         """Whether the first k components of a larger run are the run of k components."""
@@ -55,12 +88,12 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def expected(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """What the inner products of the features average to, over seeds: an (n, m) array."""
-        _refuse_gap(self.theory_gap)
+        refuse_gap(self.theory_gap)
         return self._expected(*self._exact_pairs(X, Y))
 
     def variance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """The variance of those inner products over seeds: an (n, m) array."""
-        _refuse_gap(self.variance_gap)
+        refuse_gap(self.variance_gap)
         return self._variance(*self._exact_pairs(X, Y))
 
     def _expected(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -131,6 +164,7 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
                 setattr(made, name, meta["decided"][name])
             for name in cls._learned:
                 setattr(made, name, state.arrays.get(name))
+            made._take_parts(state)
             made.n_features_in_ = check_int("n_features_in", meta["n_features_in"], 1)
             if "feature_names_in" in meta:
                 made.feature_names_in_ = np.asarray(meta["feature_names_in"], dtype=object)
@@ -155,6 +189,9 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """The fitted object of a file; loading runs no code."""
         return cls.from_state(State.load(path, cls.__name__))
 
+    def _take_parts(self, state: State) -> None:
+        """Take the maps that this one is made of out of a state, where there are any."""
+
     def _settle(self) -> None:
         """Make what follows from parameters and decisions; called at the end of ``fit`` and of ``from_state``.
 
@@ -162,7 +199,8 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """
 
 
-def _refuse_gap(gap: str | None) -> None:
+def refuse_gap(gap: str | None) -> None:
+    """Raise the sentence that says why theory has no answer, where there is one."""
     if gap is not None:
         raise ValueError(gap)
 
@@ -232,7 +270,7 @@ class CodeLinearization(Linearization):
     def _variance(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
         """That of the mean of independent slots, each equal with the expected probability."""
         P = self._expected(K, filled)
-        return P * (1.0 - P) / float(self.n_components)
+        return P * (1.0 - P) / float(self._n_slots())
 
     def _refuse_foreign(self, *codes: Any) -> None:
         """Refuse codes that another map made."""
@@ -243,15 +281,18 @@ class CodeLinearization(Linearization):
                 f"These codes were not made by this {type(self).__name__}: their provenance differs; encode again with it."
             )
 
-    def _block_width(self) -> int:
-        """Columns of one slot."""
-        return int(2 ** getattr(self, "bits", 1))
+    def _n_slots(self) -> int:
+        return int(self.n_components)
+
+    def _code_bits(self) -> int:
+        """Bits of a code: a slot has 2^bits columns."""
+        return int(getattr(self, "bits", 1))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """A name for each one-hot column, ``gcws3_17`` for value 17 of slot 3. There are k 2^bits of them: made when asked."""
         check_is_fitted(self)
-        prefix, width = type(self).__name__.lower(), self._block_width()
-        columns = range(self.n_components * width)
+        prefix, width = type(self).__name__.lower(), 1 << self._code_bits()
+        columns = range(self._n_slots() * width)
         return np.asarray([f"{prefix}{at // width}_{at % width}" for at in columns], dtype=object)
 
 

@@ -81,6 +81,13 @@ class BinaryFourier(BitLinearization):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @classmethod
+    def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> BinaryFourier:
+        """For `Gaussian`, of which its expectation is a function."""
+        if not isinstance(kernel, Gaussian):
+            return super().for_kernel(kernel, n_components, **options)
+        return cls._configured(kernel, {"n_components": n_components, "sigma": kernel.sigma}, options)
+
     def fit(self, X: Any, y: Any = None) -> BinaryFourier:
         """Check the parameters; find sigma where it is "median". ``y`` is ignored."""
         X = self._validated(X, reset=True)

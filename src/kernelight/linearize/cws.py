@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kernelight import _checks
 from kernelight._checks import Matrix, as_matrix
 from kernelight.codes import Codes
-from kernelight.kernels import GMM, NGMM, ExpGMM, Intersection
+from kernelight.kernels import GMM, NGMM, ExpGMM, Intersection, MinMax
 from kernelight.kernels.base import Kernel
 from kernelight.linearize._choice import choose_sampler, row_facts
 from kernelight.linearize._cws_sampler import CwsSampler
@@ -107,6 +107,20 @@ class GCWS(CodeLinearization):
         self.sampler = sampler
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @classmethod
+    def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> GCWS:
+        """For `GMM`, `MinMax` (the same on nonnegative rows), `NGMM` and `ExpGMM`."""
+        decided: dict[str, Any] = {"n_components": n_components}
+        if isinstance(kernel, GMM):
+            decided |= {"p": kernel.p, "center": kernel.center}
+        elif isinstance(kernel, ExpGMM):
+            decided |= {"gamma": kernel.gamma, "p": kernel.p}
+        elif isinstance(kernel, NGMM):
+            decided |= {"normalize": "l1"}
+        elif not isinstance(kernel, MinMax):
+            return super().for_kernel(kernel, n_components, **options)
+        return cls._configured(kernel, decided, options)
 
     @property
     def has_prefix(self) -> bool:

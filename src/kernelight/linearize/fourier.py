@@ -112,6 +112,20 @@ class RandomFourier(FeatureLinearization):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @classmethod
+    def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> RandomFourier:
+        """For `RBF`, `FoldedRBF` and `Gaussian`."""
+        decided: dict[str, Any] = {"n_components": n_components}
+        if isinstance(kernel, RBF):
+            decided |= {"gamma": kernel.gamma}
+        elif isinstance(kernel, FoldedRBF):
+            decided |= {"gamma": kernel.gamma, "features": "folded"}
+        elif isinstance(kernel, Gaussian):
+            decided |= {"metric": "euclidean", "sigma": kernel.sigma}
+        else:
+            return super().for_kernel(kernel, n_components, **options)
+        return cls._configured(kernel, decided, options)
+
     def fit(self, X: Any, y: Any = None) -> RandomFourier:
         """Check the parameters; find the bandwidth where it is "median". ``y`` is ignored."""
         X = self._validated(X, reset=True)

@@ -98,6 +98,11 @@ class KernelNystroem(FeatureLinearization):
         self.landmarks = landmarks
         self.random_state = random_state
 
+    @classmethod
+    def for_kernel(cls, kernel: Kernel, n_components: int = 256, **options: Any) -> KernelNystroem:
+        """For any kernel."""
+        return cls._configured(kernel, {"kernel": kernel, "n_components": n_components}, options)
+
     def fit(self, X: Any, y: Any = None) -> KernelNystroem:
         """Choose landmarks and decompose their kernel matrix. ``y`` is ignored."""
         X = self._validated(X, reset=True)

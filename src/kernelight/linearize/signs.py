@@ -82,6 +82,15 @@ class SignProjection(BitLinearization):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @classmethod
+    def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> SignProjection:
+        """For `Acos` and `AcosChi2`."""
+        laws = {Acos: "gaussian", AcosChi2: "cauchy"}
+        if type(kernel) not in laws:
+            return super().for_kernel(kernel, n_components, **options)
+        decided = {"n_components": n_components, "distribution": laws[type(kernel)]}
+        return cls._configured(kernel, decided, options)
+
     def fit(self, X: Any, y: Any = None) -> SignProjection:
         """Check the parameters and the rows; nothing is learned. ``y`` is ignored."""
         X = self._validated(X, reset=True)

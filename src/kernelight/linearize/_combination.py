@@ -1,0 +1,189 @@
+"""What maps made of other maps share: copies with random numbers of their own, gaps of theory, nested states."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
+
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from kernelight import _checks, _core, _registry
+from kernelight.linearize.base import Linearization
+from kernelight.state import State
+
+MAX_DEPTH = 8  # levels of maps; each costs time in the recursion of scikit-learn's parameters
+Parts = dict[str, Linearization]
+Map = TypeVar("Map", bound=Linearization)
+Made = TypeVar("Made", bound="Combination")
+
+
+class Combination(Linearization):
+    """A map made of parts: what a user gave stays as it is, ``fit`` fits copies.
+
+    Two parts with the same ``random_state`` must not share their draws, or the estimate of a product would be that of one
+    factor. So the copy at position p has the seed child(stream(seed, 15), p), and parts of parts have it twice
+    (docs/projection-spec.md, section 7). ``seeds_`` are the seeds before that.
+    """
+
+    _decided: ClassVar[tuple[str, ...]] = ("seeds_",)
+
+    @abstractmethod
+    def _given_parts(self) -> Parts:
+        """The parts as they were given, defaults in the place of None, by the key they have in a state."""
+
+    @abstractmethod
+    def _give_parts(self, parts: Parts) -> None:
+        """Make these parts the parameters."""
+
+    @abstractmethod
+    def _fitted_parts(self) -> Parts:
+        """The copies that ``fit`` fitted."""
+
+    @abstractmethod
+    def _hold_parts(self, parts: Parts) -> None:
+        """Make these the fitted copies."""
+
+    def _check_parts(self, parts: Parts) -> None:
+        """Refuse parts that do not go together, as far as can be said before they are fitted."""
+
+    def _parts_in_use(self) -> Parts:
+        return self._fitted_parts() if hasattr(self, "seeds_") else self._given_parts()
+
+    def fit(self: Made, X: Any, y: Any = None) -> Made:
+        """Fit a copy of each part, with random numbers of its own; ``y`` is for those that learn from it."""
+        X = self._validated(X, reset=True)
+        given = self._given_parts()
+        for key, part in given.items():
+            refuse_other_kinds(type(self).__name__, key, part)
+        if depth(self) > MAX_DEPTH:
+            raise ValueError(f"Maps of maps may be nested {MAX_DEPTH} deep, got {depth(self)} levels.")
+        parts = {key: with_defaults(part) for key, part in given.items()}
+        self._check_parts(parts)
+        seeds = {key: seeds_of(part) for key, part in parts.items()}
+        for position, (key, part) in enumerate(parts.items()):
+            part.set_params(**{name: moved(seed, position) for name, seed in seeds[key].items()})
+            part.fit(X, y)
+        self._hold_parts(parts)
+        self.seeds_ = seeds
+        self._settle()
+        return self
+
+    @property
+    def has_prefix(self) -> bool:
+        """Whether all parts have it."""
+        return all(part.has_prefix for part in self._parts_in_use().values())
+
+    @property
+    def theory_gap(self) -> str | None:
+        """Why ``expected`` is not known exactly: what the first part says that does not know it; else None."""
+        return next(filter(None, (part.theory_gap for part in self._parts_in_use().values())), None)
+
+    @property
+    def variance_gap(self) -> str | None:
+        """Why ``variance`` is not known exactly: what the first part says that does not know it; else None."""
+        gaps = (part.variance_gap for part in self._parts_in_use().values())
+        return self.theory_gap or next(filter(None, gaps), None)
+
+    def to_state(self) -> State:
+        """Own parameters, and the states of the parts: meta under "parts", arrays under "key.name"."""
+        check_is_fitted(self)
+        own = super().to_state()
+        states = {key: part.to_state() for key, part in self._fitted_parts().items()}
+        arrays = {f"{key}.{name}": array for key, of in states.items() for name, array in of.arrays.items()}
+        return State(own.meta | {"parts": {key: of.meta for key, of in states.items()}}, arrays)
+
+    def _take_parts(self, state: State) -> None:
+        """The fitted parts, and as parameters their copies with the seeds they had before ``fit``."""
+        metas, seeds = state.meta["parts"], self.seeds_
+        refuse_deep(metas)
+        if not isinstance(seeds, Mapping) or set(seeds) != set(metas):
+            raise ValueError("its seeds do not belong to its parts.")
+        parts = {key: part_of(state, key, meta) for key, meta in metas.items()}
+        self._hold_parts(parts)
+        self._give_parts({key: reseeded(clone(part), seeds[key]) for key, part in parts.items()})
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        of_parts = [
+            part.__sklearn_tags__()
+            for part in self._given_parts().values()
+            if isinstance(part, Linearization)
+        ]
+        tags.input_tags.sparse = all(of.input_tags.sparse for of in of_parts)
+        tags.input_tags.positive_only = any(of.input_tags.positive_only for of in of_parts)
+        tags.target_tags.required = any(of.target_tags.required for of in of_parts)
+        return tags
+
+
+def refuse_other_kinds(owner: str, key: str, part: Any) -> None:
+    """Refuse what is no linearization."""
+    if not isinstance(part, Linearization):
+        kind = part.__name__ if isinstance(part, type) else type(part).__name__
+        hint = f"an instance, {kind}()" if isinstance(part, type) else "a map such as GCWS()"
+        raise TypeError(f"{owner} is made of maps of kernelight: part {key} must be {hint}, got {kind}.")
+
+
+def depth(part: Any) -> int:
+    """How many levels of maps there are."""
+    if not isinstance(part, Combination):
+        return 1
+    return 1 + max(map(depth, part._given_parts().values()), default=0)
+
+
+def with_defaults(part: Map) -> Map:
+    """A copy whose parts, and theirs, are all named: a part that is None would have no seed to set."""
+    copy: Map = clone(part)
+    if isinstance(copy, Combination):
+        copy._give_parts({key: with_defaults(inner) for key, inner in copy._given_parts().items()})
+    return copy
+
+
+def seeds_of(part: Linearization) -> dict[str, int]:
+    """The seed of every ``random_state`` in a map."""
+    params = part.get_params(deep=True).items()
+    return {name: _checks.seed_of(value) for name, value in params if name.split("__")[-1] == "random_state"}
+
+
+def moved(seed: int, position: int) -> int:
+    """The seed of a part at a position."""
+    return int(_core.child(_core.stream(seed, _core.STREAM_POSITION), position))
+
+
+def part_of(state: State, key: str, meta: Any) -> Linearization:
+    """The fitted part of that key."""
+    start, kind = f"{key}.", meta.get("kind")
+    if not isinstance(kind, str):
+        raise ValueError(f"its part {key} has no kind.")
+    arrays = {
+        name.removeprefix(start): array for name, array in state.arrays.items() if name.startswith(start)
+    }
+    inner = State._restore(meta, arrays, state.algorithm_version)
+    part: Linearization = _registry.lookup(kind, "linearization").from_state(inner)
+    if part.n_features_in_ != state.meta["n_features_in"]:
+        raise ValueError(f"its part {key} takes rows of another width.")
+    return part
+
+
+def reseeded(part: Map, seeds: Any) -> Map:
+    """``part`` with the seeds it had before ``fit``, which a state may have wrong."""
+    if not isinstance(seeds, Mapping) or set(seeds) != set(seeds_of(part)):
+        raise ValueError("its seeds do not belong to its parts.")
+    part.set_params(**{name: _checks.seed_of(_checks.check_int(name, seed)) for name, seed in seeds.items()})
+    return part
+
+
+def refuse_deep(metas: Any) -> None:
+    """Refuse parts that are none, or nested so deep that nobody wrote them; without recursion."""
+    level = [metas]
+    for _ in range(MAX_DEPTH):
+        if not all(
+            isinstance(metas, Mapping) and all(isinstance(meta, Mapping) for meta in metas.values())
+            for metas in level
+        ):
+            raise ValueError("its parts are not described.")
+        level = [meta["parts"] for metas in level for meta in metas.values() if "parts" in meta]
+        if not level:
+            return
+    raise ValueError(f"its parts are nested more than {MAX_DEPTH} deep.")

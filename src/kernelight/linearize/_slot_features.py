@@ -1,0 +1,141 @@
+"""Maps seen slot by slot: a code, values, or both in each; what `Product` multiplies.
+
+Slot j of a map with codes is one of 2^bits unit vectors; slot j of random Fourier features is a number (a cosine) or two (a
+cosine and a sine). The tensor product of the two is the vector of values, placed in the block of the code: so the product
+of two slots needs a code on at least one side.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight._checks import Matrix
+from kernelight._slots import MAX_BITS, paired, slot_dtype
+from kernelight.linearize.base import CodeLinearization, Linearization
+from kernelight.linearize.fourier import RandomFourier
+from kernelight.linearize.projections import mixed
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_BLOCK = 1 << 15  # codes mixed at a time: some arrays of them stay in the cache
+
+
+class SlotShape(NamedTuple):
+    """Slots, the bits of a code (0 without codes), and the values in a slot (0 without values)."""
+
+    n_slots: int
+    bits: int
+    n_values: int
+
+
+class SlotFeatures(NamedTuple):
+    """Codes and values of all rows, slot by slot, and which rows are empty; None where there are none."""
+
+    codes: NDArray[Any] | None
+    bits: int
+    empty: NDArray[np.bool_]
+    values: NDArray[np.float32] | None = None
+
+
+class SlotMoments(NamedTuple):
+    """Of one slot, for each pair of rows: the probability that codes agree, mean and mean square of the product of values."""
+
+    agree: NDArray[np.float64] | float
+    mean: NDArray[np.float64] | float
+    square: NDArray[np.float64] | float
+
+
+def gives_codes(part: Any) -> bool:
+    """Whether a map gives codes as it is configured: some do so only with certain options."""
+    return isinstance(part, CodeLinearization) and hasattr(part, "encode")
+
+
+def shape_of(part: Linearization) -> SlotShape:
+    """The slots of a map that is no product; a map without slots is a ValueError."""
+    if gives_codes(part):
+        return SlotShape(part._n_slots(), part._code_bits(), 0)
+    part = refuse_slotless(part)
+    if part._normalizes():
+        raise ValueError(
+            "Normalized features are no product of slots: set normalize=False in RandomFourier(features='phase'), or take "
+            "features='paired'."
+        )
+    if part._odd():
+        raise ValueError(
+            "A slot of paired features is a cosine and a sine: RandomFourier needs an even n_components in a Product, got "
+            f"{part.n_components}."
+        )
+    return SlotShape(part._n_outputs(), 0, 2 if part.features == "paired" else 1)
+
+
+def refuse_slotless(part: Linearization) -> Any:
+    """``part``, if it has slots."""
+    if not gives_codes(part) and not isinstance(part, RandomFourier):
+        raise ValueError(
+            f"Product multiplies slot by slot, but {type(part).__name__} gives dense features without slots. Use "
+            "SignProjection, GCWS or RandomFourier."
+        )
+    return part
+
+
+def features_of(part: Linearization, X: Matrix) -> SlotFeatures:
+    """The slots of checked rows of a map that is no product. Values carry the factor 1/sqrt(slots)."""
+    if gives_codes(part):
+        codes, empty, bits = part._encode(X)
+        return SlotFeatures(codes, bits, empty)
+    values = part._features(X)  # shape_of has refused everything else
+    return SlotFeatures(None, 0, ~values.any(axis=1), values)
+
+
+def moments_of(part: Linearization, X: Any, Y: Any, *, squares: bool) -> SlotMoments:
+    """Of a map that is no product. Mean squares are that of independent slots: they may be asked for only where the variance
+    is known."""
+    mean = part.expected(X, Y)
+    if gives_codes(part):
+        return SlotMoments(mean, 1.0, 1.0)
+    if not squares:
+        return SlotMoments(1.0, mean, 1.0)
+    return SlotMoments(1.0, mean, part.variance(X, Y) * shape_of(part).n_slots + np.square(mean))
+
+
+def pair_bits(left: int, right: int) -> int:
+    """Bits of pairs of codes that are not mixed."""
+    if left + right > MAX_BITS:
+        raise ValueError(
+            f"Product would need {left} + {right} = {left + right} bits, more than {MAX_BITS}: pass bits={MAX_BITS} or fewer "
+            "to hash each pair to that many, or give its sides fewer bits."
+        )
+    return left + right
+
+
+def pair_codes(left: SlotFeatures, right: SlotFeatures) -> NDArray[Any]:
+    """left << right.bits | right, the one of them where the other has no codes."""
+    if left.codes is None or right.codes is None:
+        found = right.codes if left.codes is None else left.codes
+        assert found is not None
+        return found
+    return paired(left.codes, right.codes, right.bits, left.bits + right.bits)
+
+
+def mixed_codes(left: SlotFeatures, right: SlotFeatures, seed: int, bits: int) -> NDArray[Any]:
+    """child(child(stream(seed, 16), slot), pair) mod 2^bits of every pair, as `pair_codes` has it but of any width."""
+    some = right.codes if left.codes is None else left.codes
+    assert some is not None
+    n, k = some.shape
+    keys = np.empty(k, dtype=np.uint64)
+    _core.fill_words(seed, _core.STREAM_REMIX, keys)
+    out = np.empty((n, k), dtype=slot_dtype(bits))
+    step = max(1, MIX_BLOCK // k)
+    for begin in range(0, n, step):
+        at = slice(begin, begin + step)
+        words = np.zeros((1, 1), dtype=np.uint64)
+        for side in (left, right):
+            if side.codes is not None:
+                words = (words << np.uint64(side.bits)) | side.codes[at]
+        words = words * GOLDEN
+        words += keys
+        np.bitwise_and(mixed(words), np.uint64((1 << bits) - 1), out=out[at], casting="unsafe")
+    return out

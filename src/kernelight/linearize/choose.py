@@ -1,0 +1,118 @@
+"""feature_map: the map of a kernel, without knowing which class has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelight import _registry, kernels
+from kernelight.kernels.base import Kernel
+from kernelight.linearize.base import Linearization, UnsupportedKernel
+
+# Which one is taken where several would do; others that are registered follow.
+PREFERRED = ("GCWS", "SignProjection", "RandomFourier", "BinaryFourier", "Product", "Concat")
+LAST = "KernelNystroem"  # takes any kernel, but learns from the data and has no theory
+ALIASES = {"sign": "SignProjection", "fourier": "RandomFourier", "binary": "BinaryFourier", "nystroem": LAST}
+
+
+def feature_map(
+    kernel: Kernel | str, n_components: int = 1024, method: str | None = None, **options: Any
+) -> Linearization:
+    """An unfitted map whose inner products estimate a kernel.
+
+    ============================================  =======================================================
+    kernel                                        map
+    ============================================  =======================================================
+    GMM, MinMax, NGMM, ExpGMM                     GCWS
+    Acos, AcosChi2                                SignProjection
+    RBF, FoldedRBF, Gaussian                      RandomFourier
+    Gaussian with ``method="binary"``             BinaryFourier
+    ``K1 * K2``, at most one of them of cosines   Product of maps of the factors
+    ``K1 + K2``, Sum                              Concat of maps of the terms
+    any other, or ``method="nystroem"``           KernelNystroem
+    ============================================  =======================================================
+
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel, or the name of one with its default parameters (see `kernels.get`).
+    n_components : int, default=1024
+        For Product the slots (paired Fourier features then have two columns for each), for Concat the components of each map.
+    method : str or None, default=None
+        The map to use, by the name of its class in lower case, or "sign", "fourier", "binary", "nystroem"; None takes the first
+        of the table. A method that does not have the kernel is a ValueError that says which do.
+    **options
+        Parameters of the map that the kernel does not decide, such as ``bits`` or ``random_state``.
+
+    Notes
+    -----
+    `GCWS` takes negative values where the kernel MinMax refuses them; on nonnegative rows they are the same.
+
+    Examples
+    --------
+    >>> from kernelight import feature_map, kernels
+    >>> feature_map(kernels.RBF(gamma=5), 4096)
+    RandomFourier(gamma=5.0, n_components=4096)
+    >>> feature_map("mm_acos", 256, bits=6)
+    Product(bits=6, left=GCWS(n_components=256),
+            right=SignProjection(n_components=256))
+    >>> feature_map(kernels.Gaussian(2.0), method="binary")
+    BinaryFourier(sigma=2.0)
+    """
+    wanted = _as_kernel(kernel)
+    if method is not None:
+        return _by_method(wanted, n_components, method, options)
+    obstacles = []
+    for name in _registered():
+        try:
+            return _made(name, wanted, n_components, options)
+        except UnsupportedKernel as error:
+            obstacles += [str(error)] * error.may_be_overcome
+    raise UnsupportedKernel(
+        f"No map that is registered has features of {wanted!r}. {' '.join(obstacles)}".strip()
+    )
+
+
+def _as_kernel(kernel: Any) -> Kernel:
+    found = kernels.get(kernel) if isinstance(kernel, str) else kernel
+    if not isinstance(found, Kernel):
+        hint = f": write {found.__name__}()" if isinstance(found, type) else ""
+        raise TypeError(f"kernel must be a kernel such as GMM(), or the name of one, got {found!r}{hint}.")
+    while isinstance(found, kernels.Product) and len(found.factors) == 1:
+        found = found.factors[0]
+    return found
+
+
+def _registered() -> list[str]:
+    """Names of all maps, the preferred first."""
+    known = _registry.names("linearization")
+    first = [name for name in PREFERRED if name in known]
+    others = [name for name in known if name not in (*PREFERRED, LAST)]
+    return first + others + [LAST] * (LAST in known)
+
+
+def _by_method(kernel: Kernel, n_components: int, method: str, options: dict[str, Any]) -> Linearization:
+    names = {name.lower(): name for name in _registered()}
+    names |= {alias: name for alias, name in ALIASES.items() if name in names.values()}
+    if method not in names:
+        raise ValueError(f"There is no method {method!r}; known methods are {', '.join(sorted(names))}.")
+    try:
+        return _made(names[method], kernel, n_components, options)
+    except UnsupportedKernel as error:
+        others = " or ".join(f"method={name.lower()!r}" for name in _supporting(kernel, n_components))
+        raise UnsupportedKernel(f"{error} {f'Use {others}.' if others else 'No other method has.'}") from None
+
+
+def _supporting(kernel: Kernel, n_components: int) -> list[str]:
+    found = []
+    for name in _registered():
+        try:
+            _made(name, kernel, n_components, {})
+        except UnsupportedKernel:
+            continue
+        found.append(name)
+    return found
+
+
+def _made(name: str, kernel: Kernel, n_components: int, options: dict[str, Any]) -> Linearization:
+    cls: type[Linearization] = _registry.lookup(name, "linearization")
+    return cls.for_kernel(kernel, n_components, **options)

@@ -1,0 +1,209 @@
+"""Concat: the map of a weighted sum of kernels, made of a map of each."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.validation import check_is_fitted
+
+from kernelight._checks import check_weights
+from kernelight.kernels import Sum
+from kernelight.kernels.base import Kernel
+from kernelight.linearize._combination import Combination, Parts
+from kernelight.linearize.base import Linearization, refuse_gap
+from kernelight.linearize.choose import feature_map
+from kernelight.linearize.cws import GCWS
+from kernelight.linearize.fourier import RandomFourier
+
+
+class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-learn has no types
+    r"""The weighted sum of kernels: features of several maps side by side, each scaled by the root of its weight.
+
+    .. math:: K = \sum_i w_i K_i, \qquad E = \sum_i w_i E_i, \qquad Var = \sum_i w_i^2 Var_i,
+
+    because the maps draw independently: the seed of each is mixed with its position.
+
+    Parameters
+    ----------
+    maps : list of maps or of (name, map) pairs, default=None
+        None means ``[GCWS(), RandomFourier()]``. Maps without names are called map0, map1, and so on, so that their
+        parameters are ``map0__n_components`` and the like.
+    weights : list of numbers above 0 or None, default=None
+        One for each map. None means 1 each: the plain sum, not the mean.
+
+    Attributes
+    ----------
+    maps_ : list of maps
+        Fitted copies.
+    names_ : list of str
+    seeds_ : dict
+        The seeds that each ``random_state`` stood for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelight import GCWS, Concat, RandomFourier
+    >>> X = np.array([[1.0, 2.0, 3.0], [3.0, 0.0, 1.0]])
+    >>> both = Concat([GCWS(4096), RandomFourier(4096)], weights=[0.75, 0.25]).fit(X)
+    >>> Z = both.transform(X)
+    >>> Z.shape
+    (2, 1052672)
+    >>> float(both.kernel(X)[0, 1].round(2)), round(float((Z @ Z.T)[0, 1]), 2)
+    (0.34, 0.34)
+    """
+
+    _decided: ClassVar[tuple[str, ...]] = ("seeds_", "names_")
+
+    def __init__(self, maps: Any = None, *, weights: Any = None) -> None:
+        self.maps = maps
+        self.weights = weights
+
+    @classmethod
+    def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> Concat:
+        """For sums: the preferred map of each term, with so many components each."""
+        if not isinstance(kernel, Sum):
+            return super().for_kernel(kernel, n_components, **options)
+        maps = [feature_map(term, n_components) for term in kernel.kernels]
+        weights = None if set(kernel.weights or ()) == {1.0} else kernel.weights
+        return cls._configured(kernel, {"maps": maps, "weights": weights}, options)
+
+    @property
+    def _named_maps(self) -> Any:
+        """The pairs through which scikit-learn reaches the parameters of maps; None where there are none."""
+        return list(zip(_names(self.maps), _members(self.maps), strict=True)) if _is_list(self.maps) else None
+
+    @_named_maps.setter
+    def _named_maps(self, named: Any) -> None:
+        self._rename([name for name, _ in named], [each for _, each in named])
+
+    def _rename(self, names: list[str], maps: list[Any]) -> None:
+        self.maps = maps if names == _numbered(len(maps)) else list(zip(names, maps, strict=True))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters; with ``deep``, also the maps by name and theirs, as ``map0__n_components``."""
+        return dict(self._get_params("_named_maps", deep=deep))
+
+    def set_params(self, **params: Any) -> Concat:
+        """Set parameters of this map, maps by name, or parameters of maps."""
+        if "maps" in params:  # first: the others may be about its members
+            self.maps = params.pop("maps")
+        self._set_params("_named_maps", **params)
+        return self
+
+    def fit(self, X: Any, y: Any = None) -> Concat:
+        """Fit a copy of each map, with random numbers of its own; ``y`` is for those that learn from it."""
+        super().fit(X, y)
+        self.names_ = _numbered(len(self.maps_)) if self.maps is None else _names(self.maps)
+        return self
+
+    def _given_parts(self) -> Parts:
+        maps = [GCWS(), RandomFourier()] if self.maps is None else self.maps
+        if not _is_list(maps) or not maps:
+            raise ValueError(f"maps must be a list of at least one map, got {maps!r}.")
+        return {str(at): each for at, each in enumerate(_members(maps))}
+
+    def _give_parts(self, parts: Parts) -> None:
+        """Under the names they have, or had before they were stored."""
+        names = getattr(self, "names_", None)
+        if names is None:
+            names = _numbered(len(parts)) if self.maps is None else _names(self.maps)
+        elif not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError("its names are no words.")
+        self._rename(names, list(parts.values()))
+
+    def _fitted_parts(self) -> Parts:
+        return {str(at): part for at, part in enumerate(self.maps_)}
+
+    def _hold_parts(self, parts: Parts) -> None:
+        if set(parts) != set(map(str, range(len(parts)))):
+            raise ValueError("its parts are not numbered.")
+        self.maps_ = [parts[str(at)] for at in range(len(parts))]
+
+    def _check_parts(self, parts: Parts) -> None:
+        if _is_list(self.maps):
+            self._validate_names(_names(self.maps))
+        check_weights(self.weights, len(parts))
+
+    def _settle(self) -> None:
+        self._check_parts(self._fitted_parts())
+
+    @property
+    def has_prefix(self) -> bool:
+        """False for several maps: what the second begins with comes after the last of the first."""
+        return len(self._parts_in_use()) == 1 and super().has_prefix
+
+    def _weighted(self) -> list[tuple[float, Linearization]]:
+        parts = self._parts_in_use()
+        return list(zip(check_weights(self.weights, len(parts)), parts.values(), strict=True))
+
+    @property
+    def kernel(self) -> Sum:
+        """The weighted sum of the kernels of the maps."""
+        weighted = self._weighted()
+        # Where a map takes any kernel, ``kernel_`` is what its parameter stood for.
+        kernels = tuple(getattr(part, "kernel_", None) or part.kernel for _, part in weighted)
+        return Sum(kernels, tuple(weight for weight, _ in weighted))
+
+    def transform(self, X: Any) -> Any:
+        """The features of all maps side by side: float32, CSR where that of any map is, else a dense array."""
+        X = self._validated(X, reset=False)
+        blocks = []
+        for weight, part in self._weighted():
+            block = part.transform(X)
+            block = block.astype(np.float32, copy=False)
+            block *= np.float32(np.sqrt(weight))
+            blocks.append(block)
+        if not any(map(sp.issparse, blocks)):
+            return np.hstack(blocks)
+        stacked = sp.hstack(
+            [block if sp.issparse(block) else sp.csr_matrix(block) for block in blocks], format="csr"
+        )
+        stacked.has_canonical_format = True
+        return stacked
+
+    def expected(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+        """What the inner products of the features average to, over seeds: the weighted sum of what the maps expect."""
+        refuse_gap(self.theory_gap)
+        return np.asarray(sum(weight * part.expected(X, Y) for weight, part in self._weighted()))
+
+    def variance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+        """The variance of those inner products over seeds: the sum of those of the maps with squared weights."""
+        refuse_gap(self.variance_gap)
+        return np.asarray(sum(weight**2 * part.variance(X, Y) for weight, part in self._weighted()))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """A name for each column, ``map0__gcws3_17``."""
+        check_is_fitted(self)
+        parts = zip(self.names_, self.maps_, strict=True)
+        return np.asarray(
+            [f"{name}__{inner}" for name, part in parts for inner in part.get_feature_names_out()],
+            dtype=object,
+        )
+
+    def _plain_params(self) -> dict[str, Any]:
+        return {"weights": None if self.weights is None else check_weights(self.weights, len(self.maps_))}
+
+
+def _is_list(maps: Any) -> bool:
+    return isinstance(maps, (list, tuple))
+
+
+def _has_names(maps: Any) -> bool:
+    """Whether a list holds (name, map) pairs."""
+    return all(isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str) for each in maps)
+
+
+def _members(maps: Any) -> list[Any]:
+    return [each for _, each in maps] if _has_names(maps) else list(maps)
+
+
+def _names(maps: Any) -> list[str]:
+    return [name for name, _ in maps] if _has_names(maps) else _numbered(len(maps))
+
+
+def _numbered(count: int) -> list[str]:
+    return [f"map{at}" for at in range(count)]
