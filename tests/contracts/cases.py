@@ -131,6 +131,51 @@ CHECKED: dict[str, list[dict[str, Any]]] = {
 MAKERS: dict[str, Callable[..., Any]] = {}
 
 
+def _product(cls, n_components, random_state, *, left=None, right=None, **options):
+    """Sides by name and options, with as many slots each: paired Fourier features have two columns a slot."""
+    sides = [("GCWS", {"sampler": "cws"}) if left is None else left]
+    sides.append(("SignProjection", {}) if right is None else right)
+    made = []
+    for name, of_side in sides:
+        columns = 2 if name == "RandomFourier" and of_side.get("features", "paired") == "paired" else 1
+        made.append(
+            _registry.lookup(name, "linearization")(
+                columns * n_components, random_state=random_state, **of_side
+            )
+        )
+    return cls(*made, **options)
+
+
+def _concat(cls, n_components, random_state, *, maps=(("GCWS", {}), ("RandomFourier", {})), **options):
+    return cls(
+        [
+            _registry.lookup(name, "linearization")(n_components, random_state=random_state, **of_map)
+            for name, of_map in maps
+        ],
+        **options,
+    )
+
+
+MAKERS |= {"Product": _product, "Concat": _concat}
+OPTIONS |= {
+    "Product": [
+        {"bits": 4},
+        {"left": ("SignProjection", {}), "right": ("GCWS", {"sampler": "dart"})},
+        {"right": ("SignProjection", {"distribution": "cauchy"})},
+        {"right": ("GCWS", {"sampler": "cws"})},
+        {"right": ("BinaryFourier", {"projection": "gaussian"})},
+        {"right": ("RandomFourier", {})},
+        {"left": ("RandomFourier", {"features": "folded"}), "right": ("GCWS", {})},
+        {"right": ("RandomFourier", {"features": "phase", "normalize": False}), "bits": 3},
+    ],
+    "Concat": [
+        {"maps": (("GCWS", {}), ("SignProjection", {})), "weights": (0.5, 2.0)},
+        {"maps": (("RandomFourier", {}), ("RandomFourier", {"features": "folded"})), "weights": (0.3, 0.7)},
+    ],
+}
+CHECKED |= {"Product": [{"bits": 4}, {"right": ("RandomFourier", {})}], "Concat": [{"weights": (0.5, 2.0)}]}
+
+
 def _construct(cls, n_components, random_state, **options):
     return cls(n_components=n_components, random_state=random_state, **options)
 
@@ -165,6 +210,10 @@ class Case:
     @cached_property
     def gives_codes(self) -> bool:
         return hasattr(self.new(), "encode")
+
+    @cached_property
+    def gives_arrays(self) -> bool:
+        return isinstance(self.fitted().transform(self.rows()), np.ndarray)
 
     @cached_property
     def signed(self) -> bool:
@@ -238,7 +287,7 @@ def cases(wanted=lambda case: True):
 
 every = cases()
 every_code = cases(lambda case: case.gives_codes)
-every_dense = cases(lambda case: not case.gives_codes)
+every_dense = cases(lambda case: case.gives_arrays)
 
 
 def having(name):
@@ -251,8 +300,11 @@ def with_parameter(name):
 
 
 def output(made, X):
-    """What a fitted map makes of rows, in its native form."""
-    return made.encode(X) if hasattr(made, "encode") else made.transform(X)
+    """What a fitted map makes of rows, in its native form; sparse features as an array."""
+    if hasattr(made, "encode"):
+        return made.encode(X)
+    features = made.transform(X)
+    return features.toarray() if hasattr(features, "toarray") else features
 
 
 def joined(parts):
