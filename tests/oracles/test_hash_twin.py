@@ -285,7 +285,7 @@ def test_the_sampler_that_fit_decides_with_gamma(d, gamma):
 
 def test_gamma_may_change_the_sampler():
     """Otherwise the test above compares nothing."""
-    X = signed_rows(5, 20, 500, sigma=0.3)
+    X = signed_rows(5, 20, 500, sigma=0.8)
     assert GCWS(256).fit(X).sampler_ == "dart"
     assert GCWS(256, gamma=200.0).fit(X).sampler_ == "cws"
 
