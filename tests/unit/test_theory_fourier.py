@@ -111,3 +111,15 @@ def test_small_values_keep_their_digits():
     assert theory.folded_variance(theory.folded_kernel(1.0, 1e-9), 1e-9) == pytest.approx(2e-18, rel=1e-6)
     assert np.all(theory.folded_variance(np.linspace(0, 1, 101), 1e-9) >= 0)
     assert theory.rff_variance(np.float32(0.5)).dtype == np.float64
+
+
+def test_values_beyond_their_range_are_brought_back():
+    np.testing.assert_array_equal(theory.paired_variance([-0.5, 1.5]), [1.0, 0.0])
+    np.testing.assert_array_equal(theory.rff_variance([-0.5, 1.5]), [1.0, 0.5])
+    np.testing.assert_array_equal(
+        theory.folded_kernel([2.0, -3.0], 1.0), theory.folded_kernel([1.0, -1.0], 1.0)
+    )
+    for function in (theory.folded_kernel, theory.folded_variance, theory.rbf_through_gmm_variance):
+        assert np.isfinite(function(0.5, [1e-300, 1e100, 1e308])).all()
+        with pytest.raises(ValueError, match="gamma must not be negative, got -1"):
+            function(0.5, -1.0)

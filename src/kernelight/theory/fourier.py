@@ -4,6 +4,7 @@ Rows have unit length and correlation rho; E = exp(-gamma (1 - rho)) is their RB
 a, b, jointly normal with variance gamma and correlation rho. An inner product of k columns is the mean of k products (k/2
 for pairs), so its variance is (something of the kernel) / k; the functions return that something. Sources: "Linearized GMM
 kernels and normalized random Fourier features" (LGMM) and "A comparison of nonlinear kernels" (CNK), with errata as noted.
+Kernel values are brought into [0, 1] and correlations into [-1, 1], which rounding may have left.
 """
 
 from __future__ import annotations
@@ -11,9 +12,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_LARGEST = 1e100  # of gamma: every kernel has long been 0 or 1, and its square does not overflow
 
-def _numbers(values: ArrayLike) -> NDArray[np.float64]:
-    return np.asarray(values, dtype=np.float64)
+
+def _kernel_values(E: ArrayLike) -> NDArray[np.float64]:
+    return np.clip(np.asarray(E, dtype=np.float64), 0.0, 1.0)
+
+
+def _correlations(rho: ArrayLike) -> NDArray[np.float64]:
+    return np.clip(np.asarray(rho, dtype=np.float64), -1.0, 1.0)
+
+
+def _gammas(gamma: ArrayLike) -> NDArray[np.float64]:
+    numbers = np.asarray(gamma, dtype=np.float64)
+    if (numbers < 0).any():
+        raise ValueError(f"gamma must not be negative, got {float(numbers.min())}.")
+    return np.minimum(numbers, _LARGEST)
 
 
 def rff_variance(E: ArrayLike) -> NDArray[np.float64]:
@@ -38,7 +52,7 @@ def nrff_variance(E: ArrayLike) -> NDArray[np.float64]:
     >>> nrff_variance([0.0, 0.5, 1.0])
     array([1.        , 0.59765625, 0.        ])
     """
-    return paired_variance(E) * (1.0 + np.square(_numbers(E)) / 4.0)
+    return paired_variance(E) * (1.0 + np.square(_kernel_values(E)) / 4.0)
 
 
 def nrff_bias(E: ArrayLike, n_components: ArrayLike) -> NDArray[np.float64]:
@@ -50,8 +64,8 @@ def nrff_bias(E: ArrayLike, n_components: ArrayLike) -> NDArray[np.float64]:
     >>> nrff_bias(0.5, [10, 100, 1000])
     array([-5.859375e-03, -5.859375e-04, -5.859375e-05])
     """
-    E = _numbers(E)
-    return -E * (1.0 - E) * (1.0 + E) * (1.0 + E * E) / (8.0 * _numbers(n_components))
+    E = _kernel_values(E)
+    return -E * (1.0 - E) * (1.0 + E) * (1.0 + E * E) / (8.0 * np.asarray(n_components, dtype=np.float64))
 
 
 def paired_variance(E: ArrayLike) -> NDArray[np.float64]:
@@ -64,7 +78,7 @@ def paired_variance(E: ArrayLike) -> NDArray[np.float64]:
     >>> paired_variance([0.0, 0.5, 1.0])
     array([1.    , 0.5625, 0.    ])
     """
-    E = _numbers(E)
+    E = _kernel_values(E)
     return np.square((1.0 - E) * (1.0 + E))
 
 
@@ -78,7 +92,7 @@ def folded_kernel(rho: ArrayLike, gamma: ArrayLike) -> NDArray[np.float64]:
     >>> folded_kernel([0.0, 0.5, 1.0], 1.0).round(6)
     array([0.367879, 0.41483 , 0.567668])
     """
-    rho, gamma = _numbers(rho), _numbers(gamma)
+    rho, gamma = _correlations(rho), _gammas(gamma)
     return 0.5 * np.exp(-gamma * (1.0 - rho)) + 0.5 * np.exp(-gamma * (1.0 + rho))
 
 
@@ -93,10 +107,10 @@ def folded_variance(F: ArrayLike, gamma: ArrayLike) -> NDArray[np.float64]:
     >>> folded_variance(folded_kernel([0.0, 0.5, 1.0], 1.0), 1.0).round(6)
     array([0.186911, 0.16281 , 0.120463])
     """
-    gamma = _numbers(gamma)
+    gamma = _gammas(gamma)
     q = np.exp(-2.0 * gamma)
     ends = np.square(np.expm1(-2.0 * gamma)) / 4.0  # (1 - q)^2 / 4, also F^2 - q where rho = 1
-    square = np.square(np.clip(_numbers(F), np.exp(-gamma), (1.0 + q) / 2.0))
+    square = np.square(np.clip(np.asarray(F, dtype=np.float64), np.exp(-gamma), (1.0 + q) / 2.0))
     return np.asarray(ends - np.clip(square - q, 0.0, ends) * (1.0 - 2.0 * square))
 
 
@@ -111,8 +125,8 @@ def rbf_through_gmm_variance(rho: ArrayLike, gamma: ArrayLike) -> NDArray[np.flo
     >>> rbf_through_gmm_variance([0.0, 0.5, 1.0], 1.0).round(6)
     array([0.326728, 0.413864, 0.      ])
     """
-    gamma = _numbers(gamma)
-    s = np.sqrt(np.clip((1.0 - _numbers(rho)) / 2.0, 0.0, 1.0))
+    gamma = _gammas(gamma)
+    s = np.sqrt((1.0 - _correlations(rho)) / 2.0)
     g = (1.0 - s) / (1.0 + s)
     slope = (
         2.0 * gamma * np.exp(-2.0 * gamma * s * s) * s * np.square(1.0 + s)

@@ -53,10 +53,14 @@ def sign_cauchy_collision(U: Any, V: Any = None) -> Array:
 
 def _histograms(X: Any) -> sp.csr_array:
     """Rows of sum 1, or of nothing; first by their peaks, so that no sum overflows."""
+    if not sp.issparse(X):
+        X = np.asarray(X)
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise ValueError("sign_cauchy_collision takes matrices of finite, nonnegative numbers.")
     rows = sp.csr_array(X, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    if rows.ndim != 2 or not np.all((rows.data > 0) & np.isfinite(rows.data)):
+    if not np.all((rows.data > 0) & np.isfinite(rows.data)):
         raise ValueError("sign_cauchy_collision takes matrices of finite, nonnegative numbers.")
     lengths = np.diff(rows.indptr)
     filled = np.flatnonzero(lengths)
