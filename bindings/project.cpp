@@ -95,15 +95,15 @@ void bind_project(nb::module_& m) {
 
     m.def(
         "fill_orthogonal",
-        [](uint64_t seed, int64_t n_features, int64_t n_outputs, Out2<float> tables, int threads, int simd) {
-            require(n_features >= 1 && n_outputs >= 1 && static_cast<int64_t>(tables.shape(1)) == n_features * kTile &&
+        [](uint64_t seed, int64_t n_features, int64_t n_outputs, int64_t block, Out2<float> tables, int threads, int simd) {
+            require(n_features >= 1 && n_outputs >= 1 && block >= 0 && block <= (n_outputs - 1) / n_features && static_cast<int64_t>(tables.shape(1)) == n_features * kTile &&
                         static_cast<int64_t>(tables.shape(0)) == (n_outputs + kTile - 1) / kTile,
                     "tables must be (tiles, features * tile)");
             nb::gil_scoped_release release;
-            fill_orthogonal(seed, n_features, n_outputs, tables.data(), project_loops(usable_level(simd)), threads);
+            fill_orthogonal(seed, n_features, n_outputs, block, tables.data(), project_loops(usable_level(simd)), threads);
         },
-        nb::arg("seed"), nb::arg("n_features"), nb::arg("n_outputs"), nb::arg("tables").noconvert(), nb::arg("threads"),
-        nb::arg("simd"), "Draw the tiles of an orthogonal projection.");
+        nb::arg("seed"), nb::arg("n_features"), nb::arg("n_outputs"), nb::arg("block"), nb::arg("tables").noconvert(),
+        nb::arg("threads"), nb::arg("simd"), "Draw a block of an orthogonal projection into its tiles.");
 
     m.def(
         "fill_words",
@@ -167,7 +167,8 @@ void bind_project(nb::module_& m) {
                         shift.has_value() == threshold.has_value(),
                     "out must be (rows, outputs), empty one a row; scale, shift and threshold go together");
             const BitReader reader{loops, at_least(scale, n_outputs), at_least(shift, n_outputs), at_least(threshold, n_outputs),
-                                   at_least(tie, n_outputs), out.data(), empty.data(), n_outputs};
+                                   at_least(tie, n_outputs), kl_slack(static_cast<uint64_t>(width)), out.data(), empty.data(),
+                                   n_outputs};
             x.visit([&](auto rows) {
                 nb::gil_scoped_release release;
                 project_structured(rows, row_rule(rule, factor), structure, reader, loops, threads);
@@ -256,7 +257,7 @@ void bind_project(nb::module_& m) {
                         shift.has_value() == threshold.has_value(),
                     "the outputs must lie inside y and out; scale, shift and threshold go together");
             const BitReader reader{project_loops(usable_level(simd)), at_least(scale, first + count),
-                                   at_least(shift, first + count), at_least(threshold, first + count), nullptr, out.data(), nullptr,
+                                   at_least(shift, first + count), at_least(threshold, first + count), nullptr, 0.0f, out.data(), nullptr,
                                    static_cast<int64_t>(out.shape(1))};
             const bool* none = mask(empty, n_rows);
             nb::gil_scoped_release release;

@@ -233,29 +233,40 @@ inline void fill_dense(uint64_t seed, bool cauchy, const uint64_t* ids, int64_t 
     });
 }
 
-// The same for orthogonal outputs: blocks of n_features outputs, the last one cut; each block is drawn as a whole, whatever the
-// tiles. Lengths are those of kl_hadamard_length without a factor.
-inline void fill_orthogonal(uint64_t seed, int64_t n_features, int64_t n_outputs, float* tables, const ProjectLoops& loops,
-                            int threads) {
-    const uint64_t stream = kl_stream(seed, KL_STREAM_GAUSSIAN);
-    parallel_for(threads, (n_outputs + n_features - 1) / n_features, [&](int64_t begin, int64_t end) {
-        std::vector<double> rows(static_cast<size_t>(n_features * std::min(n_features, n_outputs)));
-        for (int64_t block = begin; block < end; ++block) {
-            const int64_t first = block * n_features, count = std::min(n_features, n_outputs - first);
-            for (int64_t i = 0; i < n_features; ++i) {
-                const uint64_t key = kl_child(stream, static_cast<uint64_t>(i));
-                for (int64_t at = 0; at < count; ++at)
-                    rows[static_cast<size_t>(at * n_features + i)] = kl_normal(key, static_cast<uint64_t>(first + at));
-            }
-            loops.orthonormalize(rows.data(), static_cast<uint64_t>(count), static_cast<uint64_t>(n_features));
-            for (int64_t at = 0; at < count; ++at) {
-                const int64_t output = first + at, tile = output / kTile;
-                const double length = kl_chi(kl_child(kl_stream(seed, KL_STREAM_LENGTH), static_cast<uint64_t>(output)),
-                                             static_cast<uint64_t>(n_features));
-                for (int64_t i = 0; i < n_features; ++i)
-                    tables[(tile * n_features + i) * kTile + output % kTile] =
-                        static_cast<float>(rows[static_cast<size_t>(at * n_features + i)] * length);
-            }
+// The same for one block of orthogonal outputs, n_features of them (the last block is cut), of all tables. Rows become orthogonal
+// to those before them in groups, so that those are read once for a group; lengths are those of kl_hadamard_length.
+inline void fill_orthogonal(uint64_t seed, int64_t n_features, int64_t n_outputs, int64_t block, float* tables,
+                            const ProjectLoops& loops, int threads) {
+    constexpr int64_t kGroup = 16, kTogether = 4;
+    const uint64_t stream = kl_stream(seed, KL_STREAM_GAUSSIAN), lengths = kl_stream(seed, KL_STREAM_LENGTH);
+    const int64_t first = block * n_features, count = std::min(n_features, n_outputs - first);
+    std::vector<double> rows(static_cast<size_t>(n_features * count));
+    parallel_for(threads, n_features, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            const uint64_t key = kl_child(stream, static_cast<uint64_t>(i));
+            for (int64_t at = 0; at < count; ++at)
+                rows[static_cast<size_t>(at * n_features + i)] = kl_normal(key, static_cast<uint64_t>(first + at));
+        }
+    });
+    const uint64_t width = static_cast<uint64_t>(n_features);
+    for (int64_t start = 0; start < count; start += kGroup) {
+        const int64_t group = std::min(kGroup, count - start);
+        double* mine = rows.data() + start * n_features;
+        // Small groups are not worth a thread.
+        parallel_for(start * n_features > (1 << 18) ? threads : 1, (group + kTogether - 1) / kTogether,
+                     [&](int64_t begin, int64_t end) {
+                         const int64_t from = begin * kTogether, to = std::min(end * kTogether, group);
+                         loops.take_off(mine + from * n_features, to - from, rows.data(), start, width);
+                     });
+        loops.orthonormalize(mine, static_cast<uint64_t>(group), width);
+    }
+    parallel_for(threads, count, [&](int64_t begin, int64_t end) {
+        for (int64_t at = begin; at < end; ++at) {
+            const int64_t output = first + at, tile = output / kTile;
+            const double length = kl_chi(kl_child(lengths, static_cast<uint64_t>(output)), width);
+            for (int64_t i = 0; i < n_features; ++i)
+                tables[(tile * n_features + i) * kTile + output % kTile] =
+                    static_cast<float>(rows[static_cast<size_t>(at * n_features + i)] * length);
         }
     });
 }
@@ -393,13 +404,14 @@ struct FeatureReader {
 struct BitReader {
     const ProjectLoops& loops;
     const float *scale, *shift, *threshold, *tie;
+    float slack;
     uint8_t *out, *empty_rows;
     int64_t n_columns;
 
     void read(int64_t row, int64_t first, const float* y, int64_t count, float turn = 1.0f) const {
         uint8_t* to = out + row * n_columns + first;
         if (scale) loops.read_cosine_bits(y, scale + first, shift + first, threshold + first, count, to);
-        else if (tie) loops.read_signs_tied(y, tie + first, turn, count, to);
+        else if (tie) loops.read_signs_tied(y, slack, tie + first, turn, count, to);
         else loops.read_signs(y, count, to);
     }
     void read(int64_t row, int64_t first, const double* y, int64_t count) const {

@@ -76,17 +76,22 @@ static inline double kl_dot(const double* a, const double* b, uint64_t count) {
     return sum;
 }
 
+/* Takes from `mine` what it has of `other`, a vector of length 1. */
+static inline void kl_take_off(double* mine, const double* other, uint64_t width) {
+    const double along = kl_dot(mine, other, width);
+    for (uint64_t at = 0; at < width; ++at) mine[at] -= along * other[at];
+}
+
+static inline void kl_unit_length(double* mine, uint64_t width) {
+    const double length = kl_sqrt(kl_dot(mine, mine, width));
+    for (uint64_t at = 0; at < width; ++at) mine[at] /= length;
+}
+
 /* rows is (n_rows, width), n_rows <= width. */
 static inline void kl_orthonormalize(double* rows, uint64_t n_rows, uint64_t width) {
     for (uint64_t row = 0; row < n_rows; ++row) {
-        double* mine = rows + row * width;
-        for (uint64_t before = 0; before < row; ++before) {
-            const double* other = rows + before * width;
-            const double along = kl_dot(mine, other, width);
-            for (uint64_t at = 0; at < width; ++at) mine[at] -= along * other[at];
-        }
-        const double length = kl_sqrt(kl_dot(mine, mine, width));
-        for (uint64_t at = 0; at < width; ++at) mine[at] /= length;
+        for (uint64_t before = 0; before < row; ++before) kl_take_off(rows + row * width, rows + before * width, width);
+        kl_unit_length(rows + row * width, width);
     }
 }
 
@@ -132,11 +137,15 @@ static inline kl_circle_float kl_circle_of(float y) {
 /* The bit of a sign projection; 0 counts as positive. */
 static inline int kl_sign_bit(float y) { return y >= 0.0f; }
 
-/* The same for three HD blocks, whose projections of rows such as (1, 1, 0, ...) are sums of a few signs and often 0. What
- * counts then is a random sign of the output, turned with the row: opposite rows must differ there as well. `turn` is -1 if the
- * first number of the row that is not 0 is negative, else 1. */
+/* The same for three HD blocks, whose projections of rows such as (1, 1, 0, ...) are sums of a few equal numbers and often 0, up
+ * to rounding. What counts then is a random sign of the output, turned with the row: opposite rows must differ there as well.
+ * `turn` is -1 if the first number of the row that is not 0 is negative, else 1. The largest number of a row is between 1 and
+ * 2, so sums of equal numbers are 0 or at least 2; `slack`, the width / 2^14 but at most 1, is far above their rounding. */
 static inline float kl_tie(uint64_t seed, uint64_t output) { return kl_sign(kl_stream(seed, KL_STREAM_TIE), output); }
-static inline int kl_sign_bit_tied(float y, float tie, float turn) { return (y == 0.0f ? tie * turn : y) >= 0.0f; }
+static inline float kl_slack(uint64_t width) { return width < 16384 ? (float)width * (1.0f / 16384.0f) : 1.0f; }
+static inline int kl_sign_bit_tied(float y, float slack, float tie, float turn) {
+    return ((y < 0.0f ? -y : y) <= slack ? tie * turn : y) >= 0.0f;
+}
 
 /* The bit of a thresholded cosine: sign(cos(2 pi (y + phase)) + threshold), 0 counts as positive. */
 static inline int kl_cosine_bit(float y, float phase, float threshold) {

@@ -193,9 +193,10 @@ void read_signs(const float* y, int64_t count, uint8_t* out) {
     for (int64_t at = 0; at < count; ++at) out[at] = static_cast<uint8_t>(kl_sign_bit(y[at]));
 }
 
-void read_signs_tied(const float* y, const float* tie, float turn, int64_t count, uint8_t* out) {
+void read_signs_tied(const float* y, float slack, const float* tie, float turn, int64_t count, uint8_t* out) {
 #pragma GCC ivdep
-    for (int64_t at = 0; at < count; ++at) out[at] = static_cast<uint8_t>(kl_sign_bit_tied(y[at], tie[at], turn));
+    for (int64_t at = 0; at < count; ++at)
+        out[at] = static_cast<uint8_t>(kl_sign_bit_tied(y[at], slack, tie[at], turn));
 }
 
 void read_cosine_bits(const float* y, const float* scale, const float* shift, const float* threshold, int64_t count,
@@ -343,6 +344,13 @@ void fill_cauchy(uint64_t feature_key, uint64_t first, float* out) {
         out[at] = static_cast<float>(kl_cauchy(kl_child(feature_key, first + at)));
 }
 
+// A vector, once loaded, serves all rows; each row meets the vectors in their order.
+void take_off(double* rows, int64_t n_rows, const double* before, int64_t n_before, uint64_t width) {
+    for (int64_t vector = 0; vector < n_before; ++vector)
+        for (int64_t row = 0; row < n_rows; ++row)
+            kl_take_off(rows + row * static_cast<int64_t>(width), before + vector * static_cast<int64_t>(width), width);
+}
+
 void orthonormalize(double* rows, uint64_t n_rows, uint64_t width) { kl_orthonormalize(rows, n_rows, width); }
 
 }  // namespace
@@ -352,7 +360,7 @@ const ProjectLoops project_table = {
     peak<uint32_t, float>, peak<uint64_t, double>, squares<float>, squares<double>, enter<float>, enter<double>,
     hadamard,          gather,           read_pairs,         read_cosines,      read_signs, read_signs_tied,
     read_cosine_bits,  add_dense<Exact, float>, add_dense<Exact, double>, add_dense<Fused, float>,  add_sparse<float>, add_sparse<double>,
-    fill_gaussian,     fill_cauchy,      orthonormalize,
+    fill_gaussian,     fill_cauchy,      take_off,          orthonormalize,
 };
 
 }  // namespace KERNELIGHT_SIMD

@@ -33,7 +33,7 @@ struct ProjectLoops {
     void (*read_cosines)(const float* y, const float* scale, const float* shift, int64_t count, float amplitude,
                          float* out);
     void (*read_signs)(const float* y, int64_t count, uint8_t* out);
-    void (*read_signs_tied)(const float* y, const float* tie, float turn, int64_t count, uint8_t* out);
+    void (*read_signs_tied)(const float* y, float slack, const float* tie, float turn, int64_t count, uint8_t* out);
     void (*read_cosine_bits)(const float* y, const float* scale, const float* shift, const float* threshold,
                              int64_t count, uint8_t* out);
 
@@ -52,7 +52,8 @@ struct ProjectLoops {
     // kTile entries of one feature of a dense projection; first is even.
     void (*fill_gaussian)(uint64_t feature_key, uint64_t first, float* out);
     void (*fill_cauchy)(uint64_t feature_key, uint64_t first, float* out);
-    // kl_orthonormalize
+    // kl_take_off for each of n_before vectors and n_rows rows, and kl_orthonormalize
+    void (*take_off)(double* rows, int64_t n_rows, const double* before, int64_t n_before, uint64_t width);
     void (*orthonormalize)(double* rows, uint64_t n_rows, uint64_t width);
 };
 

@@ -64,14 +64,14 @@ def resources(n_jobs: int | None = None) -> Resources:
 def _foreign_count(name: str) -> int | None:
     """A count set for others: what cannot be read is theirs to complain about."""
     text = os.environ.get(name, "").split(",")[0].strip()  # one count per nesting level
-    return int(text) if text.isdigit() and int(text) > 0 else None
+    return int(text) if text.isdecimal() and int(text) > 0 else None
 
 
 def _env_count(name: str) -> int | None:
     text = os.environ.get(name, "").strip()
     if not text:
         return None
-    if not text.isdigit() or int(text) == 0:
+    if not text.isdecimal() or int(text) == 0:
         raise ValueError(f"{name} must be a positive whole number, got {text!r}.")
     return int(text)
 
@@ -141,7 +141,7 @@ def as_matrix(X: Any, *, name: str = "X") -> Matrix:
     if array.dtype not in (np.float32, np.float64):
         try:
             array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"{name} holds something that is not a number: {error}.") from error
     if array.ndim != 2:
         raise ValueError(

@@ -212,8 +212,8 @@ def fill_fastfood(seed: int, diagonal: Annotated[NDArray[numpy.float32], dict(sh
 def fill_dense(seed: int, cauchy: bool, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_output: int, tables: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
     """Draw tiles of a dense projection."""
 
-def fill_orthogonal(seed: int, n_features: int, n_outputs: int, tables: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
-    """Draw the tiles of an orthogonal projection."""
+def fill_orthogonal(seed: int, n_features: int, n_outputs: int, block: int, tables: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """Draw a block of an orthogonal projection into its tiles."""
 
 def fill_words(seed: int, stream: int, out: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """The first random words of a stream of a seed."""

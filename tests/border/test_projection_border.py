@@ -257,3 +257,81 @@ def test_memory(rows, call, limit):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < limit
+
+
+@pytest.mark.parametrize("gamma", [2.0**33, 1e17, 1e300])
+def test_gammas_beyond_single_precision_are_refused(gamma):
+    with pytest.raises(ValueError, match="gamma must be at most"):
+        RandomFourier(8, gamma=gamma).fit(X)
+    RandomFourier(8, gamma=2.0**32).fit(X)
+
+
+def test_parallel_rows_do_not_decide_the_median():
+    rng = np.random.default_rng(0)
+    parallel = np.outer(rng.random(30) + 0.1, rng.random(7))
+    assert RandomFourier(8, gamma="median").fit(parallel).bandwidth_ == 1.0
+    mixed = np.concatenate([parallel, parallel[:, ::-1]])
+    assert 0.1 < RandomFourier(8, gamma="median").fit(mixed).bandwidth_ < 1e3
+
+
+def test_parallel_rows_have_equal_signs():
+    """Sums of equal numbers are 0 up to rounding only."""
+    rows = np.zeros((4, 100))
+    rows[0, :2], rows[1, :2], rows[2, 5], rows[3, 5] = 0.3, 0.7, 0.1, -0.9
+    codes = SignProjection(1 << 14, projection="sorf").fit(rows).encode(rows).array
+    np.testing.assert_array_equal(codes[0], codes[1])
+    np.testing.assert_array_equal(codes[2], 1 - codes[3])
+
+
+def test_what_was_decided_at_fit_is_not_mixed_with_what_is_set_later():
+    made = RandomFourier(64, gamma=9.0).fit(X).set_params(metric="euclidean", gamma=1.0)
+    with pytest.raises(ValueError, match="metric was changed after fit"):
+        made.transform(X)
+    signs = SignProjection(64).fit(np.abs(X)).set_params(distribution="cauchy")
+    for call in (signs.encode, lambda rows: signs.provenance):
+        with pytest.raises(ValueError, match="distribution was changed after fit"):
+            call(np.abs(X))
+    binary = BinaryFourier(64, sigma=1.0).fit(X)
+    other = BinaryFourier(64, sigma=1.0, projection="gaussian").fit(X)
+    assert binary.set_params(projection="gaussian").provenance == other.provenance
+
+
+@pytest.mark.parametrize(
+    ("made", "wrong"),
+    [
+        (RandomFourier(8), {"gamma": -1.0}),
+        (RandomFourier(8), {"n_jobs": 0}),
+        (SignProjection(8), {"projection": "bogus"}),
+        (BinaryFourier(8), {"threshold": "x"}),
+        (BinaryFourier(8), {"sigma": -1.0}),
+    ],
+)
+def test_what_cannot_be_loaded_is_not_stored(made, wrong, tmp_path):
+    made.fit(X).set_params(**wrong)
+    with pytest.raises(ValueError, match=ONE_SENTENCE) as caught:
+        made.save(tmp_path / "map.kl")
+    assert "cannot be stored as it is" in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("cls", [RandomFourier, SignProjection, BinaryFourier])
+def test_small_integers_of_numpy(cls):
+    wide = np.random.default_rng(0).standard_normal((3, 100))
+    found = cls(n_components=np.int16(1024)).fit(wide).transform(wide)
+    np.testing.assert_array_equal(as_array(found), as_array(cls(1024).fit(wide).transform(wide)))
+
+
+def test_structured_projections_of_enormous_rows_are_refused():
+    wide = sp.csr_array(([1.0], ([0], [5])), shape=(1, 10**9))
+    for made in (
+        BinaryFourier(8, sigma=1.0),
+        RandomFourier(8, projection="sorf"),
+        RandomFourier(8, projection="orthogonal"),
+    ):
+        with pytest.raises(ValueError, match="projection='gaussian'"):
+            made.fit(wide)
+
+
+def test_expectations_need_the_same_width():
+    with pytest.raises(ValueError, match="X has 2 features, but RandomFourier is expecting 3"):
+        RandomFourier(8).fit(X).expected(X[:, :2])

@@ -324,7 +324,8 @@ def sign_codes(rows, m, *, projection="gaussian", seed=0):
             y = project(e if projection == "cauchy" else e.astype(F32))
             if projection == "sorf":
                 turn = -1.0 if e[np.flatnonzero(e.astype(F32))[0]] < 0 else 1.0
-                y = np.where(y == 0, turn * sign(stream(seed, 18), np.arange(m)), y)
+                slack = min(width_of("sorf", rows.shape[1]) / 2**14, 1.0)
+                y = np.where(np.abs(y) <= slack, turn * sign(stream(seed, 18), np.arange(m)), y)
             bits[n] = y >= 0
     return bits, empty
 

@@ -56,6 +56,12 @@ def target_of(y: Any, n_rows: int, owner: str) -> Target:
             f"{owner} requires y to be passed, but the target y is None: its features are chosen by labels; RandomFourier "
             "needs none."
         )
+    if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
+        raise ValueError("y has masked entries: drop their rows first.")
+    if np.asarray(y).dtype.kind == "c":
+        raise ValueError("Complex data not supported: y holds complex numbers.")
+    if getattr(getattr(y, "dtype", None), "kind", "") == "O":
+        y = np.asarray(list(np.ravel(y)))  # whole numbers in a column of objects are whole numbers
     kind = _kind_of(y)
     if kind not in _KINDS:
         raise ValueError(

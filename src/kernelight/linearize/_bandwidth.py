@@ -15,20 +15,22 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight._checks import Matrix, Resources, check_positive, core_args
 from kernelight.kernels.prepare import row_peaks
-from kernelight.linearize.projections import FIXED, UNIT_LENGTH, RowRule
+from kernelight.linearize.projections import FIXED, REACH, UNIT_LENGTH, RowRule
 
+LARGEST_GAMMA = REACH**2  # single precision tells no angles apart beyond it
 MOST_PAIRS = 4095  # odd: the median is one of them
 
 
 def median_gamma(X: Matrix, seed: int, use: Resources) -> float:
-    """1 / median(1 - rho) over pairs of rows that are not zero; 1 where no two rows differ."""
+    """1 / median(1 - rho) over pairs of rows that are not zero nor parallel; 1 where there is none."""
     rows = np.flatnonzero(row_peaks(X))
     squares = _square_distances(X, rows, UNIT_LENGTH, seed, use)  # |u - v|^2 = 2 (1 - rho) of unit rows
+    squares = squares[squares >= 2.0 / LARGEST_GAMMA]  # what is closer is parallel, up to rounding
     return 2.0 / float(_median(squares)) if len(squares) else 1.0
 
 
 def median_sigma(X: Matrix, seed: int, use: Resources) -> float:
-    """The median distance of pairs of rows; 1 where no two rows differ."""
+    """The median distance of pairs of rows that differ; 1 where none do."""
     peaks = row_peaks(X)
     peak = float(peaks.max(initial=0.0))
     if peak == 0.0:
@@ -71,6 +73,17 @@ def _below(words: NDArray[np.uint64], n: int) -> NDArray[np.intp]:
     if n < 1 << 32:
         return np.asarray(((words * np.uint64(n)) >> np.uint64(32)).astype(np.intp))
     return (words.astype(np.float64) * (n * 2.0**-32)).astype(np.intp)
+
+
+def check_gamma(gamma: Any) -> float | None:
+    """A gamma that features in single precision can have, or None for "median"."""
+    given = check_bandwidth("gamma", gamma)
+    if given is not None and given > LARGEST_GAMMA:
+        raise ValueError(
+            f"gamma must be at most {LARGEST_GAMMA:g}, got {given:g}: only equal rows are similar beyond it, and single "
+            "precision cannot tell rows apart."
+        )
+    return given
 
 
 def check_bandwidth(name: str, value: Any) -> float | None:

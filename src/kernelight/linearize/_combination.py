@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from kernelight import _checks, _core, _registry
 from kernelight.linearize.base import Linearization
@@ -86,10 +85,9 @@ class Combination(Linearization):
         gaps = (part.variance_gap for part in self._parts_in_use().values())
         return self.theory_gap or next(filter(None, gaps), None)
 
-    def to_state(self) -> State:
+    def _state(self) -> State:
         """Own parameters, and the states of the parts: meta under "parts", arrays under "key.name"."""
-        check_is_fitted(self)
-        own = super().to_state()
+        own = super()._state()
         states = {key: part.to_state() for key, part in self._fitted_parts().items()}
         arrays = {f"{key}.{name}": array for key, of in states.items() for name, array in of.arrays.items()}
         return State(own.meta | {"parts": {key: of.meta for key, of in states.items()}}, arrays)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from kernelight import _checks, _core
 from kernelight._checks import Matrix
@@ -19,7 +20,13 @@ from kernelight.linearize._alignment import Candidates, target_of
 from kernelight.linearize._chi2_ball import aligned_weights
 from kernelight.linearize._scheme import MAX_COMPONENTS
 from kernelight.linearize.base import CodeLinearization, FeatureLinearization
-from kernelight.linearize.fourier import bandwidth_in_use, check_metric, fitted_bandwidth, row_rule
+from kernelight.linearize.fourier import (
+    bandwidth_in_use,
+    check_metric,
+    checked_bandwidth,
+    fitted_bandwidth,
+    row_rule,
+)
 from kernelight.linearize.projections import TURN, BitReadout, FourierReadout
 from kernelight.state import State
 
@@ -154,7 +161,7 @@ class AlignedFourier(CodeLinearization, FeatureLinearization):
 
     def _n_frequencies(self) -> int:
         """Frequencies of the result, at most."""
-        return self.n_components if self.binary else max(1, self.n_components // 2)
+        return int(self.n_components) if self.binary else max(1, int(self.n_components) // 2)
 
     def _n_candidates(self) -> int:
         if self.n_candidates is not None:
@@ -185,7 +192,7 @@ class AlignedFourier(CodeLinearization, FeatureLinearization):
 
     def _settle(self) -> None:
         self._check_parameters()
-        self.bandwidth_ = _checks.check_positive("bandwidth_", self.bandwidth_)
+        self.bandwidth_ = checked_bandwidth(self)
         self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
         _checks.resources(self.n_jobs)
         self._check_learned()
@@ -269,11 +276,10 @@ class AlignedFourier(CodeLinearization, FeatureLinearization):
     def _n_features_out(self) -> int:
         return 2 * len(self.indices_)
 
-    def to_state(self) -> State:
+    def _state(self) -> State:
         """Parameters, what ``fit`` decided, and which candidates have which weights: frequencies follow from the seed."""
-        state = super().to_state()
         self._refuse_changes()
-        return state
+        return super()._state()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -286,6 +292,7 @@ class AlignedFourier(CodeLinearization, FeatureLinearization):
 
         For ``metric="cosine"`` x is the row at length 1.
         """
+        check_is_fitted(self, "indices_")
         unit = self._spread() if self.metric == "cosine" else 1.0 / self.bandwidth_
         return self._projection.directions(_checks.resources(self.n_jobs)).astype(np.float64) * unit
 

@@ -105,7 +105,15 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _exact_pairs(self, X: Any, Y: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The exact kernel in double precision, and which pairs have no empty row: an empty row emits nothing."""
         X, Y = exact_rows(X, Y)
+        self._refuse_other_width(X)
         return np.asarray(self.kernel(X, Y), dtype=np.float64), self._filled_pairs(X, Y)
+
+    def _refuse_other_width(self, X: Matrix) -> None:
+        wanted = getattr(self, "n_features_in_", X.shape[1])
+        if X.shape[1] != wanted:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {wanted} features as input."
+            )
 
     def _filled_pairs(self, X: Matrix, Y: Matrix) -> NDArray[np.bool_]:
         return np.logical_and.outer(self.kernel.diag(X) > 0, self.kernel.diag(Y) > 0)
@@ -133,6 +141,9 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def to_state(self) -> State:
         """Parameters and what ``fit`` decided, as plain data."""
         check_is_fitted(self)
+        return self._loadable(self._state())
+
+    def _state(self) -> State:
         decided = {name: getattr(self, name) for name in self._decided}
         meta = {
             "kind": type(self).__name__, "params": self._plain_params(), "decided": decided,
@@ -142,6 +153,15 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             meta["feature_names_in"] = [str(name) for name in self.feature_names_in_]
         arrays = {name: getattr(self, name) for name in self._learned if getattr(self, name) is not None}
         return State(meta, arrays)
+
+    def _loadable(self, state: State) -> State:
+        """``state``, if it can be loaded again: parameters may have been set to anything after fit."""
+        try:
+            type(self).from_state(state)
+        except ValueError as error:
+            why = str(error).partition(": ")[2] or str(error)
+            raise ValueError(f"This {type(self).__name__} cannot be stored as it is: {why}") from error
+        return state
 
     def _plain_params(self) -> dict[str, Any]:
         """Parameters as a state can hold them; whatever ``random_state`` was, its seed stands for it."""

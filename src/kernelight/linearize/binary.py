@@ -42,7 +42,8 @@ class BinaryFourier(BitLinearization):
         False drops t, which is a different kernel: bits are equal with probability (1 + s(K)) / 2,
         s(K) = (8 / pi^2) sum over odd m of K^(m^2) / m^2.
     projection : {"fastfood", "gaussian", "orthogonal", "sorf"}, default="fastfood"
-        "fastfood" (reduced-memory BCSIK) and "sorf" take O(p) memory and O(p log d) time a row; "gaussian" is plain BCSIK.
+        "fastfood" (reduced-memory BCSIK) and "sorf" take O(p) memory and O(p log d) time a row, p at least the padded width d;
+        "gaussian" is plain BCSIK, and the one for wide sparse rows.
     random_state : int, RandomState, Generator or None, default=0
         An int (and sigma) defines the codes, on every machine.
     n_jobs : int or None, default=None
@@ -111,14 +112,13 @@ class BinaryFourier(BitLinearization):
         self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
         _checks.resources(self.n_jobs)
         self._projection = projection_of(
-            self.projection, self.n_features_in_, self.n_components, self.seed_, 1.0 / TURN
+            self.projection, self.n_features_in_, int(self.n_components), self.seed_, 1.0 / TURN
         )
         self._made_for = (self.projection, self.n_components)
 
     def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
-        if self._made_for != (self.projection, self.n_components):
-            self._settle()  # parameters were changed after fit
-        shift, threshold = np.zeros((2, self.n_components), dtype=np.float32)
+        self._follow_parameters()
+        shift, threshold = np.zeros((2, self._projection.n_outputs), dtype=np.float32)
         _core.fill_phases(self.seed_, shift)
         if self.threshold:
             _core.fill_thresholds(self.seed_, threshold)
@@ -126,7 +126,14 @@ class BinaryFourier(BitLinearization):
         codes, empty = self._projection.read(X, row_rule(self, X), BitReadout(shift, threshold), use)
         return codes, empty, 1
 
+    def _follow_parameters(self) -> None:
+        """Parameters may have been changed after fit."""
+        self._check_parameters()
+        if self._made_for != (self.projection, self.n_components):
+            self._settle()
+
     def _identity(self) -> dict[str, Any]:
+        self._follow_parameters()
         facts: dict[str, Any] = {
             "projection": self.projection, "seed": self.seed_, "sigma": self.bandwidth_, "threshold": self.threshold,
         }  # fmt: skip

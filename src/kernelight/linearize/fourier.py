@@ -12,7 +12,7 @@ from kernelight import _checks, _core
 from kernelight._checks import Matrix, Resources
 from kernelight.kernels import RBF, FoldedRBF, Gaussian
 from kernelight.kernels.base import Kernel
-from kernelight.linearize._bandwidth import check_bandwidth, median_gamma, median_sigma
+from kernelight.linearize._bandwidth import check_bandwidth, check_gamma, median_gamma, median_sigma
 from kernelight.linearize._scheme import MAX_COMPONENTS
 from kernelight.linearize.base import FeatureLinearization
 from kernelight.linearize.projections import (
@@ -153,13 +153,14 @@ class RandomFourier(FeatureLinearization):
     def _settle(self) -> None:
         self._check_parameters()
         _checks.check_choice("projection_", self.projection_, PROJECTIONS[:-1])
-        self.bandwidth_ = _checks.check_positive("bandwidth_", self.bandwidth_)
+        self.bandwidth_ = checked_bandwidth(self)
         self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
         _checks.resources(self.n_jobs)  # a state may hold anything
         self._projection = self._made_projection()
+        self._made_for = self.metric
 
     def _n_outputs(self) -> int:
-        return (self.n_components + 1) // 2 if self.features == "paired" else self.n_components
+        return (int(self.n_components) + 1) // 2 if self.features == "paired" else int(self.n_components)
 
     def _odd(self) -> bool:
         """Whether the last column is half a pair."""
@@ -192,8 +193,10 @@ class RandomFourier(FeatureLinearization):
         return features
 
     def _follow_parameters(self) -> None:
-        """Parameters may have been changed after fit."""
+        """Parameters may have been changed after fit; what ``fit`` decided by them stays."""
         self._check_parameters()
+        if self._made_for != self.metric:
+            raise ValueError("metric was changed after fit: fit again.")
         if self._projection.n_outputs != self._n_outputs():
             self._settle()
 
@@ -259,7 +262,7 @@ def check_metric(model: Any) -> None:
     """Refuse a bandwidth that does not go with the metric."""
     _checks.check_choice("metric", model.metric, ("cosine", "euclidean"))
     if model.metric == "cosine":
-        check_bandwidth("gamma", model.gamma)
+        check_gamma(model.gamma)
         if model.sigma is not None:
             raise ValueError("sigma goes with metric='euclidean'; with metric='cosine' set gamma.")
     else:
@@ -272,10 +275,17 @@ def check_metric(model: Any) -> None:
 def fitted_bandwidth(model: Any, X: Matrix, use: Resources) -> float:
     """gamma or sigma as the metric asks, the median of the data where it is not a number."""
     if model.metric == "cosine":
-        given = check_bandwidth("gamma", model.gamma)
+        given = check_gamma(model.gamma)
         return median_gamma(X, model.seed_, use) if given is None else given
     given = None if model.sigma is None else check_bandwidth("sigma", model.sigma)
     return median_sigma(X, model.seed_, use) if given is None else given
+
+
+def checked_bandwidth(model: Any) -> float:
+    """The bandwidth of a fitted object, which a state may have brought."""
+    if getattr(model, "metric", "euclidean") == "cosine":
+        return float(check_gamma(_checks.check_positive("bandwidth_", model.bandwidth_)) or 0.0)
+    return _checks.check_positive("bandwidth_", model.bandwidth_)
 
 
 def bandwidth_in_use(model: Any) -> float:

@@ -5,7 +5,9 @@ Gaussian or Cauchy entries, drawn when needed; `Selected` has some of its output
 few features). All are functions of a seed; what they draw is only kept, never stored or pickled. ``factor`` multiplies every
 projection: the bandwidth, in turns of the circle for features of cosines.
 
-Memory beyond input and output: at most 96 MB of tables kept, 48 MB for a call, 16 MB of projections at a time.
+Memory beyond input and output: at most 96 MB of tables kept, 48 MB for a call, 16 MB of projections at a time; beyond that only
+what is made as a whole, 4 bytes for each feature and output of orthogonal and Sobol directions, and some 20 bytes an output
+(at least for the padded width) of structured ones.
 """
 
 from __future__ import annotations
@@ -28,8 +30,10 @@ KEPT_BYTES = 96 << 20
 CALL_BYTES = 48 << 20
 PROJECTED_BYTES = 16 << 20
 SHORTEST_HD = 64  # three HD blocks of fewer numbers are badly biased
-ORTHOGONAL_WIDTH = 4096
+ORTHOGONAL_WIDTH = 2048  # a block takes about a second to make
+STRUCTURED_WIDTH = 1 << 24
 SOBOL_WIDTH = 21201  # as far as direction numbers are known
+SOBOL_BITS = 32
 TURN = 2.0 * math.pi
 REACH = 2.0**16  # bandwidths: angles are then known to about a hundredth of a turn
 WIDEST_AUTO = 1 << 16
@@ -184,7 +188,7 @@ class Projection(ABC):
 
 
 class Structured(Projection):
-    """Blocks of signs and Hadamard transforms: O(D log D) for D outputs, D the padded width, and O(m) memory.
+    """Blocks of signs and Hadamard transforms: O(D log D) for D outputs, D the padded width, and O(m + D) memory.
 
     ``kind="sorf"`` is H D H D H D, rows brought to the lengths of Gaussian vectors; "fastfood" is H G P H B, whose rows are
     exactly Gaussian, but depend on each other more.
@@ -192,6 +196,11 @@ class Structured(Projection):
 
     def __init__(self, kind: str, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
         super().__init__(n_features, n_outputs, seed, factor)
+        if n_features > STRUCTURED_WIDTH:
+            raise ValueError(
+                f"projection={kind!r} goes through the whole width of a row and takes at most {STRUCTURED_WIDTH} columns, got "
+                f"{n_features}: use projection='gaussian', which costs nothing for columns that are zero."
+            )
         self.kind = kind
         self.width = padded_width(n_features, kind)
 
@@ -208,8 +217,11 @@ class Structured(Projection):
             if self._kept is None:
                 self._kept = self._drawn(use)
         diagonal, places, lengths = self._kept
+        whole = (
+            -(-self.n_outputs // self.width) * self.width
+        )  # outputs of whole blocks, which is what a row costs
         step = max(
-            1, (1 << 26) // (self.n_outputs * self.width.bit_length())
+            1, (1 << 26) // (whole * self.width.bit_length())
         )  # a part of a second, then Ctrl-C is heard
         values, indices, indptr, n_cols = core_args(X)
         for begin in range(0, X.shape[0], step):
@@ -359,14 +371,15 @@ class Orthogonal(Whole):
         if n_features > ORTHOGONAL_WIDTH:
             raise ValueError(
                 f"projection='orthogonal' costs the square of the width and takes at most {ORTHOGONAL_WIDTH} columns, got "
-                f"{n_features}: use projection='sorf', which is orthogonal too."
+                f"{n_features}: use projection={instead_of_whole(n_features)!r}."
             )
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
         self.width = n_features  # of a block: the directions depend on it
 
     def _whole(self, use: Resources) -> NDArray[np.float32]:
         tables = np.zeros((self.n_tiles, self.n_features * _core.TILE), dtype=np.float32)
-        _core.fill_orthogonal(self.seed, self.n_features, self.n_outputs, tables, *use)
+        for block in range(-(-self.n_outputs // self.n_features)):
+            _core.fill_orthogonal(self.seed, self.n_features, self.n_outputs, block, tables, *use)
         return tables
 
 
@@ -380,7 +393,7 @@ class Sobol(Whole):
         if n_features > SOBOL_WIDTH:
             raise ValueError(
                 f"projection='sobol' takes at most {SOBOL_WIDTH} columns (it pays for a few dozen), got {n_features}: use "
-                "projection='sorf'."
+                f"projection={instead_of_whole(n_features)!r}."
             )
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
 
@@ -397,24 +410,34 @@ def tiled(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.ascontiguousarray(tiles).reshape(-1, n_features * _core.TILE)
 
 
-def sobol_normals(n_features: int, n_outputs: int, seed: int) -> NDArray[np.float64]:
+def sobol_normals(n_features: int, n_outputs: int, seed: int) -> NDArray[np.float32]:
     """(n_features, n_outputs) standard normals from scrambled Sobol points."""
     from scipy.special import ndtri
     from scipy.stats import qmc
 
-    bits = 32
-    engine = qmc.Sobol(n_features, scramble=False, bits=bits)
-    points = engine.random_base2(max(0, (n_outputs - 1).bit_length()))[:n_outputs]
-    digits = (points.T * 2.0**bits).astype(np.uint64)
+    engine = qmc.Sobol(n_features, scramble=False, bits=SOBOL_BITS)
     keys = np.empty(n_features, dtype=np.uint64)
     _core.fill_words(seed, _core.STREAM_SCRAMBLE, keys)
-    scrambled = np.zeros_like(digits)
-    for depth in range(bits):
-        above = digits >> np.uint64(bits - depth)  # the bits above this one
+    normals = np.empty((n_features, n_outputs), dtype=np.float32)
+    step = (
+        1 << max(6, (1 << 19) // n_features).bit_length()
+    )  # some megabytes of points at a time, a power of two
+    for begin in range(0, n_outputs, step):
+        end = min(begin + step, n_outputs)
+        digits = (engine.random(step)[: end - begin].T * 2.0**SOBOL_BITS).astype(np.uint64)
+        normals[:, begin:end] = ndtri((scrambled(digits, keys).astype(np.float64) + 0.5) * 2.0**-SOBOL_BITS)
+    return normals
+
+
+def scrambled(digits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Owen's scramble of (features, points) binary fractions, each feature by its key."""
+    found = np.zeros_like(digits)
+    for depth in range(SOBOL_BITS):
+        above = digits >> np.uint64(SOBOL_BITS - depth)  # the bits above this one
         turn = mixed(mixed(keys[:, None] + np.uint64(depth)) + above) >> np.uint64(63)
-        bit = (digits >> np.uint64(bits - 1 - depth)) & np.uint64(1)
-        scrambled |= (bit ^ turn) << np.uint64(bits - 1 - depth)
-    return np.asarray(ndtri((scrambled.astype(np.float64) + 0.5) * 2.0**-bits))
+        bit = (digits >> np.uint64(SOBOL_BITS - 1 - depth)) & np.uint64(1)
+        found |= (bit ^ turn) << np.uint64(SOBOL_BITS - 1 - depth)
+    return found
 
 
 def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -423,6 +446,11 @@ def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+def instead_of_whole(n_features: int) -> str:
+    """What to use where a matrix of all directions is too much."""
+    return "sorf" if n_features <= WIDEST_AUTO else "gaussian"
 
 
 def padded_width(n_features: int, kind: str) -> int:

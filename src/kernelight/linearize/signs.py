@@ -121,12 +121,11 @@ class SignProjection(BitLinearization):
     def _settle(self) -> None:
         self._check_parameters()
         _checks.check_choice("projection_", self.projection_, ("cauchy", *PROJECTIONS[1:]))
-        if (self.distribution == "cauchy") != (self.projection_ == "cauchy"):
-            raise ValueError("The distribution was changed after fit: fit again.")
+        self._refuse_other_distribution()
         self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
         _checks.resources(self.n_jobs)
         self._projection = projection_of(
-            self.projection_, self.n_features_in_, self.n_components, self.seed_, 1.0
+            self.projection_, self.n_features_in_, int(self.n_components), self.seed_, 1.0
         )
 
     def _check_rows(self, X: Matrix) -> None:
@@ -138,8 +137,7 @@ class SignProjection(BitLinearization):
             )
 
     def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
-        if self._projection.n_outputs != self.n_components or self.distribution != self._law():
-            self._settle()  # parameters were changed after fit
+        self._follow_parameters()
         self._check_rows(X)
         codes, empty = self._projection.read(
             X, POWER_OF_TWO, BitReadout(tie=self._ties()), _checks.resources(self.n_jobs)
@@ -150,14 +148,23 @@ class SignProjection(BitLinearization):
         """Three HD blocks make sums of a few signs of rows with a few equal elements, which are often 0."""
         if self.projection_ != "sorf":
             return None
-        ties = np.empty(self.n_components, dtype=np.float32)
+        ties = np.empty(self._projection.n_outputs, dtype=np.float32)
         _core.fill_ties(self.seed_, ties)
         return ties
 
-    def _law(self) -> str:
-        return "cauchy" if self.projection_ == "cauchy" else "gaussian"
+    def _follow_parameters(self) -> None:
+        """Parameters may have been changed after fit; the projection that ``fit`` decided on stays."""
+        self._check_parameters()
+        self._refuse_other_distribution()
+        if self._projection.n_outputs != self.n_components:
+            self._settle()
+
+    def _refuse_other_distribution(self) -> None:
+        if (self.distribution == "cauchy") != (self.projection_ == "cauchy"):
+            raise ValueError("distribution was changed after fit: fit again.")
 
     def _identity(self) -> dict[str, Any]:
+        self._follow_parameters()
         facts: dict[str, Any] = {"projection": self.projection_, "seed": self.seed_}
         # The width of its blocks decides what a projection is; one without blocks is a function of the column alone.
         width = getattr(self._projection, "width", None)
