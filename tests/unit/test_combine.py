@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from helpers import frozen, signed_rows
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 from kernelight import GCWS, BinaryFourier, Concat, Product, RandomFourier, SignProjection, _registry
@@ -125,6 +126,46 @@ def test_generators_are_left_alone():
     assert generator.bit_generator.state == before
     assert first == second
     assert Product(GCWS(4, random_state=None), signs(4)).fit(rows()).encode(rows()) != first
+
+
+@pytest.mark.parametrize(
+    ("good", "change"),
+    [
+        (Product(GCWS(8), signs(8)), {"right": RandomFourier(8)}),  # found when both are fitted
+        (Product(GCWS(8), signs(8)), {"right__projection": "nonsense"}),
+        (Concat([GCWS(8), signs(8)]), {"map1__n_components": 0}),
+        (Concat([GCWS(8), signs(8)]), {"weights": [1]}),
+    ],
+    ids=str,
+)
+def test_a_fit_that_fails_changes_nothing(good, change):
+    X, other = rows(), rows()[:, :3]
+    bad = clone(good).set_params(**change)
+    with pytest.raises(ValueError):  # noqa: PT011  # which one is for other tests
+        bad.fit(X)
+    for ask in (lambda: bad.transform(X), lambda: bad.to_state(), lambda: bad.get_feature_names_out()):
+        with pytest.raises(NotFittedError):
+            ask()
+    assert not [name for name in vars(bad) if name.endswith("_")]
+    made = clone(good).fit(X)
+    before = vars(made).copy()
+    made.set_params(**change)
+    with pytest.raises(ValueError):  # noqa: PT011
+        made.fit(other)
+    assert {name: vars(made)[name] for name in before if name.endswith("_")} == {
+        name: value for name, value in before.items() if name.endswith("_")
+    }
+    made.set_params(**{name: good.get_params()[name] for name in change})
+    np.testing.assert_array_equal(
+        dense(made.transform(X)), dense(clone(good).fit_transform(X)), err_msg="still the first fit"
+    )
+
+
+def test_a_map_inside_itself_is_refused():
+    for made, inside in ((Product(), "left"), (Concat([GCWS(8), signs(8)]), "map1")):
+        made.set_params(**{inside: made})
+        with pytest.raises(ValueError, match="cannot be a part of itself"):
+            made.fit(rows())
 
 
 @every

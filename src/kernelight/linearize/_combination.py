@@ -52,13 +52,23 @@ class Combination(Linearization):
         return self._fitted_parts() if hasattr(self, "seeds_") else self._given_parts()
 
     def fit(self: Made, X: Any, y: Any = None) -> Made:
-        """Fit a copy of each part, with random numbers of its own; ``y`` is for those that learn from it."""
+        """Fit a copy of each part, with random numbers of its own; ``y`` is for those that learn from it.
+
+        Where this fails, the map stays as it was before.
+        """
+        trial = object.__new__(type(self))
+        vars(trial).update(vars(self))
+        trial._fit(X, y)
+        self.__dict__ = vars(trial)
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
+        if depth(self) > MAX_DEPTH:
+            raise ValueError(f"Maps of maps may be nested {MAX_DEPTH} deep, got {depth(self)} levels.")
         X = self._validated(X, reset=True)
         given = self._given_parts()
         for key, part in given.items():
             refuse_other_kinds(type(self).__name__, key, part)
-        if depth(self) > MAX_DEPTH:
-            raise ValueError(f"Maps of maps may be nested {MAX_DEPTH} deep, got {depth(self)} levels.")
         parts = {key: with_defaults(part) for key, part in given.items()}
         self._check_parts(parts)
         seeds = {key: seeds_of(part) for key, part in parts.items()}
@@ -68,7 +78,9 @@ class Combination(Linearization):
         self._hold_parts(parts)
         self.seeds_ = seeds
         self._settle()
-        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "seeds_")
 
     @property
     def has_prefix(self) -> bool:
@@ -125,11 +137,14 @@ def refuse_other_kinds(owner: str, key: str, part: Any) -> None:
         raise TypeError(f"{owner} is made of maps of kernelight: part {key} must be {hint}, got {kind}.")
 
 
-def depth(part: Any) -> int:
-    """How many levels of maps there are."""
+def depth(part: Any, around: tuple[Any, ...] = ()) -> int:
+    """How many levels of maps there are; ``around`` are the maps that this one is in."""
     if not isinstance(part, Combination):
         return 1
-    return 1 + max(map(depth, part._given_parts().values()), default=0)
+    if any(part is outer for outer in around):
+        raise ValueError(f"A {type(part).__name__} cannot be a part of itself.")
+    inner = part._given_parts().values()
+    return 1 + max((depth(each, (*around, part)) for each in inner), default=0)
 
 
 def with_defaults(part: Map) -> Map:

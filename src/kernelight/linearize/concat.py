@@ -94,11 +94,9 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         self._set_params("_named_maps", **params)
         return self
 
-    def fit(self, X: Any, y: Any = None) -> Concat:
-        """Fit a copy of each map, with random numbers of its own; ``y`` is for those that learn from it."""
-        super().fit(X, y)
+    def _fit(self, X: Any, y: Any) -> None:
+        super()._fit(X, y)
         self.names_ = _numbered(len(self.maps_)) if self.maps is None else _names(self.maps)
-        return self
 
     def _given_parts(self) -> Parts:
         maps = [GCWS(), RandomFourier()] if self.maps is None else self.maps
