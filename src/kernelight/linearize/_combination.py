@@ -161,6 +161,16 @@ def seeds_of(part: Linearization) -> dict[str, int]:
     return {name: _checks.seed_of(value) for name, value in params if name.split("__")[-1] == "random_state"}
 
 
+def give_all(parts: list[Linearization], options: dict[str, Any]) -> None:
+    """Take out of ``options`` what is for every map in ``parts``, and give it to all that have such a parameter."""
+    for wanted in ("random_state", "n_jobs"):
+        if wanted in options:
+            value = options.pop(wanted)
+            for part in parts:
+                names = [name for name in part.get_params() if name.split("__")[-1] == wanted]
+                part.set_params(**dict.fromkeys(names, value))
+
+
 def moved(seed: int, position: int) -> int:
     """The seed of a part at a position."""
     return int(_core.child(_core.stream(seed, _core.STREAM_POSITION), position))

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelight._checks import check_weights
 from kernelight.kernels import Sum
 from kernelight.kernels.base import Kernel
-from kernelight.linearize._combination import Combination, Parts
+from kernelight.linearize._combination import Combination, Parts, give_all
 from kernelight.linearize.base import Linearization, refuse_gap
 from kernelight.linearize.choose import feature_map
 from kernelight.linearize.cws import GCWS
@@ -64,10 +64,14 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
 
     @classmethod
     def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> Concat:
-        """For sums: the preferred map of each term, with so many components each."""
+        """For sums: the preferred map of each term, with so many components each.
+
+        ``random_state`` and ``n_jobs`` go to every map.
+        """
         if not isinstance(kernel, Sum):
             return super().for_kernel(kernel, n_components, **options)
         maps = [feature_map(term, n_components) for term in kernel.kernels]
+        give_all(maps, options)
         weights = None if set(kernel.weights or ()) == {1.0} else kernel.weights
         return cls._configured(kernel, {"maps": maps, "weights": weights}, options)
 
