@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from kernelight import GCWS, Concat, Product, RandomFourier, SignProjection
+from kernelight import GCWS, Concat, KernelNystroem, Product, RandomFourier, SignProjection
 from kernelight.kernels import GMM, RBF, Acos, Sum
 
 X = signed_rows(3, 6, 5, density=0.8)
@@ -116,6 +116,20 @@ def test_parameters_of_maps_are_reached():
         made.set_params(map9__bits=1)
     assert Concat().set_params(maps=[GCWS(8)], map0__bits=5).maps[0].bits == 5
     assert set(Concat().get_params()) == {"maps", "weights"}
+
+
+def test_precomputed_kernels_stay_pairwise():
+    K = GMM()(X)
+    of_matrix = KernelNystroem("precomputed", 3)
+    made = Concat([of_matrix, ("inner", Concat([KernelNystroem("precomputed", 2)]))[1]])
+    assert made.__sklearn_tags__().input_tags.pairwise
+    assert made.fit(K).transform(K[:2]).shape == (2, 5)
+    assert not Concat().__sklearn_tags__().input_tags.pairwise
+    for maps, at in (([of_matrix, GCWS(4)], (0, 1)), ([GCWS(4), made], (1, 0))):
+        with pytest.raises(
+            ValueError, match=f"part {at[0]} takes a precomputed kernel matrix, part {at[1]} takes rows"
+        ):
+            Concat(maps).fit(K)
 
 
 def test_a_linear_model_learns_from_it():

@@ -69,6 +69,7 @@ class Combination(Linearization):
         given = self._given_parts()
         for key, part in given.items():
             refuse_other_kinds(type(self).__name__, key, part)
+        refuse_some_pairwise(type(self).__name__, given)
         parts = {key: with_defaults(part) for key, part in given.items()}
         self._check_parts(parts)
         seeds = {key: seeds_of(part) for key, part in parts.items()}
@@ -125,6 +126,7 @@ class Combination(Linearization):
         ]
         tags.input_tags.sparse = all(of.input_tags.sparse for of in of_parts)
         tags.input_tags.positive_only = any(of.input_tags.positive_only for of in of_parts)
+        tags.input_tags.pairwise = bool(of_parts) and all(of.input_tags.pairwise for of in of_parts)
         tags.target_tags.required = any(of.target_tags.required for of in of_parts)
         return tags
 
@@ -135,6 +137,17 @@ def refuse_other_kinds(owner: str, key: str, part: Any) -> None:
         kind = part.__name__ if isinstance(part, type) else type(part).__name__
         hint = f"an instance, {kind}()" if isinstance(part, type) else "a map such as GCWS()"
         raise TypeError(f"{owner} is made of maps of kernelight: part {key} must be {hint}, got {kind}.")
+
+
+def refuse_some_pairwise(owner: str, parts: Parts) -> None:
+    """Refuse maps of a precomputed kernel matrix next to maps of rows: the same X cannot be both."""
+    pairwise = {key: part.__sklearn_tags__().input_tags.pairwise for key, part in parts.items()}
+    if any(pairwise.values()) and not all(pairwise.values()):
+        first = next(key for key, is_so in pairwise.items() if is_so)
+        other = next(key for key, is_so in pairwise.items() if not is_so)
+        raise ValueError(
+            f"{owner} gives the same X to all maps: part {first} takes a precomputed kernel matrix, part {other} takes rows."
+        )
 
 
 def depth(part: Any, around: tuple[Any, ...] = ()) -> int:
