@@ -75,8 +75,9 @@ def test_rows_of_zeros():
 
 
 def test_maps_that_do_not_go_together():
-    for maps in ([], 3, "ab"):
-        with pytest.raises(ValueError, match="maps must be a list of at least one map"):
+    array = np.array([GCWS(4), GCWS(4)], dtype=object)
+    for maps, got in (([], "an empty list"), (3, "int"), ("ab", "str"), (array, "ndarray")):
+        with pytest.raises(ValueError, match=f"maps must be a list of at least one map, got {got}[.]$"):
             Concat(maps).fit(X)
     with pytest.raises(TypeError, match=r"part 1 must be a map such as GCWS\(\), got LinearSVC"):
         Concat([GCWS(4), LinearSVC()]).fit(X)
@@ -116,12 +117,18 @@ def test_parameters_of_maps_are_reached():
         made.set_params(map9__bits=1)
     assert Concat().set_params(maps=[GCWS(8)], map0__bits=5).maps[0].bits == 5
     assert set(Concat().get_params()) == {"maps", "weights"}
+    tuned = Concat().set_params(map0__bits=4, weights=[1, 2])
+    assert (tuned.maps[0].bits, tuned.weights, type(tuned.maps[1])) == (4, [1, 2], RandomFourier)
+    assert type(Concat().set_params(map1=other).maps[1]) is SignProjection
+    with pytest.raises(ValueError, match="Invalid parameter 'map2'"):
+        Concat().set_params(map2__bits=4)
+    assert Concat().set_params(weights=[1, 2]).maps is None
 
 
 def test_precomputed_kernels_stay_pairwise():
     K = GMM()(X)
     of_matrix = KernelNystroem("precomputed", 3)
-    made = Concat([of_matrix, ("inner", Concat([KernelNystroem("precomputed", 2)]))[1]])
+    made = Concat([of_matrix, Concat([KernelNystroem("precomputed", 2)])])
     assert made.__sklearn_tags__().input_tags.pairwise
     assert made.fit(K).transform(K[:2]).shape == (2, 5)
     assert not Concat().__sklearn_tags__().input_tags.pairwise

@@ -75,6 +75,10 @@ class Product(Combination, CodeLinearization):
     seeds_ : dict
         The seeds that each ``random_state`` stood for.
 
+    Notes
+    -----
+    A generator that is the ``random_state`` of a side is copied, not advanced: fitting twice gives the same map.
+
     Examples
     --------
     >>> import numpy as np
@@ -124,6 +128,15 @@ class Product(Combination, CodeLinearization):
         if made.bits is None:
             made.bits = _bits_that_fit(left, right)
         return made
+
+    def set_params(self, **params: Any) -> Product:
+        """Set parameters of this map, or of its sides, as ``left__bits``; a side that is None first becomes its default."""
+        for side, default in (("left", GCWS), ("right", SignProjection)):
+            asked = any(name.startswith(f"{side}__") for name in params)
+            if asked and params.get(side, getattr(self, side)) is None:
+                params[side] = default()
+        super().set_params(**params)
+        return self
 
     def _given_parts(self) -> Parts:
         return {

@@ -43,6 +43,10 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
     seeds_ : dict
         The seeds that each ``random_state`` stood for.
 
+    Notes
+    -----
+    A generator that is the ``random_state`` of a map is copied, not advanced: fitting twice gives the same features.
+
     Examples
     --------
     >>> import numpy as np
@@ -92,9 +96,11 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         return dict(self._get_params("_named_maps", deep=deep))
 
     def set_params(self, **params: Any) -> Concat:
-        """Set parameters of this map, maps by name, or parameters of maps."""
+        """Set parameters of this map, maps by name, or parameters of maps; those of ``maps=None`` are the defaults."""
         if "maps" in params:  # first: the others may be about its members
             self.maps = params.pop("maps")
+        if self.maps is None and {name.split("__")[0] for name in params} & set(_numbered(len(_defaults()))):
+            self.maps = _defaults()
         self._set_params("_named_maps", **params)
         return self
 
@@ -103,9 +109,11 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         self.names_ = _numbered(len(self.maps_)) if self.maps is None else _names(self.maps)
 
     def _given_parts(self) -> Parts:
-        maps = [GCWS(), RandomFourier()] if self.maps is None else self.maps
+        maps = _defaults() if self.maps is None else self.maps
         if not _is_list(maps) or not maps:
-            raise ValueError(f"maps must be a list of at least one map, got {maps!r}.")
+            kind = type(maps).__name__
+            got = f"an empty {kind}" if _is_list(maps) else kind
+            raise ValueError(f"maps must be a list of at least one map, got {got}.")
         return {str(at): each for at, each in enumerate(_members(maps))}
 
     def _give_parts(self, parts: Parts) -> None:
@@ -188,6 +196,11 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
 
     def _plain_params(self) -> dict[str, Any]:
         return {"weights": None if self.weights is None else check_weights(self.weights, len(self.maps_))}
+
+
+def _defaults() -> list[Any]:
+    """What ``maps=None`` means."""
+    return [GCWS(), RandomFourier()]
 
 
 def _is_list(maps: Any) -> bool:
