@@ -53,6 +53,14 @@ def test_kernel_is_the_weighted_sum():
     assert nested.kernel == Sum((GMM(), Acos(), GMM() * Acos()), weights=(2, 6, 1))
 
 
+def test_kernels_that_are_no_terms():
+    named = Concat([GCWS(4), KernelNystroem("rbf", 4)])
+    assert named.kernel == named.fit(X).kernel == GMM() + RBF()
+    for kernel, what in (("precomputed", "a precomputed one"), (lambda A, B: A @ B.T, "a callable")):
+        with pytest.raises(ValueError, match=f"Part 1 of Concat has no kernel of kernelight but {what}"):
+            _ = Concat([GCWS(4), KernelNystroem(kernel, 4)]).kernel
+
+
 def test_expectations_are_sums_of_those_of_the_parts():
     made = Concat([GCWS(8), RandomFourier(8)], weights=[0.5, 3]).fit(X)
     first, second = made.maps_

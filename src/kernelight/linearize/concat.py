@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
+from kernelight import kernels
 from kernelight._checks import check_weights
 from kernelight.kernels import Sum
 from kernelight.kernels.base import Kernel
 from kernelight.linearize._combination import Combination, Parts, give_all
+from kernelight.linearize._landmarks import PRECOMPUTED
 from kernelight.linearize.base import Linearization, refuse_gap
 from kernelight.linearize.choose import feature_map
 from kernelight.linearize.cws import GCWS
@@ -154,9 +156,10 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
     def kernel(self) -> Sum:
         """The weighted sum of the kernels of the maps."""
         weighted = self._weighted()
-        # Where a map takes any kernel, ``kernel_`` is what its parameter stood for.
-        kernels = tuple(getattr(part, "kernel_", None) or part.kernel for _, part in weighted)
-        return Sum(kernels, tuple(weight for weight, _ in weighted))
+        return Sum(
+            tuple(_kernel_of(at, part) for at, (_, part) in enumerate(weighted)),
+            tuple(weight for weight, _ in weighted),
+        )
 
     def transform(self, X: Any) -> Any:
         """The features of all maps side by side: float32, CSR where that of any map is, else a dense array."""
@@ -196,6 +199,17 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
 
     def _plain_params(self) -> dict[str, Any]:
         return {"weights": None if self.weights is None else check_weights(self.weights, len(self.maps_))}
+
+
+def _kernel_of(at: int, part: Linearization) -> Kernel:
+    """The kernel of a part; a map that takes any kernel may have it by name, or have none that can be a term of a sum."""
+    found: Any = part.kernel
+    if isinstance(found, str) and found != PRECOMPUTED:
+        found = kernels.get(found)
+    if not isinstance(found, Kernel):
+        what = "a precomputed one" if isinstance(found, str) else "a callable"
+        raise ValueError(f"Part {at} of Concat has no kernel of kernelight but {what}: there is no Sum of it.")
+    return found
 
 
 def _defaults() -> list[Any]:
