@@ -103,6 +103,25 @@ def test_maps_that_do_not_go_together():
         Concat([("maps", GCWS(4))]).fit(X)
 
 
+def test_weights_beyond_the_features():
+    for weights in ([1e78], [1e-92], [1e-77]):
+        with pytest.raises(ValueError, match="must be between 1.4e-76 and 1.1e77, got 1e"):
+            Concat([GCWS(4)], weights=weights).fit(X)
+    for outer, inner in ((1e76, 1e76), (1e-40, 1e-40), (1e200, 1e200), (1e-200, 1e-200)):
+        with pytest.raises(ValueError, match="between 1.4e-76 and 1.1e77, got"):
+            Concat([Concat([GCWS(4)], weights=[inner])], weights=[outer]).fit(X)
+    for weight in (1.1e77, 1.4e-76):
+        data = Concat([GCWS(4)], weights=[weight]).fit_transform(X).data
+        np.testing.assert_allclose(data, np.sqrt(weight) / 2, rtol=1e-4)
+    with pytest.raises(TypeError, match="A weight must be a number, got True"):
+        Concat([GCWS(4), GCWS(4)], weights=[True, 2.0]).fit(X)
+    with pytest.raises(TypeError, match="A weight must be a number, got True"):
+        Sum((GMM(), Acos()), (True, 2.0))
+    for weight in (1e200, 1e-200):
+        with pytest.raises(ValueError, match="A weight of a sum in a sum must be a finite number above 0"):
+            Sum((Sum((GMM(),), (weight,)),), (weight,))
+
+
 def test_parameters_of_maps_are_reached():
     given = [GCWS(8), RandomFourier(8)]
     made = Concat(given)

@@ -11,9 +11,9 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from kernelight import kernels
-from kernelight._checks import check_weights
 from kernelight.kernels import Sum
 from kernelight.kernels.base import Kernel
+from kernelight.kernels.sum import sure_weights
 from kernelight.linearize._combination import Combination, Parts, give_all
 from kernelight.linearize._landmarks import PRECOMPUTED
 from kernelight.linearize.base import Linearization, refuse_gap
@@ -138,7 +138,14 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
     def _check_parts(self, parts: Parts) -> None:
         if _is_list(self.maps):
             self._validate_names(_names(self.maps))
-        check_weights(self.weights, len(parts))
+        for weight in self._weights_within(parts):
+            with np.errstate(over="ignore", under="ignore"):
+                root = np.float32(np.sqrt(weight))
+            if not np.isfinite(root) or root < np.finfo(np.float32).tiny:
+                raise ValueError(
+                    "The root of a weight scales float32 features: weights, and their products where sums are nested, must "
+                    f"be between 1.4e-76 and 1.1e77, got {weight:g}."
+                )
 
     def _settle(self) -> None:
         self._check_parts(self._fitted_parts())
@@ -148,9 +155,18 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         """False for several maps: what the second begins with comes after the last of the first."""
         return len(self._parts_in_use()) == 1 and super().has_prefix
 
+    def _weights_within(self, parts: Parts) -> list[float]:
+        """The weight of each part that is no sum, sums in sums multiplied out."""
+        weights = sure_weights(self.weights, len(parts))
+        return [
+            weight * inner
+            for weight, part in zip(weights, parts.values(), strict=True)
+            for inner in (part._weights_within(part._parts_in_use()) if isinstance(part, Concat) else [1.0])
+        ]
+
     def _weighted(self) -> list[tuple[float, Linearization]]:
         parts = self._parts_in_use()
-        return list(zip(check_weights(self.weights, len(parts)), parts.values(), strict=True))
+        return list(zip(sure_weights(self.weights, len(parts)), parts.values(), strict=True))
 
     @property
     def kernel(self) -> Sum:
@@ -198,7 +214,7 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         )
 
     def _plain_params(self) -> dict[str, Any]:
-        return {"weights": None if self.weights is None else check_weights(self.weights, len(self.maps_))}
+        return {"weights": None if self.weights is None else sure_weights(self.weights, len(self.maps_))}
 
 
 def _kernel_of(at: int, part: Linearization) -> Kernel:
