@@ -274,6 +274,35 @@ def test_damaged_states_are_refused(change):
         Product.from_state(damaged(state, change))
 
 
+def test_refusals_of_parts_are_one_sentence():
+    made = Concat([Concat([GCWS(K), Product(GCWS(K), signs())])]).fit(rows())
+    inside = ("parts", "0", "parts", "1", "parts", "left")
+
+    def refused(*path_and_value):
+        with pytest.raises(ValueError, match=r"^This state does not describe a Concat: ") as caught:
+            Concat.from_state(damaged(made.to_state(), put(*path_and_value)))
+        said = str(caught.value).removeprefix("This state does not describe a Concat: ")
+        assert "This state" not in said
+        return said
+
+    assert refused(*inside, "params", "bits", 99) == (
+        "in its part 0, Concat, in its part 1, Product, in its part left, GCWS, bits must be between 1 and 16, got 99."
+    )
+    for kind in ("Codes", "RBF", "Nothing"):
+        assert refused(*inside, "kind", kind).endswith(f"{kind!r}, its part left, is not a linearization.")
+
+
+def test_a_sum_of_nothing_is_refused():
+    def emptied(meta):
+        meta["parts"], meta["params"] = {}, {"weights": None}
+        meta["decided"] = {"seeds_": {}, "names_": []}
+
+    made = Concat([Concat([GCWS(K)])]).fit(rows()).to_state()
+    for change in (emptied, lambda meta: emptied(meta["parts"]["0"])):
+        with pytest.raises(ValueError, match=r"it has no parts\.$"):
+            Concat.from_state(damaged(made, change))
+
+
 def test_states_nested_without_end_are_refused():
     state = Product(GCWS(4), signs(4), bits=1).fit(rows()).to_state()
     meta = state.meta

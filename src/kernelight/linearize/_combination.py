@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
@@ -111,6 +112,8 @@ class Combination(Linearization):
         """The fitted parts, and as parameters their copies with the seeds they had before ``fit``."""
         metas, seeds = state.meta["parts"], self.seeds_
         refuse_deep(metas)
+        if not metas:
+            raise ValueError("it has no parts.")
         if not isinstance(seeds, Mapping) or set(seeds) != set(metas):
             raise ValueError("its seeds do not belong to its parts.")
         parts = {key: part_of(state, key, meta) for key, meta in metas.items()}
@@ -194,11 +197,17 @@ def part_of(state: State, key: str, meta: Any) -> Linearization:
     start, kind = f"{key}.", meta.get("kind")
     if not isinstance(kind, str):
         raise ValueError(f"its part {key} has no kind.")
+    if kind not in _registry.names("linearization"):
+        raise ValueError(f"{kind!r}, its part {key}, is not a linearization.")
     arrays = {
         name.removeprefix(start): array for name, array in state.arrays.items() if name.startswith(start)
     }
     inner = State._restore(meta, arrays, state.algorithm_version)
-    part: Linearization = _registry.lookup(kind, "linearization").from_state(inner)
+    try:
+        part: Linearization = _registry.lookup(kind, "linearization").from_state(inner)
+    except ValueError as error:
+        why = re.sub(r"^This state does not describe an? \w+: ", "", str(error))
+        raise ValueError(f"in its part {key}, {kind}, {why}") from error
     if part.n_features_in_ != state.meta["n_features_in"]:
         raise ValueError(f"its part {key} takes rows of another width.")
     return part
