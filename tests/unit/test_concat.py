@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 
 from kernelight import GCWS, Concat, KernelNystroem, Product, RandomFourier, SignProjection
 from kernelight.kernels import GMM, RBF, Acos, Sum
+from kernelight.linearize.concat import _dense_csr
 
 X = signed_rows(3, 6, 5, density=0.8)
 
@@ -34,6 +35,17 @@ def test_features_stand_side_by_side():
         "map2__signprojection3_1",
     )
     assert len(set(names)) == len(names) == features.shape[1]
+
+
+def test_dense_blocks_are_stored_without_zeros():
+    empty = np.zeros((3, 4), np.float32)
+    holes = np.float32([[0, 1, 0, 2], [0, 0, 0, 0], [3, 4, 5, 6]])
+    for block in (empty, holes, holes + 1, empty[:0], np.asfortranarray(holes + 1)):
+        found, wanted = _dense_csr(block), sp.csr_matrix(block)
+        for part in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(found, part), getattr(wanted, part))
+            assert getattr(found, part).dtype == getattr(wanted, part).dtype
+        assert found.has_canonical_format
 
 
 def test_dense_maps_stay_dense():

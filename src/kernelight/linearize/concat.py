@@ -184,12 +184,13 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         for weight, part in self._weighted():
             block = part.transform(X)
             block = block.astype(np.float32, copy=False)
-            block *= np.float32(np.sqrt(weight))
+            if weight != 1.0:
+                block *= np.float32(np.sqrt(weight))
             blocks.append(block)
         if not any(map(sp.issparse, blocks)):
             return np.hstack(blocks)
         stacked = sp.hstack(
-            [block if sp.issparse(block) else sp.csr_matrix(block) for block in blocks], format="csr"
+            [block if sp.issparse(block) else _dense_csr(block) for block in blocks], format="csr"
         )
         stacked.has_canonical_format = True
         return stacked
@@ -217,6 +218,19 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         return {"weights": None if self.weights is None else sure_weights(self.weights, len(self.maps_))}
 
 
+def _dense_csr(block: NDArray[np.float32]) -> Any:
+    """``sp.csr_matrix(block)``, which searches for zeros, in a tenth of the time where there are none or few."""
+    n, width = block.shape
+    kept = block != 0
+    index = np.int32 if block.size <= np.iinfo(np.int32).max else np.int64
+    starts = np.zeros(n + 1, dtype=index)
+    np.cumsum(np.count_nonzero(kept, axis=1), out=starts[1:])
+    columns = np.broadcast_to(np.arange(width, dtype=index), block.shape)
+    if starts[-1] == block.size:
+        return sp.csr_matrix((block.ravel(), columns.ravel(), starts), shape=block.shape)
+    return sp.csr_matrix((block[kept], columns[kept], starts), shape=block.shape)
+
+
 def _kernel_of(at: int, part: Linearization) -> Kernel:
     """The kernel of a part; a map that takes any kernel may have it by name, or have none that can be a term of a sum."""
     found: Any = part.kernel
@@ -224,7 +238,9 @@ def _kernel_of(at: int, part: Linearization) -> Kernel:
         found = kernels.get(found)
     if not isinstance(found, Kernel):
         what = "a precomputed one" if isinstance(found, str) else "a callable"
-        raise ValueError(f"Part {at} of Concat has no kernel of kernelight but {what}: there is no Sum of it.")
+        raise ValueError(
+            f"Part {at} of Concat has no kernel of kernelight but {what}: there is no Sum of it."
+        )
     return found
 
 
