@@ -117,10 +117,10 @@ def test_maps_that_do_not_go_together():
 
 def test_weights_beyond_the_features():
     for weights in ([1e78], [1e-92], [1e-77]):
-        with pytest.raises(ValueError, match="must be between 1.4e-76 and 1.1e77, got 1e"):
+        with pytest.raises(ValueError, match=r"must be between 1\.4e-76 and 1\.1e77, got 1e"):
             Concat([GCWS(4)], weights=weights).fit(X)
     for outer, inner in ((1e76, 1e76), (1e-40, 1e-40), (1e200, 1e200), (1e-200, 1e-200)):
-        with pytest.raises(ValueError, match="between 1.4e-76 and 1.1e77, got"):
+        with pytest.raises(ValueError, match=r"between 1\.4e-76 and 1\.1e77, got"):
             Concat([Concat([GCWS(4)], weights=[inner])], weights=[outer]).fit(X)
     for weight in (1.1e77, 1.4e-76):
         data = Concat([GCWS(4)], weights=[weight]).fit_transform(X).data

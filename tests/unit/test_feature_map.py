@@ -151,9 +151,9 @@ def test_every_part_takes_seed_and_threads():
 def test_arguments_that_are_none_of_these():
     for kernel in ("mm_rbf", GMM() + RBF(), Linear()):
         for count in (None, "a", 2.5, True):
-            with pytest.raises(TypeError, match="^n_components must be a whole number, got "):
+            with pytest.raises(TypeError, match=r"^n_components must be a whole number, got "):
                 feature_map(kernel, count)
-        with pytest.raises(ValueError, match="^n_components must be at least 1, got 0"):
+        with pytest.raises(ValueError, match=r"^n_components must be at least 1, got 0"):
             feature_map(kernel, 0)
         with pytest.raises(ValueError, match=r"^There is no method \['gcws'\]; known methods are"):
             feature_map(kernel, 8, ["gcws"])

@@ -58,9 +58,9 @@ class Combination(Linearization):
         Where this fails, the map stays as it was before.
         """
         trial = object.__new__(type(self))
-        vars(trial).update(vars(self))
+        trial.__dict__.update(self.__dict__)
         trial._fit(X, y)
-        self.__dict__ = vars(trial)
+        self.__dict__ = trial.__dict__
         return self
 
     def _fit(self, X: Any, y: Any) -> None:
