@@ -13,7 +13,16 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
-from kernelight import GCWS, BinaryFourier, Concat, Product, RandomFourier, SignProjection, _registry
+from kernelight import (
+    GCWS,
+    BinaryFourier,
+    Concat,
+    KernelNystroem,
+    Product,
+    RandomFourier,
+    SignProjection,
+    _registry,
+)
 from kernelight.linearize._combination import MAX_DEPTH
 from kernelight.state import State
 
@@ -331,6 +340,7 @@ def test_states_nested_without_end_are_refused():
         Concat([SignProjection(8), GCWS(8, bits=2)], weights=[0.5, 2]),
         Concat([("a", RandomFourier(8)), ("b", RandomFourier(8, metric="euclidean"))]),
         Concat([Product(GCWS(8), RandomFourier(16)), GCWS(8)]),
+        Concat([KernelNystroem("precomputed", 5)]),
     ],
     ids=repr,
 )

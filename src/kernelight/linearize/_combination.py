@@ -7,10 +7,12 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from kernelight import _checks, _core, _registry
+from kernelight._checks import Matrix
 from kernelight.linearize.base import Linearization
 from kernelight.state import State
 
@@ -80,6 +82,12 @@ class Combination(Linearization):
         self._hold_parts(parts)
         self.seeds_ = seeds
         self._settle()
+
+    def _validated(self, X: Any, *, reset: bool) -> Matrix:
+        pairwise = self.__sklearn_tags__().input_tags.pairwise
+        if pairwise and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
+            _checks.as_matrix(X)  # as scikit-learn has it: a bad value is named before a bad shape
+        return super()._validated(X, reset=reset)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "seeds_")
