@@ -10,9 +10,19 @@ import pytest
 import scipy.sparse as sp
 from helpers import frozen, signed_rows
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
-from kernelight import GCWS, BinaryFourier, Concat, Product, RandomFourier, SignProjection, _registry
+from kernelight import (
+    GCWS,
+    BinaryFourier,
+    Concat,
+    KernelNystroem,
+    Product,
+    RandomFourier,
+    SignProjection,
+    _registry,
+)
 from kernelight.linearize._combination import MAX_DEPTH
 from kernelight.state import State
 
@@ -127,6 +137,46 @@ def test_generators_are_left_alone():
     assert Product(GCWS(4, random_state=None), signs(4)).fit(rows()).encode(rows()) != first
 
 
+@pytest.mark.parametrize(
+    ("good", "change"),
+    [
+        (Product(GCWS(8), signs(8)), {"right": RandomFourier(8)}),  # found when both are fitted
+        (Product(GCWS(8), signs(8)), {"right__projection": "nonsense"}),
+        (Concat([GCWS(8), signs(8)]), {"map1__n_components": 0}),
+        (Concat([GCWS(8), signs(8)]), {"weights": [1]}),
+    ],
+    ids=str,
+)
+def test_a_fit_that_fails_changes_nothing(good, change):
+    X, other = rows(), rows()[:, :3]
+    bad = clone(good).set_params(**change)
+    with pytest.raises(ValueError):  # noqa: PT011  # which one is for other tests
+        bad.fit(X)
+    for ask in (lambda: bad.transform(X), lambda: bad.to_state(), lambda: bad.get_feature_names_out()):
+        with pytest.raises(NotFittedError):
+            ask()
+    assert not [name for name in vars(bad) if name.endswith("_")]
+    made = clone(good).fit(X)
+    before = vars(made).copy()
+    made.set_params(**change)
+    with pytest.raises(ValueError):  # noqa: PT011
+        made.fit(other)
+    assert {name: vars(made)[name] for name in before if name.endswith("_")} == {
+        name: value for name, value in before.items() if name.endswith("_")
+    }
+    made.set_params(**{name: good.get_params()[name] for name in change})
+    np.testing.assert_array_equal(
+        dense(made.transform(X)), dense(clone(good).fit_transform(X)), err_msg="still the first fit"
+    )
+
+
+def test_a_map_inside_itself_is_refused():
+    for made, inside in ((Product(), "left"), (Concat([GCWS(8), signs(8)]), "map1")):
+        made.set_params(**{inside: made})
+        with pytest.raises(ValueError, match="cannot be a part of itself"):
+            made.fit(rows())
+
+
 @every
 def test_sparse_rows_are_rows(name):
     X = rows()
@@ -233,6 +283,35 @@ def test_damaged_states_are_refused(change):
         Product.from_state(damaged(state, change))
 
 
+def test_refusals_of_parts_are_one_sentence():
+    made = Concat([Concat([GCWS(K), Product(GCWS(K), signs())])]).fit(rows())
+    inside = ("parts", "0", "parts", "1", "parts", "left")
+
+    def refused(*path_and_value):
+        with pytest.raises(ValueError, match=r"^This state does not describe a Concat: ") as caught:
+            Concat.from_state(damaged(made.to_state(), put(*path_and_value)))
+        said = str(caught.value).removeprefix("This state does not describe a Concat: ")
+        assert "This state" not in said
+        return said
+
+    assert refused(*inside, "params", "bits", 99) == (
+        "in its part 0, Concat, in its part 1, Product, in its part left, GCWS, bits must be between 1 and 16, got 99."
+    )
+    for kind in ("Codes", "RBF", "Nothing"):
+        assert refused(*inside, "kind", kind).endswith(f"{kind!r}, its part left, is not a linearization.")
+
+
+def test_a_sum_of_nothing_is_refused():
+    def emptied(meta):
+        meta["parts"], meta["params"] = {}, {"weights": None}
+        meta["decided"] = {"seeds_": {}, "names_": []}
+
+    made = Concat([Concat([GCWS(K)])]).fit(rows()).to_state()
+    for change in (emptied, lambda meta: emptied(meta["parts"]["0"])):
+        with pytest.raises(ValueError, match=r"it has no parts\.$"):
+            Concat.from_state(damaged(made, change))
+
+
 def test_states_nested_without_end_are_refused():
     state = Product(GCWS(4), signs(4), bits=1).fit(rows()).to_state()
     meta = state.meta
@@ -261,6 +340,7 @@ def test_states_nested_without_end_are_refused():
         Concat([SignProjection(8), GCWS(8, bits=2)], weights=[0.5, 2]),
         Concat([("a", RandomFourier(8)), ("b", RandomFourier(8, metric="euclidean"))]),
         Concat([Product(GCWS(8), RandomFourier(16)), GCWS(8)]),
+        Concat([KernelNystroem("precomputed", 5)]),
     ],
     ids=repr,
 )

@@ -11,8 +11,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from kernelight import GCWS, Concat, Product, RandomFourier, SignProjection
+from kernelight import GCWS, Concat, KernelNystroem, Product, RandomFourier, SignProjection
 from kernelight.kernels import GMM, RBF, Acos, Sum
+from kernelight.linearize.concat import _dense_csr
 
 X = signed_rows(3, 6, 5, density=0.8)
 
@@ -36,6 +37,17 @@ def test_features_stand_side_by_side():
     assert len(set(names)) == len(names) == features.shape[1]
 
 
+def test_dense_blocks_are_stored_without_zeros():
+    empty = np.zeros((3, 4), np.float32)
+    holes = np.float32([[0, 1, 0, 2], [0, 0, 0, 0], [3, 4, 5, 6]])
+    for block in (empty, holes, holes + 1, empty[:0], np.asfortranarray(holes + 1)):
+        found, wanted = _dense_csr(block), sp.csr_matrix(block)
+        for part in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(found, part), getattr(wanted, part))
+            assert getattr(found, part).dtype == getattr(wanted, part).dtype
+        assert found.has_canonical_format
+
+
 def test_dense_maps_stay_dense():
     made = Concat([("a", RandomFourier(8)), ("b", RandomFourier(4, gamma=3.0))]).fit(X)
     features = made.transform(X)
@@ -51,6 +63,14 @@ def test_kernel_is_the_weighted_sum():
     assert made.kernel == Sum((GMM(), Acos()), weights=(0.5, 2.0))
     nested = Concat([Concat([GCWS(), SignProjection()], weights=[1, 3]), Product()], weights=[2, 1])
     assert nested.kernel == Sum((GMM(), Acos(), GMM() * Acos()), weights=(2, 6, 1))
+
+
+def test_kernels_that_are_no_terms():
+    named = Concat([GCWS(4), KernelNystroem("rbf", 4)])
+    assert named.kernel == named.fit(X).kernel == GMM() + RBF()
+    for kernel, what in (("precomputed", "a precomputed one"), (lambda A, B: A @ B.T, "a callable")):
+        with pytest.raises(ValueError, match=f"Part 1 of Concat has no kernel of kernelight but {what}"):
+            _ = Concat([GCWS(4), KernelNystroem(kernel, 4)]).kernel
 
 
 def test_expectations_are_sums_of_those_of_the_parts():
@@ -75,8 +95,9 @@ def test_rows_of_zeros():
 
 
 def test_maps_that_do_not_go_together():
-    for maps in ([], 3, "ab"):
-        with pytest.raises(ValueError, match="maps must be a list of at least one map"):
+    array = np.array([GCWS(4), GCWS(4)], dtype=object)
+    for maps, got in (([], "an empty list"), (3, "int"), ("ab", "str"), (array, "ndarray")):
+        with pytest.raises(ValueError, match=f"maps must be a list of at least one map, got {got}[.]$"):
             Concat(maps).fit(X)
     with pytest.raises(TypeError, match=r"part 1 must be a map such as GCWS\(\), got LinearSVC"):
         Concat([GCWS(4), LinearSVC()]).fit(X)
@@ -92,6 +113,25 @@ def test_maps_that_do_not_go_together():
         Concat([("a__b", GCWS(4))]).fit(X)
     with pytest.raises(ValueError, match="conflict"):
         Concat([("maps", GCWS(4))]).fit(X)
+
+
+def test_weights_beyond_the_features():
+    for weights in ([1e78], [1e-92], [1e-77]):
+        with pytest.raises(ValueError, match=r"must be between 1\.4e-76 and 1\.1e77, got 1e"):
+            Concat([GCWS(4)], weights=weights).fit(X)
+    for outer, inner in ((1e76, 1e76), (1e-40, 1e-40), (1e200, 1e200), (1e-200, 1e-200)):
+        with pytest.raises(ValueError, match=r"between 1\.4e-76 and 1\.1e77, got"):
+            Concat([Concat([GCWS(4)], weights=[inner])], weights=[outer]).fit(X)
+    for weight in (1.1e77, 1.4e-76):
+        data = Concat([GCWS(4)], weights=[weight]).fit_transform(X).data
+        np.testing.assert_allclose(data, np.sqrt(weight) / 2, rtol=1e-4)
+    with pytest.raises(TypeError, match="A weight must be a number, got True"):
+        Concat([GCWS(4), GCWS(4)], weights=[True, 2.0]).fit(X)
+    with pytest.raises(TypeError, match="A weight must be a number, got True"):
+        Sum((GMM(), Acos()), (True, 2.0))
+    for weight in (1e200, 1e-200):
+        with pytest.raises(ValueError, match="A weight of a sum in a sum must be a finite number above 0"):
+            Sum((Sum((GMM(),), (weight,)),), (weight,))
 
 
 def test_parameters_of_maps_are_reached():
@@ -116,6 +156,26 @@ def test_parameters_of_maps_are_reached():
         made.set_params(map9__bits=1)
     assert Concat().set_params(maps=[GCWS(8)], map0__bits=5).maps[0].bits == 5
     assert set(Concat().get_params()) == {"maps", "weights"}
+    tuned = Concat().set_params(map0__bits=4, weights=[1, 2])
+    assert (tuned.maps[0].bits, tuned.weights, type(tuned.maps[1])) == (4, [1, 2], RandomFourier)
+    assert type(Concat().set_params(map1=other).maps[1]) is SignProjection
+    with pytest.raises(ValueError, match="Invalid parameter 'map2'"):
+        Concat().set_params(map2__bits=4)
+    assert Concat().set_params(weights=[1, 2]).maps is None
+
+
+def test_precomputed_kernels_stay_pairwise():
+    K = GMM()(X)
+    of_matrix = KernelNystroem("precomputed", 3)
+    made = Concat([of_matrix, Concat([KernelNystroem("precomputed", 2)])])
+    assert made.__sklearn_tags__().input_tags.pairwise
+    assert made.fit(K).transform(K[:2]).shape == (2, 5)
+    assert not Concat().__sklearn_tags__().input_tags.pairwise
+    for maps, at in (([of_matrix, GCWS(4)], (0, 1)), ([GCWS(4), made], (1, 0))):
+        with pytest.raises(
+            ValueError, match=f"part {at[0]} takes a precomputed kernel matrix, part {at[1]} takes rows"
+        ):
+            Concat(maps).fit(K)
 
 
 def test_a_linear_model_learns_from_it():

@@ -134,10 +134,37 @@ def test_options_are_those_of_the_map():
     same(feature_map(MinMax() * Acos(), 8, bits=3), Product(GCWS(8), SignProjection(8), bits=3))
 
 
+def test_every_part_takes_seed_and_threads():
+    made = feature_map(GMM() * Acos() * RBF() + RBF() + Linear(), 4, random_state=7, n_jobs=2)
+    params = made.get_params()
+    seeds = [value for name, value in params.items() if name.endswith("random_state")]
+    threads = [value for name, value in params.items() if name.endswith("n_jobs")]
+    assert (seeds, threads) == ([7] * 5, [2] * 4)  # landmarks have no threads
+    same(
+        feature_map("mm_acos", 8, random_state=2, bits=3),
+        Product(GCWS(8, random_state=2), SignProjection(8, random_state=2), bits=3),
+    )
+    first, second = (feature_map("mm_acos", 8, random_state=seed).fit(X).encode(X) for seed in (1, 2))
+    assert first != second
+
+
+def test_arguments_that_are_none_of_these():
+    for kernel in ("mm_rbf", GMM() + RBF(), Linear()):
+        for count in (None, "a", 2.5, True):
+            with pytest.raises(TypeError, match=r"^n_components must be a whole number, got "):
+                feature_map(kernel, count)
+        with pytest.raises(ValueError, match=r"^n_components must be at least 1, got 0"):
+            feature_map(kernel, 0)
+        with pytest.raises(ValueError, match=r"^There is no method \['gcws'\]; known methods are"):
+            feature_map(kernel, 8, ["gcws"])
+
+
 def test_products_of_many_factors():
     kernel = GMM() * NGMM() * Acos()
-    with pytest.raises(UnsupportedKernel, match=r"would have 17 bits .* pass bits=16 or fewer"):
-        feature_map(kernel, 8, "product")
+    for method in (None, "product"):
+        hashed = feature_map(kernel, 8, method).fit(X)
+        assert (type(hashed), hashed.bits, hashed.left_.bits) == (Product, 16, None)
+        assert hashed.encode(X).bits == 16
     made = feature_map(kernel, 8, bits=12).fit(X)
     assert (made.bits, made.left_.bits, made.encode(X).bits) == (12, None, 12)
     four = feature_map(GMM() * NGMM() * GMM() * Acos(), 8, "product", bits=4).fit(X)
@@ -152,8 +179,8 @@ def test_kernels_that_no_map_has(monkeypatch):
     monkeypatch.delitem(_registry.FAMILIES["linearization"], "KernelNystroem", raising=False)
     with pytest.raises(UnsupportedKernel, match=r"No map that is registered has features of Linear\(\)\.$"):
         feature_map(Linear())
-    with pytest.raises(UnsupportedKernel, match=r"\. The pairs of Product would have 17 bits"):
-        feature_map(GMM() * GMM() * Acos())
+    with pytest.raises(UnsupportedKernel, match=r"\. Product has no slots for the factor Linear\(\)"):
+        feature_map(GMM() * Linear())
     with pytest.raises(
         UnsupportedKernel, match=r"GCWS has no features of Linear\(\)\. No other method has\."
     ):

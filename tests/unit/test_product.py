@@ -303,6 +303,16 @@ def test_parameters_of_parts_are_reached():
     assert Product().left is None
 
 
+def test_parameters_of_default_parts_are_reached():
+    tuned = Product().set_params(left__bits=4)
+    assert (tuned.left.bits, type(tuned.left), tuned.right) == (4, GCWS, None)
+    tuned.set_params(left=None, left__bits=3, right__distribution="cauchy", bits=2)
+    assert (tuned.left.bits, tuned.right.distribution, tuned.bits) == (3, "cauchy", 2)
+    assert clone(Product()).set_params(bits=4).left is None
+    with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
+        Product().set_params(left__colour=1)
+
+
 def test_a_linear_model_learns_from_it():
     rng = np.random.default_rng(0)
     X = rng.random((200, 4))

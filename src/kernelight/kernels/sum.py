@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix, check_weights
+from kernelight._checks import Matrix, check_positive, check_weights
 from kernelight.kernels.base import Kernel
 
 
@@ -33,11 +33,12 @@ class Sum(Kernel):
         if not self.kernels:
             raise ValueError("Sum needs at least one kernel.")
         flat: list[tuple[Kernel, float]] = []
-        for term, weight in zip(self.kernels, check_weights(self.weights, len(self.kernels)), strict=True):
+        for term, weight in zip(self.kernels, sure_weights(self.weights, len(self.kernels)), strict=True):
             if isinstance(term, Sum):
                 assert term.weights is not None
                 flat.extend(
-                    (inner, weight * own) for inner, own in zip(term.kernels, term.weights, strict=True)
+                    (inner, check_positive("A weight of a sum in a sum", weight * own))
+                    for inner, own in zip(term.kernels, term.weights, strict=True)
                 )
             else:
                 flat.append((term, weight))
@@ -64,3 +65,11 @@ class Sum(Kernel):
     def _total(self, parts: Any) -> NDArray[Any]:
         assert self.weights is not None
         return reduce(np.add, map(np.multiply, parts, self.weights))
+
+
+def sure_weights(weights: Any, count: int) -> tuple[float, ...]:
+    """One finite weight above 0 for each of ``count`` parts; a bool is refused before an array makes it a number."""
+    for weight in weights if isinstance(weights, (list, tuple)) else ():
+        if isinstance(weight, (bool, np.bool_)):
+            raise TypeError(f"A weight must be a number, got {weight!r}.")
+    return check_weights(weights, count)

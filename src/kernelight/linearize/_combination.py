@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 from sklearn.base import clone
 
 from kernelight import _checks, _core, _registry
+from kernelight._checks import Matrix
 from kernelight.linearize.base import Linearization
 from kernelight.state import State
 
@@ -51,13 +54,24 @@ class Combination(Linearization):
         return self._fitted_parts() if hasattr(self, "seeds_") else self._given_parts()
 
     def fit(self: Made, X: Any, y: Any = None) -> Made:
-        """Fit a copy of each part, with random numbers of its own; ``y`` is for those that learn from it."""
+        """Fit a copy of each part, with random numbers of its own; ``y`` is for those that learn from it.
+
+        Where this fails, the map stays as it was before.
+        """
+        trial = object.__new__(type(self))
+        trial.__dict__.update(self.__dict__)
+        trial._fit(X, y)
+        self.__dict__ = trial.__dict__
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
+        if depth(self) > MAX_DEPTH:
+            raise ValueError(f"Maps of maps may be nested {MAX_DEPTH} deep, got {depth(self)} levels.")
         X = self._validated(X, reset=True)
         given = self._given_parts()
         for key, part in given.items():
             refuse_other_kinds(type(self).__name__, key, part)
-        if depth(self) > MAX_DEPTH:
-            raise ValueError(f"Maps of maps may be nested {MAX_DEPTH} deep, got {depth(self)} levels.")
+        refuse_some_pairwise(type(self).__name__, given)
         parts = {key: with_defaults(part) for key, part in given.items()}
         self._check_parts(parts)
         seeds = {key: seeds_of(part) for key, part in parts.items()}
@@ -67,7 +81,15 @@ class Combination(Linearization):
         self._hold_parts(parts)
         self.seeds_ = seeds
         self._settle()
-        return self
+
+    def _validated(self, X: Any, *, reset: bool) -> Matrix:
+        pairwise = self.__sklearn_tags__().input_tags.pairwise
+        if pairwise and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
+            _checks.as_matrix(X)  # as scikit-learn has it: a bad value is named before a bad shape
+        return super()._validated(X, reset=reset)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "seeds_")
 
     @property
     def has_prefix(self) -> bool:
@@ -96,6 +118,8 @@ class Combination(Linearization):
         """The fitted parts, and as parameters their copies with the seeds they had before ``fit``."""
         metas, seeds = state.meta["parts"], self.seeds_
         refuse_deep(metas)
+        if not metas:
+            raise ValueError("it has no parts.")
         if not isinstance(seeds, Mapping) or set(seeds) != set(metas):
             raise ValueError("its seeds do not belong to its parts.")
         parts = {key: part_of(state, key, meta) for key, meta in metas.items()}
@@ -111,6 +135,7 @@ class Combination(Linearization):
         ]
         tags.input_tags.sparse = all(of.input_tags.sparse for of in of_parts)
         tags.input_tags.positive_only = any(of.input_tags.positive_only for of in of_parts)
+        tags.input_tags.pairwise = bool(of_parts) and all(of.input_tags.pairwise for of in of_parts)
         tags.target_tags.required = any(of.target_tags.required for of in of_parts)
         return tags
 
@@ -123,11 +148,25 @@ def refuse_other_kinds(owner: str, key: str, part: Any) -> None:
         raise TypeError(f"{owner} is made of maps of kernelight: part {key} must be {hint}, got {kind}.")
 
 
-def depth(part: Any) -> int:
-    """How many levels of maps there are."""
+def refuse_some_pairwise(owner: str, parts: Parts) -> None:
+    """Refuse maps of a precomputed kernel matrix next to maps of rows: the same X cannot be both."""
+    pairwise = {key: part.__sklearn_tags__().input_tags.pairwise for key, part in parts.items()}
+    if any(pairwise.values()) and not all(pairwise.values()):
+        first = next(key for key, is_so in pairwise.items() if is_so)
+        other = next(key for key, is_so in pairwise.items() if not is_so)
+        raise ValueError(
+            f"{owner} gives the same X to all maps: part {first} takes a precomputed kernel matrix, part {other} takes rows."
+        )
+
+
+def depth(part: Any, around: tuple[Any, ...] = ()) -> int:
+    """How many levels of maps there are; ``around`` are the maps that this one is in."""
     if not isinstance(part, Combination):
         return 1
-    return 1 + max(map(depth, part._given_parts().values()), default=0)
+    if any(part is outer for outer in around):
+        raise ValueError(f"A {type(part).__name__} cannot be a part of itself.")
+    inner = part._given_parts().values()
+    return 1 + max((depth(each, (*around, part)) for each in inner), default=0)
 
 
 def with_defaults(part: Map) -> Map:
@@ -144,6 +183,16 @@ def seeds_of(part: Linearization) -> dict[str, int]:
     return {name: _checks.seed_of(value) for name, value in params if name.split("__")[-1] == "random_state"}
 
 
+def give_all(parts: list[Linearization], options: dict[str, Any]) -> None:
+    """Take out of ``options`` what is for every map in ``parts``, and give it to all that have such a parameter."""
+    for wanted in ("random_state", "n_jobs"):
+        if wanted in options:
+            value = options.pop(wanted)
+            for part in parts:
+                names = [name for name in part.get_params() if name.split("__")[-1] == wanted]
+                part.set_params(**dict.fromkeys(names, value))
+
+
 def moved(seed: int, position: int) -> int:
     """The seed of a part at a position."""
     return int(_core.child(_core.stream(seed, _core.STREAM_POSITION), position))
@@ -154,11 +203,17 @@ def part_of(state: State, key: str, meta: Any) -> Linearization:
     start, kind = f"{key}.", meta.get("kind")
     if not isinstance(kind, str):
         raise ValueError(f"its part {key} has no kind.")
+    if kind not in _registry.names("linearization"):
+        raise ValueError(f"{kind!r}, its part {key}, is not a linearization.")
     arrays = {
         name.removeprefix(start): array for name, array in state.arrays.items() if name.startswith(start)
     }
     inner = State._restore(meta, arrays, state.algorithm_version)
-    part: Linearization = _registry.lookup(kind, "linearization").from_state(inner)
+    try:
+        part: Linearization = _registry.lookup(kind, "linearization").from_state(inner)
+    except ValueError as error:
+        why = re.sub(r"^This state does not describe an? \w+: ", "", str(error))
+        raise ValueError(f"in its part {key}, {kind}, {why}") from error
     if part.n_features_in_ != state.meta["n_features_in"]:
         raise ValueError(f"its part {key} takes rows of another width.")
     return part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelight import _registry, kernels
+from kernelight import _checks, _registry, kernels
 from kernelight.kernels.base import Kernel
 from kernelight.linearize.base import Linearization, UnsupportedKernel
 
@@ -41,10 +41,14 @@ def feature_map(
         The map to use, by the name of its class in lower case, or "sign", "fourier", "binary", "nystroem"; None takes the first
         of the table. A method that does not have the kernel is a ValueError that says which do.
     **options
-        Parameters of the map that the kernel does not decide, such as ``bits`` or ``random_state``.
+        Parameters of the map that the kernel does not decide, such as ``bits`` or ``random_state``. Product and Concat give
+        ``random_state`` and ``n_jobs`` to each of their maps; these draw independently all the same.
 
     Notes
     -----
+    Product hashes pairs to 16 bits where they would have more, as those of three factors may: they agree with probability
+    P + (1 - P) / 65536. ``bits`` is for the outermost pairs.
+
     `GCWS` takes negative values where the kernel MinMax refuses them; on nonnegative rows they are the same.
 
     Examples
@@ -59,6 +63,7 @@ def feature_map(
     BinaryFourier(sigma=2.0)
     """
     wanted = _as_kernel(kernel)
+    n_components = _checks.check_int("n_components", n_components, 1)
     if method is not None:
         return _by_method(wanted, n_components, method, options)
     obstacles = []
@@ -93,7 +98,7 @@ def _registered() -> list[str]:
 def _by_method(kernel: Kernel, n_components: int, method: str, options: dict[str, Any]) -> Linearization:
     names = {name.lower(): name for name in _registered()}
     names |= {alias: name for alias, name in ALIASES.items() if name in names.values()}
-    if method not in names:
+    if not isinstance(method, str) or method not in names:
         raise ValueError(f"There is no method {method!r}; known methods are {', '.join(sorted(names))}.")
     try:
         return _made(names[method], kernel, n_components, options)

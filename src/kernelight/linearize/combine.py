@@ -14,7 +14,7 @@ from kernelight import _checks, _core, kernels
 from kernelight._checks import Matrix
 from kernelight._slots import MAX_BITS, one_hot
 from kernelight.kernels.base import Kernel
-from kernelight.linearize._combination import Combination, Parts
+from kernelight.linearize._combination import Combination, Parts, give_all
 from kernelight.linearize._slot_features import (
     SlotFeatures,
     SlotMoments,
@@ -75,6 +75,10 @@ class Product(Combination, CodeLinearization):
     seeds_ : dict
         The seeds that each ``random_state`` stood for.
 
+    Notes
+    -----
+    A generator that is the ``random_state`` of a side is copied, not advanced: fitting twice gives the same map.
+
     Examples
     --------
     >>> import numpy as np
@@ -107,7 +111,10 @@ class Product(Combination, CodeLinearization):
 
     @classmethod
     def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> Product:
-        """For products with at most one factor of cosines: slot by slot the maps of the factors, nested to the left."""
+        """For products with at most one factor of cosines: slot by slot the maps of the factors, nested to the left.
+
+        Pairs of more than 16 bits are hashed to 16. ``random_state`` and ``n_jobs`` go to every map.
+        """
         if not isinstance(kernel, kernels.Product):
             return super().for_kernel(kernel, n_components, **options)
         maps = sorted((slot_map(factor, n_components) for factor in kernel.factors), key=_last_if_dense)
@@ -115,15 +122,21 @@ class Product(Combination, CodeLinearization):
             raise UnsupportedKernel(
                 f"Product needs two factors, all but one of them with codes, got {kernel!r}."
             )
+        give_all(maps, options)
         left, right = reduce(_joined, maps[:-1]), maps[-1]
         made = cls._configured(kernel, {"left": left, "right": right}, options)
-        total = _shape(left).bits + _shape(right).bits
-        if made.bits is None and total > MAX_BITS:
-            raise UnsupportedKernel(
-                f"The pairs of Product would have {total} bits for {kernel!r}, more than {MAX_BITS}: pass bits={MAX_BITS} "
-                "or fewer to hash them."
-            )
+        if made.bits is None:
+            made.bits = _bits_that_fit(left, right)
         return made
+
+    def set_params(self, **params: Any) -> Product:
+        """Set parameters of this map, or of its sides, as ``left__bits``; a side that is None first becomes its default."""
+        for side, default in (("left", GCWS), ("right", SignProjection)):
+            asked = any(name.startswith(f"{side}__") for name in params)
+            if asked and params.get(side, getattr(self, side)) is None:
+                params[side] = default()
+        super().set_params(**params)
+        return self
 
     def _given_parts(self) -> Parts:
         return {
@@ -319,5 +332,8 @@ def _last_if_dense(part: Linearization) -> bool:
 
 def _joined(left: Linearization, right: Linearization) -> Product:
     """A product inside another, hashed where its bits would not fit."""
-    fits = _shape(left).bits + _shape(right).bits <= MAX_BITS
-    return Product(left, right, bits=None if fits else MAX_BITS)
+    return Product(left, right, bits=_bits_that_fit(left, right))
+
+
+def _bits_that_fit(left: Linearization, right: Linearization) -> int | None:
+    return None if _shape(left).bits + _shape(right).bits <= MAX_BITS else MAX_BITS
