@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from helpers import signed_rows
+from sklearn.exceptions import NotFittedError
 
 from kernelight import KernelNystroem
 from kernelight.kernels import GMM, AcosChi2, MinMax
@@ -69,6 +70,34 @@ def test_a_precomputed_kernel_is_square_at_fit():
     made = KernelNystroem("precomputed", 3).fit(SQUARE)
     with pytest.raises(ValueError, match="12 features"):
         made.transform(SQUARE[:, :5])
+
+
+def test_a_fit_that_fails_leaves_no_half_of_a_map():
+    made = KernelNystroem("precomputed", 3)
+    with pytest.raises(ValueError, match="the square matrix"):
+        made.fit(SQUARE[:, :5])
+    for ask in (lambda: made.transform(SQUARE), made.to_state, made.get_feature_names_out):
+        with pytest.raises(NotFittedError):
+            ask()
+
+
+@pytest.mark.parametrize("calls", range(3))
+def test_an_interrupted_fit_leaves_the_map_as_it_was(calls):
+    left = [99]
+
+    def kernel(X, Y):
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return X @ Y.T
+
+    made = KernelNystroem(kernel, 3, landmarks="kmeans++").fit(ROWS)
+    wanted = made.transform(ROWS)
+    left[0] = calls
+    with pytest.raises(KeyboardInterrupt):
+        made.fit(signed_rows(1, 9, 3))
+    left[0] = 99
+    np.testing.assert_array_equal(made.transform(ROWS), wanted)
 
 
 @pytest.mark.parametrize(

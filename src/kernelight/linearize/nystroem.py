@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -105,6 +106,12 @@ class KernelNystroem(FeatureLinearization):
 
     def fit(self, X: Any, y: Any = None) -> KernelNystroem:
         """Choose landmarks and decompose their kernel matrix. ``y`` is ignored."""
+        made = copy.copy(self)
+        made._learn(X)
+        self.__dict__ = made.__dict__  # all at once: a fit that fails or is interrupted leaves this map as it was
+        return self
+
+    def _learn(self, X: Any) -> None:
         X = self._validated(X, reset=True)
         self.kernel_ = _kernel_of(self.kernel)
         self.seed_ = _checks.seed_of(self.random_state)
@@ -120,7 +127,6 @@ class KernelNystroem(FeatureLinearization):
         precision = against(self.kernel_, landmarks)(first).dtype
         self.normalization_ = _inverse_root(gram(self.kernel_, X, landmarks), precision)
         self._settle()
-        return self
 
     def _validated(self, X: Any, *, reset: bool) -> Matrix:
         if self._pairwise and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
@@ -154,7 +160,7 @@ class KernelNystroem(FeatureLinearization):
             warnings.warn(
                 f"n_components={wanted} is more than the {n} rows: all rows are landmarks.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         rng = np.random.default_rng(self.seed_)
         if self.landmarks == "kmeans++":
