@@ -17,8 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from kernelight import KernelNystroem, kernels
-from kernelight.kernels import GMM, RBF, Acos, Gaussian, Intersection, MinMax
+from kernelight.kernels import GMM, RBF, Acos, Gaussian, Intersection, MinMax, pairs
 from kernelight.linearize import nystroem
+from kernelight.linearize._landmarks import spread_rows
 
 ROWS = signed_rows(0, 60, 9)
 KERNELS = [
@@ -186,6 +187,19 @@ def test_spread_landmarks_approximate_clusters_better():
         made = KernelNystroem(Gaussian(sigma=1.0), 20, landmarks=landmarks).fit(X)
         errors[landmarks] = np.abs(products(made, X) - Gaussian()(X)).max()
     assert errors["kmeans++"] < 0.2 < errors["random"]
+
+
+@pytest.mark.parametrize("width", [3_000, 10**9])
+def test_spread_landmarks_do_not_renumber_all_entries_each_time(width, monkeypatch):
+    X = sp.random_array((200, width), density=10 / width, format="csr", rng=np.random.default_rng(0))
+    wanted = KernelNystroem(n_components=20, landmarks="kmeans++").fit(X[:, np.unique(X.indices)].toarray())
+    renumber, seen = np.searchsorted, []
+    monkeypatch.setattr(
+        pairs.np, "searchsorted", lambda a, v, **more: seen.append(np.size(v)) or renumber(a, v, **more)
+    )
+    chosen = spread_rows(GMM(), X, 20, np.random.default_rng(0))
+    assert max(seen) == 1  # where a random number falls
+    np.testing.assert_array_equal(chosen, wanted.component_indices_)
 
 
 def test_given_landmarks():

@@ -97,7 +97,19 @@ def spread_rows(kernel: KernelLike, X: Matrix, count: int, rng: np.random.Genera
 def _columns(kernel: KernelLike, X: Matrix) -> Callable[[int], NDArray[np.float64]]:
     """The function i -> K(all rows, row i); rows are prepared once."""
     if isinstance(kernel, Kernel):
+        X = _without_empty_columns(X)
         prepared = kernel.prepare(X)
         return lambda row: kernel.pairwise(prepared, kernel.prepare(X[[row]]))[:, 0].astype(np.float64)
-    landmark = (lambda row: [row]) if kernel == PRECOMPUTED else (lambda row: X[[row]])
-    return lambda row: against(kernel, landmark(row))(X)[:, 0].astype(np.float64)
+    if kernel == PRECOMPUTED:
+        by_column = X.tocsc() if sp.issparse(X) else X
+        return lambda row: _dense(by_column[:, [row]])[:, 0].astype(np.float64)
+    return lambda row: against(kernel, X[[row]])(X)[:, 0].astype(np.float64)
+
+
+def _without_empty_columns(X: Matrix) -> Matrix:
+    """Much wider sparse rows than there are entries, narrowed: else every comparison would do it again."""
+    if not sp.issparse(X) or X.shape[1] <= 4 * X.nnz:
+        return X
+    used, columns = np.unique(X.indices[: X.indptr[-1]], return_inverse=True)
+    columns = columns.astype(X.indptr.dtype)
+    return type(X)((X.data[: X.indptr[-1]], columns, X.indptr), shape=(X.shape[0], max(1, used.size)))

@@ -108,7 +108,9 @@ class KernelNystroem(FeatureLinearization):
         """Choose landmarks and decompose their kernel matrix. ``y`` is ignored."""
         made = copy.copy(self)
         made._learn(X)
-        self.__dict__ = made.__dict__  # all at once: a fit that fails or is interrupted leaves this map as it was
+        self.__dict__ = (
+            made.__dict__
+        )  # all at once: a fit that fails or is interrupted leaves this map as it was
         return self
 
     def _learn(self, X: Any) -> None:
