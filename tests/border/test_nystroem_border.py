@@ -117,6 +117,33 @@ def test_what_a_callable_returns_is_checked(returned, words):
     assert str(caught.value).startswith("The callable kernel must return")
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("K", "words"),
+    [
+        (-np.eye(12), "must be above 0, but none is"),
+        (np.ones((12, 12)) - np.eye(12), "is it a distance?"),
+        (np.linalg.norm(ROWS[:, None] - ROWS, axis=2), "is it a distance?"),
+        (-np.linalg.norm(ROWS[:, None] - ROWS, axis=2), "is it a distance?"),
+        (np.random.default_rng(0).random((12, 12)) + 5 * np.eye(12), "not symmetric"),
+        (np.triu(np.ones((12, 12))), "not symmetric"),
+        (np.triu(np.ones((12, 12))) - np.tril(np.ones((12, 12)), -1), "not symmetric"),
+    ],
+)
+def test_what_is_no_kernel_is_refused(K, words, dtype):
+    K = K.astype(dtype)
+    for landmarks in ("random", "kmeans++"):
+        made = KernelNystroem("precomputed", 12, landmarks=landmarks)
+        for given in (K, sp.csr_matrix(K)):
+            with pytest.raises(ValueError, match=re.escape(words)) as caught:
+                made.fit(given)
+            assert re.match(SENTENCE, str(caught.value))
+        with pytest.raises(ValueError, match=re.escape(words)):
+            made.set_params(kernel=lambda X, Y: K[X[:, 0].astype(int)][:, Y[:, 0].astype(int)]).fit(
+                np.arange(12.0)[:, None]
+            )
+
+
 def test_a_callable_may_return_integers_lists_and_sparse_matrices():
     def overlap(X, Y):
         return ((X > 0).astype(int) @ (Y > 0).astype(int).T) + np.eye(len(X), len(Y), dtype=int) * 0

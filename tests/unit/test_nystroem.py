@@ -128,10 +128,53 @@ def test_kernels_of_any_size(scale):
     np.testing.assert_allclose(features @ features.T, K / scale, rtol=0, atol=1e-9)
 
 
-def test_indefinite_callables_lose_what_is_negative():
-    made = KernelNystroem(lambda X, Y: np.tanh(X @ Y.T - 1), 30).fit(ROWS)
-    assert np.isfinite(made.transform(ROWS)).all()
-    assert 0 < made.normalization_.shape[1] < 30
+@pytest.mark.parametrize("peak", [1e308, 1.7e308])
+@pytest.mark.parametrize("landmarks", [None, "kmeans++"])
+@pytest.mark.parametrize(
+    "shape", [np.eye(20), np.ones((20, 20)), GMM()(ROWS[:20])], ids=["eye", "ones", "gmm"]
+)
+def test_the_largest_kernels(shape, landmarks, peak):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        features = KernelNystroem("precomputed", 20, landmarks=landmarks).fit_transform(peak * shape)
+    features /= np.sqrt(peak)
+    np.testing.assert_allclose(features @ features.T, shape, rtol=0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_is_not_taken_for_indefinite(dtype):
+    """Kernels in single precision of close rows, as a matrix and as a callable, where most eigenvalues are rounding."""
+    X = np.repeat(np.abs(ROWS), 3, axis=0).astype(dtype)
+    X *= 1 + 1e-6 * np.random.default_rng(0).standard_normal(X.shape).astype(dtype)
+    for kernel in (
+        *KERNELS,
+        Acos(),
+        kernels.AcosChi2(),
+        MinMax() * Acos(),
+        GMM(p=2.0),
+        1e4 * np.eye(180) + 1,
+    ):
+        K = kernel if isinstance(kernel, np.ndarray) else kernel(X)
+        for given in (K.astype(np.float32), K):
+            made = KernelNystroem("precomputed", 180).fit(given)
+            np.testing.assert_allclose(products(made, given), K, rtol=0, atol=1e-2 * K.max())
+        if callable(kernel):
+            KernelNystroem(kernel.__call__, 180).fit(X)
+            KernelNystroem(kernel, 180).fit(X)
+
+
+def test_indefinite_kernels_lose_what_is_negative_and_say_so():
+    def tanh(X, Y):
+        return np.tanh(X @ Y.T - 1)
+
+    shifted = GMM()(ROWS) - 0.5
+    for kernel, X in ((tanh, ROWS), ("precomputed", shifted), ("precomputed", shifted.astype(np.float32))):
+        with pytest.warns(UserWarning, match=r"^The kernel is not positive semidefinite [^\n]+\.$") as caught:
+            made = KernelNystroem(kernel, 30).fit(X)
+        assert [each.filename for each in caught] == [__file__]
+        assert np.isfinite(made.transform(X)).all()
+        assert 0 < made.normalization_.shape[1] < 30
 
 
 def test_both_roots_have_the_same_products(monkeypatch):

@@ -19,6 +19,7 @@ from kernelight.kernels.base import Kernel
 PRECOMPUTED = "precomputed"
 KernelLike = Any  # a Kernel, a callable on two matrices, or PRECOMPUTED
 
+_ROUNDING = 1e-3  # of the largest value of a kernel: sums in single precision stay far below, even on GPUs
 _BLOCK = 64  # rows of a block on whose diagonal alone we look, where a kernel is only a callable
 
 
@@ -44,12 +45,24 @@ def against(kernel: KernelLike, landmarks: Any) -> Callable[[Matrix], NDArray[An
 
 
 def gram(kernel: KernelLike, X: Matrix, landmarks: Any) -> NDArray[np.float64]:
-    """K(landmarks, landmarks) in double, exactly symmetric; ``X`` are the training rows."""
+    """K(landmarks, landmarks) in double, exactly symmetric; ``X`` are the training rows.
+
+    Refused where it can be no kernel, beyond what rounding in single precision does.
+    """
     if isinstance(kernel, Kernel):
         return np.asarray(kernel.pairwise(kernel.prepare(landmarks.astype(np.float64), name="landmarks")))
     rows = X[landmarks] if isinstance(kernel, str) else landmarks
     K = against(kernel, landmarks)(rows).astype(np.float64)
-    return np.asarray((K + K.T) / 2)
+    half = K / 2  # no sum of two overflows
+    peak = np.abs(half).max()
+    if np.abs(half - half.T).max() > _ROUNDING * peak:
+        raise ValueError("The kernel is not symmetric: K(x, y) and K(y, x) of the landmarks differ.")
+    if peak and half.diagonal().max() <= _ROUNDING * peak:
+        raise ValueError(
+            "The kernel of each landmark with itself must be above 0, but none is: is it a distance? Pass similarities, such "
+            "as exp(-distance)."
+        )
+    return np.asarray(half + half.T)
 
 
 def diagonal(kernel: KernelLike, X: Matrix) -> NDArray[np.float64]:
@@ -76,6 +89,8 @@ def spread_rows(kernel: KernelLike, X: Matrix, count: int, rng: np.random.Genera
     """
     own = diagonal(kernel, X)
     column = _columns(kernel, X)
+    scale = -int(np.frexp(own.max())[1]) - 2  # a power of two, with which no distance overflows
+    own = np.ldexp(own, scale)
     distance = np.where(own > 0, 1.0, 0.0)  # the first is drawn evenly
     chosen: list[int] = []
     for _ in range(count):
@@ -85,7 +100,7 @@ def spread_rows(kernel: KernelLike, X: Matrix, count: int, rng: np.random.Genera
         sums = np.cumsum(distance[apart])
         at = int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
         row = int(apart[min(at, apart.size - 1)])
-        nearest = own + own[row] - 2 * column(row)
+        nearest = own + own[row] - 2 * np.ldexp(column(row), scale)
         distance = nearest if not chosen else np.minimum(distance, nearest)
         distance[own <= 0] = 0
         chosen.append(row)

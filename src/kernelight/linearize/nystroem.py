@@ -46,7 +46,9 @@ class KernelNystroem(FeatureLinearization):
     kernel : Kernel, str or callable, default=GMM()
         A kernel of this package, its name (see `kernels.get`), or a callable on two matrices that returns the (n, m) array of
         their similarities. With "precomputed", X holds similarities: of all training rows to each other at ``fit``, of
-        new rows to all training rows at ``transform``.
+        new rows to all training rows at ``transform``. A kernel must be symmetric and positive semidefinite. Of
+        landmarks that show it is not, an asymmetric one and distances are refused; otherwise the negative part is lost, with
+        a warning.
     n_components : int, default=256
         Landmarks; more than there are rows are cut to the rows, with a warning.
     landmarks : {"random", "kmeans++"}, array-like, sparse matrix or None, default=None
@@ -336,6 +338,14 @@ def _spectral_root(K: NDArray[np.float64], eps: float) -> NDArray[np.float64]:
     that its largest entry is positive: then another library gives the same features.
     """
     values, vectors = scipy.linalg.eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+    lowest = -min(0.1, len(K) * np.sqrt(eps)) * values[-1]  # far below rounding, that of an arc cosine too
+    if values[0] < lowest:
+        warnings.warn(
+            "The kernel is not positive semidefinite on the landmarks: its negative part is lost, and features do not have "
+            "the kernel even there.",
+            UserWarning,
+            stacklevel=5,
+        )
     kept = values > len(K) * eps * values[-1]
     values, vectors = values[kept][::-1], vectors[:, kept][:, ::-1]
     if not values.size:
