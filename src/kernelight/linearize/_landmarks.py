@@ -41,7 +41,9 @@ def against(kernel: KernelLike, landmarks: Any) -> Callable[[Matrix], NDArray[An
         return of_kernel
     if kernel == PRECOMPUTED:
         return lambda X: _dense(X[:, landmarks])
-    return lambda X: check_gram(kernel(X, landmarks), (X.shape[0], landmarks.shape[0]))
+    return lambda X: check_gram(
+        kernel(_read_only(X), _read_only(landmarks)), (X.shape[0], landmarks.shape[0])
+    )
 
 
 def gram(kernel: KernelLike, X: Matrix, landmarks: Any) -> NDArray[np.float64]:
@@ -73,6 +75,16 @@ def diagonal(kernel: KernelLike, X: Matrix) -> NDArray[np.float64]:
         return np.asarray(X.diagonal(), dtype=np.float64)
     parts = [against(kernel, X[at : at + _BLOCK])(X[at : at + _BLOCK]) for at in range(0, X.shape[0], _BLOCK)]
     return np.concatenate([np.diag(part) for part in parts]).astype(np.float64)
+
+
+def _read_only(X: Matrix) -> Matrix:
+    """The same entries, which a callable of someone else cannot change."""
+    if sp.issparse(X):
+        parts = tuple(map(_read_only, (X.data, X.indices, X.indptr)))
+        return type(X)(parts, shape=X.shape, copy=False)
+    view = X.view()
+    view.flags.writeable = False
+    return view
 
 
 def _dense(X: Matrix) -> NDArray[Any]:

@@ -156,6 +156,7 @@ class KernelNystroem(FeatureLinearization):
                 return self.component_indices_
             given = as_matrix(self.landmarks, name="landmarks")
             _checks.check_same_width(X, given, name="landmarks")
+            _refuse_other_names(self.landmarks, getattr(self, "feature_names_in_", None))
             if not given.shape[0]:
                 raise ValueError("landmarks must have at least one row.")
             return given.copy()
@@ -307,6 +308,17 @@ def _kernel_of(kernel: Any) -> Any:
             f"got {kernel!r}."
         )
     return kernel
+
+
+def _refuse_other_names(landmarks: Any, names: Any) -> None:
+    """Refuse a frame of landmarks whose columns are not those of the rows, where both have names."""
+    found = list(getattr(landmarks, "columns", ()))
+    if names is None or not found or not all(isinstance(name, str) for name in found):
+        return
+    if found != list(names):
+        raise ValueError(
+            "The columns of landmarks must have the names of those of X, in the same order: pass landmarks[X.columns]."
+        )
 
 
 def _inverse_root(K: NDArray[np.float64], precision: np.dtype[Any]) -> NDArray[np.float64]:
