@@ -274,14 +274,27 @@ def check_gram(K: Any, shape: tuple[int, int]) -> NDArray[Any]:
 
 def as_row_numbers(rows: Any, count: int, *, name: str) -> NDArray[np.int64]:
     """A new array of at least one row number below ``count``."""
-    found = np.asarray(rows)
+    try:
+        found = np.asarray(rows)
+    except ValueError:  # lists of several lengths
+        found = np.asarray(None)
     if found.ndim != 1 or found.dtype.kind not in "iu" or not found.size:
-        raise ValueError(f"{name} must be a list of the numbers of training rows, got {rows!r}.")
+        raise ValueError(
+            f"{name} must be a list of the numbers of training rows, got {type(rows).__name__} of dtype {found.dtype} and "
+            f"{found.ndim} dimension(s)."
+        )
     if found.min() < 0 or found.max() >= count:
         raise ValueError(
             f"{name} must be between 0 and {count - 1}, got {found.min()} to {found.max()}: there are {count} rows."
         )
     return np.array(found, dtype=np.int64)
+
+
+def as_names(names: Any, count: int) -> NDArray[np.object_]:
+    """The names of ``count`` features, from a list."""
+    if not isinstance(names, list) or len(names) != count or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"feature_names_in must be a list of {count} names, one for each feature.")
+    return np.asarray(names, dtype=object)
 
 
 def check_learned(name: str, array: Any, dtypes: tuple[str, ...], ndim: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from helpers import signed_rows
+from sklearn.exceptions import NotFittedError
 
 from kernelight import KernelNystroem
 from kernelight.kernels import GMM, AcosChi2, MinMax
@@ -56,11 +57,15 @@ def test_bad_arguments_are_refused_in_one_sentence(options, kind, words):
         ([0.5], "landmarks must be a list of the numbers"),
         ([[1, 2]], "landmarks must be a list of the numbers"),
         (np.ones(12, bool), "landmarks must be a list of the numbers"),
+        (SQUARE, "got ndarray of dtype float64 and 2 dimension"),
+        (sp.csr_matrix(SQUARE), "got csr_matrix of"),
+        ([[1], [2, 3]], "landmarks must be a list of the numbers"),
     ],
 )
 def test_bad_landmarks_of_a_precomputed_kernel(landmarks, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=words) as caught:
         KernelNystroem("precomputed", landmarks=landmarks).fit(SQUARE)
+    assert re.match(SENTENCE, str(caught.value))
 
 
 def test_a_precomputed_kernel_is_square_at_fit():
@@ -69,6 +74,34 @@ def test_a_precomputed_kernel_is_square_at_fit():
     made = KernelNystroem("precomputed", 3).fit(SQUARE)
     with pytest.raises(ValueError, match="12 features"):
         made.transform(SQUARE[:, :5])
+
+
+def test_a_fit_that_fails_leaves_no_half_of_a_map():
+    made = KernelNystroem("precomputed", 3)
+    with pytest.raises(ValueError, match="the square matrix"):
+        made.fit(SQUARE[:, :5])
+    for ask in (lambda: made.transform(SQUARE), made.to_state, made.get_feature_names_out):
+        with pytest.raises(NotFittedError):
+            ask()
+
+
+@pytest.mark.parametrize("calls", range(3))
+def test_an_interrupted_fit_leaves_the_map_as_it_was(calls):
+    left = [99]
+
+    def kernel(X, Y):
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return X @ Y.T
+
+    made = KernelNystroem(kernel, 3, landmarks="kmeans++").fit(ROWS)
+    wanted = made.transform(ROWS)
+    left[0] = calls
+    with pytest.raises(KeyboardInterrupt):
+        made.fit(signed_rows(1, 9, 3))
+    left[0] = 99
+    np.testing.assert_array_equal(made.transform(ROWS), wanted)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +119,62 @@ def test_what_a_callable_returns_is_checked(returned, words):
     with pytest.raises(ValueError, match=re.escape(words)) as caught:
         KernelNystroem(returned, 5).fit(ROWS)
     assert str(caught.value).startswith("The callable kernel must return")
+
+
+@pytest.mark.parametrize("storage", [np.copy, sp.csr_matrix], ids=["dense", "sparse"])
+def test_a_callable_cannot_change_what_it_is_given(storage):
+    def changing(X, Y, side):
+        given = (X, Y)[side]
+        (given.data if sp.issparse(given) else given)[:] = 0
+        return X @ Y.T
+
+    for side in range(2):
+        for landmarks in (None, "kmeans++", storage(ROWS[:3])):
+            X = storage(ROWS)
+            made = KernelNystroem(lambda X, Y, side=side: changing(X, Y, side), 3, landmarks=landmarks)
+            with pytest.raises(ValueError, match="read-only"):
+                made.fit(X)
+            assert (storage(ROWS) != X).sum() == 0
+
+
+def test_landmarks_have_the_columns_of_the_rows():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(ROWS, columns=list("abcd"))
+    wanted = KernelNystroem(landmarks=ROWS[:3]).fit(ROWS).transform(ROWS)
+    for landmarks, rows in ((X[:3], X), (X[:3], ROWS), (ROWS[:3], X), (X[:3][list("dcba")], X[list("dcba")])):
+        np.testing.assert_allclose(
+            KernelNystroem(landmarks=landmarks).fit_transform(rows), wanted, atol=1e-12
+        )
+    for names in (list("dcba"), list("abce")):
+        with pytest.raises(ValueError, match=r"^The columns of landmarks must have the names [^\n]+\.$"):
+            KernelNystroem(landmarks=X[:3].set_axis(names, axis=1)).fit(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("K", "words"),
+    [
+        (-np.eye(12), "must be above 0, but none is"),
+        (np.ones((12, 12)) - np.eye(12), "is it a distance?"),
+        (np.linalg.norm(ROWS[:, None] - ROWS, axis=2), "is it a distance?"),
+        (-np.linalg.norm(ROWS[:, None] - ROWS, axis=2), "is it a distance?"),
+        (np.random.default_rng(0).random((12, 12)) + 5 * np.eye(12), "not symmetric"),
+        (np.triu(np.ones((12, 12))), "not symmetric"),
+        (np.triu(np.ones((12, 12))) - np.tril(np.ones((12, 12)), -1), "not symmetric"),
+    ],
+)
+def test_what_is_no_kernel_is_refused(K, words, dtype):
+    K = K.astype(dtype)
+    for landmarks in ("random", "kmeans++"):
+        made = KernelNystroem("precomputed", 12, landmarks=landmarks)
+        for given in (K, sp.csr_matrix(K)):
+            with pytest.raises(ValueError, match=re.escape(words)) as caught:
+                made.fit(given)
+            assert re.match(SENTENCE, str(caught.value))
+        with pytest.raises(ValueError, match=re.escape(words)):
+            made.set_params(kernel=lambda X, Y: K[X[:, 0].astype(int)][:, Y[:, 0].astype(int)]).fit(
+                np.arange(12.0)[:, None]
+            )
 
 
 def test_a_callable_may_return_integers_lists_and_sparse_matrices():
@@ -192,3 +281,22 @@ def test_decisions_of_a_state_are_checked(seed):
     state = dense_state()
     with pytest.raises(ValueError, match="This state does not describe a KernelNystroem: "):
         KernelNystroem.from_state(State(state.meta | {"decided": {"seed_": seed}}, dict(state.arrays)))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"n_features_in": 2**63},
+        {"n_features_in": 2**62 + 1},
+        {"feature_names_in": ["a", "b", "c"]},
+        {"feature_names_in": ["a", "b", "c", 4]},
+        {"feature_names_in": "abcd"},
+        {"feature_names_in": None},
+        {"feature_names_in": {"a": 1}},
+    ],
+    ids=repr,
+)
+def test_features_of_a_state_are_checked(changed):
+    state = sparse_state()
+    with pytest.raises(ValueError, match=r"^This state does not describe a KernelNystroem: [^\n]+\.$"):
+        KernelNystroem.from_state(State(state.meta | changed, dict(state.arrays)))

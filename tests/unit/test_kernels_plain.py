@@ -99,6 +99,8 @@ def test_descriptions_nested_without_end_are_refused():
     for _ in range(8):
         kernel = Product((Sum((kernel,)),))
     assert from_plain(to_plain(kernel)) == kernel
-    plain = to_plain(Sum((kernel,)))
+    plain = {"kind": "Sum", "kernels": [to_plain(kernel)], "weights": [1.0]}
     with pytest.raises(ValueError, match=r"nested 16 deep, not more\.$"):
         from_plain(plain)
+    with pytest.raises(ValueError, match=r"nested 16 deep, not more\.$"):
+        to_plain(Sum((kernel,)))  # what could not be loaded is not stored

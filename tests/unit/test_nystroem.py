@@ -17,8 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from kernelight import KernelNystroem, kernels
-from kernelight.kernels import GMM, RBF, Acos, Gaussian, Intersection, MinMax
+from kernelight.kernels import GMM, RBF, Acos, Gaussian, Intersection, MinMax, pairs
 from kernelight.linearize import nystroem
+from kernelight.linearize._landmarks import spread_rows
 
 ROWS = signed_rows(0, 60, 9)
 KERNELS = [
@@ -127,10 +128,53 @@ def test_kernels_of_any_size(scale):
     np.testing.assert_allclose(features @ features.T, K / scale, rtol=0, atol=1e-9)
 
 
-def test_indefinite_callables_lose_what_is_negative():
-    made = KernelNystroem(lambda X, Y: np.tanh(X @ Y.T - 1), 30).fit(ROWS)
-    assert np.isfinite(made.transform(ROWS)).all()
-    assert 0 < made.normalization_.shape[1] < 30
+@pytest.mark.parametrize("peak", [1e308, 1.7e308])
+@pytest.mark.parametrize("landmarks", [None, "kmeans++"])
+@pytest.mark.parametrize(
+    "shape", [np.eye(20), np.ones((20, 20)), GMM()(ROWS[:20])], ids=["eye", "ones", "gmm"]
+)
+def test_the_largest_kernels(shape, landmarks, peak):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        features = KernelNystroem("precomputed", 20, landmarks=landmarks).fit_transform(peak * shape)
+    features /= np.sqrt(peak)
+    np.testing.assert_allclose(features @ features.T, shape, rtol=0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_is_not_taken_for_indefinite(dtype):
+    """Kernels in single precision of close rows, as a matrix and as a callable, where most eigenvalues are rounding."""
+    X = np.repeat(np.abs(ROWS), 3, axis=0).astype(dtype)
+    X *= 1 + 1e-6 * np.random.default_rng(0).standard_normal(X.shape).astype(dtype)
+    for kernel in (
+        *KERNELS,
+        Acos(),
+        kernels.AcosChi2(),
+        MinMax() * Acos(),
+        GMM(p=2.0),
+        1e4 * np.eye(180) + 1,
+    ):
+        K = kernel if isinstance(kernel, np.ndarray) else kernel(X)
+        for given in (K.astype(np.float32), K):
+            made = KernelNystroem("precomputed", 180).fit(given)
+            np.testing.assert_allclose(products(made, given), K, rtol=0, atol=1e-2 * K.max())
+        if callable(kernel):
+            KernelNystroem(kernel.__call__, 180).fit(X)
+            KernelNystroem(kernel, 180).fit(X)
+
+
+def test_indefinite_kernels_lose_what_is_negative_and_say_so():
+    def tanh(X, Y):
+        return np.tanh(X @ Y.T - 1)
+
+    shifted = GMM()(ROWS) - 0.5
+    for kernel, X in ((tanh, ROWS), ("precomputed", shifted), ("precomputed", shifted.astype(np.float32))):
+        with pytest.warns(UserWarning, match=r"^The kernel is not positive semidefinite [^\n]+\.$") as caught:
+            made = KernelNystroem(kernel, 30).fit(X)
+        assert [each.filename for each in caught] == [__file__]
+        assert np.isfinite(made.transform(X)).all()
+        assert 0 < made.normalization_.shape[1] < 30
 
 
 def test_both_roots_have_the_same_products(monkeypatch):
@@ -186,6 +230,19 @@ def test_spread_landmarks_approximate_clusters_better():
         made = KernelNystroem(Gaussian(sigma=1.0), 20, landmarks=landmarks).fit(X)
         errors[landmarks] = np.abs(products(made, X) - Gaussian()(X)).max()
     assert errors["kmeans++"] < 0.2 < errors["random"]
+
+
+@pytest.mark.parametrize("width", [3_000, 10**9])
+def test_spread_landmarks_do_not_renumber_all_entries_each_time(width, monkeypatch):
+    X = sp.random_array((200, width), density=10 / width, format="csr", rng=np.random.default_rng(0))
+    wanted = KernelNystroem(n_components=20, landmarks="kmeans++").fit(X[:, np.unique(X.indices)].toarray())
+    renumber, seen = np.searchsorted, []
+    monkeypatch.setattr(
+        pairs.np, "searchsorted", lambda a, v, **more: seen.append(np.size(v)) or renumber(a, v, **more)
+    )
+    chosen = spread_rows(GMM(), X, 20, np.random.default_rng(0))
+    assert max(seen) == 1  # where a random number falls
+    np.testing.assert_array_equal(chosen, wanted.component_indices_)
 
 
 def test_given_landmarks():

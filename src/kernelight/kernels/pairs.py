@@ -105,7 +105,7 @@ def _narrow(A: Matrix, B: Matrix) -> tuple[NDArray[Any], NDArray[Any], int]:
     the columns ``B`` uses are renumbered, and what only ``A`` uses shares one empty list at the end.
     """
     a_columns, b_columns = A.indices[: A.indptr[-1]], B.indices[: B.indptr[-1]]
-    if A.shape[1] <= 4 * b_columns.size + 1024:
+    if A.shape[1] <= 4 * (a_columns.size + b_columns.size) + 1024:  # renumbering goes over both
         return np.ascontiguousarray(a_columns), b_columns, A.shape[1]
     used, renumbered = np.unique(b_columns, return_inverse=True)
     places = np.searchsorted(used, a_columns)

@@ -10,6 +10,7 @@ from kernelight import _registry
 from kernelight.kernels.base import Kernel
 
 MAX_LEVELS = 16  # sums of products of sums: a description must not be nested without end
+_TOO_DEEP = f"Kernels may be nested {MAX_LEVELS} deep, not more."
 _PARTS = {"factors", "kernels"}  # fields of Product and Sum that hold kernels
 
 
@@ -20,10 +21,17 @@ def to_plain(kernel: Kernel) -> dict[str, Any]:
     >>> plain.to_plain(GMM(p=2))
     {'kind': 'GMM', 'p': 2.0, 'center': None}
     """
+    return _described(kernel, MAX_LEVELS)
+
+
+def _described(kernel: Kernel, levels: int) -> dict[str, Any]:
     kind = type(kernel).__name__
     if kind not in _registry.names("kernel") or _registry.lookup(kind, "kernel") is not type(kernel):
         raise ValueError(f"{kind} is not a kernel of kernelight: it cannot be stored as plain data.")
-    return {"kind": kind} | {field.name: _plain(getattr(kernel, field.name)) for field in fields(kernel)}
+    names = [field.name for field in fields(kernel)]
+    if levels == 0 and _PARTS & set(names):
+        raise ValueError(_TOO_DEEP)
+    return {"kind": kind} | {name: _plain(getattr(kernel, name), levels - 1) for name in names}
 
 
 def from_plain(plain: Any) -> Kernel:
@@ -46,7 +54,7 @@ def _made(plain: Any, levels: int) -> Kernel:
         raise ValueError(f"A {kind} is not described by {', '.join(params) or 'nothing'}.")
     for name in _PARTS & set(params):
         if levels == 0:
-            raise ValueError(f"Kernels may be nested {MAX_LEVELS} deep, not more.")
+            raise ValueError(_TOO_DEEP)
         if any(isinstance(part, Mapping) and part.get("kind") == kind for part in params[name]):
             raise ValueError(f"A part of a {kind} must not be a {kind}: they are flat.")
         params[name] = tuple(_made(part, levels - 1) for part in params[name])
@@ -54,7 +62,7 @@ def _made(plain: Any, levels: int) -> Kernel:
     return made
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, levels: int) -> Any:
     if isinstance(value, Kernel):
-        return to_plain(value)
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+        return _described(value, levels)
+    return [_plain(item, levels) for item in value] if isinstance(value, tuple) else value

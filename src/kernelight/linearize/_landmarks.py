@@ -19,6 +19,7 @@ from kernelight.kernels.base import Kernel
 PRECOMPUTED = "precomputed"
 KernelLike = Any  # a Kernel, a callable on two matrices, or PRECOMPUTED
 
+_ROUNDING = 1e-3  # of the largest value of a kernel: sums in single precision stay far below, even on GPUs
 _BLOCK = 64  # rows of a block on whose diagonal alone we look, where a kernel is only a callable
 
 
@@ -40,16 +41,30 @@ def against(kernel: KernelLike, landmarks: Any) -> Callable[[Matrix], NDArray[An
         return of_kernel
     if kernel == PRECOMPUTED:
         return lambda X: _dense(X[:, landmarks])
-    return lambda X: check_gram(kernel(X, landmarks), (X.shape[0], landmarks.shape[0]))
+    return lambda X: check_gram(
+        kernel(_read_only(X), _read_only(landmarks)), (X.shape[0], landmarks.shape[0])
+    )
 
 
 def gram(kernel: KernelLike, X: Matrix, landmarks: Any) -> NDArray[np.float64]:
-    """K(landmarks, landmarks) in double, exactly symmetric; ``X`` are the training rows."""
+    """K(landmarks, landmarks) in double, exactly symmetric; ``X`` are the training rows.
+
+    Refused where it can be no kernel, beyond what rounding in single precision does.
+    """
     if isinstance(kernel, Kernel):
         return np.asarray(kernel.pairwise(kernel.prepare(landmarks.astype(np.float64), name="landmarks")))
     rows = X[landmarks] if isinstance(kernel, str) else landmarks
     K = against(kernel, landmarks)(rows).astype(np.float64)
-    return np.asarray((K + K.T) / 2)
+    half = K / 2  # no sum of two overflows
+    peak = np.abs(half).max()
+    if np.abs(half - half.T).max() > _ROUNDING * peak:
+        raise ValueError("The kernel is not symmetric: K(x, y) and K(y, x) of the landmarks differ.")
+    if peak and half.diagonal().max() <= _ROUNDING * peak:
+        raise ValueError(
+            "The kernel of each landmark with itself must be above 0, but none is: is it a distance? Pass similarities, such "
+            "as exp(-distance)."
+        )
+    return np.asarray(half + half.T)
 
 
 def diagonal(kernel: KernelLike, X: Matrix) -> NDArray[np.float64]:
@@ -60,6 +75,16 @@ def diagonal(kernel: KernelLike, X: Matrix) -> NDArray[np.float64]:
         return np.asarray(X.diagonal(), dtype=np.float64)
     parts = [against(kernel, X[at : at + _BLOCK])(X[at : at + _BLOCK]) for at in range(0, X.shape[0], _BLOCK)]
     return np.concatenate([np.diag(part) for part in parts]).astype(np.float64)
+
+
+def _read_only(X: Matrix) -> Matrix:
+    """The same entries, which a callable of someone else cannot change."""
+    if sp.issparse(X):
+        parts = tuple(map(_read_only, (X.data, X.indices, X.indptr)))
+        return type(X)(parts, shape=X.shape, copy=False)
+    view = X.view()
+    view.flags.writeable = False
+    return view
 
 
 def _dense(X: Matrix) -> NDArray[Any]:
@@ -76,6 +101,8 @@ def spread_rows(kernel: KernelLike, X: Matrix, count: int, rng: np.random.Genera
     """
     own = diagonal(kernel, X)
     column = _columns(kernel, X)
+    scale = -int(np.frexp(own.max())[1]) - 2  # a power of two, with which no distance overflows
+    own = np.ldexp(own, scale)
     distance = np.where(own > 0, 1.0, 0.0)  # the first is drawn evenly
     chosen: list[int] = []
     for _ in range(count):
@@ -85,7 +112,7 @@ def spread_rows(kernel: KernelLike, X: Matrix, count: int, rng: np.random.Genera
         sums = np.cumsum(distance[apart])
         at = int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
         row = int(apart[min(at, apart.size - 1)])
-        nearest = own + own[row] - 2 * column(row)
+        nearest = own + own[row] - 2 * np.ldexp(column(row), scale)
         distance = nearest if not chosen else np.minimum(distance, nearest)
         distance[own <= 0] = 0
         chosen.append(row)
@@ -97,7 +124,19 @@ def spread_rows(kernel: KernelLike, X: Matrix, count: int, rng: np.random.Genera
 def _columns(kernel: KernelLike, X: Matrix) -> Callable[[int], NDArray[np.float64]]:
     """The function i -> K(all rows, row i); rows are prepared once."""
     if isinstance(kernel, Kernel):
+        X = _without_empty_columns(X)
         prepared = kernel.prepare(X)
         return lambda row: kernel.pairwise(prepared, kernel.prepare(X[[row]]))[:, 0].astype(np.float64)
-    landmark = (lambda row: [row]) if kernel == PRECOMPUTED else (lambda row: X[[row]])
-    return lambda row: against(kernel, landmark(row))(X)[:, 0].astype(np.float64)
+    if kernel == PRECOMPUTED:
+        by_column = X.tocsc() if sp.issparse(X) else X
+        return lambda row: _dense(by_column[:, [row]])[:, 0].astype(np.float64)
+    return lambda row: against(kernel, X[[row]])(X)[:, 0].astype(np.float64)
+
+
+def _without_empty_columns(X: Matrix) -> Matrix:
+    """Much wider sparse rows than there are entries, narrowed: else every comparison would do it again."""
+    if not sp.issparse(X) or X.shape[1] <= 4 * X.nnz:
+        return X
+    used, columns = np.unique(X.indices[: X.indptr[-1]], return_inverse=True)
+    columns = columns.astype(X.indptr.dtype)
+    return type(X)((X.data[: X.indptr[-1]], columns, X.indptr), shape=(X.shape[0], max(1, used.size)))

@@ -13,7 +13,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelight._checks import Matrix, as_matrix, check_int, check_numbers
+from kernelight._checks import Matrix, as_matrix, as_names, check_int, check_numbers
 from kernelight.codes import Codes, provenance_of
 from kernelight.kernels.base import Kernel
 from kernelight.state import Path, State
@@ -185,11 +185,11 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
             for name in cls._learned:
                 setattr(made, name, state.arrays.get(name))
             made._take_parts(state)
-            made.n_features_in_ = check_int("n_features_in", meta["n_features_in"], 1)
+            made.n_features_in_ = check_int("n_features_in", meta["n_features_in"], 1, 1 << 62)
             if "feature_names_in" in meta:
-                made.feature_names_in_ = np.asarray(meta["feature_names_in"], dtype=object)
+                made.feature_names_in_ = as_names(meta["feature_names_in"], made.n_features_in_)
             made._settle()
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             why = str(error).rstrip(".")
             raise ValueError(f"This state does not describe a {cls.__name__}: {why}.") from error
         return made

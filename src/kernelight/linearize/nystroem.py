@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -45,7 +46,9 @@ class KernelNystroem(FeatureLinearization):
     kernel : Kernel, str or callable, default=GMM()
         A kernel of this package, its name (see `kernels.get`), or a callable on two matrices that returns the (n, m) array of
         their similarities. With "precomputed", X holds similarities: of all training rows to each other at ``fit``, of
-        new rows to all training rows at ``transform``.
+        new rows to all training rows at ``transform``. A kernel must be symmetric and positive semidefinite. Of
+        landmarks that show it is not, an asymmetric one and distances are refused; otherwise the negative part is lost, with
+        a warning.
     n_components : int, default=256
         Landmarks; more than there are rows are cut to the rows, with a warning.
     landmarks : {"random", "kmeans++"}, array-like, sparse matrix or None, default=None
@@ -105,6 +108,14 @@ class KernelNystroem(FeatureLinearization):
 
     def fit(self, X: Any, y: Any = None) -> KernelNystroem:
         """Choose landmarks and decompose their kernel matrix. ``y`` is ignored."""
+        made = copy.copy(self)
+        made._learn(X)
+        self.__dict__ = (
+            made.__dict__
+        )  # all at once: a fit that fails or is interrupted leaves this map as it was
+        return self
+
+    def _learn(self, X: Any) -> None:
         X = self._validated(X, reset=True)
         self.kernel_ = _kernel_of(self.kernel)
         self.seed_ = _checks.seed_of(self.random_state)
@@ -120,7 +131,6 @@ class KernelNystroem(FeatureLinearization):
         precision = against(self.kernel_, landmarks)(first).dtype
         self.normalization_ = _inverse_root(gram(self.kernel_, X, landmarks), precision)
         self._settle()
-        return self
 
     def _validated(self, X: Any, *, reset: bool) -> Matrix:
         if self._pairwise and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
@@ -146,6 +156,7 @@ class KernelNystroem(FeatureLinearization):
                 return self.component_indices_
             given = as_matrix(self.landmarks, name="landmarks")
             _checks.check_same_width(X, given, name="landmarks")
+            _refuse_other_names(self.landmarks, getattr(self, "feature_names_in_", None))
             if not given.shape[0]:
                 raise ValueError("landmarks must have at least one row.")
             return given.copy()
@@ -154,7 +165,7 @@ class KernelNystroem(FeatureLinearization):
             warnings.warn(
                 f"n_components={wanted} is more than the {n} rows: all rows are landmarks.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         rng = np.random.default_rng(self.seed_)
         if self.landmarks == "kmeans++":
@@ -299,6 +310,17 @@ def _kernel_of(kernel: Any) -> Any:
     return kernel
 
 
+def _refuse_other_names(landmarks: Any, names: Any) -> None:
+    """Refuse a frame of landmarks whose columns are not those of the rows, where both have names."""
+    found = list(getattr(landmarks, "columns", ()))
+    if names is None or not found or not all(isinstance(name, str) for name in found):
+        return
+    if found != list(names):
+        raise ValueError(
+            "The columns of landmarks must have the names of those of X, in the same order: pass landmarks[X.columns]."
+        )
+
+
 def _inverse_root(K: NDArray[np.float64], precision: np.dtype[Any]) -> NDArray[np.float64]:
     """A matrix N with N N^T = K^+, of a kernel that has been computed with the rounding of ``precision``.
 
@@ -328,6 +350,14 @@ def _spectral_root(K: NDArray[np.float64], eps: float) -> NDArray[np.float64]:
     that its largest entry is positive: then another library gives the same features.
     """
     values, vectors = scipy.linalg.eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+    lowest = -min(0.1, len(K) * np.sqrt(eps)) * values[-1]  # far below rounding, that of an arc cosine too
+    if values[0] < lowest:
+        warnings.warn(
+            "The kernel is not positive semidefinite on the landmarks: its negative part is lost, and features do not have "
+            "the kernel even there.",
+            UserWarning,
+            stacklevel=5,
+        )
     kept = values > len(K) * eps * values[-1]
     values, vectors = values[kept][::-1], vectors[:, kept][:, ::-1]
     if not values.size:
