@@ -328,7 +328,9 @@ def test_states_nested_without_end_are_refused():
         Product(deep, signs(4), bits=2).fit(rows())
 
 
-@pytest.mark.filterwarnings("ignore:The kernel is not positive:UserWarning")  # the checks' idea of a kernel matrix
+@pytest.mark.filterwarnings(
+    "ignore:The kernel is not positive:UserWarning"
+)  # the checks' idea of a kernel matrix
 @pytest.mark.parametrize(
     "made",
     [

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight._checks import Matrix
 from kernelight._slots import MAX_BITS, paired, slot_dtype
+from kernelight.linearize._words import mixed
 from kernelight.linearize.base import CodeLinearization, Linearization
 from kernelight.linearize.fourier import RandomFourier
-from kernelight.linearize.projections import mixed
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_BLOCK = 1 << 15  # codes mixed at a time: some arrays of them stay in the cache

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight._checks import Matrix, Resources, core_args
 from kernelight.kernels.prepare import is_sparse, row_peaks
+from kernelight.linearize._sobol import sobol_normals
 
 KEPT_BYTES = 96 << 20
 CALL_BYTES = 48 << 20
@@ -33,7 +34,6 @@ SHORTEST_HD = 64  # three HD blocks of fewer numbers are badly biased
 ORTHOGONAL_WIDTH = 2048  # a block takes about a second to make
 STRUCTURED_WIDTH = 1 << 24
 SOBOL_WIDTH = 21201  # as far as direction numbers are known
-SOBOL_BITS = 32
 TURN = 2.0 * math.pi
 REACH = 2.0**16  # bandwidths: angles are then known to about a hundredth of a turn
 WIDEST_AUTO = 1 << 16
@@ -408,44 +408,6 @@ def tiled(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     n_features = matrix.shape[0]
     tiles = matrix.reshape(n_features, -1, _core.TILE).transpose(1, 0, 2)
     return np.ascontiguousarray(tiles).reshape(-1, n_features * _core.TILE)
-
-
-def sobol_normals(n_features: int, n_outputs: int, seed: int) -> NDArray[np.float32]:
-    """(n_features, n_outputs) standard normals from scrambled Sobol points."""
-    from scipy.special import ndtri
-    from scipy.stats import qmc
-
-    engine = qmc.Sobol(n_features, scramble=False, bits=SOBOL_BITS)
-    keys = np.empty(n_features, dtype=np.uint64)
-    _core.fill_words(seed, _core.STREAM_SCRAMBLE, keys)
-    normals = np.empty((n_features, n_outputs), dtype=np.float32)
-    step = (
-        1 << max(6, (1 << 19) // n_features).bit_length()
-    )  # some megabytes of points at a time, a power of two
-    for begin in range(0, n_outputs, step):
-        end = min(begin + step, n_outputs)
-        digits = (engine.random(step)[: end - begin].T * 2.0**SOBOL_BITS).astype(np.uint64)
-        normals[:, begin:end] = ndtri((scrambled(digits, keys).astype(np.float64) + 0.5) * 2.0**-SOBOL_BITS)
-    return normals
-
-
-def scrambled(digits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Owen's scramble of (features, points) binary fractions, each feature by its key."""
-    found = np.zeros_like(digits)
-    for depth in range(SOBOL_BITS):
-        above = digits >> np.uint64(SOBOL_BITS - depth)  # the bits above this one
-        turn = mixed(mixed(keys[:, None] + np.uint64(depth)) + above) >> np.uint64(63)
-        bit = (digits >> np.uint64(SOBOL_BITS - 1 - depth)) & np.uint64(1)
-        found |= (bit ^ turn) << np.uint64(SOBOL_BITS - 1 - depth)
-    return found
-
-
-def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """child(word, 0) of each word (docs/hash-spec.md, section 1)."""
-    z = words + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 def instead_of_whole(n_features: int) -> str:
