@@ -1,4 +1,7 @@
-"""Odd input to the hash: any kind of number, shape and damage is hashed rightly or refused in a sentence."""
+"""Odd input to the hash: any kind of number, shape and damage is hashed rightly or refused in a sentence.
+
+Long, because the samplers share their odd rows and every kind of damage is tried on each of them.
+"""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ from cases import (
 )
 from helpers import SIMD_NAMES, storages
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from kernelight import Codes, _registry
 from kernelight.kernels.base import Kernel
@@ -249,3 +250,27 @@ def test_features_not_seen_at_fit_are_refused(case):
     for wide in (np.ones((1, 7)), sp.csr_matrix(np.ones((1, 7))), np.ones((1, 5))):
         with pytest.raises(ValueError, match="6 features"):
             output(made, wide)
+
+
+@every
+def test_a_fit_that_fails_changes_nothing(case):
+    made, X = case.new(), case.many_rows()
+    labels = np.arange(len(X)) % 2
+    bad = np.full_like(X, np.nan)
+    with pytest.raises(ValueError, match="NaN"):
+        made.fit(bad, labels)
+    with pytest.raises(NotFittedError):
+        made.transform(X)
+    made = case.fitted(X)
+    wanted = output(made, X)
+    with pytest.raises(ValueError, match="random_state"):
+        made.set_params(**refused_by_fit(made)).fit(X[:, :5], labels)
+    assert made.n_features_in_ == 6
+    made.set_params(**{name: case.new().get_params()[name] for name in refused_by_fit(made)})
+    assert_same(output(made, X), wanted)
+
+
+def refused_by_fit(made):
+    """A parameter that is found wrong after the rows have been looked at."""
+    names = made.get_params(deep=True)
+    return {name: -1 for name in names if name.rpartition("__")[2] == "random_state"}

@@ -1,4 +1,7 @@
-"""AlignedFourier: what labels choose, what is made of it, and what is stored."""
+"""AlignedFourier: what labels choose, what is made of it, and what is stored.
+
+Long, because both of its forms, cosines and bits, are held to the same questions on the same data.
+"""
 
 from __future__ import annotations
 

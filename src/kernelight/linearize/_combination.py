@@ -18,7 +18,6 @@ from kernelight.state import State
 MAX_DEPTH = 8  # levels of maps; each costs time in the recursion of scikit-learn's parameters
 Parts = dict[str, Linearization]
 Map = TypeVar("Map", bound=Linearization)
-Made = TypeVar("Made", bound="Combination")
 
 
 class Combination(Linearization):
@@ -53,18 +52,8 @@ class Combination(Linearization):
     def _parts_in_use(self) -> Parts:
         return self._fitted_parts() if hasattr(self, "seeds_") else self._given_parts()
 
-    def fit(self: Made, X: Any, y: Any = None) -> Made:
-        """Fit a copy of each part, with random numbers of its own; ``y`` is for those that learn from it.
-
-        Where this fails, the map stays as it was before.
-        """
-        trial = object.__new__(type(self))
-        trial.__dict__.update(self.__dict__)
-        trial._fit(X, y)
-        self.__dict__ = trial.__dict__
-        return self
-
     def _fit(self, X: Any, y: Any) -> None:
+        """Fit a copy of each part, with random numbers of its own; ``y`` is for those that learn from it."""
         if depth(self) > MAX_DEPTH:
             raise ValueError(f"Maps of maps may be nested {MAX_DEPTH} deep, got {depth(self)} levels.")
         X = self._validated(X, reset=True)

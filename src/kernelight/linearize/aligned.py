@@ -139,7 +139,7 @@ class AlignedFourier(CodeLinearization, FeatureLinearization):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> AlignedFourier:
+    def _fit(self, X: Any, y: Any) -> None:
         """Find the bandwidth where it is the median, score the candidates against ``y`` and keep the best."""
         X = self._validated(X, reset=True)
         self._check_parameters()
@@ -157,7 +157,6 @@ class AlignedFourier(CodeLinearization, FeatureLinearization):
             self.indices_ = largest(q, self._n_frequencies())
             self.weights_ = q[self.indices_] / q[self.indices_].sum()
         self._settle()
-        return self
 
     def _n_frequencies(self) -> int:
         """Frequencies of the result, at most."""

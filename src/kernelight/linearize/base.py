@@ -86,6 +86,21 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Why ``variance`` is not known exactly, or None if it is."""
         return self.theory_gap
 
+    def fit(self: Self, X: Any, y: Any = None) -> Self:
+        """Check the parameters and ``X``, decide and learn what the class says; ``y`` is for maps that learn from labels.
+
+        A fit that fails or is interrupted leaves the map as it was.
+        """
+        trial = object.__new__(type(self))
+        trial.__dict__.update(self.__dict__)
+        trial._fit(X, y)
+        self.__dict__ = trial.__dict__
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any) -> None:
+        """`fit`, on an object that may be left half done."""
+
     def expected(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """What the inner products of the features average to, over seeds: an (n, m) array."""
         refuse_gap(self.theory_gap)

@@ -89,7 +89,7 @@ class BinaryFourier(BitLinearization):
             return super().for_kernel(kernel, n_components, **options)
         return cls._configured(kernel, {"n_components": n_components, "sigma": kernel.sigma}, options)
 
-    def fit(self, X: Any, y: Any = None) -> BinaryFourier:
+    def _fit(self, X: Any, y: Any) -> None:
         """Check the parameters; find sigma where it is "median". ``y`` is ignored."""
         X = self._validated(X, reset=True)
         self._check_parameters()
@@ -98,7 +98,6 @@ class BinaryFourier(BitLinearization):
         use = _checks.resources(self.n_jobs)
         self.bandwidth_ = median_sigma(X, self.seed_, use) if given is None else given
         self._settle()
-        return self
 
     def _check_parameters(self) -> None:
         _checks.check_int("n_components", self.n_components, 1, MAX_COMPONENTS)

@@ -127,7 +127,7 @@ class GCWS(CodeLinearization):
         """True for cws; the slots of the dart sampler depend on their number."""
         return getattr(self, "sampler_", self.sampler) == "cws"
 
-    def fit(self, X: Any, y: Any = None) -> GCWS:
+    def _fit(self, X: Any, y: Any) -> None:
         """Check the parameters, look at the rows once to choose sampler and scale. ``y`` is ignored."""
         X = self._validated(X, reset=True)
         self.seed_ = _checks.seed_of(self.random_state)
@@ -139,7 +139,6 @@ class GCWS(CodeLinearization):
             self.sampler_ = choose_sampler(facts, scheme) if self.sampler == "auto" else "dart"
             self.scale_ = facts.scale if self.sampler_ == "dart" else 1.0
         self._settle()
-        return self
 
     def _settle(self) -> None:
         _checks.check_choice("sampler_", self.sampler_, ("cws", "dart"))

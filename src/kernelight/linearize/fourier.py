@@ -126,7 +126,7 @@ class RandomFourier(FeatureLinearization):
             return super().for_kernel(kernel, n_components, **options)
         return cls._configured(kernel, decided, options)
 
-    def fit(self, X: Any, y: Any = None) -> RandomFourier:
+    def _fit(self, X: Any, y: Any) -> None:
         """Check the parameters; find the bandwidth where it is "median". ``y`` is ignored."""
         X = self._validated(X, reset=True)
         self._check_parameters()
@@ -136,7 +136,6 @@ class RandomFourier(FeatureLinearization):
         if self.projection == "auto":
             self.projection_ = fastest(X.shape[1], self._n_outputs())
         self._settle()
-        return self
 
     def _check_parameters(self) -> None:
         _checks.check_int("n_components", self.n_components, 1, MAX_COMPONENTS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -106,16 +105,8 @@ class KernelNystroem(FeatureLinearization):
         """For any kernel."""
         return cls._configured(kernel, {"kernel": kernel, "n_components": n_components}, options)
 
-    def fit(self, X: Any, y: Any = None) -> KernelNystroem:
+    def _fit(self, X: Any, y: Any) -> None:
         """Choose landmarks and decompose their kernel matrix. ``y`` is ignored."""
-        made = copy.copy(self)
-        made._learn(X)
-        self.__dict__ = (
-            made.__dict__
-        )  # all at once: a fit that fails or is interrupted leaves this map as it was
-        return self
-
-    def _learn(self, X: Any) -> None:
         X = self._validated(X, reset=True)
         self.kernel_ = _kernel_of(self.kernel)
         self.seed_ = _checks.seed_of(self.random_state)

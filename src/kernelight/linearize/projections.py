@@ -107,7 +107,7 @@ class FourierReadout:
 class BitReadout:
     """Whether cos(2 pi (y + shift)) + threshold >= 0; without shift and threshold, whether y >= 0.
 
-    A y of exactly 0, likely with "sorf" only, counts as its ``tie``, turned with the sign of the row's first element.
+    A y of 0 up to rounding, likely with "sorf" only, counts as its ``tie``, turned with the sign of the row's first element.
     """
 
     shift: NDArray[np.float32] | None = None

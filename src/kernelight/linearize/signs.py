@@ -91,7 +91,7 @@ class SignProjection(BitLinearization):
         decided = {"n_components": n_components, "distribution": laws[type(kernel)]}
         return cls._configured(kernel, decided, options)
 
-    def fit(self, X: Any, y: Any = None) -> SignProjection:
+    def _fit(self, X: Any, y: Any) -> None:
         """Check the parameters and the rows; nothing is learned. ``y`` is ignored."""
         X = self._validated(X, reset=True)
         self._check_parameters()
@@ -99,7 +99,6 @@ class SignProjection(BitLinearization):
         self.seed_ = _checks.seed_of(self.random_state)
         self.projection_ = self._chosen(X.shape[1])
         self._settle()
-        return self
 
     def _check_parameters(self) -> None:
         _checks.check_int("n_components", self.n_components, 1, MAX_COMPONENTS)
