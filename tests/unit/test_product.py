@@ -209,7 +209,7 @@ def test_dense_maps_without_slots_are_refused():
     class Dense(FeatureLinearization):
         kernel = GMM()
 
-        def fit(self, X, y=None):
+        def _fit(self, X, y):
             raise AssertionError("fitted in vain")
 
         def _features(self, X):
