@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernelight import hashing, kernels, theory
+    from kernelight._registry import load
     from kernelight.codes import Codes
     from kernelight.linearize.aligned import AlignedFourier
     from kernelight.linearize.binary import BinaryFourier
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelNystroem", "Product", "RandomFourier",
-    "SignProjection", "State", "__version__", "feature_map", "hashing", "kernels", "theory",
+    "SignProjection", "State", "__version__", "feature_map", "hashing", "kernels", "load", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -39,6 +40,7 @@ _HOMES = {
     "State": "kernelight.state",
     "feature_map": "kernelight.linearize.choose",
     "hashing": "kernelight.hashing",
+    "load": "kernelight._registry",
     "kernels": "kernelight.kernels",
     "theory": "kernelight.theory",
 }

@@ -59,7 +59,15 @@ def lookup(name: str, family: str | None = None) -> type[Any]:
 
 
 def load(path: Path) -> Any:
-    """Whatever a file holds, as an object of its class."""
+    """Whatever a file holds, as an object of its class: a map, codes or a model. Loading runs no code.
+
+    >>> import os, tempfile
+    >>> import kernelight
+    >>> path = os.path.join(tempfile.mkdtemp(), "rows.kl")
+    >>> kernelight.Codes([[1, 2]], bits=2).save(path)
+    >>> kernelight.load(path)
+    Codes(1 row, 2 slots of 2 bits)
+    """
     state = State.load(path)
     try:
         cls = lookup(state.kind)

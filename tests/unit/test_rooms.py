@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "kernelight"
 CORE, BINDINGS = ROOT / "core", ROOT / "bindings"
 
-BASEMENT = {"_core", "_checks", "_registry", "_slots", "codes", "state"}
+BASEMENT = {"_core", "_checks", "_registry", "_slots", "_stored", "codes", "state"}
 NUMERIC = {"numpy", "scipy"}
 
 # room -> (rooms of ours that it may import, packages of others that it may import)
@@ -25,6 +25,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "_registry": ({"state"}, set()),
     "_slots": ({"_core", "_checks", "state"}, NUMERIC),
     "codes": ({"_core", "_checks", "_slots", "state"}, NUMERIC),
+    "_stored": ({"_checks", "state"}, NUMERIC | {"sklearn"}),
     "theory": (set(), NUMERIC),
     "kernels": (BASEMENT, NUMERIC),
     "linearize": (BASEMENT | {"kernels", "theory"}, NUMERIC | {"sklearn"}),

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from inspect import signature
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelight._checks import Matrix, as_matrix, as_names, check_int, check_numbers
+from kernelight._checks import Matrix, as_matrix, check_numbers
+from kernelight._stored import Stored
 from kernelight.codes import Codes, provenance_of
 from kernelight.kernels.base import Kernel
-from kernelight.state import Path, State
 
 Self = TypeVar("Self", bound="Linearization")
 
@@ -32,18 +32,13 @@ class UnsupportedKernel(ValueError):  # noqa: N818  # a question may be answered
         self.may_be_overcome = may_be_overcome
 
 
-class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
+class Linearization(TransformerMixin, Stored, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """A map of rows to features whose inner products estimate a kernel.
 
     ``kernel`` is what it aims at. ``expected(X, Y)`` is what the inner products of its features truly average to over seeds,
     ``variance(X, Y)`` their variance; each raises a ValueError that says why where theory does not know it exactly
     (``theory_gap`` and ``variance_gap`` are then that sentence, otherwise None).
     """
-
-    #: Names of attributes decided by ``fit`` that are plain data: they define the map together with the parameters.
-    _decided: ClassVar[tuple[str, ...]] = ()
-    #: Names of arrays that ``fit`` learned from the data, stored with the map; one that is None is left out.
-    _learned: ClassVar[tuple[str, ...]] = ()
 
     @property
     @abstractmethod
@@ -91,10 +86,8 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
         A fit that fails or is interrupted leaves the map as it was.
         """
-        trial = object.__new__(type(self))
-        trial.__dict__.update(self.__dict__)
-        trial._fit(X, y)
-        self.__dict__ = trial.__dict__
+        with self._trial() as trial:
+            trial._fit(X, y)
         return self
 
     @abstractmethod
@@ -152,86 +145,6 @@ class Linearization(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-    def to_state(self) -> State:
-        """Parameters and what ``fit`` decided, as plain data."""
-        check_is_fitted(self)
-        return self._loadable(self._state())
-
-    def _state(self) -> State:
-        decided = {name: getattr(self, name) for name in self._decided}
-        meta = {
-            "kind": type(self).__name__, "params": self._plain_params(), "decided": decided,
-            "n_features_in": self.n_features_in_,
-        }  # fmt: skip
-        if hasattr(self, "feature_names_in_"):
-            meta["feature_names_in"] = [str(name) for name in self.feature_names_in_]
-        arrays = {name: getattr(self, name) for name in self._learned if getattr(self, name) is not None}
-        return State(meta, arrays)
-
-    def _loadable(self, state: State) -> State:
-        """``state``, if it can be loaded again: parameters may have been set to anything after fit."""
-        try:
-            type(self).from_state(state)
-        except ValueError as error:
-            why = str(error).partition(": ")[2] or str(error)
-            raise ValueError(f"This {type(self).__name__} cannot be stored as it is: {why}") from error
-        return state
-
-    def _plain_params(self) -> dict[str, Any]:
-        """Parameters as a state can hold them; whatever ``random_state`` was, its seed stands for it."""
-        params = {
-            name: value
-            if value is None or isinstance(value, (bool, int, float, str))
-            else np.asarray(value).tolist()
-            for name, value in self.get_params(deep=False).items()
-            if name != "random_state"
-        }
-        return params | ({"random_state": self.seed_} if hasattr(self, "random_state") else {})
-
-    @classmethod
-    def from_state(cls: type[Self], state: State) -> Self:
-        """The fitted object of a state."""
-        meta = state.require(cls.__name__).meta
-        try:
-            made = cls(**cls._params_of(state))
-            for name in cls._decided:
-                setattr(made, name, meta["decided"][name])
-            for name in cls._learned:
-                setattr(made, name, state.arrays.get(name))
-            made._take_parts(state)
-            made.n_features_in_ = check_int("n_features_in", meta["n_features_in"], 1, 1 << 62)
-            if "feature_names_in" in meta:
-                made.feature_names_in_ = as_names(meta["feature_names_in"], made.n_features_in_)
-            made._settle()
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            why = str(error).rstrip(".")
-            raise ValueError(f"This state does not describe a {cls.__name__}: {why}.") from error
-        return made
-
-    @classmethod
-    def _params_of(cls, state: State) -> dict[str, Any]:
-        """The arguments of the constructor, from what `_plain_params` made of them."""
-        params: dict[str, Any] = state.meta["params"]
-        return params
-
-    def save(self, path: Path) -> None:
-        """Write the fitted object to a file, all or nothing."""
-        self.to_state().save(path)
-
-    @classmethod
-    def load(cls: type[Self], path: Path) -> Self:
-        """The fitted object of a file; loading runs no code."""
-        return cls.from_state(State.load(path, cls.__name__))
-
-    def _take_parts(self, state: State) -> None:
-        """Take the maps that this one is made of out of a state, where there are any."""
-
-    def _settle(self) -> None:
-        """Make what follows from parameters and decisions; called at the end of ``fit`` and of ``from_state``.
-
-        A state may hold anything: what was decided or learned is checked here.
-        """
 
 
 def refuse_gap(gap: str | None) -> None:

@@ -1,0 +1,144 @@
+"""What every fitted object shares: a fit is all or nothing, and what it decided is plain data that can be stored and loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from kernelight._checks import as_names, check_int
+from kernelight.state import Path, State
+
+Self = TypeVar("Self", bound="Stored")
+
+
+class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A base for scikit-learn estimators: to and from a `State`, files, and fits that leave nothing half done."""
+
+    #: Names of attributes decided by ``fit`` that are plain data: they define the map together with the parameters.
+    _decided: ClassVar[tuple[str, ...]] = ()
+    #: Names of arrays that ``fit`` learned from the data, stored with the map; one that is None is left out.
+    _learned: ClassVar[tuple[str, ...]] = ()
+
+    @contextmanager
+    def _trial(self: Self) -> Iterator[Self]:
+        """A copy to fit; this object becomes what the copy is at the end, or stays as it was if anything fails."""
+        trial = object.__new__(type(self))
+        trial.__dict__.update(self.__dict__)
+        yield trial
+        self.__dict__ = trial.__dict__
+
+    def to_state(self) -> State:
+        """Parameters and what ``fit`` decided, as plain data."""
+        check_is_fitted(self)
+        return self._loadable(self._state())
+
+    def _state(self) -> State:
+        decided = {name: getattr(self, name) for name in self._decided}
+        meta = {
+            "kind": type(self).__name__, "params": self._plain_params(), "decided": decided,
+            "n_features_in": self.n_features_in_,
+        }  # fmt: skip
+        if hasattr(self, "feature_names_in_"):
+            meta["feature_names_in"] = [str(name) for name in self.feature_names_in_]
+        arrays = {name: getattr(self, name) for name in self._learned if getattr(self, name) is not None}
+        return State(meta, arrays)
+
+    def _loadable(self, state: State) -> State:
+        """``state``, if it can be loaded again: parameters may have been set to anything after fit."""
+        try:
+            type(self).from_state(state)
+        except ValueError as error:
+            why = str(error).partition(": ")[2] or str(error)
+            raise ValueError(f"This {type(self).__name__} cannot be stored as it is: {why}") from error
+        return state
+
+    def _plain_params(self) -> dict[str, Any]:
+        """Parameters as a state can hold them; whatever ``random_state`` was, its seed stands for it."""
+        params = {
+            name: value
+            if value is None or isinstance(value, (bool, int, float, str))
+            else np.asarray(value).tolist()
+            for name, value in self.get_params(deep=False).items()
+            if name != "random_state"
+        }
+        return params | ({"random_state": self.seed_} if hasattr(self, "random_state") else {})
+
+    @classmethod
+    def from_state(cls: type[Self], state: State) -> Self:
+        """The fitted object of a state."""
+        meta = state.require(cls.__name__).meta
+        try:
+            made = cls(**cls._params_of(state))
+            for name in cls._decided:
+                setattr(made, name, meta["decided"][name])
+            for name in cls._learned:
+                setattr(made, name, state.arrays.get(name))
+            made._take_parts(state)
+            made.n_features_in_ = check_int("n_features_in", meta["n_features_in"], 1, 1 << 62)
+            if "feature_names_in" in meta:
+                made.feature_names_in_ = as_names(meta["feature_names_in"], made.n_features_in_)
+            made._settle()
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            why = str(error).rstrip(".")
+            raise ValueError(f"This state does not describe a {cls.__name__}: {why}.") from error
+        return made
+
+    @classmethod
+    def _params_of(cls, state: State) -> dict[str, Any]:
+        """The arguments of the constructor, from what `_plain_params` made of them."""
+        params: dict[str, Any] = state.meta["params"]
+        return params
+
+    def save(self, path: Path) -> None:
+        """Write the fitted object to a file, all or nothing."""
+        self.to_state().save(path)
+
+    @classmethod
+    def load(cls: type[Self], path: Path) -> Self:
+        """The fitted object of a file; loading runs no code."""
+        return cls.from_state(State.load(path, cls.__name__))
+
+    def _take_parts(self, state: State) -> None:
+        """Take the maps that this one is made of out of a state, where there are any."""
+
+    def _settle(self) -> None:
+        """Make what follows from parameters and decisions; called at the end of ``fit`` and of ``from_state``.
+
+        A state may hold anything: what was decided or learned is checked here.
+        """
+
+
+def plain_labels(classes: NDArray[Any]) -> dict[str, Any]:
+    """The labels of classes as plain data: numbers or strings, and what kind of array held them."""
+    kind = classes.dtype.kind
+    values = classes.tolist()
+    if kind == "O" and not all(isinstance(value, str) for value in values):
+        raise ValueError("labels must be numbers or strings; others cannot be stored.")
+    if kind not in "biufUO":
+        raise ValueError(f"labels of dtype {classes.dtype} cannot be stored: use numbers or strings.")
+    return {
+        "dtype": "str" if kind == "U" else "object" if kind == "O" else classes.dtype.name,
+        "values": values,
+    }
+
+
+def labels_from_plain(plain: Any) -> NDArray[Any]:
+    """The labels that `plain_labels` described; they ascend, as scikit-learn sorts them."""
+    if not isinstance(plain, dict) or not isinstance(plain.get("values"), list):
+        raise ValueError("labels must be a list of values and their dtype.")
+    name, values = plain.get("dtype"), plain["values"]
+    numbers = {"bool": bool, "float": float, "int": int, "uint": int}
+    wanted = str if name in ("str", "object") else numbers.get(str(name).rstrip("0123456789"))
+    if wanted is None or not all(type(value) is wanted for value in values):
+        raise ValueError(f"labels must be values of dtype {name!r}.")
+    labels = np.asarray(values, dtype=name)
+    if len(labels) == 0 or any(not left < right for left, right in pairwise(labels)):
+        raise ValueError("labels must be at least one, each above the one before.")
+    return labels
