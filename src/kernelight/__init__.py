@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from kernelight import hashing, kernels, theory
     from kernelight._registry import load
     from kernelight.codes import Codes
+    from kernelight.linear.classifier import LinearClassifier
+    from kernelight.linear.regressor import LinearRegressor
     from kernelight.linearize.aligned import AlignedFourier
     from kernelight.linearize.binary import BinaryFourier
     from kernelight.linearize.choose import feature_map
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelNystroem", "Product", "RandomFourier",
-    "SignProjection", "State", "__version__", "feature_map", "hashing", "kernels", "load", "theory",
+    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelNystroem", "LinearClassifier", "LinearRegressor",
+    "Product", "RandomFourier", "SignProjection", "State", "__version__", "feature_map", "hashing", "kernels", "load", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -40,6 +42,8 @@ _HOMES = {
     "State": "kernelight.state",
     "feature_map": "kernelight.linearize.choose",
     "hashing": "kernelight.hashing",
+    "LinearClassifier": "kernelight.linear.classifier",
+    "LinearRegressor": "kernelight.linear.regressor",
     "load": "kernelight._registry",
     "kernels": "kernelight.kernels",
     "theory": "kernelight.theory",

@@ -26,6 +26,10 @@ FAMILIES: dict[str, dict[str, str]] = {
         "RandomFourier": "kernelight.linearize.fourier:RandomFourier",
         "SignProjection": "kernelight.linearize.signs:SignProjection",
     },
+    "model": {
+        "LinearClassifier": "kernelight.linear.classifier:LinearClassifier",
+        "LinearRegressor": "kernelight.linear.regressor:LinearRegressor",
+    },
 }
 
 
