@@ -1,0 +1,226 @@
+// Ternary models on bits: sums over the rows whose bit is set, and Hamming distances under a mask.
+#include "simd/ternary_loops.h"
+
+#include "simd/levels.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace kernelight {
+namespace KERNELIGHT_SIMD {
+namespace {
+
+// -- Sums where a bit is set ---------------------------------------------------------------------------------
+
+constexpr int kSumLanes = 32;
+
+#if defined(__AVX512F__)
+typedef __m512d Reals;
+inline Reals where(uint64_t bits, Reals values) { return _mm512_maskz_mov_pd(static_cast<__mmask8>(bits), values); }
+#else
+#if defined(__AVX2__)
+constexpr int kRealBytes = 32;
+#else
+constexpr int kRealBytes = 16;
+#endif
+typedef double Reals __attribute__((vector_size(kRealBytes)));
+typedef uint64_t Masks __attribute__((vector_size(kRealBytes)));
+
+inline Reals where(uint64_t bits, Reals values) {
+    Masks lane;
+    for (int at = 0; at < kRealBytes / 8; ++at) lane[at] = uint64_t{1} << at;
+    const Masks set = reinterpret_cast<Masks>((lane & bits) != 0);
+    return reinterpret_cast<Reals>(reinterpret_cast<Masks>(values) & set);
+}
+#endif
+typedef double LooseReals __attribute__((vector_size(sizeof(Reals)), aligned(8), may_alias));
+
+struct LaneSums {
+    static constexpr int kWidth = sizeof(Reals) / 8, kVectors = kSumLanes / kWidth;
+    Reals sums[kVectors] = {};
+
+    void add(uint64_t bits, const double* values) {
+        for (int at = 0; at < kVectors; ++at)
+            sums[at] += where(bits >> (at * kWidth), *reinterpret_cast<const LooseReals*>(values + at * kWidth));
+    }
+    double total() const {
+        double lanes[kSumLanes];
+        __builtin_memcpy(lanes, sums, sizeof lanes);
+        for (int half = kSumLanes / 2; half; half /= 2)
+            for (int at = 0; at < half; ++at) lanes[at] += lanes[at + half];
+        return lanes[0];
+    }
+};
+
+void sum_where(const uint64_t* bits, const double* first, const double* second, int64_t n_words, double* sums) {
+    LaneSums a, b;
+    for (int64_t word = 0; word < n_words; ++word)
+        for (int half = 0; half < 2; ++half) {
+            const int64_t row = word * 64 + half * kSumLanes;
+            const uint64_t set = bits[word] >> (half * kSumLanes);
+            a.add(set, first + row);
+            b.add(set, second + row);
+        }
+    sums[0] = a.total();
+    sums[1] = b.total();
+}
+
+// -- Distances under a mask ----------------------------------------------------------------------------------
+//
+// A lane of a vector is a row, so that no sum goes across lanes: kLanes rows are turned around in a tile
+// [word][row], then each class meets the tile, one word of all rows at a time.
+
+constexpr int64_t kTileWords = 64;
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 8;
+#elif defined(__AVX2__)
+constexpr int kLanes = 4;
+#else
+constexpr int kLanes = 1;
+#endif
+struct alignas(64) Tile {
+    uint64_t words[kTileWords * kLanes];
+};
+
+// Words [first, first + count) of `used` rows, the missing ones of the last group zero.
+void turn(const uint64_t* rows, int64_t stride, int64_t used, int64_t count, uint64_t* tile) {
+    for (int64_t row = 0; row < used; ++row)
+        for (int64_t word = 0; word < count; ++word) tile[word * kLanes + row] = rows[row * stride + word];
+    for (int64_t row = used; row < kLanes; ++row)
+        for (int64_t word = 0; word < count; ++word) tile[word * kLanes + row] = 0;
+}
+
+#if defined(__AVX512F__)
+// Eight words of eight rows: three rounds that exchange halves, quarters and single words.
+inline void turn_eight(const uint64_t* rows, int64_t stride, uint64_t* tile) {
+    __m512i line[8], pair[8], four[8];
+    for (int row = 0; row < 8; ++row) line[row] = _mm512_loadu_si512(rows + row * stride);
+    for (int at = 0; at < 8; at += 2) {
+        pair[at] = _mm512_unpacklo_epi64(line[at], line[at + 1]);
+        pair[at + 1] = _mm512_unpackhi_epi64(line[at], line[at + 1]);
+    }
+    const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+    for (int half = 0; half < 8; half += 4)
+        for (int odd = 0; odd < 2; ++odd) {
+            const __m512i a = pair[half + odd], b = pair[half + 2 + odd];
+            four[half + odd] = _mm512_permutex2var_epi64(a, low, b);        // words 0 + odd and 4 + odd
+            four[half + 2 + odd] = _mm512_permutex2var_epi64(a, high, b);   // words 2 + odd and 6 + odd
+        }
+    for (int word = 0; word < 4; ++word) {
+        const __m512i a = four[word], b = four[4 + word];
+        _mm512_store_si512(tile + word * 8, _mm512_shuffle_i64x2(a, b, 0x44));
+        _mm512_store_si512(tile + (word + 4) * 8, _mm512_shuffle_i64x2(a, b, 0xEE));
+    }
+}
+#endif
+
+inline void turn_rows(const uint64_t* rows, int64_t stride, int64_t used, int64_t count, uint64_t* tile) {
+#if defined(__AVX512F__)
+    int64_t done = 0;
+    if (used == kLanes)
+        for (; done + 8 <= count; done += 8) turn_eight(rows + done, stride, tile + done * kLanes);
+    turn(rows + done, stride, used, count - done, tile + done * kLanes);
+#else
+    turn(rows, stride, used, count, tile);
+#endif
+}
+
+// totals[row] = number of bits of (tile ^ plus) & used over all words.
+#if defined(__AVX512VPOPCNTDQ__)
+inline void count(const uint64_t* tile, const uint64_t* plus, const uint64_t* used, int64_t n_words, uint64_t* totals) {
+    __m512i total[2] = {};  // two, so that a sum need not wait for the one before
+    for (int64_t word = 0; word < n_words; ++word) {
+        const __m512i differ = _mm512_load_si512(tile + word * kLanes) ^ _mm512_set1_epi64(static_cast<int64_t>(plus[word]));
+        const __m512i counted = differ & _mm512_set1_epi64(static_cast<int64_t>(used[word]));
+        total[word & 1] = _mm512_add_epi64(total[word & 1], _mm512_popcnt_epi64(counted));
+    }
+    _mm512_storeu_si512(totals, _mm512_add_epi64(total[0], total[1]));
+}
+#elif defined(__AVX2__)
+// Nibbles looked up in a table of 16 counts, 32 or 64 bytes at a time; a byte holds the counts of 16 words.
+struct ByNibbles {
+    static constexpr int64_t kBeforeFull = 16;
+#if defined(__AVX512F__)
+    typedef __m512i Vector;
+    static Vector all(uint64_t word) { return _mm512_set1_epi64(static_cast<int64_t>(word)); }
+    static Vector bytes(int value) { return _mm512_set1_epi8(static_cast<char>(value)); }
+    static Vector zero() { return _mm512_setzero_si512(); }
+    static Vector load(const uint64_t* at) { return _mm512_load_si512(at); }
+    static void store(uint64_t* at, Vector value) { _mm512_storeu_si512(at, value); }
+    static Vector look_up(Vector table, Vector at) { return _mm512_shuffle_epi8(table, at); }
+    static Vector shift(Vector value) { return _mm512_srli_epi16(value, 4); }
+    static Vector add_bytes(Vector a, Vector b) { return _mm512_add_epi8(a, b); }
+    static Vector add_words(Vector a, Vector b) { return _mm512_add_epi64(a, b); }
+    static Vector sum_bytes(Vector a) { return _mm512_sad_epu8(a, zero()); }
+    static Vector counts() { return _mm512_broadcast_i32x4(sixteen()); }
+#else
+    typedef __m256i Vector;
+    static Vector all(uint64_t word) { return _mm256_set1_epi64x(static_cast<int64_t>(word)); }
+    static Vector bytes(int value) { return _mm256_set1_epi8(static_cast<char>(value)); }
+    static Vector zero() { return _mm256_setzero_si256(); }
+    static Vector load(const uint64_t* at) { return _mm256_load_si256(reinterpret_cast<const __m256i*>(at)); }
+    static void store(uint64_t* at, Vector value) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), value); }
+    static Vector look_up(Vector table, Vector at) { return _mm256_shuffle_epi8(table, at); }
+    static Vector shift(Vector value) { return _mm256_srli_epi16(value, 4); }
+    static Vector add_bytes(Vector a, Vector b) { return _mm256_add_epi8(a, b); }
+    static Vector add_words(Vector a, Vector b) { return _mm256_add_epi64(a, b); }
+    static Vector sum_bytes(Vector a) { return _mm256_sad_epu8(a, zero()); }
+    static Vector counts() { return _mm256_broadcastsi128_si256(sixteen()); }
+#endif
+    static __m128i sixteen() { return _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4); }
+
+};
+
+inline void count(const uint64_t* tile, const uint64_t* plus, const uint64_t* used, int64_t n_words, uint64_t* totals) {
+    using By = ByNibbles;
+    const By::Vector table = By::counts(), nibble = By::bytes(15);
+    By::Vector total = By::zero();
+    for (int64_t begin = 0; begin < n_words; begin += By::kBeforeFull) {
+        const int64_t end = begin + By::kBeforeFull < n_words ? begin + By::kBeforeFull : n_words;
+        By::Vector sums = By::zero();
+        for (int64_t word = begin; word < end; ++word) {
+            const By::Vector differ = (By::load(tile + word * kLanes) ^ By::all(plus[word])) & By::all(used[word]);
+            sums = By::add_bytes(sums, By::look_up(table, differ & nibble));
+            sums = By::add_bytes(sums, By::look_up(table, By::shift(differ) & nibble));
+        }
+        total = By::add_words(total, By::sum_bytes(sums));
+    }
+    By::store(totals, total);
+}
+#else
+inline void count(const uint64_t* tile, const uint64_t* plus, const uint64_t* used, int64_t n_words, uint64_t* totals) {
+    totals[0] = 0;
+    for (int64_t word = 0; word < n_words; ++word)
+        totals[0] += static_cast<uint64_t>(__builtin_popcountll((tile[word] ^ plus[word]) & used[word]));
+}
+#endif
+
+void distances(const uint64_t* rows, int64_t n_rows, TernaryPlanes planes, int32_t* distance) {
+    Tile tile;
+    for (int64_t row = 0; row < n_rows; row += kLanes) {
+        const int64_t used = n_rows - row < kLanes ? n_rows - row : kLanes;
+        for (int64_t first = 0; first < planes.n_words; first += kTileWords) {
+            const int64_t words = planes.n_words - first < kTileWords ? planes.n_words - first : kTileWords;
+            turn_rows(rows + row * planes.n_words + first, planes.n_words, used, words, tile.words);
+            for (int64_t of = 0; of < planes.n_classes; ++of) {
+                uint64_t totals[kLanes];
+                count(tile.words, planes.plus + of * planes.n_words + first, planes.used + of * planes.n_words + first, words,
+                      totals);
+                for (int64_t lane = 0; lane < used; ++lane) {
+                    int32_t& out = distance[(row + lane) * planes.n_classes + of];
+                    out = static_cast<int32_t>(totals[lane]) + (first ? out : 0);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+extern const TernaryLoops ternary_loops;
+const TernaryLoops ternary_loops = {sum_where, distances};
+
+}  // namespace KERNELIGHT_SIMD
+}  // namespace kernelight

@@ -1,0 +1,37 @@
+// The loops of ternary_loops.cpp, one table for each instruction set.
+#pragma once
+
+#include <cstdint>
+
+namespace kernelight {
+
+// The coefficients of a ternary model as bits, class by class: plus marks +1, used marks +1 and -1. n_words words a class.
+struct TernaryPlanes {
+    const uint64_t *plus, *used;
+    int64_t n_classes, n_words;
+};
+
+struct TernaryLoops {
+    // sums[0] = the sum of first[i], sums[1] that of second[i], over the rows i whose bit is set; 64 rows a word.
+    // The sum of row i is added up in lane i mod 32, lanes are added in a fixed order: the same bits everywhere.
+    void (*sum_where)(const uint64_t* bits, const double* first, const double* second, int64_t n_words, double* sums);
+    // distance[(row, class)] = number of used bits in which a row differs from plus. rows are n_words words apart.
+    void (*distances)(const uint64_t* rows, int64_t n_rows, TernaryPlanes planes, int32_t* distance);
+};
+
+namespace baseline {
+extern const TernaryLoops ternary_loops;
+}
+#if defined(KERNELIGHT_X86)
+namespace avx2 {
+extern const TernaryLoops ternary_loops;
+}
+namespace avx512 {
+extern const TernaryLoops ternary_loops;
+}
+namespace avx512_popcnt {  // for processors that count the bits of a vector in one instruction
+extern const TernaryLoops ternary_loops;
+}
+#endif
+
+}  // namespace kernelight
