@@ -173,18 +173,17 @@ void ternary_sweep(const TernaryRows& rows, int64_t n_classes, ClassAt class_at,
 // scores[i, c] = scale_c w_c . z_i + bias_c, from w . z = |w|_0 - 2 #{j : w_j != 0, z_ij != w_j}.
 inline void ternary_scores(const uint64_t* words, int64_t n_rows, const TernaryPlanes& planes, const int32_t* nonzeros,
                            const double* scales, const double* biases, double* scores, int threads, int simd) {
-    constexpr int64_t kRows = 64;
     const TernaryLoops& loops = ternary_loops(simd);
     const int64_t n_classes = planes.n_classes;
-    parallel_for(threads, (n_rows + kRows - 1) / kRows, [&](int64_t begin, int64_t end) {
-        std::vector<int32_t> distance(kRows * n_classes);
+    parallel_for(threads, (n_rows + kTernaryRows - 1) / kTernaryRows, [&](int64_t begin, int64_t end) {
+        std::vector<int32_t> distance(kTernaryRows * n_classes);
         for (int64_t block = begin; block < end; ++block) {
-            const int64_t first = block * kRows, count = std::min(kRows, n_rows - first);
+            const int64_t first = block * kTernaryRows, count = std::min(kTernaryRows, n_rows - first);
             loops.distances(words + first * planes.n_words, count, planes, distance.data());
             for (int64_t row = 0; row < count; ++row)
                 for (int64_t of = 0; of < n_classes; ++of)
                     scores[(first + row) * n_classes + of] =
-                        scales[of] * (nonzeros[of] - 2 * distance[row * n_classes + of]) + biases[of];
+                        scales[of] * (nonzeros[of] - 2 * distance[of * kTernaryRows + row]) + biases[of];
         }
     });
 }

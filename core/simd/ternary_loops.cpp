@@ -129,14 +129,20 @@ inline void turn_rows(const uint64_t* rows, int64_t stride, int64_t used, int64_
 
 // totals[row] = number of bits of (tile ^ plus) & used over all words.
 #if defined(__AVX512VPOPCNTDQ__)
+inline __m512i differing(const uint64_t* tile, uint64_t plus, uint64_t used) {
+    const __m512i differ = _mm512_load_si512(tile) ^ _mm512_set1_epi64(static_cast<int64_t>(plus));
+    return _mm512_popcnt_epi64(differ & _mm512_set1_epi64(static_cast<int64_t>(used)));
+}
+
 inline void count(const uint64_t* tile, const uint64_t* plus, const uint64_t* used, int64_t n_words, uint64_t* totals) {
-    __m512i total[2] = {};  // two, so that a sum need not wait for the one before
-    for (int64_t word = 0; word < n_words; ++word) {
-        const __m512i differ = _mm512_load_si512(tile + word * kLanes) ^ _mm512_set1_epi64(static_cast<int64_t>(plus[word]));
-        const __m512i counted = differ & _mm512_set1_epi64(static_cast<int64_t>(used[word]));
-        total[word & 1] = _mm512_add_epi64(total[word & 1], _mm512_popcnt_epi64(counted));
+    __m512i even = _mm512_setzero_si512(), odd = even;  // two, so that a sum need not wait for the one before
+    int64_t word = 0;
+    for (; word + 2 <= n_words; word += 2) {
+        even = _mm512_add_epi64(even, differing(tile + word * kLanes, plus[word], used[word]));
+        odd = _mm512_add_epi64(odd, differing(tile + (word + 1) * kLanes, plus[word + 1], used[word + 1]));
     }
-    _mm512_storeu_si512(totals, _mm512_add_epi64(total[0], total[1]));
+    if (word < n_words) even = _mm512_add_epi64(even, differing(tile + word * kLanes, plus[word], used[word]));
+    _mm512_storeu_si512(totals, _mm512_add_epi64(even, odd));
 }
 #elif defined(__AVX2__)
 // Nibbles looked up in a table of 16 counts, 32 or 64 bytes at a time; a byte holds the counts of 16 words.
@@ -205,13 +211,14 @@ void distances(const uint64_t* rows, int64_t n_rows, TernaryPlanes planes, int32
             const int64_t words = planes.n_words - first < kTileWords ? planes.n_words - first : kTileWords;
             turn_rows(rows + row * planes.n_words + first, planes.n_words, used, words, tile.words);
             for (int64_t of = 0; of < planes.n_classes; ++of) {
+                const int64_t plane = of * planes.n_words + first;
                 uint64_t totals[kLanes];
-                count(tile.words, planes.plus + of * planes.n_words + first, planes.used + of * planes.n_words + first, words,
-                      totals);
-                for (int64_t lane = 0; lane < used; ++lane) {
-                    int32_t& out = distance[(row + lane) * planes.n_classes + of];
-                    out = static_cast<int32_t>(totals[lane]) + (first ? out : 0);
-                }
+                count(tile.words, planes.plus + plane, planes.used + plane, words, totals);
+                int32_t* out = distance + of * kTernaryRows + row;  // the lanes of no row have their place too
+                if (first)
+                    for (int lane = 0; lane < kLanes; ++lane) out[lane] += static_cast<int32_t>(totals[lane]);
+                else
+                    for (int lane = 0; lane < kLanes; ++lane) out[lane] = static_cast<int32_t>(totals[lane]);
             }
         }
     }
