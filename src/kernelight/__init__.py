@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from kernelight import hashing, kernels, theory
     from kernelight._registry import load
     from kernelight.codes import Codes
+    from kernelight.linear.ternary import TernaryClassifier
     from kernelight.linearize.aligned import AlignedFourier
     from kernelight.linearize.binary import BinaryFourier
     from kernelight.linearize.choose import feature_map
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelNystroem", "Product", "RandomFourier",
-    "SignProjection", "State", "__version__", "feature_map", "hashing", "kernels", "load", "theory",
+    "SignProjection", "State", "TernaryClassifier", "__version__", "feature_map", "hashing", "kernels", "load", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -38,6 +39,7 @@ _HOMES = {
     "RandomFourier": "kernelight.linearize.fourier",
     "SignProjection": "kernelight.linearize.signs",
     "State": "kernelight.state",
+    "TernaryClassifier": "kernelight.linear.ternary",
     "feature_map": "kernelight.linearize.choose",
     "hashing": "kernelight.hashing",
     "load": "kernelight._registry",

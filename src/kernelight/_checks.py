@@ -290,6 +290,40 @@ def as_row_numbers(rows: Any, count: int, *, name: str) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64)
 
 
+def as_row_weights(weights: Any, count: int) -> NDArray[np.float64]:
+    """One finite weight of at least 0 for each of ``count`` rows; None means 1 each."""
+    if weights is None:
+        return np.ones(count)
+    found = np.asarray(weights)
+    if found.shape != (count,) or found.dtype.kind not in "biuf":
+        raise ValueError(
+            f"sample_weight must be {count} numbers, one for each row, got {found.dtype} of the shape {found.shape}."
+        )
+    found = found.astype(np.float64)
+    if not np.isfinite(found).all() or (found < 0.0).any():
+        raise ValueError("sample_weight must hold finite numbers of at least 0.")
+    return found
+
+
+def as_slot_numbers(slots: Any, count: int) -> NDArray[np.int64]:
+    """A new array of at least one number of a slot below ``count``, in ascending order and each once."""
+    try:
+        found = np.asarray(slots)
+    except ValueError:  # lists of several lengths
+        found = np.asarray(None)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not found.size:
+        raise ValueError(
+            f"slots must be a list of the numbers of slots, got {type(slots).__name__} of dtype {found.dtype} and "
+            f"{found.ndim} dimension(s)."
+        )
+    if found.min() < 0 or found.max() >= count:
+        raise ValueError(f"slots must be between 0 and {count - 1}, got {found.min()} to {found.max()}.")
+    numbers = np.array(found, dtype=np.int64)
+    if (np.diff(numbers) <= 0).any():
+        raise ValueError("slots must ascend, each number once: sort them, for instance with numpy.unique.")
+    return numbers
+
+
 def as_names(names: Any, count: int) -> NDArray[np.object_]:
     """The names of ``count`` features, from a list."""
     if not isinstance(names, list) or len(names) != count or not all(isinstance(name, str) for name in names):

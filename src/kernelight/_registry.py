@@ -26,6 +26,9 @@ FAMILIES: dict[str, dict[str, str]] = {
         "RandomFourier": "kernelight.linearize.fourier:RandomFourier",
         "SignProjection": "kernelight.linearize.signs:SignProjection",
     },
+    "model": {
+        "TernaryClassifier": "kernelight.linear.ternary:TernaryClassifier",
+    },
 }
 
 

@@ -51,8 +51,8 @@ class TernaryProblem:
     def of(
         cls, codes: Codes, members: NDArray[np.bool_], weights: NDArray[np.float64], loss: Loss, l0: float, C: float
     ) -> TernaryProblem:  # fmt: skip
-        """``members`` are (classes, rows). C is that of a linear model on the one-hot features, k alpha^2 |w|_0 + C sum of losses:
-        divided by C and the total weight."""
+        """``members`` are (classes, rows). C is that of a linear model on the one-hot features, which minimises
+        k alpha^2 |w|_0 + C times the weighted sum of losses; here that is divided by C and the total weight."""
         order = np.argsort(codes.empty, kind="stable")
         n_filled = int(len(codes) - codes.empty.sum())
         total = float(weights.sum())
@@ -70,7 +70,9 @@ class TernaryProblem:
     def scores(self, coefficients: NDArray[np.int8]) -> NDArray[np.int32]:
         """(classes, rows) of w . z; 0 for empty rows."""
         found = np.zeros(self.positive.shape, dtype=np.int32)
-        for at in range(0, self.n_slots if self.n_filled else 0, 256):  # signs of all slots would fill the memory
+        for at in range(
+            0, self.n_slots if self.n_filled else 0, 256
+        ):  # signs of all slots would fill the memory
             bits = unpacked(self.columns[at : at + 256], self.n_filled, 1)
             signs = 2 * bits.astype(np.float32) - 1  # whole numbers, which single precision adds exactly
             some = coefficients[:, at : at + 256].astype(np.float32) @ signs
@@ -89,7 +91,7 @@ class TernaryPoint:
 
     @property
     def nonzeros(self) -> NDArray[np.int64]:
-        return np.count_nonzero(self.coefficients, axis=1)
+        return np.asarray(np.count_nonzero(self.coefficients, axis=1), dtype=np.int64)
 
 
 def optimal_rounding(vector: NDArray[Any]) -> tuple[NDArray[np.int8], float]:
@@ -123,7 +125,8 @@ def full_precision(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(codes.to_csr(), labels, sample_weight=weights)
-    return np.asarray(model.coef_[:, 1::2] - model.coef_[:, ::2]) / (2.0 * np.sqrt(codes.n_components))
+    difference = np.asarray(model.coef_[:, 1::2] - model.coef_[:, ::2], dtype=np.float64)
+    return np.asarray(difference / (2.0 * np.sqrt(codes.n_components)))
 
 
 def started(problem: TernaryProblem, model: NDArray[np.float64]) -> TernaryPoint:
@@ -134,7 +137,9 @@ def started(problem: TernaryProblem, model: NDArray[np.float64]) -> TernaryPoint
     return TernaryPoint(coefficients, scale, np.zeros(len(scale)), problem.scores(coefficients))
 
 
-def fit_scales(problem: TernaryProblem, point: TernaryPoint, classes: NDArray[np.intp]) -> NDArray[np.float64]:
+def fit_scales(
+    problem: TernaryProblem, point: TernaryPoint, classes: NDArray[np.intp]
+) -> NDArray[np.float64]:
     """The best scale and bias of some classes, in place; their objectives."""
     nonzeros, objectives = point.nonzeros, np.empty(len(classes))
     for at, of in enumerate(classes):

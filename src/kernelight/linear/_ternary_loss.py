@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-Reals = NDArray[np.float64]
+Reals = NDArray[np.floating[Any]]
 
 
 class Loss(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,9 @@ class TernaryPlanes:
         for name, plane in (("plus_", self.plus), ("used_", self.used)):
             check_learned(name, plane, ("uint64",), 2)
             if plane.shape != (n_classes, n_words(self.n_slots, 1)):
-                raise ValueError(f"{name} has the shape {plane.shape}, which is not that of {n_classes} classes of {self.n_slots}.")
+                raise ValueError(
+                    f"{name} has the shape {plane.shape}, not that of {n_classes} vectors of {self.n_slots}."
+                )
         beyond = self.n_slots % 64
         if (self.plus & ~self.used).any() or (beyond and (self.used[:, -1] >> np.uint64(beyond)).any()):
             raise ValueError("plus_ and used_ must be bits of coefficients -1, 0 and 1.")
@@ -47,7 +48,7 @@ class TernaryPlanes:
     @cached_property
     def nonzeros(self) -> NDArray[np.int32]:
         """How many coefficients of each class are not 0."""
-        return np.bitwise_count(self.used).sum(axis=1, dtype=np.int32)
+        return np.asarray(np.bitwise_count(self.used).sum(axis=1), dtype=np.int32)
 
     @property
     def five_to_a_byte(self) -> int:
@@ -55,11 +56,16 @@ class TernaryPlanes:
         return len(self.plus) * -(-self.n_slots // 5)
 
     def scores(
-        self, words: NDArray[np.uint64], scale: NDArray[np.float64], bias: NDArray[np.float64], n_jobs: int | None
+        self,
+        words: NDArray[np.uint64],
+        scale: NDArray[np.float64],
+        bias: NDArray[np.float64],
+        n_jobs: int | None,
     ) -> NDArray[np.float64]:
         """(rows, classes) of scale * (w . z) + bias for packed rows of bits z."""
         out = np.empty((len(words), len(self.plus)))
         use = resources(n_jobs).for_work(8 * words.size * len(self.plus))
-        arrays: tuple[Any, ...] = (self.plus, self.used, self.nonzeros, scale, bias)
-        _core.ternary_scores(words, *arrays, out, *use)
+        _core.ternary_scores(
+            words, self.plus, self.used, self.nonzeros, scale, bias, out, use.threads, use.simd
+        )
         return out
