@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-Reals = NDArray[np.floating[Any]]
+Reals = NDArray[np.float64]
 
 
 class Loss(NamedTuple):
     """A convex loss of a margin: its value, and its first and second derivative."""
 
-    value: Callable[[Reals], Reals]
-    slope: Callable[[Reals], Reals]
-    curvature: Callable[[Reals], Reals]
+    value: Callable[[Reals], Any]
+    slope: Callable[[Reals], Any]
+    curvature: Callable[[Reals], Any]
 
 
-def _short(m: Reals) -> Reals:
+def _short(m: Reals) -> Any:
     return np.maximum(1.0 - m, 0.0)
 
 

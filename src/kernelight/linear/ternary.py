@@ -96,7 +96,7 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
     >>> model.score(codes[1200:], y[1200:]) > 0.92
     True
     >>> model.memory_report().total
-    2680
+    2720
     """
 
     _decided: ClassVar[tuple[str, ...]] = ("labels_", "provenance_", "seed_")
