@@ -129,7 +129,7 @@ def _split(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[float, float]:
         rows, others = ((2.0 * codes(*made, part).array - 1.0) / np.sqrt(2 * made[0]) for part in (on, of))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return LinearSVC(C=C, tol=1e-3, max_iter=200).fit(rows, y[on]).score(others, y[of])
+            return LinearSVC(C=C, tol=1e-2, max_iter=100).fit(rows, y[on]).score(others, y[of])
 
     made = max(product(BITS, SIGMAS), key=lambda at: right_ternary(at, learn, check))
     C = max(COSTS, key=lambda C: right_full(made, C, learn, check))

@@ -98,11 +98,11 @@ class TernarySweep {
     };
 
     Move best(int64_t slot) const {
-        double set[2];
-        loops_.sum_where(rows_.columns + slot * rows_.n_words(), odd1_.data(), odd2_.data(), rows_.n_words(), set);
-        const double slope1 = 2 * set[0] - total_.odd1, slope2 = 2 * set[1] - total_.odd2;
+        const uint64_t* bits = rows_.columns + slot * rows_.n_words();
+        const double slope1 = 2 * loops_.sum_where(bits, odd1_.data(), rows_.n_words()) - total_.odd1;
         const int value = of_.coefficients[slot];
         if (value == 0) return {slope1 > 0 ? -1 : 1, total_.even1 - std::fabs(slope1) + of_.penalty};
+        const double slope2 = 2 * loops_.sum_where(bits, odd2_.data(), rows_.n_words()) - total_.odd2;
         const Move drop = {-value, total_.even1 - value * slope1 - of_.penalty};
         const Move flip = {-2 * value, total_.even2 - value * slope2};
         return flip.change < drop.change ? flip : drop;

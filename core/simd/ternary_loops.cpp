@@ -53,17 +53,11 @@ struct LaneSums {
     }
 };
 
-void sum_where(const uint64_t* bits, const double* first, const double* second, int64_t n_words, double* sums) {
-    LaneSums a, b;
+double sum_where(const uint64_t* bits, const double* values, int64_t n_words) {
+    LaneSums sums;
     for (int64_t word = 0; word < n_words; ++word)
-        for (int half = 0; half < 2; ++half) {
-            const int64_t row = word * 64 + half * kSumLanes;
-            const uint64_t set = bits[word] >> (half * kSumLanes);
-            a.add(set, first + row);
-            b.add(set, second + row);
-        }
-    sums[0] = a.total();
-    sums[1] = b.total();
+        for (int half = 0; half < 64; half += kSumLanes) sums.add(bits[word] >> half, values + word * 64 + half);
+    return sums.total();
 }
 
 // -- Distances under a mask ----------------------------------------------------------------------------------

@@ -14,9 +14,9 @@ struct TernaryPlanes {
 constexpr int64_t kTernaryRows = 64;
 
 struct TernaryLoops {
-    // sums[0] = the sum of first[i], sums[1] that of second[i], over the rows i whose bit is set; 64 rows a word.
-    // The sum of row i is added up in lane i mod 32, lanes are added in a fixed order: the same bits everywhere.
-    void (*sum_where)(const uint64_t* bits, const double* first, const double* second, int64_t n_words, double* sums);
+    // The sum of values[i] over the rows i whose bit is set, 64 rows a word. Row i is added up in lane i mod 32 and lanes
+    // are added in a fixed order: the same bits everywhere.
+    double (*sum_where)(const uint64_t* bits, const double* values, int64_t n_words);
     // distance[class][row] = number of used bits in which a row differs from plus, for at most kTernaryRows rows, n_words
     // words apart; there is room for kTernaryRows of each class.
     void (*distances)(const uint64_t* rows, int64_t n_rows, TernaryPlanes planes, int32_t* distance);

@@ -137,18 +137,28 @@ def started(problem: TernaryProblem, model: NDArray[np.float64]) -> TernaryPoint
     return TernaryPoint(coefficients, scale, np.zeros(len(scale)), problem.scores(coefficients))
 
 
+def score_weights(
+    problem: TernaryProblem, of: int, scores: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The scores that occur, and the weight of the rows that have them, (2, scores): of the other classes, and of this one."""
+    low = int(scores.min())
+    width = int(scores.max()) - low + 1
+    places = (scores - low) + np.int64(width) * problem.positive[of]
+    weights = np.bincount(places, weights=problem.weights, minlength=2 * width).reshape(2, width)
+    occur = np.flatnonzero(weights.any(axis=0))
+    return (occur + low).astype(np.float64), np.asarray(weights[:, occur], dtype=np.float64)
+
+
 def fit_scales(
     problem: TernaryProblem, point: TernaryPoint, classes: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """The best scale and bias of some classes, in place; their objectives."""
     nonzeros, objectives = point.nonzeros, np.empty(len(classes))
     for at, of in enumerate(classes):
-        values, place = np.unique(point.scores[of], return_inverse=True)
-        weights = np.zeros((2, len(values)))
-        np.add.at(weights, (problem.positive[of], place), problem.weights)
+        values, weights = score_weights(problem, of, point.scores[of])
         ridge = problem.l2 * float(nonzeros[of])
         start = (float(point.scale[of]), float(point.bias[of]))
-        found = fitted_scale(problem.loss, values.astype(np.float64), weights, ridge, start)
+        found = fitted_scale(problem.loss, values, weights, ridge, start)
         if nonzeros[of]:  # a scale of nothing stays what it was, for the next coefficient to start from
             point.scale[of] = found.scale
         point.bias[of] = found.bias
@@ -174,7 +184,7 @@ def sweep(
     moves, decrease = np.zeros(len(classes), dtype=np.int64), np.zeros(len(classes))
     _core.ternary_sweep(
         problem.columns, problem.weights, problem.n_filled, problem.positive[classes], losses, penalties,
-        LEAST_DECREASE * objectives, orders, coefficients, totals, moves, decrease, *use,
+        LEAST_DECREASE * np.maximum(objectives, 1e-6), orders, coefficients, totals, moves, decrease, *use,
     )  # fmt: skip
     point.coefficients[classes], point.scores[classes] = coefficients, totals
     return moves
