@@ -58,7 +58,7 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
     l0 : float, default=0.0
         lambda_0, the L0 penalty to begin with: what a coefficient must lower the mean loss by.
     class_weight : dict, "balanced" or None, default=None
-    max_iter : int, default=200
+    max_iter : int, default=1000
         Sweeps over all coefficients, in each descent.
     random_state : int, RandomState, Generator or None, default=0
         The order in which coefficients are visited.
@@ -104,7 +104,7 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
 
     def __init__(
         self, loss: str = "squared_hinge", *, C: float = 10.0, sparsity: float = 0.0, l0: float = 0.0, class_weight: Any = None,
-        max_iter: int = 200, random_state: Any = 0, n_jobs: int | None = None,
+        max_iter: int = 1000, random_state: Any = 0, n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         self.loss = loss
         self.C = C
