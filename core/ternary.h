@@ -27,9 +27,8 @@ namespace kernelight {
 inline const TernaryLoops& ternary_loops([[maybe_unused]] int simd) {
 #if defined(KERNELIGHT_X86)
     const Level level = usable_level(simd);
-    if (level == Level::avx512)
-        return __builtin_cpu_supports("avx512vpopcntdq") ? avx512_popcnt::ternary_loops : avx512::ternary_loops;
-    if (level == Level::avx2) return avx2::ternary_loops;
+    if (level == Level::avx512 && __builtin_cpu_supports("avx512vpopcntdq")) return avx512_popcnt::ternary_loops;
+    if (level != Level::baseline) return avx2::ternary_loops;
 #endif
     return baseline::ternary_loops;
 }

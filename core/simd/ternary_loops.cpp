@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kSumLanes = 32;
 
-#if defined(__AVX512F__)
+#if defined(__AVX512VPOPCNTDQ__)
 typedef __m512d Reals;
 inline Reals where(uint64_t bits, Reals values) { return _mm512_maskz_mov_pd(static_cast<__mmask8>(bits), values); }
 #else
@@ -67,7 +67,7 @@ double sum_where(const uint64_t* bits, const double* values, int64_t n_words) {
 
 constexpr int64_t kTileWords = 64;
 
-#if defined(__AVX512F__)
+#if defined(__AVX512VPOPCNTDQ__)
 constexpr int kLanes = 8;
 #elif defined(__AVX2__)
 constexpr int kLanes = 4;
@@ -86,7 +86,7 @@ void turn(const uint64_t* rows, int64_t stride, int64_t used, int64_t count, uin
         for (int64_t word = 0; word < count; ++word) tile[word * kLanes + row] = 0;
 }
 
-#if defined(__AVX512F__)
+#if defined(__AVX512VPOPCNTDQ__)
 // Eight words of eight rows: three rounds that exchange halves, quarters and single words.
 inline void turn_eight(const uint64_t* rows, int64_t stride, uint64_t* tile) {
     __m512i line[8], pair[8], four[8];
@@ -111,7 +111,7 @@ inline void turn_eight(const uint64_t* rows, int64_t stride, uint64_t* tile) {
 #endif
 
 inline void turn_rows(const uint64_t* rows, int64_t stride, int64_t used, int64_t count, uint64_t* tile) {
-#if defined(__AVX512F__)
+#if defined(__AVX512VPOPCNTDQ__)
     int64_t done = 0;
     if (used == kLanes)
         for (; done + 8 <= count; done += 8) turn_eight(rows + done, stride, tile + done * kLanes);
@@ -139,55 +139,25 @@ inline void count(const uint64_t* tile, const uint64_t* plus, const uint64_t* us
     _mm512_storeu_si512(totals, _mm512_add_epi64(even, odd));
 }
 #elif defined(__AVX2__)
-// Nibbles looked up in a table of 16 counts, 32 or 64 bytes at a time; a byte holds the counts of 16 words.
-struct ByNibbles {
-    static constexpr int64_t kBeforeFull = 16;
-#if defined(__AVX512F__)
-    typedef __m512i Vector;
-    static Vector all(uint64_t word) { return _mm512_set1_epi64(static_cast<int64_t>(word)); }
-    static Vector bytes(int value) { return _mm512_set1_epi8(static_cast<char>(value)); }
-    static Vector zero() { return _mm512_setzero_si512(); }
-    static Vector load(const uint64_t* at) { return _mm512_load_si512(at); }
-    static void store(uint64_t* at, Vector value) { _mm512_storeu_si512(at, value); }
-    static Vector look_up(Vector table, Vector at) { return _mm512_shuffle_epi8(table, at); }
-    static Vector shift(Vector value) { return _mm512_srli_epi16(value, 4); }
-    static Vector add_bytes(Vector a, Vector b) { return _mm512_add_epi8(a, b); }
-    static Vector add_words(Vector a, Vector b) { return _mm512_add_epi64(a, b); }
-    static Vector sum_bytes(Vector a) { return _mm512_sad_epu8(a, zero()); }
-    static Vector counts() { return _mm512_broadcast_i32x4(sixteen()); }
-#else
-    typedef __m256i Vector;
-    static Vector all(uint64_t word) { return _mm256_set1_epi64x(static_cast<int64_t>(word)); }
-    static Vector bytes(int value) { return _mm256_set1_epi8(static_cast<char>(value)); }
-    static Vector zero() { return _mm256_setzero_si256(); }
-    static Vector load(const uint64_t* at) { return _mm256_load_si256(reinterpret_cast<const __m256i*>(at)); }
-    static void store(uint64_t* at, Vector value) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), value); }
-    static Vector look_up(Vector table, Vector at) { return _mm256_shuffle_epi8(table, at); }
-    static Vector shift(Vector value) { return _mm256_srli_epi16(value, 4); }
-    static Vector add_bytes(Vector a, Vector b) { return _mm256_add_epi8(a, b); }
-    static Vector add_words(Vector a, Vector b) { return _mm256_add_epi64(a, b); }
-    static Vector sum_bytes(Vector a) { return _mm256_sad_epu8(a, zero()); }
-    static Vector counts() { return _mm256_broadcastsi128_si256(sixteen()); }
-#endif
-    static __m128i sixteen() { return _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4); }
-
-};
-
+// Nibbles looked up in a table of 16 counts; a byte holds the counts of 16 words and is then emptied.
 inline void count(const uint64_t* tile, const uint64_t* plus, const uint64_t* used, int64_t n_words, uint64_t* totals) {
-    using By = ByNibbles;
-    const By::Vector table = By::counts(), nibble = By::bytes(15);
-    By::Vector total = By::zero();
-    for (int64_t begin = 0; begin < n_words; begin += By::kBeforeFull) {
-        const int64_t end = begin + By::kBeforeFull < n_words ? begin + By::kBeforeFull : n_words;
-        By::Vector sums = By::zero();
+    constexpr int64_t kBeforeFull = 16;
+    const __m256i table = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    const __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
+    __m256i total = zero;
+    for (int64_t begin = 0; begin < n_words; begin += kBeforeFull) {
+        const int64_t end = begin + kBeforeFull < n_words ? begin + kBeforeFull : n_words;
+        __m256i sums = zero;
         for (int64_t word = begin; word < end; ++word) {
-            const By::Vector differ = (By::load(tile + word * kLanes) ^ By::all(plus[word])) & By::all(used[word]);
-            sums = By::add_bytes(sums, By::look_up(table, differ & nibble));
-            sums = By::add_bytes(sums, By::look_up(table, By::shift(differ) & nibble));
+            const __m256i rows = _mm256_load_si256(reinterpret_cast<const __m256i*>(tile + word * kLanes));
+            const __m256i differ = (rows ^ _mm256_set1_epi64x(static_cast<int64_t>(plus[word]))) &
+                                   _mm256_set1_epi64x(static_cast<int64_t>(used[word]));
+            sums = _mm256_add_epi8(sums, _mm256_shuffle_epi8(table, differ & nibble));
+            sums = _mm256_add_epi8(sums, _mm256_shuffle_epi8(table, _mm256_srli_epi16(differ, 4) & nibble));
         }
-        total = By::add_words(total, By::sum_bytes(sums));
+        total = _mm256_add_epi64(total, _mm256_sad_epu8(sums, zero));
     }
-    By::store(totals, total);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(totals), total);
 }
 #else
 inline void count(const uint64_t* tile, const uint64_t* plus, const uint64_t* used, int64_t n_words, uint64_t* totals) {

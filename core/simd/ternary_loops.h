@@ -29,10 +29,7 @@ extern const TernaryLoops ternary_loops;
 namespace avx2 {
 extern const TernaryLoops ternary_loops;
 }
-namespace avx512 {
-extern const TernaryLoops ternary_loops;
-}
-namespace avx512_popcnt {  // for processors that count the bits of a vector in one instruction
+namespace avx512_popcnt {  // AVX-512 with an instruction that counts the bits of a vector
 extern const TernaryLoops ternary_loops;
 }
 #endif
