@@ -62,13 +62,14 @@ double sum_where(const uint64_t* bits, const double* values, int64_t n_words) {
 
 // -- Distances under a mask ----------------------------------------------------------------------------------
 //
-// A lane of a vector is a row, so that no sum goes across lanes: kLanes rows are turned around in a tile
-// [word][row], then each class meets the tile, one word of all rows at a time.
+// A lane of a vector is a row, so that no sum goes across lanes: kLanes rows, some vectors of them, are turned around in a
+// tile [word][row], then each class meets the tile, one word of all rows at a time. Several vectors share the two words of a
+// class and need not wait for each other's sums.
 
 constexpr int64_t kTileWords = 64;
 
 #if defined(__AVX512VPOPCNTDQ__)
-constexpr int kLanes = 8;
+constexpr int kLanes = 32;
 #elif defined(__AVX2__)
 constexpr int kLanes = 4;
 #else
@@ -78,16 +79,15 @@ struct alignas(64) Tile {
     uint64_t words[kTileWords * kLanes];
 };
 
-// Words [first, first + count) of `used` rows, the missing ones of the last group zero.
-void turn(const uint64_t* rows, int64_t stride, int64_t used, int64_t count, uint64_t* tile) {
-    for (int64_t row = 0; row < used; ++row)
-        for (int64_t word = 0; word < count; ++word) tile[word * kLanes + row] = rows[row * stride + word];
-    for (int64_t row = used; row < kLanes; ++row)
-        for (int64_t word = 0; word < count; ++word) tile[word * kLanes + row] = 0;
+// Words of rows [begin, end) of a tile, from rows that are `stride` words apart; of rows from `used` on there are none.
+void turn(const uint64_t* rows, int64_t stride, int64_t begin, int64_t end, int64_t used, int64_t count, uint64_t* tile) {
+    for (int64_t row = begin; row < end; ++row)
+        for (int64_t word = 0; word < count; ++word)
+            tile[word * kLanes + row] = row < used ? rows[row * stride + word] : 0;
 }
 
 #if defined(__AVX512VPOPCNTDQ__)
-// Eight words of eight rows: three rounds that exchange halves, quarters and single words.
+// Eight words of eight rows: three rounds that exchange single words, pairs and halves.
 inline void turn_eight(const uint64_t* rows, int64_t stride, uint64_t* tile) {
     __m512i line[8], pair[8], four[8];
     for (int row = 0; row < 8; ++row) line[row] = _mm512_loadu_si512(rows + row * stride);
@@ -99,46 +99,43 @@ inline void turn_eight(const uint64_t* rows, int64_t stride, uint64_t* tile) {
     for (int half = 0; half < 8; half += 4)
         for (int odd = 0; odd < 2; ++odd) {
             const __m512i a = pair[half + odd], b = pair[half + 2 + odd];
-            four[half + odd] = _mm512_permutex2var_epi64(a, low, b);        // words 0 + odd and 4 + odd
-            four[half + 2 + odd] = _mm512_permutex2var_epi64(a, high, b);   // words 2 + odd and 6 + odd
+            four[half + odd] = _mm512_permutex2var_epi64(a, low, b);       // words 0 + odd and 4 + odd
+            four[half + 2 + odd] = _mm512_permutex2var_epi64(a, high, b);  // words 2 + odd and 6 + odd
         }
     for (int word = 0; word < 4; ++word) {
         const __m512i a = four[word], b = four[4 + word];
-        _mm512_store_si512(tile + word * 8, _mm512_shuffle_i64x2(a, b, 0x44));
-        _mm512_store_si512(tile + (word + 4) * 8, _mm512_shuffle_i64x2(a, b, 0xEE));
+        _mm512_store_si512(tile + word * kLanes, _mm512_shuffle_i64x2(a, b, 0x44));
+        _mm512_store_si512(tile + (word + 4) * kLanes, _mm512_shuffle_i64x2(a, b, 0xEE));
     }
 }
-#endif
 
 inline void turn_rows(const uint64_t* rows, int64_t stride, int64_t used, int64_t count, uint64_t* tile) {
-#if defined(__AVX512VPOPCNTDQ__)
-    int64_t done = 0;
-    if (used == kLanes)
-        for (; done + 8 <= count; done += 8) turn_eight(rows + done, stride, tile + done * kLanes);
-    turn(rows + done, stride, used, count - done, tile + done * kLanes);
-#else
-    turn(rows, stride, used, count, tile);
-#endif
+    for (int64_t row = 0; row < kLanes; row += 8) {
+        int64_t word = 0;
+        if (row + 8 <= used)
+            for (; word + 8 <= count; word += 8) turn_eight(rows + row * stride + word, stride, tile + word * kLanes + row);
+        turn(rows + word, stride, row, row + 8, used, count - word, tile + word * kLanes);
+    }
 }
 
 // totals[row] = number of bits of (tile ^ plus) & used over all words.
-#if defined(__AVX512VPOPCNTDQ__)
-inline __m512i differing(const uint64_t* tile, uint64_t plus, uint64_t used) {
-    const __m512i differ = _mm512_load_si512(tile) ^ _mm512_set1_epi64(static_cast<int64_t>(plus));
-    return _mm512_popcnt_epi64(differ & _mm512_set1_epi64(static_cast<int64_t>(used)));
+inline void count(const uint64_t* tile, const uint64_t* plus, const uint64_t* used, int64_t n_words, uint64_t* totals) {
+    constexpr int kVectors = kLanes / 8;
+    __m512i total[kVectors] = {};
+    for (int64_t word = 0; word < n_words; ++word, tile += kLanes) {
+        const __m512i sign = _mm512_set1_epi64(static_cast<int64_t>(plus[word]));
+        const __m512i mask = _mm512_set1_epi64(static_cast<int64_t>(used[word]));
+        for (int at = 0; at < kVectors; ++at)
+            total[at] = _mm512_add_epi64(total[at], _mm512_popcnt_epi64((_mm512_load_si512(tile + at * 8) ^ sign) & mask));
+    }
+    for (int at = 0; at < kVectors; ++at) _mm512_storeu_si512(totals + at * 8, total[at]);
+}
+#else
+inline void turn_rows(const uint64_t* rows, int64_t stride, int64_t used, int64_t count, uint64_t* tile) {
+    turn(rows, stride, 0, kLanes, used, count, tile);
 }
 
-inline void count(const uint64_t* tile, const uint64_t* plus, const uint64_t* used, int64_t n_words, uint64_t* totals) {
-    __m512i even = _mm512_setzero_si512(), odd = even;  // two, so that a sum need not wait for the one before
-    int64_t word = 0;
-    for (; word + 2 <= n_words; word += 2) {
-        even = _mm512_add_epi64(even, differing(tile + word * kLanes, plus[word], used[word]));
-        odd = _mm512_add_epi64(odd, differing(tile + (word + 1) * kLanes, plus[word + 1], used[word + 1]));
-    }
-    if (word < n_words) even = _mm512_add_epi64(even, differing(tile + word * kLanes, plus[word], used[word]));
-    _mm512_storeu_si512(totals, _mm512_add_epi64(even, odd));
-}
-#elif defined(__AVX2__)
+#if defined(__AVX2__)
 // Nibbles looked up in a table of 16 counts; a byte holds the counts of 16 words and is then emptied.
 inline void count(const uint64_t* tile, const uint64_t* plus, const uint64_t* used, int64_t n_words, uint64_t* totals) {
     constexpr int64_t kBeforeFull = 16;
@@ -165,6 +162,7 @@ inline void count(const uint64_t* tile, const uint64_t* plus, const uint64_t* us
     for (int64_t word = 0; word < n_words; ++word)
         totals[0] += static_cast<uint64_t>(__builtin_popcountll((tile[word] ^ plus[word]) & used[word]));
 }
+#endif
 #endif
 
 void distances(const uint64_t* rows, int64_t n_rows, TernaryPlanes planes, int32_t* distance) {
