@@ -55,9 +55,10 @@ class TernaryProblem:
         k alpha^2 |w|_0 + C times the weighted sum of losses; here that is divided by C and the total weight."""
         order = np.argsort(codes.empty, kind="stable")
         n_filled = int(len(codes) - codes.empty.sum())
+        rows = codes.array if n_filled == len(codes) else codes.array[order[:n_filled]]
         total = float(weights.sum())
         return cls(
-            columns=packed(np.ascontiguousarray(codes.array[order[:n_filled]].T), 1),
+            columns=packed(np.ascontiguousarray(rows.T), 1),
             weights=np.ascontiguousarray(weights[order] / total),
             positive=np.ascontiguousarray(members[:, order], dtype=np.uint8),
             n_filled=n_filled, loss=loss, l0=np.full(len(members), l0), l2=codes.n_components / (C * total),
@@ -70,9 +71,9 @@ class TernaryProblem:
     def scores(self, coefficients: NDArray[np.int8]) -> NDArray[np.int32]:
         """(classes, rows) of w . z; 0 for empty rows."""
         found = np.zeros(self.positive.shape, dtype=np.int32)
-        for at in range(
-            0, self.n_slots if self.n_filled else 0, 256
-        ):  # signs of all slots would fill the memory
+        if not self.n_filled:
+            return found
+        for at in range(0, self.n_slots, 256):  # signs of all slots would fill the memory
             bits = unpacked(self.columns[at : at + 256], self.n_filled, 1)
             signs = 2 * bits.astype(np.float32) - 1  # whole numbers, which single precision adds exactly
             some = coefficients[:, at : at + 256].astype(np.float32) @ signs

@@ -143,7 +143,7 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         self.provenance_, self.n_features_in_ = codes.provenance, codes.n_components
         self.seed_ = _checks.seed_of(self.random_state)
         self._optimise(codes, sides, weights)
-        self.slots_ = np.arange(codes.n_components)
+        self.slots_ = np.arange(codes.n_components, dtype=np.int64)
         self._settle()
 
     def _optimise(self, codes: Codes, sides: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
@@ -161,7 +161,7 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
             self.l0_, all_ended = sparsify(problem, point, float(self.sparsity), *rest)
             self.objective_path_, ended = descend(replace(problem, l0=self.l0_), point, everyone, *rest)
             ended = ended and all_ended
-        self.n_iter_ = len(self.objective_path_)
+        self.n_iter_ = min(len(self.objective_path_), int(self.max_iter))
         if not ended:
             warnings.warn(
                 f"TernaryClassifier still moved coefficients after {self.max_iter} sweeps: raise max_iter.",
