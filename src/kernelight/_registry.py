@@ -29,6 +29,7 @@ FAMILIES: dict[str, dict[str, str]] = {
     "model": {
         "LinearClassifier": "kernelight.linear.classifier:LinearClassifier",
         "LinearRegressor": "kernelight.linear.regressor:LinearRegressor",
+        "TernaryClassifier": "kernelight.linear.ternary:TernaryClassifier",
     },
 }
 
