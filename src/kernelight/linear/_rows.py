@@ -69,11 +69,18 @@ class MatrixRows:
         """Weights in the order in which models keep them: as they are."""
         return weights
 
+    def place(self, lanes: int, coefficients: NDArray[Any], seen: Any, weights: NDArray[Any]) -> None:
+        """Put the coefficients of a model where they belong in ``weights``."""
+        weights[:, : coefficients.shape[1]] = coefficients
+
 
 class CodeRows:
     """Codes. Weights have one row for every code that occurs in a slot."""
 
-    def __init__(self, codes: Codes, dtype: Any, use: Resources) -> None:
+    def __init__(
+        self, codes: Codes, dtype: Any, use: Resources, also: NDArray[np.bool_] | None = None
+    ) -> None:
+        """``also``: (slots, 2^bits) flags of codes that have weights though they do not occur here."""
         self.codes, self.dtype, self.use = codes, np.dtype(dtype), use
         self.n_rows, n_slots = codes.shape
         self.n_features = n_slots << codes.bits
@@ -85,6 +92,8 @@ class CodeRows:
         threads = use.for_work(codes.array.size).threads
         _core.code_histogram(codes.array, self.empty, codes.bits, counts, threads)
         self.counts: NDArray[Any] = counts.reshape(n_slots, -1)
+        if also is not None:
+            self.counts = (self.counts > 0) | also
         self._layouts: dict[int, CodeLayout] = {}
         self._ranks: NDArray[Any] | None = None
 
@@ -119,6 +128,10 @@ class CodeRows:
     def coefficients(self, lanes: int, weights: NDArray[Any]) -> NDArray[Any]:
         """Weights in the order in which models keep them: slot after slot, code after code."""
         return weights[self.layout(lanes).places(self.seen)]
+
+    def place(self, lanes: int, coefficients: NDArray[Any], seen: Any, weights: NDArray[Any]) -> None:
+        """Put the coefficients of a model, which has those of ``seen``, where they belong in ``weights``."""
+        weights[self.layout(lanes).places(seen), : coefficients.shape[1]] = coefficients
 
 
 def code_view(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight.linear._rows import Rows, Targets, groups_of, lanes_for, suffix
+from kernelight.linear._rows import CodeRows, Rows, Targets, groups_of, lanes_for, suffix
 
 LOSSES = (
     "squared_hinge",
@@ -44,6 +44,15 @@ class Plan:
     max_iter: int
     seed: int
     threads: int
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean of the weights of several epochs, in the order of models, and of how many."""
+
+    weights: NDArray[Any]
+    bias: NDArray[np.float64]
+    count: int
 
 
 class Group:
@@ -206,6 +215,43 @@ class Solver:
             group.view.add_duals(
                 group.dual, self.plan.intercept, group.weights, group.bias, group.plan.threads
             )
+
+    def resume(
+        self, weights: NDArray[Any], bias: NDArray[Any], seen: NDArray[np.bool_] | None, dual: NDArray[Any]
+    ) -> None:
+        """Go on from the weights of a model, in which these duals, and perhaps those of other rows, have their part."""
+        for group in self.groups:
+            group.weights, group.bias = self._placed(group, weights, bias, seen)
+            group.dual[:, : len(group.outputs)] = dual[:, group.outputs.start : group.outputs.stop]
+
+    def visit(self, epochs: int, mean: Mean, seen: NDArray[np.bool_] | None) -> Mean:
+        """Some epochs, whatever the certificate says; the mean of weights goes on with those after each epoch."""
+        weights, biases = [], []
+        for group in self.groups:
+            means = self._placed(group, mean.weights, mean.bias, seen)
+            count = mean.count
+            for _ in range(epochs):
+                group.epoch(lambda: False)
+                count += 1
+                share = 2.0 / (count + 1)  # the t-th in proportion to t: early ones knew little
+                for average, now in zip(means, (group.weights, group.bias), strict=True):
+                    average += (now - average) * average.dtype.type(share)
+            weights.append(self.rows.coefficients(group.lanes, means[0])[:, : len(group.outputs)])
+            biases.append(means[1][: len(group.outputs)])
+        return Mean(
+            np.concatenate(weights, axis=1), np.concatenate(biases).astype(np.float64), mean.count + epochs
+        )
+
+    def _placed(
+        self, group: Group, weights: NDArray[Any], bias: NDArray[Any], seen: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Weights and intercepts in the order of models as a group has them."""
+        which = slice(group.outputs.start, group.outputs.stop)
+        made, made_bias = np.zeros_like(group.weights), np.zeros_like(group.bias)
+        if seen is not None or not isinstance(self.rows, CodeRows):
+            self.rows.place(group.lanes, weights[:, which], seen, made)
+            made_bias[: len(group.outputs)] = bias[which]
+        return made, made_bias
 
     def run(self) -> bool:
         """Solve; False if an interrupt came first, which leaves the last weights."""

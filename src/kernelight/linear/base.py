@@ -35,7 +35,8 @@ from kernelight._stored import Stored
 from kernelight.codes import Codes
 from kernelight.linear._layout import code_layout
 from kernelight.linear._rows import CodeRows, MatrixRows, Rows, Targets, code_view, groups_of, lanes_for
-from kernelight.linear._solve import Plan, Solver
+from kernelight.linear._solve import Mean, Plan, Solver
+from kernelight.linear._stream import EPOCHS, KNOWN, MEMORY_BYTES, REPLAY, Memory
 
 Self = TypeVar("Self", bound="LinearModel")
 
@@ -65,18 +66,26 @@ class LinearModel(Stored):
     ``weights_`` has one row for each column of a matrix, or for each code that occurs in a slot; `coef_` is the usual array.
     """
 
+    weights_: NDArray[Any]
+    intercept_: NDArray[np.float64]
     bits_: int | None
     n_slots_: int | None
     provenance_: str | None
     seen_: NDArray[np.uint8] | None
+    objective_: NDArray[np.float64] | None
+    dual_gap_: NDArray[np.float64] | None
     _losses: ClassVar[tuple[str, ...]] = ()
-    _decided: ClassVar[tuple[str, ...]] = ("n_iter_", "bits_", "n_slots_", "provenance_")
+    _decided: ClassVar[tuple[str, ...]] = ("n_iter_", "n_seen_", "bits_", "n_slots_", "provenance_")
     _learned: ClassVar[tuple[str, ...]] = ("weights_", "intercept_", "seen_", "objective_", "dual_gap_")
 
     # --- Fitting ----------------------------------------------------------------------------------------------------
 
     def _targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         """Targets with costs for C = 1; sets what depends on ``y`` alone, such as the classes."""
+        raise NotImplementedError
+
+    def _batch_targets(self, X: Any, y: Any, sample_weight: Any, classes: Any, first: bool) -> Targets:
+        """The targets of one batch of several, with costs for C = 1."""
         raise NotImplementedError
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -153,20 +162,81 @@ class LinearModel(Stored):
                 scores.append(model.score(*validation))
         return Path(values, np.asarray(scores) if validation is not None else None, models)
 
+    def _learn_batch(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
+        """Go on learning from more rows: see `_stream`. Leaves no certificate."""
+        C = check_positive("C", self.C)
+        first = not hasattr(self, "weights_")
+        self._check_params()
+        if first:
+            self.seed_ = seed_of(self.random_state)
+            self.n_seen_ = 0
+        X = self._checked_rows(X, y, reset=first)
+        targets = self._batch_targets(X, y, sample_weight, classes, first)
+        dtype = np.float32 if isinstance(X, Codes) else X.dtype if first else self.weights_.dtype
+        batch = Memory.of(X, targets, dtype)
+        memory = getattr(self, "_memory", None)
+        random = np.random.default_rng([self.seed_, self.n_seen_])
+        work, chosen = batch, np.zeros(0, dtype=np.intp)
+        if memory is not None:
+            chosen = np.sort(random.permutation(len(memory))[: REPLAY * len(batch)])
+            work = batch.joined(memory.take(chosen))
+        seen = self._seen() if not first and self.bits_ is not None else None
+        use = self._resources()
+        rows = (
+            CodeRows(work.rows, dtype, use, seen)
+            if isinstance(X, Codes)
+            else MatrixRows(work.rows, dtype, use)
+        )
+        solver = Solver(rows, work.targets(targets).scaled(C), self._plan(self.seed_ + self.n_seen_))
+        mean = getattr(self, "_mean", None)
+        if first:
+            start = Mean(np.zeros((0, targets.n_outputs)), np.zeros(targets.n_outputs), 0)
+            start = (
+                start
+                if isinstance(X, Codes)
+                else Mean(np.zeros((X.shape[1], targets.n_outputs)), start.bias, 0)
+            )
+        else:
+            start = Mean(self.weights_, self.intercept_, KNOWN if mean is None else mean.count)
+            running = start if mean is None else mean  # a model that was fitted or loaded goes on from itself
+            solver.resume(
+                running.weights, running.bias, seen, self._feasible(work.dual, work.targets(targets), C)
+            )
+        average = solver.visit(EPOCHS, start, seen)
+        dual = solver.duals
+        batch = batch.with_duals(dual[: len(batch)])
+        if memory is not None:
+            known = memory.dual.copy()
+            known[chosen] = dual[len(batch) :]
+            batch = memory.with_duals(known).joined(batch)
+        n_seen = self.n_seen_ + X.shape[0]
+        self._keep(solver)
+        self._mean = Mean(self.weights_, self.intercept_, average.count)  # the last weights, to go on from
+        self.weights_, self.intercept_ = average.weights.astype(self.weights_.dtype), average.bias
+        self._memory = batch.within(MEMORY_BYTES)
+        self.n_seen_ = n_seen
+        self.n_iter_ = EPOCHS
+        self.objective_ = self.dual_gap_ = None
+
     def _copy(self: Self) -> Self:
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         return made
 
     def _checked_task(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Targets]:
-        check_choice("loss", self.loss, self._losses)
-        check_number("tol", self.tol, 0.0)
-        check_int("max_iter", self.max_iter, 1)
+        self._check_params()
+        for name in ("_memory", "_mean"):  # what partial_fit remembers is of other rows
+            self.__dict__.pop(name, None)
         self.seed_ = seed_of(self.random_state)
         X = self._checked_rows(X, y, reset=True)
         if X.shape[0] > MAX_ROWS:
             raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} can be learned from at once.")
         return X, self._targets(X, y, sample_weight)
+
+    def _check_params(self) -> None:
+        check_choice("loss", self.loss, self._losses)
+        check_number("tol", self.tol, 0.0)
+        check_int("max_iter", self.max_iter, 1)
 
     def _checked_rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         """``X`` as codes or as a matrix the core can read, and of the kind and width of `fit` unless ``reset``."""
@@ -241,10 +311,11 @@ class LinearModel(Stored):
     def _resources(self) -> Resources:
         return resources(self.n_jobs)
 
-    def _plan(self) -> Plan:
+    def _plan(self, seed: int | None = None) -> Plan:
         return Plan(
             loss=self.loss, epsilon=float(getattr(self, "epsilon", 0.0)), intercept=bool(self.fit_intercept),
-            tol=float(self.tol), max_iter=int(self.max_iter), seed=self.seed_, threads=self._resources().threads,
+            tol=float(self.tol), max_iter=int(self.max_iter), seed=self.seed_ if seed is None else seed,
+            threads=self._resources().threads,
         )  # fmt: skip
 
     def _feasible(self, dual: NDArray[Any], targets: Targets, C: float) -> NDArray[Any]:
@@ -264,6 +335,7 @@ class LinearModel(Stored):
         self.intercept_ = bias
         self.seen_ = np.packbits(solver.rows.seen) if isinstance(solver.rows, CodeRows) else None
         self.n_iter_ = solver.n_iter
+        self.n_seen_ = solver.rows.n_rows
         self.objective_, self.dual_gap_ = solver.objective, solver.gap
         self._duals = solver.duals if self.warm_start else None
         self.__dict__.pop("_tables", None)
@@ -333,7 +405,13 @@ class LinearModel(Stored):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
-        state.pop("_tables", None)
+        for name in (
+            "_tables",
+            "_memory",
+            "_mean",
+            "_duals",
+        ):  # made anew, or of use to the one who is learning only
+            state.pop(name, None)
         return state
 
     def __sklearn_tags__(self) -> Any:
@@ -348,6 +426,7 @@ class LinearModel(Stored):
     def _settle(self) -> None:
         check_choice("loss", self.loss, self._losses)
         check_int("n_iter_", self.n_iter_, 0)
+        check_int("n_seen_", self.n_seen_, 1)
         n_outputs = self._n_outputs()
         if isinstance(self.weights_, np.ndarray) and self.weights_.dtype == np.float16:
             self.weights_ = self.weights_.astype(np.float32)

@@ -117,11 +117,59 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
                 f"This classifier needs samples of at least 2 classes in the data, but the data contains only one class: "
                 f"{self.classes_[0]!r}."
             )
+        return self._one_against_rest(X, labels, y, sample_weight)
+
+    def _one_against_rest(self, X: Any, labels: NDArray[Any], y: NDArray[Any], sample_weight: Any) -> Targets:
+        """Targets of rows with the numbers ``labels`` of their classes."""
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         row_cost = self._row_cost(X, sample_weight)
         if len(self.classes_) == 2:  # one output, which is +1 for the second class
             return Targets((1 - labels).astype(np.int32), None, row_cost, factors[1:], factors[:1])
         return Targets(labels.astype(np.int32), None, row_cost, factors, np.ones(len(factors)))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LinearClassifier:
+        """Go on learning from a batch of rows, all of whose classes the first call must name in ``classes``.
+
+        Every batch adds rows to the problem of `fit`; nothing is learned twice if batches come again, the solution only gets
+        closer. A bounded number of rows, 32 MB, is remembered and visited again with later batches: a few passes over the
+        data reach what `fit` does. Batches of some hundred rows or more are learned fastest. There is no certificate:
+        ``objective_`` and ``dual_gap_`` are None. Files and pickles hold the model but not the rows it remembers.
+
+        >>> from sklearn.datasets import load_digits
+        >>> from kernelight import GCWS, LinearClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> codes = GCWS(256).fit(X).encode(X)
+        >>> model = LinearClassifier()
+        >>> for start in range(0, 1000, 250):
+        ...     part = slice(start, start + 250)
+        ...     model = model.partial_fit(codes[part], y[part], classes=range(10))
+        >>> model.score(codes[1000:], y[1000:]) > 0.9
+        True
+        """
+        with self._trial() as trial:
+            trial._learn_batch(X, y, sample_weight, classes)
+        return self
+
+    def _batch_targets(self, X: Any, y: Any, sample_weight: Any, classes: Any, first: bool) -> Targets:
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once: give partial_fit a dict of weights, or use fit."
+            )
+        y = column_or_1d(y, warn=True)
+        if first:
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            self.classes_ = np.unique(np.asarray(classes))
+            self._n_outputs()
+        elif classes is not None and not np.array_equal(self.classes_, np.unique(np.asarray(classes))):
+            raise ValueError(
+                f"classes={classes!r} is not the same as on the first call to partial_fit: {self.classes_}."
+            )
+        check_classification_targets(y)
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y has the label {unknown[0]!r}, which is not one of classes: {self.classes_}.")
+        return self._one_against_rest(X, np.searchsorted(self.classes_, y), y, sample_weight)
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Scores of rows: (n,) for two classes, positive for the second, else (n, n_classes)."""

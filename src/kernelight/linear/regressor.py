@@ -89,6 +89,21 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         ones = np.ones(self.n_targets_)
         return Targets(None, values, self._row_cost(X, sample_weight), ones, ones)
 
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegressor:
+        """Go on learning from a batch of rows: see `LinearClassifier.partial_fit`."""
+        with self._trial() as trial:
+            trial._learn_batch(X, y, sample_weight, None)
+        return self
+
+    def _batch_targets(self, X: Any, y: Any, sample_weight: Any, classes: Any, first: bool) -> Targets:
+        expected = None if first else self.n_targets_
+        targets = self._targets(X, y, sample_weight)
+        if expected is not None and targets.n_outputs != expected:
+            raise ValueError(
+                f"y has {targets.n_outputs} columns, on the first call to partial_fit it had {expected}."
+            )
+        return targets
+
     @property
     def coef_(self) -> NDArray[Any]:
         """The weights of all features; for codes a new array with zeros for codes that never occurred."""
