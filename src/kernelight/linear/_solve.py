@@ -69,12 +69,16 @@ class Group:
         self.gap = np.full(len(outputs), np.inf)
         self.objective = np.full(len(outputs), np.inf)
         self.n_iter = 0
+        self._spent: int | None = None  # epochs of the last solve
         self._rest, self._streak = np.zeros(n, dtype=np.uint8), np.zeros(n, dtype=np.uint8)
         self._random = np.random.default_rng([plan.seed, outputs.start])
         self.set_targets(targets)
 
     def set_targets(self, targets: Targets) -> None:
-        """Solve for these from now on, starting where the last ones ended; every output is open again."""
+        """Solve for these from now on, starting where the last ones ended; every output is open again.
+
+        Rows at rest stay there until their time is over: with other costs most margins are as clear as before.
+        """
         dtype, count = self.rows.dtype, len(self.outputs)
         which = slice(self.outputs.start, self.outputs.stop)
 
@@ -93,7 +97,6 @@ class Group:
         loss = LOSSES.index(self.plan.loss)
         self._targets = make(*self._kept, self.plan.intercept, loss, self.plan.epsilon)
         self._open = np.arange(self.lanes) < count
-        self._rest[:] = self._streak[:] = 0
 
     def rescale(self, growth: float) -> None:
         """Multiply the duals of each output by what is best for the new costs, which have grown by ``growth`` >= 1.
@@ -169,15 +172,17 @@ class Group:
     def solve(self, stopped: Callable[[], bool]) -> None:
         """Epochs until every output has its certificate, ``max_iter`` are done, or someone says stop."""
         start, looks = self.n_iter, []
-        next_look = start + 1 if np.isfinite(self.gap).all() else start + FIRST_LOOK
+        next_look = start + (FIRST_LOOK if self._spent is None else max(1, self._spent // 2))
         while not stopped() and self.n_iter < start + self.plan.max_iter:
             self.epoch(stopped)
             if self.n_iter < next_look and self.n_iter < start + self.plan.max_iter:
                 continue
             if self.certify():
+                self._spent = self.n_iter - start
                 return
             looks.append((self.n_iter, self.relative_gap))
             next_look = self.n_iter + self._wait(looks)
+        self._spent = self.n_iter - start
         self.certify()
 
     def _wait(self, looks: list[tuple[int, float]]) -> int:
