@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from kernelight import hashing, kernels, theory
     from kernelight._registry import load
     from kernelight.codes import Codes
+    from kernelight.compose.estimators import KernelClassifier, KernelRegressor
     from kernelight.linearize.aligned import AlignedFourier
     from kernelight.linearize.binary import BinaryFourier
     from kernelight.linearize.choose import feature_map
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelNystroem", "Product", "RandomFourier",
+    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelClassifier", "KernelNystroem", "KernelRegressor", "Product", "RandomFourier",
     "SignProjection", "State", "__version__", "feature_map", "hashing", "kernels", "load", "theory",
 ]  # fmt: skip
 
@@ -33,7 +34,9 @@ _HOMES = {
     "Concat": "kernelight.linearize.concat",
     "BinaryFourier": "kernelight.linearize.binary",
     "GCWS": "kernelight.linearize.cws",
+    "KernelClassifier": "kernelight.compose.estimators",
     "KernelNystroem": "kernelight.linearize.nystroem",
+    "KernelRegressor": "kernelight.compose.estimators",
     "Product": "kernelight.linearize.combine",
     "RandomFourier": "kernelight.linearize.fourier",
     "SignProjection": "kernelight.linearize.signs",

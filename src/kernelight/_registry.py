@@ -26,6 +26,12 @@ FAMILIES: dict[str, dict[str, str]] = {
         "RandomFourier": "kernelight.linearize.fourier:RandomFourier",
         "SignProjection": "kernelight.linearize.signs:SignProjection",
     },
+    "model": {
+        "KernelClassifier": "kernelight.compose.estimators:KernelClassifier",
+        "KernelRegressor": "kernelight.compose.estimators:KernelRegressor",
+        "LinearClassifier": "kernelight.linear.classifier:LinearClassifier",
+        "LinearRegressor": "kernelight.linear.regressor:LinearRegressor",
+    },
 }
 
 
