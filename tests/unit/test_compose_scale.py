@@ -49,7 +49,8 @@ def test_values(name, row, wanted):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_precision_width_and_the_callers_rows_are_kept(name, rng=np.random.default_rng(1)):
+def test_precision_width_and_the_callers_rows_are_kept(name):
+    rng = np.random.default_rng(1)
     X = rng.standard_normal((30, 5)).astype(np.float32)
     X.flags.writeable = False
     scaling = fit_scaling(name, X, rng)

@@ -38,8 +38,9 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
     #: The class of the linear model, by its name in the registry.
     _machine: ClassVar[str]
     _losses: ClassVar[tuple[str, ...]]
+    map_: Any
+    model_: Any
 
-    @with_callbacks
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Tune what is to be tuned on rows held out, then train on all rows.
 
@@ -51,11 +52,12 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             Multiplies the loss of each row. Rows held out count as one each, whatever their weight.
         """
         with self._trial() as trial:
-            trial._fit(X, y, sample_weight, self)
+            trial._fit(X, y, sample_weight)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, watched: Any) -> None:
-        """``fit``, on an object that may be left half done; the callbacks watch the other one."""
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """`fit`, on an object that may be left half done."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
@@ -66,7 +68,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         route, wishes = self._route(), self._wishes()
         task = self._task(y, _checked_weight(sample_weight, X.shape[0]))
         search = Search(wishes, route, X, task, self.seed_)
-        progress = Progress(watched, search.n_tasks)
+        progress = Progress(self, search.n_tasks)
         found = search.run(progress)
         with progress.task(f"{X.shape[0]:,} rows"):
             self.kernel_ = wishes.choice.made(found.setting.gamma, found.setting.p)
@@ -182,7 +184,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         self.scaling_ = Scaling(self.scale_, width, arrays_under(state, "scaling"))
         if self.method == EXACT:
             self.map_ = None
-            self.model_: Any = support_model_of(
+            self.model_ = support_model_of(
                 self.kernel_, arrays_under(state, "support"), self.scaling_.n_features_out, n_scores
             )
             return

@@ -26,11 +26,11 @@ def _has_probabilities(model: KernelClassifier) -> bool:
     return True
 
 
-class KernelClassifier(ClassifierMixin, KernelModel):
+class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # scikit-learn has no types
     r"""A nonlinear classifier: columns are scaled, a kernel is linearized, and a linear model is trained on the result.
 
-    What is left to tune is searched on a small grid, scored on a fifth of the rows that is held out; then the model is trained on
-    all rows. ``print(model.summary())`` shows what was chosen.
+    What is left to tune is searched on a small grid, scored on a fifth of the rows that is held out; then the model is
+    trained on all rows. ``print(model.summary())`` shows what was chosen.
 
     Parameters
     ----------
@@ -39,21 +39,21 @@ class KernelClassifier(ClassifierMixin, KernelModel):
     n_components : int, default=1024
         Codes or features of a row. More are nearer to the kernel and cost as much more.
     method : str or None, default=None
-        "gcws", "fourier", "nystroem", "sign", "binary", "aligned", "product" (see `feature_map`); None is the one that suits the
-        kernel. "exact" is scikit-learn's SVC on the Gram matrix, one against the rest, for at most 15,000 rows: ``loss`` is
-        the hinge then, ``n_components`` and ``bits`` are not used, and C means what it means there.
+        "gcws", "fourier", "nystroem", "sign", "binary", "aligned", "product" (see `feature_map`); None is the one that suits
+        the kernel. "exact" is scikit-learn's SVC on the Gram matrix, one against the rest, for at most 15,000 rows: ``loss``
+        is the hinge then, ``n_components`` and ``bits`` are not used, and C means what it means there.
     bits : int, default=8
         Bits of a code, where the map has a choice (GCWS and products of codes).
     gamma : float or "tune", default="tune"
-        For rbf, folded_rbf, exp_gmm and mm_rbf, of which it is the gamma, and for gaussian, where gamma = 1 / (2 sigma^2). A number for a
-        kernel that has none is an error; "tune" is not.
+        For rbf, folded_rbf, exp_gmm and mm_rbf, of which it is the gamma, and for gaussian, where gamma = 1 / (2 sigma^2). A
+        number for a kernel that has none is an error; "tune" is not.
     p : float or "tune", default=1.0
         The power of gmm and exp_gmm. Likewise.
     C : float or "tune", default="tune"
         The objective is 1/2 |w|^2 + C \sum_i loss_i, with features of length about 1.
     scale : str or None, default="tune"
-        None (or "none"), "minmax", "quantile", "standard", "minmax+complement", "quantile+complement", or "max" for sparse rows; see
-        Notes.
+        None (or "none"), "minmax", "quantile", "standard", "minmax+complement", "quantile+complement", or "max" for sparse
+        rows; see Notes.
     cv : int, splitter, iterable of splits or None, default=None
         What to score on instead of the fifth; all rows are used then, in both rounds of the search.
     loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
@@ -85,26 +85,26 @@ class KernelClassifier(ClassifierMixin, KernelModel):
     -----
     The grid:
 
-    ========= ================================================================================================
+    ========= ==========================================================================================================
     parameter candidates
-    ========= ================================================================================================
-    scale     as is; [0, 1]; quantile; standardised; [0, 1] and quantile with 1 - x appended. Sparse rows: as is; divided by the
-              largest size of a column. Histograms (nonnegative rows of one and the same sum): as is. Kernels that take nothing
-              below 0 are not given standardised rows.
+    ========= ==========================================================================================================
+    scale     as is; [0, 1]; quantile; standardised; [0, 1] and quantile with 1 - x appended. Sparse rows: as is; divided by
+              the largest size of a column. Histograms (nonnegative rows of one and the same sum): as is. Kernels that take
+              nothing below 0 are not given standardised rows.
     gamma     1/4, 1, 4, 16 times that of the median pair of rows (where K is exp(-1))
     p         1/4, 1/2, 1, 2, 4
     C         0.03, 0.1, 0.3, 1, 3, 10, 30
-    ========= ================================================================================================
+    ========= ==========================================================================================================
 
-    With more than three combinations of scale, gamma and p, a first round scores all with 256 components on at most 3,000 rows and
-    C = 0.1, 1, 10; the best three are scored with all components and all C on at most 12,000 rows ("exact": 1,500 and 4,000). Rows are
-    hashed once for a combination and a round, never for a C. With fewer than 2,000 rows each fifth is held out in turn, on the same
-    codes, because one would be too small to choose by. With fewer than 100 rows (or 10 to hold out; a class of
-    fewer than five rows holds none out) nothing is tuned: scale is [0, 1] (by maximum for sparse rows, as is for histograms), gamma that of
-    the median pair, p = 1 and C = 1.
+    With more than three combinations of scale, gamma and p, a first round scores all with 256 components on at most 3,000
+    rows and C = 0.1, 1, 10; the best three are scored with all components and all C on at most 12,000 rows ("exact": 1,500
+    and 4,000). Rows are hashed once for a combination and a round, never for a C. With fewer than 2,000 rows each fifth is
+    held out in turn, on the same codes, because one would be too small to choose by. With fewer than 100 rows (or 10 to hold
+    out; a class of fewer than five rows holds none out) nothing is tuned: scale is [0, 1] (by maximum for sparse rows, as is
+    for histograms), gamma that of the median pair, p = 1 and C = 1.
 
-    Memory: training holds the codes of all rows, n k bytes (2 n k above 8 bits), or dense features, 4 n k bytes. Everything else goes by
-    blocks of rows, predictions altogether.
+    Memory: training holds the codes of all rows, n k bytes (2 n k above 8 bits), or dense features, 4 n k bytes. Everything
+    else goes by blocks of rows, predictions altogether.
 
     Examples
     --------
@@ -178,12 +178,12 @@ class KernelClassifier(ClassifierMixin, KernelModel):
             raise ValueError("its model has other classes.")
 
 
-class KernelRegressor(RegressorMixin, KernelModel):
+class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # scikit-learn has no types
     r"""A nonlinear regression: columns are scaled, a kernel is linearized, and a linear model is trained on the result.
 
     The target is brought to mean 0 and standard deviation 1 inside, so that C and ``epsilon`` mean the same for every target;
-    predictions are in the units of ``y``. Everything else is as for `KernelClassifier`: the grid, the rounds of the search (scores
-    are R^2, the fifth held out is drawn at random) and the attributes.
+    predictions are in the units of ``y``. Everything else is as for `KernelClassifier`: the grid, the rounds of the search
+    (scores are R^2, the fifth held out is drawn at random) and the attributes.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +92,7 @@ def classify(
     gram: Gram, labels: NDArray[Any], classes: NDArray[Any], C: float, weight: NDArray[Any]
 ) -> Duals:
     """One-vs-rest: a machine for each class, or one for two classes, whose positive scores mean the second."""
-    positives: Sequence[Any] = classes if len(classes) > 2 else classes[1:]
+    positives = classes if len(classes) > 2 else classes[1:]
     found = []
     for positive in positives:
         machine = SVC(C=C, kernel="precomputed", cache_size=_CACHE_MB)

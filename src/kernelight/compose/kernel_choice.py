@@ -129,7 +129,8 @@ def map_for(
         made.n_components = min(made.n_components, n_rows)
     known = made.get_params(deep=True)
     jobs = {name: n_jobs for name in known if name.split("__")[-1] == "n_jobs"}
-    return made.set_params(**jobs, **({"bits": bits} if "bits" in known else {}))
+    made.set_params(**jobs, **({"bits": bits} if "bits" in known else {}))
+    return made
 
 
 def _aligned(kernel: Kernel, n_components: int, seed: int, n_jobs: int | None) -> Linearization:

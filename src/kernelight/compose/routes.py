@@ -1,7 +1,7 @@
 """The two ways from scaled rows to a model: features and a linear model, or the Gram matrix and a kernel machine.
 
-Both are asked the same things by the search (`tune`): prepare rows once, score several C on what was prepared, make the final model
-of it. Whatever depends on C is after `prepare`, so that a grid over C costs neither hashes nor kernels.
+Both are asked the same things by the search (`tune`): prepare rows once, score several C on what was prepared, make the
+final model of it. Whatever depends on C is after `prepare`, so that a grid over C costs neither hashes nor kernels.
 """
 
 from __future__ import annotations
@@ -216,8 +216,8 @@ class ExactRoute(Route):
 def spread(n_rows: int, most: int) -> Rows:
     """At most so many row numbers, evenly spread over all."""
     if n_rows <= most:
-        return np.arange(n_rows)
-    return np.linspace(0, n_rows - 1, most).round().astype(np.intp)
+        return np.arange(n_rows, dtype=np.intp)
+    return np.asarray(np.linspace(0, n_rows - 1, most).round(), dtype=np.intp)
 
 
 def n_outputs(feature_map: Any) -> int:

@@ -12,9 +12,9 @@ name                          a value x of a column
 ``"quantile+complement"``     two columns, x and 1 - x of ``"quantile"``
 ============================  ======================================================================================
 
-A column that is constant in training says nothing: it becomes 0 (both columns of a complement, too), whatever it holds later. Only
-``"none"`` and ``"max"`` leave it in place. Values beyond the training range stay comparable: ``"minmax"`` goes above 1 there, but no scaled
-value leaves [-1e6, 1e6].
+A column that is constant in training says nothing: it becomes 0 (both columns of a complement, too), whatever it holds
+later. Only ``"none"`` and ``"max"`` leave it in place. Values beyond the training range stay comparable: ``"minmax"`` goes
+above 1 there, but no scaled value leaves [-1e6, 1e6].
 
 The complement lets a min-max kernel see that two rows share a *small* value: without it, sum min(u, v) only rewards common
 large ones.

@@ -1,11 +1,12 @@
 """The search for scale, gamma, p and C: a small grid, scored on rows that were held out.
 
-1. Settings are all combinations of the candidates for scale, gamma and p. With more than three, each is scored on a few rows, with few
-   components and three values of C; the best three go on.
-2. These are scored with all components and all C, on more rows. The best setting and C win; of equal ones the first, and the smaller C.
+1. Settings are all combinations of the candidates for scale, gamma and p. With more than three, each is scored on a few
+   rows, with few components and three values of C; the best three go on.
+2. These are scored with all components and all C, on more rows. The best setting and C win; of equal ones the first, and
+   the smaller C.
 
-Rows are scaled, hashed (or compared) once for a setting and a round; all C share what was made. Where the second round sees every row,
-the final model is trained on the same codes.
+Rows are scaled and hashed (or compared) once for a setting and a round; all C share what was made. Where the second round
+sees every row, the final model is trained on the same codes. Scalings look at all rows, and never at labels.
 """
 
 from __future__ import annotations
@@ -241,7 +242,10 @@ class Search:
         return (float(self._wishes.C),)
 
     def _sources(self) -> dict[str, str]:
-        """Where each value comes from: given, tuned, default, only (nothing else suits these rows) or none (the kernel has none)."""
+        """Where each value comes from.
+
+        Given, tuned, default (too few rows), only (nothing else suits these rows) or none (the kernel has none).
+        """
         wishes, choice = self._wishes, self._wishes.choice
         found = {}
         for name, wish in (
