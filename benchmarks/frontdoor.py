@@ -1,7 +1,7 @@
 """The front door on MNIST, all of it: KernelClassifier("gmm") as it is, against an RBF SVM on 10,000 rows.
 
-Both are timed from the table to the predictions of the 10,000 test rows, tuning included. The rows come from MNIST.npz (X_train, y_train,
-X_test, y_test) in the folder that KERNELIGHT_DATA names; without it the benchmark is left out.
+Both are timed from the table to the predictions of the 10,000 test rows, tuning included. The rows come from MNIST.npz
+(X_train, y_train, X_test, y_test) in the folder that KERNELIGHT_DATA names; without it the benchmark is left out.
 
     KERNELIGHT_DATA=folder python benchmarks/frontdoor.py
 """

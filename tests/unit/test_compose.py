@@ -46,7 +46,7 @@ def hashed(monkeypatch):
 
 
 @pytest.mark.parametrize("scale", [None, "minmax"])
-def test_a_grid_over_C_hashes_once(hashed, scale):
+def test_a_grid_over_c_hashes_once(hashed, scale):
     X, y = circles(400)
     model = KernelClassifier(n_components=32, scale=scale).fit(X, y)
     assert hashed == {32: 400}
@@ -62,7 +62,7 @@ def test_the_final_model_takes_the_codes_of_the_search(hashed):
     assert hashed == {256: 6 * 400, 300: 3 * 400}
 
 
-def test_many_rows_are_hashed_once_and_C_is_chosen_on_some(hashed):
+def test_many_rows_are_hashed_once_and_c_is_chosen_on_some(hashed):
     X, y = circles(13_000)
     model = KernelClassifier(n_components=16, scale="minmax").fit(X, y)
     assert hashed == {16: 13_000}
@@ -102,16 +102,19 @@ def test_fifths_are_stratified():
 
 
 def test_the_beginning_of_the_order_is_stratified():
-    X, y = circles(1000, classes=4)
-    model = KernelClassifier()
-    order = tune.stratified_order(model._task(y, None), np.random.default_rng(0))
+    y = circles(1000, classes=4)[1]
+    order = tune.stratified_order(KernelClassifier()._task(y, None), np.random.default_rng(0))
     assert sorted(order) == list(range(1000))
     np.testing.assert_allclose(np.bincount(y[order[:200]]), np.bincount(y) / 5, atol=2)
 
 
+FIRST = np.arange(300) < 200
+
+
 @pytest.mark.parametrize(
-    "cv", [3, KFold(3, shuffle=True, random_state=0), [(np.arange(200), np.arange(200, 300))], [(np.arange(300) < 200, np.arange(300) >= 200)]]
-)  # fmt: skip
+    "cv",
+    [3, KFold(3, shuffle=True, random_state=0), [(FIRST, ~FIRST)], [(np.arange(200), np.arange(200, 300))]],
+)
 def test_own_splits(cv):
     X, y = circles(300)
     model = KernelClassifier(n_components=32, scale=None, cv=cv).fit(X, y)
@@ -250,7 +253,7 @@ def test_one_class_is_refused():
         KernelClassifier().fit(IRIS[0], np.zeros(150))
 
 
-def test_exact_is_the_SVC_of_the_kernel():
+def test_exact_is_the_svc_of_the_kernel():
     X, y = circles(300)
     ours = KernelClassifier("gmm", method="exact", C=2.0, scale=None).fit(X, y)
     theirs = SVC(C=2.0, kernel=kernels.GMM()).fit(X, y)

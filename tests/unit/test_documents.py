@@ -19,6 +19,7 @@ DOCUMENTS = [
 RUNNABLE = [
     *DOCUMENTS[:2],
     ROOT / "docs" / "architecture.md",
+    ROOT / "docs" / "front-door.md",
     ROOT / "docs" / "linearizations.md",
 ]
 # a block of Python, and the block of text behind it, if there is one
