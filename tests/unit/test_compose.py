@@ -127,6 +127,23 @@ def test_own_splits_serve_few_rows():
     assert KernelClassifier(n_components=32, cv=2).fit(X, y).sources_["C"] == "tuned"
 
 
+def test_splits_may_come_from_a_generator():
+    X, y = circles(300)
+    splits = list(KFold(3).split(X))
+    first = KernelClassifier(n_components=16, cv=splits).fit(X, y)
+    second = KernelClassifier(n_components=16, cv=(split for split in splits)).fit(X, y)
+    assert first.search_ == second.search_
+
+
+def test_one_row_has_no_r2():
+    X, y = circles(150)
+    with (
+        pytest.warns(UserWarning, match="not well-defined"),
+        pytest.raises(ValueError, match="at least two rows in each split"),
+    ):
+        KernelRegressor(n_components=16, cv=[(np.arange(149), [149])]).fit(X, y)
+
+
 @pytest.mark.parametrize("cv", [[([0, 1], [300])], [([0, 1], [])], [([0.5], [1])]])
 def test_splits_of_other_rows_are_refused(cv):
     X, y = circles(300)

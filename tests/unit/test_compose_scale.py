@@ -132,6 +132,7 @@ def test_candidates_suit_rows_and_kernel():
     assert "standard" not in candidates(X, nonnegative=True, fixed_width=False)
     assert "none" not in candidates(-X, nonnegative=True, fixed_width=False)
     assert candidates(sp.csr_matrix(X), nonnegative=False, fixed_width=False) == ("max", "none")
+    assert candidates(sp.csr_matrix((3, 1 << 40)), nonnegative=False, fixed_width=False) == ("none",)
     assert candidates(X, nonnegative=False, fixed_width=True) == ("none",)
 
 

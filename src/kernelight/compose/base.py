@@ -66,6 +66,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         check_consistent_length(X, y)
         self.seed_ = _checks.seed_of(self.random_state)
         route, wishes = self._route(), self._wishes()
+        route.refuse(X.shape[0])
         task = self._task(y, _checked_weight(sample_weight, X.shape[0]))
         search = Search(wishes, route, X, task, self.seed_)
         progress = Progress(self, search.n_tasks)

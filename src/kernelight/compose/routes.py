@@ -82,6 +82,9 @@ class Route(ABC):
     rough_rows: int = field(default=3_000, init=False)
     fine_rows: int = field(default=12_000, init=False)
 
+    def refuse(self, n_rows: int) -> None:
+        """Refuse more rows than this way can take, before anything else is done."""
+
     @abstractmethod
     def prepare(self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int) -> Prepared:
         """Everything that C has no part in; the map may learn from the rows and the task."""
@@ -180,8 +183,10 @@ class ExactRoute(Route):
     def again(self, prepared: Prepared, X: Matrix) -> Prepared:
         return self._of(prepared.kernel, prepared.scaling, X)
 
+    def refuse(self, n_rows: int) -> None:
+        exact.refuse_many_rows(n_rows)
+
     def _of(self, kernel: Kernel, scaling: Scaling, X: Matrix) -> Prepared:
-        exact.refuse_many_rows(X.shape[0])
         rows = scaling(X)
         return Prepared(kernel, scaling, kernel(rows), rows=rows)
 

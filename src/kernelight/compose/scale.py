@@ -36,6 +36,7 @@ NAMES = (
 )  # fmt: skip
 SPARSE_NAMES = ("none", "max")
 MAX_KNOTS = 257  # of a column
+WIDEST = 1 << 24  # columns: a number for each of more would be larger than most models
 QUANTILE_ROWS = 10_000  # ranks are learned from at most so many rows
 _FARTHEST = 1e6
 _COMPLEMENT = "+complement"
@@ -231,6 +232,6 @@ def candidates(X: Matrix, *, nonnegative: bool, fixed_width: bool) -> tuple[str,
     if fixed_width or are_histograms(X):
         return ("none",)
     if sp.issparse(X):
-        return ("max", *as_is)
+        return ("max", *as_is) if X.shape[1] <= WIDEST else ("none",)
     signed = () if nonnegative else ("standard",)
     return ("minmax", *as_is, "quantile", *signed, "minmax+complement", "quantile+complement")

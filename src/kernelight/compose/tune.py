@@ -25,6 +25,7 @@ from kernelight.compose.progress import Progress
 from kernelight.compose.routes import Prepared, Route, Rows, Task, spread
 from kernelight.compose.scale import Scaling, candidates, fit_scaling
 
+Split = tuple[Rows, Rows]  # rows learned from, rows held out
 C_GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 ROUGH_C_GRID = (0.1, 1.0, 10.0)
 DEFAULT_C, DEFAULT_P = 1.0, 1.0
@@ -81,6 +82,7 @@ class Search:
     def __init__(self, wishes: Wishes, route: Route, X: Matrix, task: Task, seed: int) -> None:
         self._wishes, self._route, self._X, self._task = wishes, route, X, task
         self._rng, self._seed = np.random.default_rng(seed), seed
+        self._own_splits = None if wishes.cv is None else splits_of(wishes.cv, task)
         self._few = wishes.cv is None and not can_hold_out(task)
         self._settings = self._all_settings()
         self._grid = self._c_grid()
@@ -138,7 +140,7 @@ class Search:
         return [self._settings[at] for at in sorted(order)]
 
     def _scored(
-        self, setting: Setting, rows: Rows, splits: list[tuple[Rows, Rows]], Cs: Sequence[float], n_components: int,
+        self, setting: Setting, rows: Rows, splits: list[Split], Cs: Sequence[float], n_components: int,
         *, alone: bool = False,
     ) -> tuple[Prepared | None, list[float]]:  # fmt: skip
         """What was prepared, if of all rows and for the final model, and the mean score of each C over the splits.
@@ -155,13 +157,13 @@ class Search:
         places = rows if whole else np.arange(len(rows))
         task = self._task.at(among)
         found = [self._route.path(prepared, task, places[train], places[held], Cs) for train, held in splits]
-        return (prepared if whole else None), np.mean(found, axis=0).tolist()
+        return (prepared if whole else None), mean_scores(found)
 
     def _scored_apart(
         self,
         setting: Setting,
         rows: Rows,
-        splits: list[tuple[Rows, Rows]],
+        splits: list[Split],
         Cs: Sequence[float],
         n_components: int,
     ) -> list[float]:
@@ -178,23 +180,19 @@ class Search:
             places = np.arange(len(both))
             parts = places[: len(learn)], places[len(learn) :]
             found.append(self._route.path(prepared, self._task.at(both), *parts, Cs))
-        return list(np.mean(found, axis=0).tolist())
+        return mean_scores(found)
 
-    def _rows_and_splits(self, most: int) -> tuple[Rows, list[tuple[Rows, Rows]]]:
+    def _rows_and_splits(self, most: int) -> tuple[Rows, list[Split]]:
         """The rows of a round, and which of them (by their places) are learned from and held out."""
         n_rows = self._X.shape[0]
-        if self._wishes.cv is not None:
-            splitter = check_cv(self._wishes.cv, self._task.y, classifier=self._task.classes is not None)
-            splits = [
-                (np.asarray(a), np.asarray(b)) for a, b in splitter.split(np.zeros(n_rows), self._task.y)
-            ]
-            return np.arange(n_rows), [(as_rows(a, n_rows), as_rows(b, n_rows)) for a, b in splits]
+        if self._own_splits is not None:
+            return np.arange(n_rows), self._own_splits
         rows = np.sort(self._order[:most])
         fifth = fifths(strata(self._task.at(rows)), np.random.default_rng([self._seed, 1]))
         turns = HELD_OUT if n_rows < ALL_FIFTHS_BELOW else 1
         return rows, [(np.flatnonzero(fifth != turn), np.flatnonzero(fifth == turn)) for turn in range(turns)]
 
-    def _held_out(self, splits: list[tuple[Rows, Rows]]) -> str:
+    def _held_out(self, splits: list[Split]) -> str:
         held = sum(len(rows) for _, rows in splits)
         return (
             f"{held:,} rows held out"
@@ -301,6 +299,24 @@ def fifths(labels: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int8]:
         each = len(members) // HELD_OUT
         found[members[: HELD_OUT * each]] = np.repeat(np.arange(HELD_OUT), each)
     return found
+
+
+def splits_of(cv: Any, task: Task) -> list[Split]:
+    """What ``cv`` stands for, as scikit-learn reads it; taken once, because it may be a generator."""
+    n_rows = len(task.y)
+    splitter = check_cv(cv, task.y, classifier=task.classes is not None)
+    splits = [
+        (np.asarray(train), np.asarray(held)) for train, held in splitter.split(np.zeros(n_rows), task.y)
+    ]
+    return [(as_rows(train, n_rows), as_rows(held, n_rows)) for train, held in splits]
+
+
+def mean_scores(found: list[list[float]]) -> list[float]:
+    """The mean score of each C over the splits."""
+    scores = np.mean(found, axis=0)
+    if not np.isfinite(scores).all():
+        raise ValueError("cv must hold out at least two rows in each split: R^2 of one row is not defined.")
+    return [float(score) for score in scores]
 
 
 def as_rows(rows: NDArray[Any], n_rows: int) -> Rows:
