@@ -140,6 +140,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
 
     def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:
         labels = column_or_1d(y, warn=True)
+        if labels.dtype.kind == "f":
+            check_array(labels, ensure_2d=False, input_name="y")  # NaN and infinity are no classes
         check_classification_targets(labels)
         self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
