@@ -31,7 +31,8 @@ def _way(model: Any) -> str:
         return "the exact kernel, " + ("SVC" if hasattr(model, "classes_") else "SVR")
     name = type(model.map_).__name__
     if hasattr(model.map_, "encode"):
-        return f"{name}, {model.n_components:,} codes of {model.map_._code_bits()} bit(s)"
+        bits = model.map_._code_bits()
+        return f"{name}, {model.n_components:,} codes of {bits} bit{'s' * (bits != 1)}"
     return f"{name}, {model.n_components:,} components"
 
 
@@ -64,4 +65,4 @@ def _score(model: Any) -> str:
         return "not measured: nothing was tuned"
     measure = "accuracy" if hasattr(model, "classes_") else "R^2"
     tried = len(model.search_)
-    return f"{measure} {model.validation_score_:.4f} on {model.held_out_}, the best of {tried} tries"
+    return f"{measure} {model.validation_score_:.3f} on {model.held_out_}, the best of {tried} tries"
