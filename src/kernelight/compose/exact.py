@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.svm import SVC, SVR
+from sklearn.utils.class_weight import compute_class_weight
 
 from kernelight import _checks
 from kernelight._checks import Matrix, as_matrix
@@ -89,15 +90,27 @@ def refuse_many_rows(n_rows: int) -> None:
 
 
 def classify(
-    gram: Gram, labels: NDArray[Any], classes: NDArray[Any], C: float, weight: NDArray[Any]
+    gram: Gram, labels: NDArray[Any], classes: NDArray[Any], C: float, weight: NDArray[Any], class_weight: Any
 ) -> Duals:
-    """One-vs-rest: a machine for each class, or one for two classes, whose positive scores mean the second."""
-    positives = classes if len(classes) > 2 else classes[1:]
-    found = []
-    for positive in positives:
+    """One-vs-rest: a machine for each class, or one for two classes, whose positive scores mean the second.
+
+    A class weight is a factor of C for the rows of that class in its own machine, as for linear models; with two classes
+    both count in the only one. A class without rows, as a split may leave it, scores -1 everywhere.
+    """
+    present = np.unique(labels)
+    found = compute_class_weight(class_weight, classes=present, y=labels)
+    factors = dict(zip(present.tolist(), found, strict=True))
+    against = 1.0 if len(classes) > 2 else factors.get(classes[0], 1.0)
+    machines: list[Any] = []
+    for positive in classes if len(classes) > 2 else classes[1:]:
+        own = labels == positive
+        if own.all() or not own.any():
+            machines.append(None)
+            continue
+        costs = weight * np.where(own, factors[positive], against)
         machine = SVC(C=C, kernel="precomputed", cache_size=_CACHE_MB)
-        found.append(machine.fit(gram, labels == positive, sample_weight=weight))
-    return _duals(found, len(labels))
+        machines.append(machine.fit(gram, own, sample_weight=costs))
+    return _duals(machines, len(labels))
 
 
 def regress(gram: Gram, target: NDArray[Any], C: float, epsilon: float, weight: NDArray[Any]) -> Duals:
@@ -107,7 +120,9 @@ def regress(gram: Gram, target: NDArray[Any], C: float, epsilon: float, weight: 
 
 
 def _duals(machines: list[Any], n_rows: int) -> Duals:
-    coefficients = np.zeros((n_rows, len(machines)))
+    coefficients, intercept = np.zeros((n_rows, len(machines))), np.full(len(machines), -1.0)
     for at, machine in enumerate(machines):
-        coefficients[machine.support_, at] = machine.dual_coef_.ravel()
-    return Duals(coefficients, np.asarray([machine.intercept_[0] for machine in machines], dtype=np.float64))
+        if machine is not None:
+            coefficients[machine.support_, at] = machine.dual_coef_.ravel()
+            intercept[at] = machine.intercept_[0]
+    return Duals(coefficients, intercept)

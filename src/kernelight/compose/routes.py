@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.class_weight import compute_sample_weight
 
 from kernelight._checks import Matrix
 from kernelight.compose import exact
@@ -28,6 +27,7 @@ from kernelight.linear.classifier import LinearClassifier
 from kernelight.linear.regressor import LinearRegressor
 from kernelight.linearize.base import Linearization
 
+SEARCH_TOL = 1e-2  # a model within a hundredth of its minimum is good enough to choose by, and far cheaper
 MAP_ROWS = 16_384  # a map learns (landmarks, a sampler, frequencies) from at most so many rows
 Rows = NDArray[np.intp]
 
@@ -84,6 +84,7 @@ class Route(ABC):
 
     def refuse(self, n_rows: int) -> None:
         """Refuse more rows than this way can take, before anything else is done."""
+        return
 
     @abstractmethod
     def prepare(self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int) -> Prepared:
@@ -147,7 +148,7 @@ class LinearRoute(Route):
         learn, check = task.at(train), task.at(held)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # good enough to choose by
-            found = self._machine(task, 1.0).fit_path(
+            found = self._machine(task, 1.0).set_params(tol=SEARCH_TOL).fit_path(
                 prepared.seen[train], learn.y, list(Cs), validation=(prepared.seen[held], check.y),
                 sample_weight=learn.weight,
             )  # fmt: skip
@@ -209,9 +210,7 @@ class ExactRoute(Route):
         weight = np.ones(len(task.y)) if task.weight is None else task.weight
         if task.classes is None:
             return exact.regress(gram, task.y, C, task.epsilon, weight)
-        if task.class_weight is not None:
-            weight = weight * compute_sample_weight(task.class_weight, task.y)
-        return exact.classify(gram, task.y, task.classes, C, weight)
+        return exact.classify(gram, task.y, task.classes, C, weight, task.class_weight)
 
     def scores(self, feature_map: Any, model: Any, rows: Matrix) -> NDArray[np.float64]:
         found: NDArray[np.float64] = model.scores(rows)

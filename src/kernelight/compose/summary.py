@@ -56,8 +56,7 @@ def _size(model: Any) -> str:
     if model.map_ is None:
         rows, scores = model.model_.duals.coefficients.shape
         return f"{rows:,} support rows, {scores} score{'s' * (scores != 1)}"
-    weights = model.model_.coef_.size
-    return f"linear, loss {model.loss}, {weights:,} weights"
+    return f"linear, loss {model.loss}, {model.model_.weights_.size:,} weights"
 
 
 def _score(model: Any) -> str:
