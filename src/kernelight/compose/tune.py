@@ -36,6 +36,7 @@ ALL_FIFTHS_BELOW = (
     2_000  # rows: with fewer, one fifth is too small to choose by, and each is held out in turn
 )
 HELD_OUT = 5  # one row of so many
+ROUGH_TURNS = 2  # of those five, in the first round
 MIN_HELD_OUT = 10  # classes of fewer than five rows hold none out
 
 
@@ -110,7 +111,7 @@ class Search:
             return Found(self._settings[0], self._grid[0], self._sources(), [], [], "")
         table: list[dict[str, Any]] = []
         finalists = self._finalists(table, progress) if self._rough else self._settings
-        rows, splits = self._rows_and_splits(self._route.fine_rows)
+        rows, splits = self._rows_and_splits(self._route.fine_rows, HELD_OUT)
         best, winner, rough = -np.inf, None, len(table)
         for setting in finalists:
             with progress.task(f"{setting.scaling.name}, {len(rows):,} rows"):
@@ -127,7 +128,7 @@ class Search:
         )
 
     def _finalists(self, table: list[dict[str, Any]], progress: Progress) -> list[Setting]:
-        rows, splits = self._rows_and_splits(self._route.rough_rows)
+        rows, splits = self._rows_and_splits(self._route.rough_rows, ROUGH_TURNS)
         Cs = ROUGH_C_GRID if self._wishes.C == TUNE else self._grid
         components = min(ROUGH_COMPONENTS, self._wishes.n_components)
         best = []
@@ -182,14 +183,14 @@ class Search:
             found.append(self._route.path(prepared, self._task.at(both), *parts, Cs))
         return mean_scores(found)
 
-    def _rows_and_splits(self, most: int) -> tuple[Rows, list[Split]]:
+    def _rows_and_splits(self, most: int, turns: int) -> tuple[Rows, list[Split]]:
         """The rows of a round, and which of them (by their places) are learned from and held out."""
         n_rows = self._X.shape[0]
         if self._own_splits is not None:
             return np.arange(n_rows), self._own_splits
         rows = np.sort(self._order[:most])
         fifth = fifths(strata(self._task.at(rows)), np.random.default_rng([self._seed, 1]))
-        turns = HELD_OUT if n_rows < ALL_FIFTHS_BELOW else 1
+        turns = turns if n_rows < ALL_FIFTHS_BELOW else 1
         return rows, [(np.flatnonzero(fifth != turn), np.flatnonzero(fifth == turn)) for turn in range(turns)]
 
     def _held_out(self, splits: list[Split]) -> str:
