@@ -12,6 +12,7 @@ void bind_frozen(nb::module_& m);
 void bind_pairwise(nb::module_& m);
 void bind_codes(nb::module_& m);
 void bind_project(nb::module_& m);
+void bind_linear(nb::module_& m);
 }  // namespace kernelight
 
 NB_MODULE(_core, m) {
@@ -25,4 +26,5 @@ NB_MODULE(_core, m) {
     kernelight::bind_pairwise(m);
     kernelight::bind_codes(m);
     kernelight::bind_project(m);
+    kernelight::bind_linear(m);
 }

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from kernelight._registry import load
     from kernelight.codes import Codes
     from kernelight.compose.estimators import KernelClassifier, KernelRegressor
+    from kernelight.linear.classifier import LinearClassifier
+    from kernelight.linear.regressor import LinearRegressor
     from kernelight.linearize.aligned import AlignedFourier
     from kernelight.linearize.binary import BinaryFourier
     from kernelight.linearize.choose import feature_map
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelClassifier", "KernelNystroem", "KernelRegressor", "Product", "RandomFourier",
-    "SignProjection", "State", "__version__", "feature_map", "hashing", "kernels", "load", "theory",
+    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelClassifier", "KernelNystroem", "KernelRegressor",
+    "LinearClassifier", "LinearRegressor", "Product", "RandomFourier", "SignProjection", "State", "__version__", "feature_map",
+    "hashing", "kernels", "load", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -43,6 +46,8 @@ _HOMES = {
     "State": "kernelight.state",
     "feature_map": "kernelight.linearize.choose",
     "hashing": "kernelight.hashing",
+    "LinearClassifier": "kernelight.linear.classifier",
+    "LinearRegressor": "kernelight.linear.regressor",
     "load": "kernelight._registry",
     "kernels": "kernelight.kernels",
     "theory": "kernelight.theory",

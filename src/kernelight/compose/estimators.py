@@ -99,9 +99,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     With more than three combinations of scale, gamma and p, a first round scores all with 256 components on at most 3,000
     rows and C = 0.1, 1, 10; the best three are scored with all components and all C on at most 12,000 rows ("exact": 1,500
     and 4,000). Rows are hashed once for a combination and a round, never for a C. With fewer than 2,000 rows each fifth is
-    held out in turn (two of them in the first round), on the same codes: one would be too small to choose by. With fewer than 100 rows (or 10 to hold
-    out; a class of fewer than five rows holds none out) nothing is tuned: scale is [0, 1] (by maximum for sparse rows, as is
-    for histograms), gamma that of the median pair, p = 1 and C = 1.
+    held out in turn (two of them in the first round), on the same codes: one would be too small to choose by. With fewer
+    than 100 rows (or 10 to hold out; a class of fewer than five rows holds none out) nothing is tuned: scale is [0, 1] (by
+    maximum for sparse rows, as is for histograms), gamma that of the median pair, p = 1 and C = 1.
 
     Memory: training holds the codes of all rows, n k bytes (2 n k above 8 bits), or dense features, 4 n k bytes. Everything
     else goes by blocks of rows, predictions altogether.

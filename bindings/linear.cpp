@@ -1,0 +1,253 @@
+// Linear models: views of rows that the solver works on. Glue only; the loops are in core/solve_dual.h.
+#include <any>
+#include <tuple>
+#include <variant>
+
+#include "arrays.h"
+#include "solve_dual.h"
+
+namespace kernelight {
+namespace {
+
+using Empty = std::optional<In1<bool>>;
+
+template <class Real>
+using Source = std::variant<CodeSource<uint8_t, Real>, CodeSource<uint16_t, Real>, DenseSource<Real>, SparseSource<Real, int32_t>,
+                            SparseSource<Real, int64_t>>;
+
+template <class Slot>
+CodeRows<Slot> code_rows(const In2<Slot>& array, const Empty& empty) {
+    require(!empty || empty->shape(0) == array.shape(0), "empty must have one entry a row");
+    return {array.data(), empty ? empty->data() : nullptr, static_cast<int64_t>(array.shape(0)),
+            static_cast<int64_t>(array.shape(1))};
+}
+
+// Rows and, for codes, where their weights are. The arrays are kept alive by the references held here.
+template <class Real>
+struct LinearRows {
+    Source<Real> source;
+    std::any kept;
+    int64_t n_rows, n_entries;
+    int simd;
+};
+
+template <class Real>
+struct Targets {
+    std::optional<In1<int32_t>> labels;
+    std::optional<In2<Real>> targets;
+    In1<Real> row_cost, cost_above, cost_below, norms;
+    bool intercept;
+    int loss;
+    Real epsilon;
+};
+
+template <class Real>
+LinearProblem<Real> problem_of(const LinearRows<Real>& rows, const Targets<Real>& t, const Out2<Real>& weights,
+                               const Out1<Real>& bias, const Out2<Real>& dual, const In1<bool>& open) {
+    const auto n = static_cast<size_t>(rows.n_rows), lanes = weights.shape(1);
+    require(detail::lane_index(static_cast<int>(lanes)) < kLaneCounts, "weights must have 1, 4, 8 or 16 lanes");
+    require(weights.shape(0) == static_cast<size_t>(rows.n_entries), "weights must have one row an entry");
+    require(bias.shape(0) == lanes && t.cost_above.shape(0) == lanes && t.cost_below.shape(0) == lanes,
+            "bias and costs must have one number a lane");
+    require(open.shape(0) == lanes, "open must have one flag a lane");
+    require(dual.shape(0) == n && dual.shape(1) == lanes, "dual must be (rows, lanes)");
+    require(t.row_cost.shape(0) == n && t.norms.shape(0) == n, "row_cost and norms must have one number a row");
+    require(t.labels.has_value() != t.targets.has_value(), "either labels or targets");
+    require(!t.labels || t.labels->shape(0) == n, "labels must have one number a row");
+    require(!t.targets || (t.targets->shape(0) == n && t.targets->shape(1) == lanes), "targets must be (rows, lanes)");
+    require(t.loss >= 0 && t.loss < kLossKinds, "no such loss");
+    return {static_cast<int>(lanes), t.loss, t.epsilon, t.labels ? t.labels->data() : nullptr,
+            t.targets ? t.targets->data() : nullptr, t.row_cost.data(), t.cost_above.data(), t.cost_below.data(),
+            open.data(), t.norms.data(), t.intercept, weights.data(), bias.data(), dual.data()};
+}
+
+template <class Real, class Slot>
+void bind_codes_for(nb::module_& m, const char* name) {
+    m.def(
+        name,
+        [](In2<Slot> array, Empty empty, int bits, In1<uint16_t> local, bool ranked, In1<int64_t> segment_slot, In1<int64_t> segment_entry,
+           In1<int64_t> part_segment, int simd) {
+            const auto rows = code_rows(array, empty);
+            require(bits >= 1 && bits <= 16, "bits must be between 1 and 16");
+            require(rows.n_slots >= 1 && local.shape(0) == array.shape(1) << (ranked ? 0 : bits),
+                    "local must have 2^bits entries a slot, or one if ranked");
+            require(segment_slot.shape(0) >= 2 && segment_entry.shape(0) == segment_slot.shape(0) && part_segment.shape(0) >= 2,
+                    "segments and parts must not be empty");
+            const CodeLayout layout{ranked ? nullptr : local.data(), ranked ? local.data() : nullptr, segment_slot.data(), segment_entry.data(), part_segment.data(),
+                                    static_cast<int64_t>(part_segment.shape(0)) - 1};
+            const auto n_segments = static_cast<int64_t>(segment_slot.shape(0)) - 1;
+            require(layout.valid(n_segments, rows.n_slots, bits), "segments, parts and entries must fit together");
+            return LinearRows<Real>{CodeSource<Slot, Real>(rows, layout, bits, simd),
+                                    std::make_tuple(array, empty, local, segment_slot, segment_entry, part_segment),
+                                    rows.n_rows, segment_entry.data()[n_segments], simd};
+        },
+        nb::arg("array").noconvert(), nb::arg("empty").none().noconvert(), nb::arg("bits"), nb::arg("local").noconvert(),
+        nb::arg("ranked"), nb::arg("segment_slot").noconvert(), nb::arg("segment_entry").noconvert(), nb::arg("part_segment").noconvert(),
+        nb::arg("simd"), "A view of codes and of the layout of their weights.");
+}
+
+template <class Real>
+void to_source(const DenseRows<Real>& rows, std::optional<Source<Real>>& out) {
+    out.emplace(DenseSource<Real>(rows.values, rows.n_rows, rows.n_cols));
+}
+template <class Real, class Index>
+void to_source(const CsrRows<Real, Index>& rows, std::optional<Source<Real>>& out) {
+    out.emplace(SparseSource<Real, Index>(rows));
+}
+template <class Rows, class Other>
+void to_source(const Rows&, Other&) {
+    throw std::invalid_argument("values must be of the type the solver works in");
+}
+
+template <class Real>
+void bind_matrix_for(nb::module_& m, const char* name) {
+    m.def(
+        name,
+        [](AnyIn values, std::optional<AnyIn> indices, std::optional<AnyIn> indptr, int64_t n_cols, int simd) {
+            require(values.dtype() == nb::dtype<Real>(), "values must be of the type the solver works in");
+            const MatrixArg matrix{values, indices, indptr, n_cols};
+            std::optional<Source<Real>> source;
+            int64_t n_rows = matrix.n_rows();
+            matrix.visit([&](const auto& rows) { to_source(rows, source); });
+            return LinearRows<Real>{*source, std::make_tuple(values, indices, indptr), n_rows, n_cols, simd};
+        },
+        nb::arg("values").noconvert(), nb::arg("indices").none().noconvert(), nb::arg("indptr").none().noconvert(),
+        nb::arg("n_cols"), nb::arg("simd"), "A view of dense rows, or of CSR rows.");
+}
+
+template <class Real>
+void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) {
+    nb::class_<Targets<Real>>(m, targets_name, "What rows should give, and what an error costs.")
+        .def(nb::init<std::optional<In1<int32_t>>, std::optional<In2<Real>>, In1<Real>, In1<Real>, In1<Real>, In1<Real>, bool, int,
+                      Real>(),
+             nb::arg("labels").none().noconvert(), nb::arg("targets").none().noconvert(), nb::arg("row_cost").noconvert(),
+             nb::arg("cost_above").noconvert(), nb::arg("cost_below").noconvert(), nb::arg("norms").noconvert(),
+             nb::arg("intercept"), nb::arg("loss"), nb::arg("epsilon"));
+    nb::class_<LinearRows<Real>>(m, rows_name, "Rows of a linear model.")
+        .def(
+            "epoch",
+            [](const LinearRows<Real>& self, const Targets<Real>& targets, Out2<Real> weights, Out1<Real> bias, Out2<Real> dual,
+               In1<bool> open, In1<int32_t> order, int sweeps, Real clear, Out1<uint8_t> rest, Out1<uint8_t> streak, int threads) {
+                const auto problem = problem_of(self, targets, weights, bias, dual, open);
+                const auto count = static_cast<int64_t>(order.shape(0));
+                require(rest.shape(0) == static_cast<size_t>(self.n_rows) && streak.shape(0) == rest.shape(0),
+                        "rest and streak must have one number a row");
+                require(std::all_of(order.data(), order.data() + count,
+                                    [&](int32_t row) { return row >= 0 && row < self.n_rows; }),
+                        "order must name rows");
+                nb::gil_scoped_release release;
+                return std::visit(
+                    [&](const auto& source) {
+                        return dual_epoch(source, problem, order.data(), count, sweeps, clear, rest.data(), streak.data(), threads,
+                                          self.simd);
+                    },
+                    self.source);
+            },
+            nb::arg("targets"), nb::arg("weights").noconvert(), nb::arg("bias").noconvert(), nb::arg("dual").noconvert(),
+            nb::arg("open").noconvert(), nb::arg("order").noconvert(), nb::arg("sweeps"), nb::arg("clear"), nb::arg("rest").noconvert(),
+            nb::arg("streak").noconvert(), nb::arg("threads"), "One visit of dual coordinate descent to each row of order.")
+        .def(
+            "objective",
+            [](const LinearRows<Real>& self, const Targets<Real>& targets, Out2<Real> weights, Out1<Real> bias, Out2<Real> dual,
+               In1<bool> open, Out1<double> loss, Out1<double> conjugate, int threads) {
+                const auto problem = problem_of(self, targets, weights, bias, dual, open);
+                require(loss.shape(0) == weights.shape(1) && conjugate.shape(0) == weights.shape(1), "one sum a lane");
+                nb::gil_scoped_release release;
+                std::visit(
+                    [&](const auto& source) {
+                        dual_objective(source, problem, loss.data(), conjugate.data(), threads, self.simd);
+                    },
+                    self.source);
+            },
+            nb::arg("targets"), nb::arg("weights").noconvert(), nb::arg("bias").noconvert(), nb::arg("dual").noconvert(),
+            nb::arg("open").noconvert(), nb::arg("loss").noconvert(), nb::arg("conjugate").noconvert(), nb::arg("threads"),
+            "Sums over rows of the losses and of their conjugates.")
+        .def(
+            "add_duals",
+            [](const LinearRows<Real>& self, In2<Real> dual, bool intercept, Out2<Real> weights, Out1<Real> bias, int threads) {
+                const auto lanes = weights.shape(1);
+                require(detail::lane_index(static_cast<int>(lanes)) < kLaneCounts, "weights must have 1, 4, 8 or 16 lanes");
+                require(weights.shape(0) == static_cast<size_t>(self.n_entries), "weights must have one row an entry");
+                require(bias.shape(0) == lanes && dual.shape(1) == lanes && dual.shape(0) == static_cast<size_t>(self.n_rows),
+                        "bias must have one number a lane, dual be (rows, lanes)");
+                LinearProblem<Real> problem{};
+                problem.lanes = static_cast<int>(lanes);
+                problem.weights = weights.data();
+                problem.bias = bias.data();
+                problem.intercept = intercept;
+                problem.dual = const_cast<Real*>(dual.data());  // only read
+                nb::gil_scoped_release release;
+                std::visit([&](const auto& source) { linear_weights(source, problem, threads, self.simd); }, self.source);
+            },
+            nb::arg("dual").noconvert(), nb::arg("intercept"), nb::arg("weights").noconvert(), nb::arg("bias").noconvert(),
+            nb::arg("threads"), "weights and bias += the sum of rows times their duals.")
+        .def(
+            "margins",
+            [](const LinearRows<Real>& self, In2<Real> weights, In1<Real> bias, Out2<Real> out, int threads) {
+                const auto lanes = weights.shape(1);
+                require(detail::lane_index(static_cast<int>(lanes)) < kLaneCounts, "weights must have 1, 4, 8 or 16 lanes");
+                require(weights.shape(0) == static_cast<size_t>(self.n_entries), "weights must have one row an entry");
+                require(bias.shape(0) == lanes && out.shape(1) == lanes && out.shape(0) == static_cast<size_t>(self.n_rows),
+                        "bias must have one number a lane, out be (rows, lanes)");
+                LinearProblem<Real> problem{};
+                problem.lanes = static_cast<int>(lanes);
+                // Margins only read them.
+                problem.weights = const_cast<Real*>(weights.data());
+                problem.bias = const_cast<Real*>(bias.data());
+                nb::gil_scoped_release release;
+                std::visit([&](const auto& source) { linear_margins(source, problem, out.data(), threads, self.simd); },
+                           self.source);
+            },
+            nb::arg("weights").noconvert(), nb::arg("bias").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"),
+            "out[i, :] = row i times weights, plus bias.");
+}
+
+template <class Slot, class Count>
+void bind_histogram(nb::module_& m) {
+    m.def(
+        "code_histogram",
+        [](In2<Slot> array, Empty empty, int bits, Out1<Count> out, int threads) {
+            require(bits >= 1 && bits <= 16 && out.shape(0) == array.shape(1) << bits, "out must have 2^bits entries a slot");
+            const auto rows = code_rows(array, empty);
+            nb::gil_scoped_release release;
+            code_histogram(rows, bits, out.data(), threads);
+        },
+        nb::arg("array").noconvert(), nb::arg("empty").none().noconvert(), nb::arg("bits"), nb::arg("out").noconvert(),
+        nb::arg("threads"), "out[s << bits | c] = number of rows with code c in slot s, or whether there are any.");
+}
+
+template <class Slot>
+void bind_ranks(nb::module_& m) {
+    m.def(
+        "code_ranks",
+        [](In2<Slot> array, Empty empty, int bits, In1<uint16_t> local, In1<uint16_t> first, Out2<Slot> out, int threads) {
+            require(bits >= 1 && bits <= 16 && local.shape(0) == array.shape(1) << bits && first.shape(0) == array.shape(1),
+                    "local must have 2^bits entries a slot, first one");
+            require(out.shape(0) == array.shape(0) && out.shape(1) == array.shape(1), "out must have the shape of array");
+            nb::gil_scoped_release release;
+            code_ranks(code_rows(array, empty), bits, local.data(), first.data(), out.data(), threads);
+        },
+        nb::arg("array").noconvert(), nb::arg("empty").none().noconvert(), nb::arg("bits"), nb::arg("local").noconvert(),
+        nb::arg("first").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"), "out[i, s] = the rank of a code within its slot.");
+}
+
+}  // namespace
+
+void bind_linear(nb::module_& m) {
+    bind_rows<float>(m, "LinearRows32", "LinearTargets32");
+    bind_rows<double>(m, "LinearRows64", "LinearTargets64");
+    bind_codes_for<float, uint8_t>(m, "linear_codes_32");
+    bind_codes_for<float, uint16_t>(m, "linear_codes_32");
+    bind_codes_for<double, uint8_t>(m, "linear_codes_64");
+    bind_codes_for<double, uint16_t>(m, "linear_codes_64");
+    bind_matrix_for<float>(m, "linear_matrix_32");
+    bind_matrix_for<double>(m, "linear_matrix_64");
+    bind_histogram<uint8_t, int32_t>(m);
+    bind_histogram<uint8_t, bool>(m);
+    bind_histogram<uint16_t, int32_t>(m);
+    bind_histogram<uint16_t, bool>(m);
+    bind_ranks<uint8_t>(m);
+    bind_ranks<uint16_t>(m);
+}
+
+}  // namespace kernelight

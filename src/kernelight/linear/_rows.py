@@ -1,0 +1,160 @@
+"""Rows of any kind as the compiled solver takes them: `Codes`, dense arrays and CSR matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight._checks import Matrix, Resources, core_args
+from kernelight.codes import Codes
+from kernelight.linear._layout import CodeLayout, code_layout
+
+LANES = (1, 4, 8, 16)  # numbers of outputs that are learned at once: see core/simd/linear_loops.h
+RANK_BYTES = 48 << 20  # a copy of the codes as ranks is made up to this size
+DENSE_BYTES = 8 << 20  # a sparse matrix that is not larger than this as an array becomes one
+COUNTED_BITS = 8  # codes of more bits are not counted, only noted
+
+
+def lanes_for(count: int) -> int:
+    """The smallest number of lanes for ``count`` outputs."""
+    return next(lanes for lanes in LANES if lanes >= count)
+
+
+def groups_of(count: int) -> list[range]:
+    """Outputs in groups of nearly equal size that fit the lanes."""
+    number = -(-count // LANES[-1])
+    return [range(count * at // number, count * (at + 1) // number) for at in range(number)]
+
+
+def suffix(dtype: Any) -> str:
+    """How the compiled functions for a dtype end."""
+    return "32" if np.dtype(dtype) == np.float32 else "64"
+
+
+class MatrixRows:
+    """Dense or CSR rows. Weights have one row a column."""
+
+    def __init__(self, X: Matrix, dtype: Any, use: Resources) -> None:
+        if sp.issparse(X) and X.shape[0] * X.shape[1] * np.dtype(dtype).itemsize <= max(
+            DENSE_BYTES, 2 * X.data.nbytes
+        ):
+            X = X.toarray()  # blocks of dense rows converge in fewer epochs than sparse rows one by one
+        self.X = X.astype(dtype, copy=False)
+        self.dtype, self.use = np.dtype(dtype), use
+        self.n_rows, self.n_features = X.shape
+        stored = X.nnz if sp.issparse(X) else X.size
+        self.work = stored // max(1, self.n_rows)
+
+    @cached_property
+    def norms(self) -> NDArray[Any]:
+        if sp.issparse(self.X):
+            squares = self.X.multiply(self.X).sum(axis=1)
+            return np.asarray(squares, dtype=self.dtype).reshape(-1)
+        return np.asarray(np.einsum("ij,ij->i", self.X, self.X), dtype=self.dtype)
+
+    def n_entries(self, lanes: int) -> int:
+        return int(self.n_features)
+
+    def view(self, lanes: int) -> Any:
+        make = getattr(_core, f"linear_matrix_{suffix(self.dtype)}")
+        return make(*core_args(self.X), self.use.simd)
+
+    def coefficients(self, lanes: int, weights: NDArray[Any]) -> NDArray[Any]:
+        """Weights in the order in which models keep them: as they are."""
+        return weights
+
+
+class CodeRows:
+    """Codes. Weights have one row for every code that occurs in a slot."""
+
+    def __init__(self, codes: Codes, dtype: Any, use: Resources) -> None:
+        self.codes, self.dtype, self.use = codes, np.dtype(dtype), use
+        self.n_rows, n_slots = codes.shape
+        self.n_features = n_slots << codes.bits
+        self.work = n_slots
+        self.empty = codes.empty if codes.empty.any() else None
+        counts: NDArray[Any] = np.empty(
+            self.n_features, dtype=np.int32 if codes.bits <= COUNTED_BITS else np.bool_
+        )
+        threads = use.for_work(codes.array.size).threads
+        _core.code_histogram(codes.array, self.empty, codes.bits, counts, threads)
+        self.counts: NDArray[Any] = counts.reshape(n_slots, -1)
+        self._layouts: dict[int, CodeLayout] = {}
+        self._ranks: NDArray[Any] | None = None
+
+    @cached_property
+    def norms(self) -> NDArray[Any]:
+        return np.where(self.codes.empty, 0, 1).astype(self.dtype)
+
+    def layout(self, lanes: int) -> CodeLayout:
+        if lanes not in self._layouts:
+            self._layouts[lanes] = code_layout(self.counts, lanes, self.dtype.itemsize)
+        return self._layouts[lanes]
+
+    def n_entries(self, lanes: int) -> int:
+        return self.layout(lanes).n_entries
+
+    def view(self, lanes: int) -> Any:
+        layout, codes = self.layout(lanes), self.codes
+        if codes.array.nbytes > RANK_BYTES:
+            return code_view(codes, layout, self.dtype, self.use)
+        if self._ranks is None:
+            self._ranks = np.empty_like(codes.array)
+            threads = self.use.for_work(codes.array.size).threads
+            _core.code_ranks(
+                codes.array, self.empty, codes.bits, layout.local, layout.first, self._ranks, threads
+            )
+        return code_view(codes, layout, self.dtype, self.use, ranks=self._ranks)
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        return np.asarray(self.counts > 0)
+
+    def coefficients(self, lanes: int, weights: NDArray[Any]) -> NDArray[Any]:
+        """Weights in the order in which models keep them: slot after slot, code after code."""
+        return weights[self.layout(lanes).places(self.seen)]
+
+
+def code_view(
+    codes: Codes, layout: CodeLayout, dtype: Any, use: Resources, ranks: NDArray[Any] | None = None
+) -> Any:
+    """The compiled view of codes under a layout; ``ranks`` stands for the codes where there is such a copy."""
+    array, entries = (codes.array, layout.local) if ranks is None else (ranks, layout.first)
+    make = getattr(_core, f"linear_codes_{suffix(dtype)}")
+    return make(
+        array, codes.empty if codes.empty.any() else None, codes.bits, entries, ranks is not None, layout.segment_slot,
+        layout.segment_entry, layout.part_segment, use.simd,
+    )  # fmt: skip
+
+
+Rows = MatrixRows | CodeRows
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What rows should give and what an error costs.
+
+    ``labels``: the number of the output that is +1 in each row, or ``values``: numbers (rows, outputs).
+    ``row_cost``: a cost for each row; ``above`` and ``below``: factors of it for each output, where the label is that output
+    and where it is not.
+    """
+
+    labels: NDArray[np.int32] | None
+    values: NDArray[np.float64] | None
+    row_cost: NDArray[np.float64]
+    above: NDArray[np.float64]
+    below: NDArray[np.float64]
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.above)
+
+    def scaled(self, factor: float) -> Targets:
+        """The same with all costs multiplied."""
+        return Targets(self.labels, self.values, self.row_cost * factor, self.above, self.below)

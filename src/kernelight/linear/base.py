@@ -1,0 +1,373 @@
+"""What linear models share: rows of three kinds, one solver, weights of codes that occur, files."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from kernelight._checks import (
+    Matrix,
+    Resources,
+    as_matrix,
+    check_choice,
+    check_int,
+    check_learned,
+    check_number,
+    check_numbers,
+    check_positive,
+    resources,
+    seed_of,
+)  # fmt: skip
+from kernelight._slots import MAX_BITS
+from kernelight._stored import Stored
+from kernelight.codes import Codes
+from kernelight.linear._layout import code_layout
+from kernelight.linear._rows import CodeRows, MatrixRows, Rows, Targets, code_view, groups_of, lanes_for
+from kernelight.linear._solve import Plan, Solver
+
+Self = TypeVar("Self", bound="LinearModel")
+
+SMALL = 100_000  # rows times outputs below which double precision is used
+FINE_TOL = 1e-5  # single precision does not certify less
+MAX_ROWS = 2**31 - 1
+
+
+class Path(NamedTuple):
+    """What `fit_path` returns: a model for each C, and its validation score (None without validation rows)."""
+
+    Cs: NDArray[np.float64]
+    scores: NDArray[np.float64] | None
+    models: list[Any]
+
+    @property
+    def best(self) -> Any:
+        """The model with the highest score; of equal ones that with the smallest C."""
+        if self.scores is None:
+            raise ValueError("There are no scores to choose by: give fit_path validation=(X, y).")
+        return self.models[int(np.argmax(self.scores))]
+
+
+class LinearModel(Stored):
+    """A linear model of `Codes`, dense or CSR rows, learned by dual coordinate descent to a certificate.
+
+    ``weights_`` has one row for each column of a matrix, or for each code that occurs in a slot; `coef_` is the usual array.
+    """
+
+    bits_: int | None
+    n_slots_: int | None
+    provenance_: str | None
+    seen_: NDArray[np.uint8] | None
+    _losses: ClassVar[tuple[str, ...]] = ()
+    _decided: ClassVar[tuple[str, ...]] = ("n_iter_", "bits_", "n_slots_", "provenance_")
+    _learned: ClassVar[tuple[str, ...]] = ("weights_", "intercept_", "seen_", "objective_", "dual_gap_")
+
+    # --- Fitting ----------------------------------------------------------------------------------------------------
+
+    def _targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
+        """Targets with costs for C = 1; sets what depends on ``y`` alone, such as the classes."""
+        raise NotImplementedError
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to rows ``X`` (`Codes`, a dense array or a sparse matrix) and targets ``y``.
+
+        A fit that fails leaves the model as it was. An interrupt (Ctrl-C) during the epochs leaves the model of the last
+        epoch, with a ConvergenceWarning, and goes on as KeyboardInterrupt.
+        """
+        with self._trial() as trial:
+            finished = trial._fit(X, y, sample_weight)
+        if not finished:
+            raise KeyboardInterrupt
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> bool:
+        C = check_positive("C", self.C)
+        X, targets = self._checked_task(X, y, sample_weight)
+        solver = Solver(self._rows(X, targets), targets.scaled(C), self._plan())
+        start = getattr(self, "_duals", None)
+        if self.warm_start and start is not None and start.shape == (X.shape[0], targets.n_outputs):
+            solver.start_from(self._feasible(start, targets, C))
+        finished = solver.run()
+        self._keep(solver)
+        self._warn_unless_converged(solver, finished, stacklevel=4)
+        return finished
+
+    def fit_path(
+        self: Self,
+        X: Any,
+        y: Any,
+        Cs: Any,
+        *,
+        validation: tuple[Any, Any] | None = None,
+        sample_weight: Any = None,
+    ) -> Path:
+        """One model for each C, each to its certificate, each started from the one before.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        Cs : sequence of float
+            Sorted before use; the result is in ascending order.
+        validation : (X, y), optional
+            Rows to score every model on, with its own ``score``.
+
+        Returns
+        -------
+        Path
+            With ``Cs``, ``scores``, ``models`` and ``best``. This object itself stays as it was.
+        """
+        values = np.unique(
+            [check_positive("Each of Cs", C) for C in np.atleast_1d(np.asarray(Cs, dtype=object))]
+        )
+        with_targets = self._copy()
+        X, targets = with_targets._checked_task(X, y, sample_weight)
+        solver = Solver(
+            with_targets._rows(X, targets), targets.scaled(float(values[0])), with_targets._plan()
+        )
+        models, scores = [], []
+        for at, C in enumerate(values.tolist()):
+            if at:
+                solver.set_targets(targets.scaled(C), C / values[at - 1])
+            before = solver.n_iter
+            if not solver.run():
+                raise KeyboardInterrupt
+            model = with_targets._copy()
+            model.C = C
+            model._keep(solver)
+            model.n_iter_ = solver.n_iter - before
+            model._warn_unless_converged(solver, True, stacklevel=3)
+            models.append(model)
+            if validation is not None:
+                scores.append(model.score(*validation))
+        return Path(values, np.asarray(scores) if validation is not None else None, models)
+
+    def _copy(self: Self) -> Self:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def _checked_task(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Targets]:
+        check_choice("loss", self.loss, self._losses)
+        check_number("tol", self.tol, 0.0)
+        check_int("max_iter", self.max_iter, 1)
+        self.seed_ = seed_of(self.random_state)
+        X = self._checked_rows(X, y, reset=True)
+        if X.shape[0] > MAX_ROWS:
+            raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} can be learned from at once.")
+        return X, self._targets(X, y, sample_weight)
+
+    def _checked_rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        """``X`` as codes or as a matrix the core can read, and of the kind and width of `fit` unless ``reset``."""
+        if isinstance(X, Codes):
+            if reset:
+                if len(X) == 0:
+                    raise ValueError("X has no rows: a minimum of 1 is required.")
+                self.bits_, self.n_slots_, self.provenance_ = X.bits, X.n_components, X.provenance
+                self.n_features_in_ = X.n_components << X.bits
+                self.__dict__.pop("feature_names_in_", None)
+                check_consistent_length(X, y)
+            else:
+                self._refuse_other_codes(X)
+            return X
+        if not reset and self.bits_ is not None:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted to Codes; encode X with the same map before it is used."
+            )
+        if reset:
+            self.bits_ = self.n_slots_ = self.provenance_ = None
+        return self._checked_matrix(X, y, reset)
+
+    def _checked_matrix(self, X: Any, y: Any, reset: bool) -> Matrix:
+        if sp.issparse(X):
+            X = as_matrix(X)  # first: what comes next would follow damaged indices
+        else:
+            check_numbers(X)
+        if reset and y is not None:
+            check_consistent_length(X, y)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, accept_large_sparse=True,
+            ensure_all_finite=False,
+        )  # fmt: skip
+        return X if sp.issparse(X) else as_matrix(X)
+
+    def _refuse_other_codes(self, codes: Codes) -> None:
+        if self.bits_ is None:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted to a matrix of {self.n_features_in_} features, not to Codes."
+            )
+        if codes.provenance != self.provenance_:
+            raise ValueError(
+                f"These codes are not of the map that made those {type(self).__name__} was fitted to: their provenance "
+                f"differs ({codes.provenance!r} and {self.provenance_!r}); encode with the same fitted map."
+            )
+        if (codes.bits, codes.n_components) != (self.bits_, self.n_slots_):
+            raise ValueError(
+                f"These codes have {codes.n_components} slots of {codes.bits} bits, those of fit had {self.n_slots_} of "
+                f"{self.bits_}."
+            )
+
+    def _row_cost(self, X: Any, sample_weight: Any) -> NDArray[np.float64]:
+        n = X.shape[0]
+        if sample_weight is None:
+            return np.ones(n)
+        dummy = np.empty((n, 1))  # only its length and dtype matter
+        weight = np.asarray(_check_sample_weight(sample_weight, dummy, dtype=np.float64))
+        if weight.min() < 0:
+            raise ValueError(
+                f"sample_weight must not be negative, got {weight.min():g} at row {int(weight.argmin())}."
+            )
+        return weight
+
+    def _rows(self, X: Any, targets: Targets) -> Rows:
+        """The rows in the precision that the size of the problem and the tolerance ask for."""
+        fine = X.shape[0] * targets.n_outputs < SMALL or self.tol < FINE_TOL
+        use = self._resources()
+        if isinstance(X, Codes):
+            return CodeRows(X, np.float64 if fine else np.float32, use)
+        return MatrixRows(X, np.float64 if fine else X.dtype, use)
+
+    def _resources(self) -> Resources:
+        return resources(self.n_jobs)
+
+    def _plan(self) -> Plan:
+        return Plan(
+            loss=self.loss, epsilon=float(getattr(self, "epsilon", 0.0)), intercept=bool(self.fit_intercept),
+            tol=float(self.tol), max_iter=int(self.max_iter), seed=self.seed_, threads=self._resources().threads,
+        )  # fmt: skip
+
+    def _feasible(self, dual: NDArray[Any], targets: Targets, C: float) -> NDArray[Any]:
+        """Duals of another fit within the bounds that the costs set."""
+        if self.loss not in ("hinge", "logistic", "epsilon_insensitive"):
+            return dual
+        cost = (targets.row_cost * C)[:, None]
+        if targets.labels is None:
+            return np.asarray(np.clip(dual, -cost, cost))
+        own = targets.labels[:, None] == np.arange(targets.n_outputs)
+        bound = cost * np.where(own, targets.above, targets.below)
+        return np.asarray(np.clip(dual, np.where(own, 0, -bound), np.where(own, bound, 0)))
+
+    def _keep(self, solver: Solver) -> None:
+        weights, bias = solver.coefficients()
+        self.weights_ = weights.astype(np.float32) if self.bits_ is not None else weights
+        self.intercept_ = bias
+        self.seen_ = np.packbits(solver.rows.seen) if isinstance(solver.rows, CodeRows) else None
+        self.n_iter_ = solver.n_iter
+        self.objective_, self.dual_gap_ = solver.objective, solver.gap
+        self._duals = solver.duals if self.warm_start else None
+        self.__dict__.pop("_tables", None)
+
+    def _warn_unless_converged(self, solver: Solver, finished: bool, stacklevel: int) -> None:
+        if finished and solver.converged:
+            return
+        worst = max(group.relative_gap for group in solver.groups)
+        reached = f"its duality gap is {worst:.2g} of the objective, tol is {self.tol:g}"
+        if finished:
+            why = f"did not converge in {self.max_iter} epochs: {reached}; raise max_iter or tol, lower C, or scale the data"
+        else:
+            why = f"was interrupted after {solver.n_iter} epochs: {reached}"
+        warnings.warn(f"{type(self).__name__} {why}.", ConvergenceWarning, stacklevel=stacklevel)
+
+    # --- Using ------------------------------------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> NDArray[Any]:
+        """Weights of all features, (outputs, n_features); for codes a new array, with zeros for codes that never occurred."""
+        if not hasattr(self, "weights_"):
+            raise AttributeError(f"{type(self).__name__} has no coef_ before fit.")
+        if self.bits_ is None:
+            return np.asarray(self.weights_.T)
+        full = np.zeros((self.weights_.shape[1], self.n_features_in_), dtype=self.weights_.dtype)
+        full[:, self._seen().reshape(-1)] = self.weights_.T
+        return full
+
+    def _seen(self) -> NDArray[np.bool_]:
+        assert self.seen_ is not None
+        assert self.n_slots_ is not None
+        flags = np.unpackbits(self.seen_, count=self.n_features_in_)
+        return flags.astype(bool).reshape(self.n_slots_, -1)
+
+    def _scores(self, X: Any) -> NDArray[Any]:
+        """The (n, outputs) scores of rows."""
+        check_is_fitted(self)
+        X = self._checked_rows(X, reset=False)
+        if not isinstance(X, Codes):
+            return np.asarray(safe_sparse_dot(X, self.weights_, dense_output=True) + self.intercept_)
+        use = self._resources().for_work(X.array.size)
+        out = np.empty((len(X), self.weights_.shape[1]), dtype=np.float32)
+        for outputs, layout, weights, bias in self._prepared():
+            view = code_view(X, layout, np.float32, use)
+            margins = np.empty((len(X), weights.shape[1]), dtype=np.float32)
+            view.margins(weights, bias, margins, use.threads)
+            out[:, outputs.start : outputs.stop] = margins[:, : len(outputs)]
+        return out
+
+    def _prepared(self) -> Any:
+        """For each group of outputs a layout of the codes with its weights; made once, never stored."""
+        if "_tables" not in self.__dict__:
+            seen = self._seen()
+            tables = []
+            for outputs in groups_of(self.weights_.shape[1]):
+                lanes = lanes_for(len(outputs))
+                layout = code_layout(seen, lanes, 4)
+                weights = np.zeros((layout.n_entries, lanes), dtype=np.float32)
+                weights[layout.places(seen), : len(outputs)] = self.weights_[:, outputs.start : outputs.stop]
+                bias = np.zeros(lanes, dtype=np.float32)
+                bias[: len(outputs)] = self.intercept_[outputs.start : outputs.stop]
+                tables.append((outputs, layout, weights, bias))
+            self._tables = tables
+        return self._tables
+
+    # --- Storing ----------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_tables", None)
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _n_outputs(self) -> int:
+        """How many columns of weights there must be."""
+        raise NotImplementedError
+
+    def _settle(self) -> None:
+        check_choice("loss", self.loss, self._losses)
+        check_int("n_iter_", self.n_iter_, 0)
+        n_outputs = self._n_outputs()
+        if isinstance(self.weights_, np.ndarray) and self.weights_.dtype == np.float16:
+            self.weights_ = self.weights_.astype(np.float32)
+        check_learned("weights_", self.weights_, ("float32", "float64"), 2)
+        check_learned("intercept_", self.intercept_, ("float64",), 1)
+        n_entries = self.n_features_in_
+        if self.bits_ is not None:
+            bits = check_int("bits_", self.bits_, 1, MAX_BITS)
+            n_slots = check_int("n_slots_", self.n_slots_, 1)
+            if not isinstance(self.provenance_, str) or n_slots << bits != self.n_features_in_:
+                raise ValueError("provenance_, bits_ and n_slots_ do not fit n_features_in.")
+            check_learned("seen_", self.seen_, ("uint8",), 1)
+            assert self.seen_ is not None
+            if len(self.seen_) != -(-self.n_features_in_ // 8):
+                raise ValueError(f"seen_ must have a bit for each of {self.n_features_in_} codes.")
+            n_entries = int(np.unpackbits(self.seen_, count=self.n_features_in_).sum())
+        elif self.seen_ is not None:
+            raise ValueError("seen_ is for codes only.")
+        if self.weights_.shape != (n_entries, n_outputs) or self.intercept_.shape != (n_outputs,):
+            raise ValueError(
+                f"weights_ and intercept_ must be {(n_entries, n_outputs)} and {(n_outputs,)}, got {self.weights_.shape} "
+                f"and {self.intercept_.shape}."
+            )
