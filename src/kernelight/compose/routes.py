@@ -158,7 +158,7 @@ class LinearRoute(Route):
         return self._machine(task, C).fit(prepared.seen, task.y, sample_weight=task.weight)
 
     def _machine(self, task: Task, C: float) -> Any:
-        shared = {"loss": task.loss, "C": C, "random_state": self.seed, "n_jobs": self.n_jobs}
+        shared: dict[str, Any] = {"loss": task.loss, "C": C, "random_state": self.seed, "n_jobs": self.n_jobs}
         if task.classes is None:
             return LinearRegressor(epsilon=task.epsilon, **shared)
         return LinearClassifier(class_weight=task.class_weight, **shared)
