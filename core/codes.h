@@ -106,10 +106,24 @@ void collisions(const CodeRows<Slot>& a, const CodeRows<Slot>& b, int32_t* count
 // s / m at bit (s % m) * lane; the rest of the last word is 0.
 namespace detail {
 
+// Eight slots of one bit, a byte each, as the bits of a byte, the first lowest: slot i is moved by 7 (8 - i) more bits to
+// bit 56 + i, and no two products meet in a bit.
+inline uint64_t pack_eight(const uint8_t* slots) {
+    uint64_t bytes = 0;
+    for (int at = 0; at < 8; ++at) bytes |= static_cast<uint64_t>(slots[at]) << (8 * at);
+    return (bytes * 0x0102040810204080u) >> 56;
+}
+
 // kLane is a constant so that the compiler unrolls a whole word.
 template <int kLane, class Slot>
 uint64_t pack_word(const Slot* slots, int64_t count) {
     uint64_t bits = 0;
+    if constexpr (kLane == 1 && sizeof(Slot) == 1) {
+        if (count == 64) {
+            for (int at = 0; at < 64; at += 8) bits |= pack_eight(slots + at) << at;
+            return bits;
+        }
+    }
     if (count == 64 / kLane)
         for (int at = 0; at < 64 / kLane; ++at) bits |= static_cast<uint64_t>(slots[at]) << (at * kLane);
     else

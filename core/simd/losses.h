@@ -117,15 +117,17 @@ template <class Real>
 struct Logistic {
     explicit Logistic(Real) {}
     // With a = c s(t), s(t) = 1 / (1 + exp(-t)), the best t solves g(t) = t + y m + q (c s(t) - a) = 0, where g' >= 1: Newton
-    // inside a bracket that every evaluation narrows, all lanes together. It starts at -y m, the solution at the optimum.
+    // where its steps halve and stay inside a bracket that every evaluation narrows, else halving the bracket; all lanes together.
+    // It starts at -y m, the solution at the optimum.
     template <int lanes>
     void steps(const Real* m, const Real* y, const Real* c, const Real* b, Real q, const Real*, Real* next) const {
-        Real low[lanes], high[lanes], t[lanes];
+        Real low[lanes], high[lanes], t[lanes], last[lanes];
         for (int lane = 0; lane < lanes; ++lane) {
             const Real z = y[lane] * m[lane], a = y[lane] * b[lane];
             low[lane] = -z - q * (c[lane] - a);
             high[lane] = -z + q * a;
             t[lane] = -z;
+            last[lane] = q * c[lane];
         }
         for (int turn = 0; turn < kTurns; ++turn) {
             int far = 0;
@@ -134,12 +136,13 @@ struct Logistic {
                 const Real g = t[lane] + y[lane] * m[lane] + q * (c[lane] * s - y[lane] * b[lane]);
                 low[lane] = g < 0 ? t[lane] : low[lane];
                 high[lane] = g > 0 ? t[lane] : high[lane];
-                const Real newton = t[lane] - g / (1 + q * c[lane] * s * (1 - s));
-                const Real middle = low[lane] + (high[lane] - low[lane]) / 2;
-                const Real better = newton >= low[lane] && newton <= high[lane] ? newton : middle;
-                const Real moved = better > t[lane] ? better - t[lane] : t[lane] - better;
-                far |= moved > kNear * (1 + (t[lane] < 0 ? -t[lane] : t[lane]));
-                t[lane] = better;
+                const Real newton = -g / (1 + q * c[lane] * s * (1 - s)), halving = low[lane] + (high[lane] - low[lane]) / 2 - t[lane];
+                const Real length = newton < 0 ? -newton : newton, next_t = t[lane] + newton;
+                const bool safe = (next_t > low[lane]) & (next_t < high[lane]) & (2 * length <= last[lane]);
+                const Real move = safe ? newton : halving;
+                last[lane] = move < 0 ? -move : move;
+                far |= last[lane] > kNear * (1 + (t[lane] < 0 ? -t[lane] : t[lane]));
+                t[lane] += move;
             }
             if (!far) break;
         }

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kernelight.compose.estimators import KernelClassifier, KernelRegressor
     from kernelight.linear.classifier import LinearClassifier
     from kernelight.linear.regressor import LinearRegressor
+    from kernelight.linear.ternary import TernaryClassifier
     from kernelight.linearize.aligned import AlignedFourier
     from kernelight.linearize.binary import BinaryFourier
     from kernelight.linearize.choose import feature_map
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelClassifier", "KernelNystroem", "KernelRegressor",
-    "LinearClassifier", "LinearRegressor", "Product", "RandomFourier", "SignProjection", "State", "__version__", "feature_map",
-    "hashing", "kernels", "load", "theory",
+    "LinearClassifier", "LinearRegressor", "Product", "RandomFourier", "SignProjection", "State", "TernaryClassifier",
+    "__version__", "feature_map", "hashing", "kernels", "load", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -44,6 +45,7 @@ _HOMES = {
     "RandomFourier": "kernelight.linearize.fourier",
     "SignProjection": "kernelight.linearize.signs",
     "State": "kernelight.state",
+    "TernaryClassifier": "kernelight.linear.ternary",
     "feature_map": "kernelight.linearize.choose",
     "hashing": "kernelight.hashing",
     "LinearClassifier": "kernelight.linear.classifier",

@@ -274,20 +274,47 @@ def check_gram(K: Any, shape: tuple[int, int]) -> NDArray[Any]:
 
 def as_row_numbers(rows: Any, count: int, *, name: str) -> NDArray[np.int64]:
     """A new array of at least one row number below ``count``."""
+    return _as_numbers(rows, count, name, "training rows")
+
+
+def as_slot_numbers(slots: Any, count: int) -> NDArray[np.int64]:
+    """A new array of at least one number of a slot below ``count``, in ascending order and each once."""
+    numbers = _as_numbers(slots, count, "slots", "slots")
+    if (np.diff(numbers) <= 0).any():
+        raise ValueError("slots must ascend, each number once: sort them, for instance with numpy.unique.")
+    return numbers
+
+
+def _as_numbers(given: Any, count: int, name: str, of: str) -> NDArray[np.int64]:
     try:
-        found = np.asarray(rows)
+        found = np.asarray(given)
     except ValueError:  # lists of several lengths
         found = np.asarray(None)
     if found.ndim != 1 or found.dtype.kind not in "iu" or not found.size:
         raise ValueError(
-            f"{name} must be a list of the numbers of training rows, got {type(rows).__name__} of dtype {found.dtype} and "
+            f"{name} must be a list of the numbers of {of}, got {type(given).__name__} of dtype {found.dtype} and "
             f"{found.ndim} dimension(s)."
         )
     if found.min() < 0 or found.max() >= count:
         raise ValueError(
-            f"{name} must be between 0 and {count - 1}, got {found.min()} to {found.max()}: there are {count} rows."
+            f"{name} must be between 0 and {count - 1}, got {found.min()} to {found.max()}: there are {count} {of}."
         )
     return np.array(found, dtype=np.int64)
+
+
+def as_row_weights(weights: Any, count: int) -> NDArray[np.float64]:
+    """One finite weight of at least 0 for each of ``count`` rows; None means 1 each."""
+    if weights is None:
+        return np.ones(count)
+    found = np.asarray(weights)
+    if found.shape != (count,) or found.dtype.kind not in "biuf":
+        raise ValueError(
+            f"sample_weight must be {count} numbers, one for each row, got {found.dtype} of the shape {found.shape}."
+        )
+    found = found.astype(np.float64)
+    if not np.isfinite(found).all() or (found < 0.0).any():
+        raise ValueError("sample_weight must hold finite numbers of at least 0.")
+    return found
 
 
 def as_names(names: Any, count: int) -> NDArray[np.object_]:

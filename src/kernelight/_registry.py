@@ -31,6 +31,7 @@ FAMILIES: dict[str, dict[str, str]] = {
         "KernelRegressor": "kernelight.compose.estimators:KernelRegressor",
         "LinearClassifier": "kernelight.linear.classifier:LinearClassifier",
         "LinearRegressor": "kernelight.linear.regressor:LinearRegressor",
+        "TernaryClassifier": "kernelight.linear.ternary:TernaryClassifier",
     },
 }
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import check_int, resources
+from kernelight._checks import as_slot_numbers, check_int, resources
 from kernelight._slots import (
     MAX_BITS,
     as_slots,
@@ -245,6 +245,18 @@ class Codes(Immutable):
         n_components = check_int("n_components", n_components, 1, self.n_components)
         return self._like(self._array[:, :n_components])
 
+    def take_slots(self, slots: Any) -> Codes:
+        """Some slots, by their ascending numbers; of a provenance of their own, because a slot means another projection.
+
+        It is the provenance of what a map gives that keeps the same slots (`BinaryFourier.keep`).
+
+        >>> from kernelight import Codes
+        >>> Codes([[1, 2, 3]], bits=2).take_slots([0, 2]).array
+        array([[1, 3]], dtype=uint8)
+        """
+        numbers = as_slot_numbers(slots, self.n_components)
+        return self._like(self._array[:, numbers], provenance=slots_provenance(self._provenance, numbers))
+
     def low_bits(self, bits: int) -> Codes:
         """The lowest ``bits`` of each slot; of the same provenance, because they are what a run of fewer bits
         gives.
@@ -449,6 +461,11 @@ def provenance_of(kind: str, identity: dict[str, Any]) -> str:
     """The provenance of codes made by a map of this kind: a digest of everything that defines a code."""
     text = json.dumps([kind, ALGORITHM_VERSION, identity], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def slots_provenance(provenance: str, slots: NDArray[np.int64]) -> str:
+    """The provenance of some slots of codes, by their ascending numbers."""
+    return _derived("slots", [provenance], slots.tolist())
 
 
 def _origin(codes: Codes) -> list[Any]:

@@ -16,7 +16,7 @@ from kernelight.linearize._bandwidth import check_bandwidth, median_sigma
 from kernelight.linearize._scheme import MAX_COMPONENTS
 from kernelight.linearize.base import BitLinearization
 from kernelight.linearize.fourier import bandwidth_in_use, row_rule
-from kernelight.linearize.projections import TURN, BitReadout, projection_of
+from kernelight.linearize.projections import TURN, BitReadout
 from kernelight.theory import hamming_rate, kernel_from_hamming, kernel_from_sign_cosine, sign_cosine_mean
 
 PROJECTIONS = ("fastfood", "gaussian", "orthogonal", "sorf")
@@ -91,6 +91,7 @@ class BinaryFourier(BitLinearization):
 
     def _fit(self, X: Any, y: Any) -> None:
         """Check the parameters; find sigma where it is "median". ``y`` is ignored."""
+        self.slots_ = None
         X = self._validated(X, reset=True)
         self._check_parameters()
         self.seed_ = _checks.seed_of(self.random_state)
@@ -110,20 +111,19 @@ class BinaryFourier(BitLinearization):
         self.bandwidth_ = _checks.check_positive("bandwidth_", self.bandwidth_)
         self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
         _checks.resources(self.n_jobs)
-        self._projection = projection_of(
-            self.projection, self.n_features_in_, int(self.n_components), self.seed_, 1.0 / TURN
-        )
+        self._projection = self._made_projection(self.projection, 1.0 / TURN)
         self._made_for = (self.projection, self.n_components)
 
     def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
         self._follow_parameters()
-        shift, threshold = np.zeros((2, self._projection.n_outputs), dtype=np.float32)
+        shift, threshold = np.zeros((2, self._n_drawn()), dtype=np.float32)
         _core.fill_phases(self.seed_, shift)
         if self.threshold:
             _core.fill_thresholds(self.seed_, threshold)
-        use = _checks.resources(self.n_jobs)
-        codes, empty = self._projection.read(X, row_rule(self, X), BitReadout(shift, threshold), use)
-        return codes, empty, 1
+        return self._read(X, row_rule(self, X), BitReadout(shift, threshold))
+
+    def _readout_bytes(self, count: int) -> dict[str, int]:
+        return {"phases": 4 * count} | ({"thresholds": 4 * count} if self.threshold else {})
 
     def _follow_parameters(self) -> None:
         """Parameters may have been changed after fit."""

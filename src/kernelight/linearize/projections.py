@@ -114,6 +114,12 @@ class BitReadout:
     threshold: NDArray[np.float32] | None = None
     tie: NDArray[np.float32] | None = None
 
+    def only(self, outputs: NDArray[np.int64]) -> BitReadout:
+        """The same for some outputs."""
+        return BitReadout(
+            *(None if of is None else of[outputs] for of in (self.shift, self.threshold, self.tie))
+        )
+
     def made(self, n_rows: int, n_outputs: int) -> NDArray[Any]:
         return np.empty((n_rows, n_outputs), dtype=np.uint8)
 
@@ -186,6 +192,10 @@ class Projection(ABC):
         use: Resources,
     ) -> None: ...
 
+    def stored_bytes(self, outputs: NDArray[np.int64]) -> dict[str, int]:
+        """What the numbers behind some outputs take, part by part, if they are stored instead of drawn."""
+        return {"directions": 4 * self.n_features * len(outputs)}
+
 
 class Structured(Projection):
     """Blocks of signs and Hadamard transforms: O(D log D) for D outputs, D the padded width, and O(m + D) memory.
@@ -229,6 +239,20 @@ class Structured(Projection):
             rows = rows_between(values, indices, indptr, begin, end)
             args = (*rows, n_cols, *rule, self.width, self.n_outputs, diagonal, places)
             readout.structured(args, lengths, out[begin:end], empty[begin:end], use)
+
+    def stored_bytes(self, outputs: NDArray[np.int64]) -> dict[str, int]:
+        """Whole blocks, wherever one of their outputs is needed: a sign is a bit, a place has as many as the width asks for."""
+        places = len(np.unique(outputs // self.width)) * self.width
+        lengths = {"lengths": 4 * len(outputs)}
+        if self.kind == "sorf":
+            return {"signs": -(-3 * places // 8)} | lengths
+        bits_of_a_place = self.width.bit_length() - 1
+        parts = {
+            "signs": -(-places // 8),
+            "Gaussian factors": 4 * places,
+            "permutations": -(-places * bits_of_a_place // 8),
+        }
+        return parts | lengths
 
     def _drawn(self, use: Resources) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any]]:
         blocks = -(-self.n_outputs // self.width)

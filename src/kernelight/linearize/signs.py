@@ -19,7 +19,6 @@ from kernelight.linearize.projections import (
     SHORTEST_HD,
     WIDEST_AUTO,
     BitReadout,
-    projection_of,
 )
 from kernelight.theory import sign_cauchy_collision
 
@@ -93,6 +92,7 @@ class SignProjection(BitLinearization):
 
     def _fit(self, X: Any, y: Any) -> None:
         """Check the parameters and the rows; nothing is learned. ``y`` is ignored."""
+        self.slots_ = None
         X = self._validated(X, reset=True)
         self._check_parameters()
         self._check_rows(X)
@@ -123,9 +123,8 @@ class SignProjection(BitLinearization):
         self._refuse_other_distribution()
         self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
         _checks.resources(self.n_jobs)
-        self._projection = projection_of(
-            self.projection_, self.n_features_in_, int(self.n_components), self.seed_, 1.0
-        )
+        self._projection = self._made_projection(self.projection_, 1.0)
+        self._made_for = self.n_components
 
     def _check_rows(self, X: Matrix) -> None:
         if self.distribution == "cauchy":
@@ -138,16 +137,16 @@ class SignProjection(BitLinearization):
     def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
         self._follow_parameters()
         self._check_rows(X)
-        codes, empty = self._projection.read(
-            X, POWER_OF_TWO, BitReadout(tie=self._ties()), _checks.resources(self.n_jobs)
-        )
-        return codes, empty, 1
+        return self._read(X, POWER_OF_TWO, BitReadout(tie=self._ties()))
+
+    def _readout_bytes(self, count: int) -> dict[str, int]:
+        return {"ties": -(-count // 8)} if self.projection_ == "sorf" else {}
 
     def _ties(self) -> NDArray[np.float32] | None:
         """Three HD blocks make sums of a few signs of rows with a few equal elements, which are often 0."""
         if self.projection_ != "sorf":
             return None
-        ties = np.empty(self._projection.n_outputs, dtype=np.float32)
+        ties = np.empty(self._n_drawn(), dtype=np.float32)
         _core.fill_ties(self.seed_, ties)
         return ties
 
@@ -155,7 +154,7 @@ class SignProjection(BitLinearization):
         """Parameters may have been changed after fit; the projection that ``fit`` decided on stays."""
         self._check_parameters()
         self._refuse_other_distribution()
-        if self._projection.n_outputs != self.n_components:
+        if self._made_for != self.n_components:
             self._settle()
 
     def _refuse_other_distribution(self) -> None:

@@ -1,0 +1,367 @@
+"""TernaryClassifier: a linear model with coefficients -1, 0 and 1 on codes of one bit, for models of a few kilobytes."""
+
+from __future__ import annotations
+
+import warnings
+from copy import copy
+from dataclasses import replace
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from kernelight import _checks
+from kernelight._slots import n_words
+from kernelight._stored import Stored, labels_from_plain, plain_labels
+from kernelight.codes import Codes, slots_provenance
+from kernelight.linear._memory import MemoryReport
+from kernelight.linear._ternary_fit import TernaryProblem, descend, full_precision, sparsify, started
+from kernelight.linear._ternary_loss import LOSSES
+from kernelight.linear._ternary_planes import TernaryPlanes
+from kernelight.state import State, read_only
+
+Self = TypeVar("Self", bound="TernaryClassifier")
+MAX_SLOTS = 1 << 24
+
+
+class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # scikit-learn has no types
+    r"""A linear classifier on codes of 1 bit whose coefficients are -1, 0 or 1, with a scale and a bias for each class.
+
+    With the bits of a row as signs z in {-1, 1}^k, a class scores alpha (w . z) + b. Each class against the rest (of two
+    classes, the second against the first) minimises
+
+    .. math:: \frac1n \sum_i \ell\bigl(y_i (\alpha\, w \cdot z_i + b)\bigr)
+        + \Bigl(\lambda_0 + \frac{k \alpha^2}{C n}\Bigr) |w|_0 , \qquad w \in \{-1, 0, 1\}^k,
+
+    over n rows (n is the total weight where rows have weights). w . z is counted, not multiplied: with the bits P of
+    coefficients +1 and M of those that are not 0, it is |M| - 2 popcount((z xor P) and M).
+
+    The idea, binary codes of a kernel with ternary coefficients and inference by popcount, is that of Lei and Lan (Memory and
+    Computation-Efficient Kernel SVM via Binary Embedding and Ternary Model Coefficients, AAAI 2021). The optimiser is ours:
+    from the nearest ternary vector to a full-precision model, each coordinate in turn goes to the best of its three values,
+    exactly for every loss, and scale and bias are fitted in between. The objective never rises, and it ends where no change
+    of one coefficient lowers it.
+
+    Parameters
+    ----------
+    loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
+    C : float, default=10.0
+        How much rows count against the size of scale * w: the C of a linear model on the same codes, where it means the same.
+    sparsity : float, default=0.0
+        The share of coefficients of each class that is 0 at least, below 1: the knob for size against accuracy. Some 0.4 to 0.6
+        are 0 by themselves; 0.7 is often free. It is reached by a growing L0 penalty.
+    l0 : float, default=0.0
+        lambda_0, the L0 penalty to begin with: what a coefficient must lower the mean loss by.
+    class_weight : dict, "balanced" or None, default=None
+    max_iter : int, default=1000
+        Sweeps over all coefficients, in each descent.
+    random_state : int, RandomState, Generator or None, default=0
+        The order in which coefficients are visited.
+    n_jobs : int or None, default=None
+        Threads; the result does not depend on them.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) array
+    coef_ : (n_classes or 1, n_slots) int8 array
+        w, on the signs of the bits.
+    scale_, intercept_ : (n_classes or 1,) float32 arrays
+        alpha and b.
+    slots_ : (n_slots,) int64 array
+        The slots of the codes that the coefficients belong to: all, unless `prune` has left some out.
+    provenance_ : str
+        The origin of the codes seen by ``fit``; codes of another origin are refused.
+    objective_path_ : (n_steps, n_classes or 1) array
+        The objective after each fit of scale and bias, with the final penalty ``l0_``. Not stored.
+    l0_ : (n_classes or 1,) array
+        The L0 penalty that the asked sparsity needed. Not stored.
+    n_iter_ : int
+        Sweeps of the last descent. Not stored.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernelight import BinaryFourier, TernaryClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> binary = BinaryFourier(1024, sigma=30.0).fit(X)
+    >>> codes = binary.encode(X)
+    >>> model = TernaryClassifier().fit(codes[:1200], y[:1200])
+    >>> sorted({int(value) for value in model.coef_.ravel()})
+    [-1, 0, 1]
+    >>> model.score(codes[1200:], y[1200:]) > 0.92
+    True
+    >>> model.memory_report().total
+    2720
+    """
+
+    _decided: ClassVar[tuple[str, ...]] = ("labels_", "provenance_", "seed_")
+    _learned: ClassVar[tuple[str, ...]] = ("plus_", "used_", "scale_", "intercept_", "slots_")
+
+    def __init__(
+        self, loss: str = "squared_hinge", *, C: float = 10.0, sparsity: float = 0.0, l0: float = 0.0, class_weight: Any = None,
+        max_iter: int = 1000, random_state: Any = 0, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.loss = loss
+        self.C = C
+        self.sparsity = sparsity
+        self.l0 = l0
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # -- Fit -------------------------------------------------------------------------------------------------
+
+    def fit(self: Self, codes: Codes, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from `Codes` of 1 bit and their labels; a fit that fails or is interrupted leaves the model as it was."""
+        with self._trial() as trial:
+            trial._fit(codes, y, sample_weight)
+        return self
+
+    def _fit(self, codes: Any, y: Any, sample_weight: Any) -> None:
+        self._check_parameters()
+        _check_bits(codes)
+        if not len(codes):
+            raise ValueError("fit needs at least one row of codes, got 0.")
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        check_consistent_length(codes, y)
+        self.classes_, sides = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has one class only, {self.classes_[0]!r}: a classifier needs at least two.")
+        weights = _checks.as_row_weights(sample_weight, len(codes)) * compute_sample_weight(
+            self.class_weight, y
+        )
+        if not weights.sum() > 0.0:
+            raise ValueError("The weights of all rows are 0: there is nothing to learn from.")
+        self.labels_ = plain_labels(self.classes_)
+        self.provenance_, self.n_features_in_ = codes.provenance, codes.n_components
+        self.seed_ = _checks.seed_of(self.random_state)
+        self._optimise(codes, sides, weights)
+        self.slots_ = np.arange(codes.n_components, dtype=np.int64)
+        self._settle()
+
+    def _optimise(self, codes: Codes, sides: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
+        use = _checks.resources(self.n_jobs)
+        members = sides == np.arange(len(self.classes_))[:, None]
+        members = members[1:] if len(members) == 2 else members
+        problem = TernaryProblem.of(codes, members, weights, LOSSES[self.loss], float(self.l0), float(self.C))
+        point = started(problem, full_precision(codes, sides, weights, float(self.C), self.seed_))
+        everyone = np.arange(len(members))
+        generators = [np.random.default_rng([self.seed_, of]) for of in range(len(members))]
+        rest = (generators, int(self.max_iter), use)
+        self.l0_ = problem.l0
+        self.objective_path_, ended = descend(problem, point, everyone, *rest)
+        if self.sparsity > 0.0:
+            self.l0_, all_ended = sparsify(problem, point, float(self.sparsity), *rest)
+            self.objective_path_, ended = descend(replace(problem, l0=self.l0_), point, everyone, *rest)
+            ended = ended and all_ended
+        self.n_iter_ = min(len(self.objective_path_), int(self.max_iter))
+        if not ended:
+            warnings.warn(
+                f"TernaryClassifier still moved coefficients after {self.max_iter} sweeps: raise max_iter.",
+                ConvergenceWarning, stacklevel=4,
+            )  # fmt: skip
+        planes = TernaryPlanes.of(point.coefficients)
+        self.plus_, self.used_ = planes.plus, planes.used
+        self.scale_, self.intercept_ = point.scale.astype(np.float32), point.bias.astype(np.float32)
+
+    def _check_parameters(self) -> None:
+        _checks.check_choice("loss", self.loss, tuple(LOSSES))
+        _checks.check_positive("C", self.C)
+        _checks.check_number("l0", self.l0, 0.0)
+        if _checks.check_number("sparsity", self.sparsity, 0.0, 1.0) == 1.0:
+            raise ValueError("sparsity must be below 1: a model needs a coefficient.")
+        _checks.check_int("max_iter", self.max_iter, 1)
+        if not isinstance(self.class_weight, dict):
+            _checks.check_choice("class_weight", self.class_weight, (None, "balanced"))
+
+    def _settle(self) -> None:
+        self._check_parameters()
+        _checks.resources(self.n_jobs)
+        self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
+        self.classes_ = labels_from_plain(self.labels_)
+        if not isinstance(self.provenance_, str):
+            raise TypeError(f"provenance_ must be a string, got {self.provenance_!r}.")
+        _checks.check_int("n_features_in", self.n_features_in_, 1, MAX_SLOTS)
+        n_vectors = 1 if len(self.classes_) == 2 else len(self.classes_)
+        if len(self.classes_) < 2:
+            raise ValueError("labels_ must be those of at least two classes.")
+        for name in ("scale_", "intercept_"):
+            _checks.check_learned(name, getattr(self, name), ("float32",), 1)
+            if len(getattr(self, name)) != n_vectors:
+                raise ValueError(
+                    f"{name} must have {n_vectors} entries, one for each vector of coefficients."
+                )
+        _checks.check_learned("slots_", self.slots_, ("int64",), 1)
+        self.slots_ = read_only(_checks.as_slot_numbers(self.slots_, self.n_features_in_))
+        self._planes = TernaryPlanes(self.plus_, self.used_, len(self.slots_))
+        self._planes.check(n_vectors)
+        self._pruned_provenance = slots_provenance(self.provenance_, self.slots_)
+
+    # -- Predict ---------------------------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> NDArray[np.int8]:
+        """The coefficients -1, 0 and 1, (1 or n_classes, n_slots)."""
+        check_is_fitted(self)
+        return read_only(self._planes.coefficients)
+
+    def decision_function(self, codes: Any) -> NDArray[np.float64]:
+        """Scores, (rows, classes); for two classes (rows,), positive for the second. An empty row scores the bias.
+
+        ``codes`` may also be what `Codes.packed` gives, (rows, words) of uint64, for those who keep codes packed: such words do
+        not say where they come from, nor which rows are empty.
+        """
+        check_is_fitted(self)
+        scale, bias = self.scale_.astype(np.float64), self.intercept_.astype(np.float64)
+        scores = self._planes.scores(self._words(codes), scale, bias, self.n_jobs)
+        if isinstance(codes, Codes):
+            scores[codes.empty] = bias
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, codes: Any) -> NDArray[Any]:
+        """The class of each row."""
+        scores = self.decision_function(codes)
+        found = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[found])
+
+    def _words(self, codes: Any) -> Any:
+        """The packed rows of the slots that have coefficients."""
+        if isinstance(codes, np.ndarray) and codes.dtype == np.uint64:
+            if codes.ndim != 2 or codes.shape[1] != n_words(len(self.slots_), 1):
+                raise ValueError(
+                    f"Packed codes of {len(self.slots_)} slots must be (rows, {n_words(len(self.slots_), 1)}) words, got "
+                    f"the shape {codes.shape}."
+                )
+            return np.ascontiguousarray(codes)
+        _check_bits(codes)
+        if codes.provenance == self.provenance_ and codes.n_components == self.n_features_in_:
+            pruned = len(self.slots_) < self.n_features_in_
+            return (codes.take_slots(self.slots_) if pruned else codes).packed
+        if codes.provenance == self._pruned_provenance and codes.n_components == len(self.slots_):
+            return codes.packed
+        if codes.provenance in (self.provenance_, self._pruned_provenance):
+            raise ValueError(
+                f"This model was fitted on codes of {self.n_features_in_} slots, got {codes.n_components} slots."
+            )
+        raise ValueError(
+            f"These codes are of another origin than those seen by fit (provenance {codes.provenance!r}, not "
+            f"{self.provenance_!r}): encode them with the same fitted map."
+        )
+
+    # -- Size ------------------------------------------------------------------------------------------------
+
+    def prune(self: Self) -> Self:
+        """A model without the slots whose coefficients are 0 in every class, which scores the same.
+
+        It takes codes of the map it was fitted on, of which it selects ``slots_``, and codes of those slots alone: of
+        ``map.keep(model.slots_)``, which computes no others, or of ``codes.take_slots(model.slots_)``.
+
+        >>> import numpy as np
+        >>> from kernelight import SignProjection, TernaryClassifier
+        >>> X = np.random.default_rng(0).standard_normal((200, 5))
+        >>> y = X[:, 0] * X[:, 1] > 0
+        >>> signs = SignProjection(256).fit(X)
+        >>> model = TernaryClassifier(sparsity=0.75).fit(signs.encode(X), y)
+        >>> small = model.prune()
+        >>> len(small.slots_) <= 64, bool((small.coef_ != 0).all())
+        (True, True)
+        >>> few = signs.keep(small.slots_)
+        >>> bool((small.decision_function(few.encode(X)) == model.decision_function(signs.encode(X))).all())
+        True
+        """
+        check_is_fitted(self)
+        coefficients = self.coef_
+        kept = np.flatnonzero((coefficients != 0).any(axis=0))
+        kept = kept if len(kept) else np.zeros(1, dtype=np.intp)  # codes have at least one slot
+        pruned = copy(self)
+        planes = TernaryPlanes.of(np.ascontiguousarray(coefficients[:, kept]))
+        pruned.plus_, pruned.used_ = planes.plus, planes.used
+        pruned.slots_ = self.slots_[kept]
+        pruned._settle()
+        return pruned
+
+    def memory_report(self, map: Any = None) -> MemoryReport:
+        """Bytes of each part; with the fitted ``map`` of the codes, also those of its projections, stored or made again.
+
+        >>> from sklearn.datasets import load_iris
+        >>> from kernelight import BinaryFourier, TernaryClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> binary = BinaryFourier(512).fit(X)
+        >>> print(TernaryClassifier().fit(binary.encode(X), y).memory_report(binary))
+        bytes
+        model
+          coefficients, 2 bits each             384
+          scales and biases                      24
+          labels                                 24
+          (coefficients, 5 to a byte            309)
+        model in all                            432
+        projections stored
+          signs                                  64
+          Gaussian factors                    2,048
+          permutations                          128
+          lengths                             2,048
+          phases                              2,048
+          thresholds                          2,048
+        with the model                        8,816
+        projections made again from the seed
+          seed                                    8
+          bandwidth                               8
+        with the model                          448
+        """
+        check_is_fitted(self)
+        labels = self.labels_["values"]
+        texts = isinstance(labels[0], str)
+        parts = {
+            "coefficients, 2 bits each": self.plus_.nbytes + self.used_.nbytes,
+            "scales and biases": self.scale_.nbytes + self.intercept_.nbytes,
+            "labels": sum(len(text.encode()) for text in labels) if texts else self.classes_.nbytes,
+        }
+        others = {"coefficients, 5 to a byte": self._planes.five_to_a_byte}
+        if map is None:
+            return MemoryReport(parts, alternatives=others)
+        if not hasattr(map, "memory"):
+            raise TypeError(
+                f"{type(map).__name__} does not say what it takes: pass the fitted map of the codes."
+            )
+        taken = map.memory()
+        return MemoryReport(parts, taken["stored"], taken["regenerated"], others)
+
+    # -- State -----------------------------------------------------------------------------------------------
+
+    def _plain_params(self) -> dict[str, Any]:
+        """Weights of classes as pairs of a label and a weight: labels may be numbers, which no name of plain data is."""
+        params = super()._plain_params()
+        if isinstance(self.class_weight, dict):
+            pairs = [[np.asarray(label).item(), float(weight)] for label, weight in self.class_weight.items()]
+            params["class_weight"] = pairs
+        return params
+
+    @classmethod
+    def _params_of(cls, state: State) -> dict[str, Any]:
+        params = super()._params_of(state)
+        given = params.get("class_weight")
+        if not isinstance(given, list):
+            return params
+        weights = {label: _checks.check_number("A class weight", weight, 0.0) for label, weight in given}
+        return params | {"class_weight": weights}
+
+
+def _check_bits(codes: Any) -> None:
+    """Refuse what is not codes of 1 bit."""
+    if not isinstance(codes, Codes):
+        raise TypeError(
+            f"TernaryClassifier takes Codes of 1 bit, got {type(codes).__name__}: encode rows with BinaryFourier or "
+            "SignProjection."
+        )
+    if codes.bits != 1:
+        raise ValueError(
+            f"TernaryClassifier takes codes of 1 bit, got {codes.bits} bits: encode rows with BinaryFourier or SignProjection, "
+            "or cut codes with low_bits(1)."
+        )

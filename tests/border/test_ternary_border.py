@@ -1,0 +1,93 @@
+"""What the bindings of ternary models refuse: shapes and numbers that would lead outside an array."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelight import _core
+
+
+def sweep_arguments(n=70, p=5, classes=2):
+    return {
+        "columns": np.zeros((p, 2), dtype=np.uint64), "weights": np.full(n, 1 / n), "n_filled": n,
+        "positive": np.zeros((classes, n), dtype=np.uint8), "losses": np.zeros((classes, 2, 2 * p + 5)),
+        "penalties": np.zeros(classes), "least": np.zeros(classes),
+        "orders": np.tile(np.arange(p, dtype=np.int32), (classes, 1)),
+        "coefficients": np.zeros((classes, p), dtype=np.int8), "scores": np.zeros((classes, n), dtype=np.int32),
+        "moves": np.zeros(classes, dtype=np.int64), "decrease": np.zeros(classes), "threads": 1, "simd": 0,
+    }  # fmt: skip
+
+
+def test_sweep_of_nothing_to_gain():
+    arguments = sweep_arguments()
+    _core.ternary_sweep(**arguments)
+    assert not arguments["moves"].any()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_filled": 71}, "n_filled"),
+        ({"n_filled": 64}, "words"),
+        ({"positive": np.zeros((2, 69), dtype=np.uint8)}, "positive and scores"),
+        ({"scores": np.zeros((1, 70), dtype=np.int32)}, "positive and scores"),
+        ({"losses": np.zeros((2, 2, 14))}, "losses"),
+        ({"penalties": np.zeros(1)}, "one entry a class"),
+        ({"moves": np.zeros(3, dtype=np.int64)}, "one entry a class"),
+        ({"coefficients": np.zeros((2, 4), dtype=np.int8)}, "coefficients and orders"),
+        ({"coefficients": np.full((2, 5), 2, dtype=np.int8)}, "-1, 0 or 1"),
+        ({"coefficients": np.full((2, 5), -128, dtype=np.int8)}, "-1, 0 or 1"),
+        ({"orders": np.full((2, 5), 5, dtype=np.int32)}, "numbers of slots"),
+        ({"orders": np.full((2, 5), -1, dtype=np.int32)}, "numbers of slots"),
+    ],
+)
+def test_sweep_refuses(changes, message):
+    with pytest.raises(ValueError, match=message):
+        _core.ternary_sweep(**{**sweep_arguments(), **changes})
+
+
+def test_scores_of_rows_that_are_not_the_coefficients_lead_nowhere_outside():
+    """Scores and sides are taken as they come, but never as places outside a table."""
+    arguments = sweep_arguments()
+    arguments["scores"][:] = 2**31 - 100
+    arguments["positive"][:] = 255
+    arguments["losses"][:] = np.random.default_rng(0).random(arguments["losses"].shape)
+    _core.ternary_sweep(**arguments)
+
+
+def score_arguments(n=9, p=70, classes=2):
+    words = -(-p // 64)
+    return {
+        "words": np.zeros((n, words), dtype=np.uint64), "plus": np.zeros((classes, words), dtype=np.uint64),
+        "used": np.zeros((classes, words), dtype=np.uint64), "nonzeros": np.zeros(classes, dtype=np.int32),
+        "scales": np.ones(classes), "biases": np.full(classes, 3.0), "out": np.zeros((n, classes)), "threads": 1, "simd": 0,
+    }  # fmt: skip
+
+
+def test_scores_without_coefficients_are_biases():
+    arguments = score_arguments()
+    _core.ternary_scores(**arguments)
+    assert (arguments["out"] == 3.0).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"plus": np.zeros((2, 1), dtype=np.uint64)}, "both planes"),
+        ({"used": np.zeros((3, 2), dtype=np.uint64)}, "both planes"),
+        ({"nonzeros": np.zeros(1, dtype=np.int32)}, "one entry a class"),
+        ({"scales": np.zeros(3)}, "one entry a class"),
+        ({"out": np.zeros((8, 2))}, "out must be"),
+        ({"out": np.zeros((9, 3))}, "out must be"),
+    ],
+)
+def test_scores_refuse(changes, message):
+    with pytest.raises(ValueError, match=message):
+        _core.ternary_scores(**{**score_arguments(), **changes})
+
+
+def test_other_dtypes_and_orders_are_refused():
+    for changes in ({"words": np.zeros((9, 2), dtype=np.int64)}, {"out": np.zeros((9, 2), order="F")}):
+        with pytest.raises(TypeError):
+            _core.ternary_scores(**{**score_arguments(), **changes})
