@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from kernelight import hashing, kernels, theory
     from kernelight._registry import load
     from kernelight.codes import Codes
+    from kernelight.compose.estimators import KernelClassifier, KernelRegressor
     from kernelight.linear.classifier import LinearClassifier
     from kernelight.linear.regressor import LinearRegressor
     from kernelight.linear.ternary import TernaryClassifier
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelNystroem", "LinearClassifier", "LinearRegressor",
-    "Product", "RandomFourier", "SignProjection", "State", "TernaryClassifier", "__version__", "feature_map", "hashing",
-    "kernels", "load", "theory",
+    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelClassifier", "KernelNystroem", "KernelRegressor",
+    "LinearClassifier", "LinearRegressor", "Product", "RandomFourier", "SignProjection", "State", "TernaryClassifier",
+    "__version__", "feature_map", "hashing", "kernels", "load", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -37,7 +38,9 @@ _HOMES = {
     "Concat": "kernelight.linearize.concat",
     "BinaryFourier": "kernelight.linearize.binary",
     "GCWS": "kernelight.linearize.cws",
+    "KernelClassifier": "kernelight.compose.estimators",
     "KernelNystroem": "kernelight.linearize.nystroem",
+    "KernelRegressor": "kernelight.compose.estimators",
     "Product": "kernelight.linearize.combine",
     "RandomFourier": "kernelight.linearize.fourier",
     "SignProjection": "kernelight.linearize.signs",

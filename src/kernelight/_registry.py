@@ -27,6 +27,8 @@ FAMILIES: dict[str, dict[str, str]] = {
         "SignProjection": "kernelight.linearize.signs:SignProjection",
     },
     "model": {
+        "KernelClassifier": "kernelight.compose.estimators:KernelClassifier",
+        "KernelRegressor": "kernelight.compose.estimators:KernelRegressor",
         "LinearClassifier": "kernelight.linear.classifier:LinearClassifier",
         "LinearRegressor": "kernelight.linear.regressor:LinearRegressor",
         "TernaryClassifier": "kernelight.linear.ternary:TernaryClassifier",

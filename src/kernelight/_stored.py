@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelight._checks import as_names, check_choice, check_int
+from kernelight._checks import Matrix, as_matrix, as_names, check_choice, check_int, check_numbers
 from kernelight.state import Path, State
 
 Self = TypeVar("Self", bound="Stored")
@@ -33,6 +34,20 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         trial.__dict__.update(self.__dict__)
         yield trial
         self.__dict__ = trial.__dict__
+
+    def _validated(self, X: Any, *, reset: bool) -> Matrix:
+        """``X`` checked as scikit-learn checks it (names, width) and as the core wants it."""
+        if not reset:
+            check_is_fitted(self)
+        if sp.issparse(X):
+            X = as_matrix(X)  # first: what comes next would follow damaged indices
+        else:
+            check_numbers(X)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, accept_large_sparse=True,
+            ensure_all_finite=False,
+        )  # fmt: skip
+        return X if sp.issparse(X) else as_matrix(X)
 
     def to_state(self) -> State:
         """Parameters and what ``fit`` decided, as plain data."""
@@ -120,6 +135,27 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """
 
 
+def with_parts(own: State, parts: Mapping[str, Stored]) -> State:
+    """A state with the states of parts in it: meta under "parts", arrays under "key.name"."""
+    states = {key: part.to_state() for key, part in parts.items()}
+    arrays = {f"{key}.{name}": array for key, of in states.items() for name, array in of.arrays.items()}
+    metas = {key: of.meta for key, of in states.items()}
+    return State(own.meta | {"parts": metas}, {**own.arrays, **arrays})
+
+
+def part_state(state: State, key: str, meta: Any) -> State:
+    """The state of the part of that key, which a state may have wrong."""
+    if not isinstance(meta, Mapping) or not isinstance(meta.get("kind"), str):
+        raise ValueError(f"its part {key} has no kind.")
+    return State._restore(dict(meta), arrays_under(state, key), state.algorithm_version)
+
+
+def arrays_under(state: State, key: str) -> dict[str, NDArray[Any]]:
+    """The arrays called "key.name", by name."""
+    start = f"{key}."
+    return {name.removeprefix(start): array for name, array in state.arrays.items() if name.startswith(start)}
+
+
 #: What arrays of weights are called, here or as parts of something larger.
 WEIGHTS = "weights_"
 
@@ -128,7 +164,7 @@ def _halved(state: State) -> State:
     """The same state with weights in half precision."""
     arrays = dict(state.arrays)
     for name, array in state.arrays.items():
-        if name.endswith(WEIGHTS):
+        if name.endswith(WEIGHTS) and array.ndim == 2:  # a map may have weights of its own, a list
             if array.size and not np.abs(array).max() <= np.finfo(np.float16).max:
                 raise ValueError(
                     f"{name} holds {np.abs(array).max():g}, beyond half precision: save without weights='float16'."

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from kernelight import _checks, _core, _registry
 from kernelight._checks import Matrix
+from kernelight._stored import part_state, with_parts
 from kernelight.linearize.base import Linearization
 from kernelight.state import State
 
@@ -98,10 +99,7 @@ class Combination(Linearization):
 
     def _state(self) -> State:
         """Own parameters, and the states of the parts: meta under "parts", arrays under "key.name"."""
-        own = super()._state()
-        states = {key: part.to_state() for key, part in self._fitted_parts().items()}
-        arrays = {f"{key}.{name}": array for key, of in states.items() for name, array in of.arrays.items()}
-        return State(own.meta | {"parts": {key: of.meta for key, of in states.items()}}, arrays)
+        return with_parts(super()._state(), self._fitted_parts())
 
     def _take_parts(self, state: State) -> None:
         """The fitted parts, and as parameters their copies with the seeds they had before ``fit``."""
@@ -189,15 +187,10 @@ def moved(seed: int, position: int) -> int:
 
 def part_of(state: State, key: str, meta: Any) -> Linearization:
     """The fitted part of that key."""
-    start, kind = f"{key}.", meta.get("kind")
-    if not isinstance(kind, str):
-        raise ValueError(f"its part {key} has no kind.")
+    inner = part_state(state, key, meta)
+    kind = inner.kind
     if kind not in _registry.names("linearization"):
         raise ValueError(f"{kind!r}, its part {key}, is not a linearization.")
-    arrays = {
-        name.removeprefix(start): array for name, array in state.arrays.items() if name.startswith(start)
-    }
-    inner = State._restore(meta, arrays, state.algorithm_version)
     try:
         part: Linearization = _registry.lookup(kind, "linearization").from_state(inner)
     except ValueError as error:

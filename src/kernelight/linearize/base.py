@@ -8,13 +8,12 @@ from inspect import signature
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from kernelight._checks import Matrix, as_matrix, as_slot_numbers, check_learned, check_numbers, resources
+from kernelight._checks import Matrix, as_matrix, as_slot_numbers, check_learned, resources
 from kernelight._stored import Stored
 from kernelight.codes import Codes, provenance_of, slots_provenance
 from kernelight.kernels.base import Kernel
@@ -129,20 +128,6 @@ class Linearization(TransformerMixin, Stored, ABC):  # type: ignore[misc]  # sci
 
     def _filled_pairs(self, X: Matrix, Y: Matrix) -> NDArray[np.bool_]:
         return np.logical_and.outer(self.kernel.diag(X) > 0, self.kernel.diag(Y) > 0)
-
-    def _validated(self, X: Any, *, reset: bool) -> Matrix:
-        """``X`` checked as scikit-learn checks it (names, width) and as the core wants it."""
-        if not reset:
-            check_is_fitted(self)
-        if sp.issparse(X):
-            X = as_matrix(X)  # first: what comes next would follow damaged indices
-        else:
-            check_numbers(X)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, accept_large_sparse=True,
-            ensure_all_finite=False,
-        )  # fmt: skip
-        return X if sp.issparse(X) else as_matrix(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,0 +1,262 @@
+"""What the classifier and the regressor share: checks, the fit, predictions by blocks, summaries and states."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from kernelight import _checks, _registry
+from kernelight._checks import Matrix
+from kernelight._stored import Stored, arrays_under, part_state, with_parts
+from kernelight.compose.exact import SupportModel, support_model_of
+from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice
+from kernelight.compose.progress import CallbackSupportMixin, Progress, with_callbacks
+from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Task, n_outputs, stream
+from kernelight.compose.scale import NAMES, SPARSE_NAMES, Scaling
+from kernelight.compose.summary import summarize
+from kernelight.compose.tune import Search, Wishes
+from kernelight.kernels.base import Kernel
+from kernelight.kernels.plain import from_plain, to_plain
+from kernelight.state import State
+
+Self = TypeVar("Self", bound="KernelModel")
+_SOURCES = ("given", "tuned", "default", "only", "none")
+
+
+class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # scikit-learn has no types
+    """A scaling, a kernel by its map or exactly, and a linear model or kernel machine; what is not given is tuned."""
+
+    _decided: ClassVar[tuple[str, ...]] = (
+        "scale_", "gamma_", "p_", "C_", "sources_", "search_", "validation_score_", "held_out_", "n_rows_", "seed_",
+    )  # fmt: skip
+    #: The class of the linear model, by its name in the registry.
+    _machine: ClassVar[str]
+    _losses: ClassVar[tuple[str, ...]]
+    map_: Any
+    model_: Any
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Tune what is to be tuned on rows held out, then train on all rows.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,) or None, default=None
+            Multiplies the loss of each row. Rows held out count as one each, whatever their weight.
+        """
+        with self._trial() as trial:
+            trial._fit(X, y, sample_weight)
+        return self
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """`fit`, on an object that may be left half done."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        X = self._validated(X, reset=True)
+        check_consistent_length(X, y)
+        self.seed_ = _checks.seed_of(self.random_state)
+        route, wishes = self._route(), self._wishes()
+        route.refuse(X.shape[0])
+        task = self._task(y, _checked_weight(sample_weight, X.shape[0]))
+        search = Search(wishes, route, X, task, self.seed_)
+        progress = Progress(self, search.n_tasks)
+        found = search.run(progress)
+        with progress.task(f"{X.shape[0]:,} rows"):
+            self.kernel_ = wishes.choice.made(found.setting.gamma, found.setting.p)
+            prepared = found.prepared or route.prepare(
+                self.kernel_, found.setting.scaling, X, task, wishes.n_components
+            )
+            self.model_ = route.model(prepared, task, found.C)
+        self.scaling_, self.map_ = found.setting.scaling, prepared.feature_map
+        self.scale_, self.gamma_, self.p_ = self.scaling_.name, found.setting.gamma, found.setting.p
+        self.C_, self.sources_, self.search_ = found.C, found.sources, found.table
+        self.held_out_, self.n_rows_ = found.held_out, X.shape[0]
+        self.validation_score_ = max((entry["score"] for entry in found.finals), default=None)
+        progress.finish()
+
+    @abstractmethod
+    def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:
+        """The targets, checked."""
+
+    def _route(self) -> Route:
+        _checks.check_choice("loss", self.loss, self._losses)
+        _checks.resources(self.n_jobs)
+        if self.method == EXACT:
+            if self.loss == "logistic":
+                raise ValueError(
+                    "method='exact' is an SVM and gives no probabilities: use loss='hinge', or another method."
+                )
+            return ExactRoute()
+        return LinearRoute(self.method, self.bits, self.seed_, self.n_jobs)
+
+    def _wishes(self) -> Wishes:
+        """The parameters that may be tuned, checked."""
+        n_components = _checks.check_int("n_components", self.n_components, 1)
+        _checks.check_int("bits", self.bits, 1, 16)
+        if isinstance(self.C, str):
+            _checks.check_choice("C", self.C, (TUNE,))
+        else:
+            _checks.check_positive("C", self.C)
+        scale = _checks.check_choice("scale", self.scale, (None, *NAMES, TUNE))
+        choice = KernelChoice(self.kernel, self.gamma, self.p)
+        return Wishes(choice, n_components, "none" if scale is None else scale, self.C, self.cv)
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """(n,) or (n, m) scores, block by block."""
+        check_is_fitted(self)
+        route = ExactRoute() if self.map_ is None else LinearRoute(None, 1, 0, None)
+        return self._streamed(X, lambda rows: route.scores(self.map_, self.model_, rows))
+
+    def _streamed(self, X: Any, of_rows: Callable[[Matrix], NDArray[Any]]) -> NDArray[Any]:
+        X = self._validated(X, reset=False)
+        width = self.model_.rows.shape[0] if self.map_ is None else n_outputs(self.map_)
+        return stream(of_rows, self.scaling_, X, width)
+
+    def summary(self) -> str:
+        """What was chosen, where each choice came from, sizes and the score on rows held out; ``print`` it."""
+        check_is_fitted(self)
+        return summarize(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _plain_params(self) -> dict[str, Any]:
+        """A splitter cannot be stored, and is not needed any more: a loaded model has cv=None instead."""
+        params = {
+            name: value for name, value in self.get_params(deep=False).items() if name != "random_state"
+        }
+        if isinstance(params["kernel"], Kernel):
+            params["kernel"] = to_plain(params["kernel"])
+        if not isinstance(params["cv"], int):
+            params["cv"] = None
+        if isinstance(params.get("class_weight"), dict):
+            params["class_weight"] = [
+                [_plain_label(key), float(value)] for key, value in self.class_weight.items()
+            ]
+        return {**params, "random_state": self.seed_}
+
+    @classmethod
+    def _params_of(cls, state: State) -> dict[str, Any]:
+        params = super()._params_of(state)
+        if not isinstance(params["kernel"], str):
+            params["kernel"] = from_plain(params["kernel"])
+        if isinstance(params.get("class_weight"), list):
+            params["class_weight"] = dict(params["class_weight"])
+        return params
+
+    def _state(self) -> State:
+        """The choices, what the scaling learned, and the states of map and model; random numbers are a seed."""
+        own = super()._state()
+        arrays = {f"scaling.{name}": array for name, array in self.scaling_.arrays.items()}
+        meta = own.meta | {"kernel": to_plain(self.kernel_)} | self._plain_target()
+        if isinstance(self.model_, SupportModel):
+            arrays |= {f"support.{name}": array for name, array in self.model_.arrays().items()}
+            return State(meta, arrays)
+        return with_parts(State(meta, arrays), {"map": self.map_, "model": self.model_})
+
+    @abstractmethod
+    def _plain_target(self) -> dict[str, Any]:
+        """What a state must know of the target."""
+
+    @abstractmethod
+    def _take_target(self, meta: dict[str, Any]) -> int:
+        """Take it out of a state; the number of scores."""
+
+    def _take_parts(self, state: State) -> None:
+        meta = state.meta
+        n_scores = self._take_target(meta)
+        width = _checks.check_int("n_features_in", meta["n_features_in"], 1, 1 << 62)
+        self.kernel_ = from_plain(meta["kernel"])
+        self.scaling_ = Scaling(self.scale_, width, arrays_under(state, "scaling"))
+        if self.method == EXACT:
+            self.map_ = None
+            self.model_ = support_model_of(
+                self.kernel_, arrays_under(state, "support"), self.scaling_.n_features_out, n_scores
+            )
+            return
+        self.map_ = _part(state, "map", "linearization")
+        self.model_ = _part(state, "model", "model")
+        if type(self.model_).__name__ != self._machine:
+            raise ValueError(f"its model is a {type(self.model_).__name__}, not a {self._machine}.")
+        if self.map_.n_features_in_ != self.scaling_.n_features_out:
+            raise ValueError("its map takes rows of another width than its scaling gives.")
+
+    def _settle(self) -> None:
+        """A state may hold anything."""
+        self._route()
+        self._wishes()
+        self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
+        _checks.check_int("n_rows_", self.n_rows_, 1)
+        _checks.check_positive("C_", self.C_)
+        for name in ("gamma_", "p_"):
+            if getattr(self, name) is not None:
+                _checks.check_positive(name, getattr(self, name))
+        known = {"scale", "gamma", "p", "C"}
+        if not isinstance(self.sources_, dict) or set(self.sources_) != known:
+            raise ValueError("sources_ must say where scale, gamma, p and C come from.")
+        for source in self.sources_.values():
+            _checks.check_choice("A source", source, _SOURCES)
+        if not isinstance(self.search_, list) or not all(
+            isinstance(entry, dict) and known | {"score"} <= set(entry) for entry in self.search_
+        ):
+            raise ValueError("search_ must be a list of what was tried.")
+        _checks.check_choice("held_out_", type(self.held_out_).__name__, ("str",))
+        if self.search_ and not isinstance(self.validation_score_, float):
+            raise ValueError("validation_score_ must be a number where something was tried.")
+        if self.map_ is not None:
+            self._check_scores()
+
+    def _check_scores(self) -> None:
+        """Map and model must fit together: one row of zeros goes through both."""
+        try:
+            self._scores(
+                sp.csr_matrix((1, self.n_features_in_))
+                if self.scale_ in SPARSE_NAMES
+                else np.zeros((1, self.n_features_in_))
+            )
+        except (TypeError, IndexError) as error:
+            raise ValueError(f"its map and its model do not belong together: {error}") from error
+
+
+def _part(state: State, key: str, family: str) -> Any:
+    """A fitted part of a state, of that family."""
+    inner = part_state(state, key, state.meta["parts"][key])
+    if inner.kind not in _registry.names(family):
+        raise ValueError(f"{inner.kind!r}, its part {key}, is not a {family}.")
+    return _registry.lookup(inner.kind, family).from_state(inner)
+
+
+def _plain_label(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _checked_weight(weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """One finite weight, 0 or more, for each row, not all 0."""
+    if weight is None:
+        return None
+    found = np.asarray(weight, dtype=np.float64)
+    found = np.full(n_rows, found) if found.ndim == 0 else found
+    if found.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must be {n_rows} numbers, one for each row, got shape {found.shape}."
+        )
+    if not np.isfinite(found).all() or (found < 0).any():
+        raise ValueError("sample_weight must hold finite numbers, 0 or more.")
+    if not found.any():
+        raise ValueError("Every sample_weight is zero: at least one row must count.")
+    return found

@@ -1,0 +1,263 @@
+"""KernelClassifier and KernelRegressor: one line from a table to a nonlinear model."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
+
+from kernelight import _checks
+from kernelight._stored import labels_from_plain, plain_labels
+from kernelight.compose.base import KernelModel
+from kernelight.compose.blocks import features_of
+from kernelight.compose.routes import Task, labels_of
+
+
+def _has_probabilities(model: KernelClassifier) -> bool:
+    if model.loss != "logistic":
+        raise AttributeError(
+            f"loss={model.loss!r} gives no probabilities: use loss='logistic', or CalibratedClassifierCV around this model."
+        )
+    return True
+
+
+class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # scikit-learn has no types
+    r"""A nonlinear classifier: columns are scaled, a kernel is linearized, and a linear model is trained on the result.
+
+    What is left to tune is searched on a small grid, scored on a fifth of the rows that is held out; then the model is
+    trained on all rows. ``print(model.summary())`` shows what was chosen.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="gmm"
+        The name of a kernel (see `kernels.get`) or a kernel, which then decides its own parameters.
+    n_components : int, default=1024
+        Codes or features of a row. More are nearer to the kernel and cost as much more.
+    method : str or None, default=None
+        "gcws", "fourier", "nystroem", "sign", "binary", "aligned", "product" (see `feature_map`); None is the one that suits
+        the kernel. "exact" is scikit-learn's SVC on the Gram matrix, one against the rest, for at most 15,000 rows: ``loss``
+        is the hinge then, ``n_components`` and ``bits`` are not used, and C means what it means there.
+    bits : int, default=8
+        Bits of a code, where the map has a choice (GCWS and products of codes).
+    gamma : float or "tune", default="tune"
+        For rbf, folded_rbf, exp_gmm and mm_rbf, of which it is the gamma, and for gaussian, where gamma = 1 / (2 sigma^2). A
+        number for a kernel that has none is an error; "tune" is not.
+    p : float or "tune", default=1.0
+        The power of gmm and exp_gmm. Likewise.
+    C : float or "tune", default="tune"
+        The objective is 1/2 |w|^2 + C \sum_i loss_i, with features of length about 1.
+    scale : str or None, default="tune"
+        None (or "none"), "minmax", "quantile", "standard", "minmax+complement", "quantile+complement", or "max" for sparse
+        rows; see Notes.
+    cv : int, splitter, iterable of splits or None, default=None
+        What to score on instead of the fifth; all rows are used then, in both rounds of the search.
+    loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
+        "logistic" gives `predict_proba`.
+    class_weight : dict, "balanced" or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
+        Draws the hashes and the rows held out; an int gives the same model every time.
+    n_jobs : int or None, default=None
+        Threads; None means all cores. Predictions do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array
+    scale_, gamma_, p_, C_ : str, float or None, float or None, float
+        The values in use; None for a parameter that the kernel does not have.
+    sources_ : dict
+        Where each came from: "given", "tuned", "default" (too few rows), "only" (no other suits the rows), "none".
+    search_ : list of dict
+        What was tried, with scores: ``pandas.DataFrame(model.search_)`` is a table.
+    validation_score_ : float or None
+        The best score of the last round. It is the best of many: a little too good.
+    kernel_ : Kernel
+    map_ : linearization or None
+        The fitted map of scaled rows; None for "exact".
+    model_ : LinearClassifier or support rows
+        The model of its codes or features.
+
+    Notes
+    -----
+    The grid:
+
+    ========= ==========================================================================================================
+    parameter candidates
+    ========= ==========================================================================================================
+    scale     as is; [0, 1]; quantile; standardised; [0, 1] and quantile with 1 - x appended. Sparse rows: as is; divided by
+              the largest size of a column. Histograms (nonnegative rows of one and the same sum): as is. Kernels that take
+              nothing below 0 are not given standardised rows.
+    gamma     1/4, 1, 4, 16 times that of the median pair of rows (where K is exp(-1))
+    p         1/4, 1/2, 1, 2, 4
+    C         0.03, 0.1, 0.3, 1, 3, 10, 30
+    ========= ==========================================================================================================
+
+    With more than three combinations of scale, gamma and p, a first round scores all with 256 components on at most 3,000
+    rows and C = 0.1, 1, 10; the best three are scored with all components and all C on at most 12,000 rows ("exact": 1,500
+    and 4,000). Rows are hashed once for a combination and a round, never for a C. With fewer than 2,000 rows each fifth is
+    held out in turn (two of them in the first round), on the same codes: one would be too small to choose by. With fewer
+    than 100 rows (or 10 to hold out; a class of fewer than five rows holds none out) nothing is tuned: scale is [0, 1] (by
+    maximum for sparse rows, as is for histograms), gamma that of the median pair, p = 1 and C = 1.
+
+    Memory: training holds the codes of all rows, n k bytes (2 n k above 8 bits), or dense features, 4 n k bytes. Everything
+    else goes by blocks of rows, predictions altogether.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelight import KernelClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KernelClassifier("gmm", n_components=256).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    """
+
+    _machine: ClassVar[str] = "LinearClassifier"
+    _losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "hinge", "logistic")
+
+    def __init__(
+        self, kernel: Any = "gmm", n_components: int = 1024, *, method: str | None = None, bits: int = 8,
+        gamma: float | str = "tune", p: float | str = 1.0, C: float | str = "tune", scale: str | None = "tune", cv: Any = None,
+        loss: str = "squared_hinge", class_weight: Any = None, random_state: Any = 0, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.n_components = n_components
+        self.method = method
+        self.bits = bits
+        self.gamma = gamma
+        self.p = p
+        self.C = C
+        self.scale = scale
+        self.cv = cv
+        self.loss = loss
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:
+        labels = column_or_1d(y, warn=True)
+        if labels.dtype.kind == "f":
+            check_array(labels, ensure_2d=False, input_name="y")  # NaN and infinity are no classes
+        check_classification_targets(labels)
+        self.classes_ = np.unique(labels)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"KernelClassifier needs at least two classes, got 1 class, {self.classes_[0]!r}."
+            )
+        return Task(labels, weight, self.classes_, self.loss, self.class_weight)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """A score for each class, one against the rest; for two classes a single one, positive for the second: shape (n,)."""
+        scores = self._scores(X)
+        return scores.ravel() if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of the largest score."""
+        scores = self.decision_function(X)
+        return labels_of(scores, self.classes_)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each class, for ``loss="logistic"``."""
+        return self._streamed(X, lambda rows: self.model_.predict_proba(features_of(self.map_, rows)))
+
+    def _plain_target(self) -> dict[str, Any]:
+        return {"classes": plain_labels(self.classes_)}
+
+    def _take_target(self, meta: dict[str, Any]) -> int:
+        self.classes_ = labels_from_plain(meta["classes"])
+        if len(self.classes_) < 2:
+            raise ValueError("a classifier needs at least two classes.")
+        return len(self.classes_) if len(self.classes_) > 2 else 1
+
+    def _settle(self) -> None:
+        super()._settle()
+        if self.map_ is not None and not np.array_equal(self.model_.classes_, self.classes_):
+            raise ValueError("its model has other classes.")
+
+
+class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # scikit-learn has no types
+    r"""A nonlinear regression: columns are scaled, a kernel is linearized, and a linear model is trained on the result.
+
+    The target is brought to mean 0 and standard deviation 1 inside, so that C and ``epsilon`` mean the same for every target;
+    predictions are in the units of ``y``. Everything else is as for `KernelClassifier`: the grid, the rounds of the search
+    (scores are R^2, the fifth held out is drawn at random) and the attributes.
+
+    Parameters
+    ----------
+    kernel, n_components, bits, gamma, p, C, scale, cv, random_state, n_jobs
+        As for `KernelClassifier`.
+    method : str or None, default=None
+        As there; "exact" is scikit-learn's SVR on the Gram matrix, with its epsilon-insensitive loss whatever ``loss`` says.
+    loss : {"squared", "epsilon_insensitive"}, default="squared"
+        "squared" is ridge regression.
+    epsilon : float, default=0.1
+        Errors up to this, in standard deviations of the target, cost nothing; not for "squared".
+
+    Attributes
+    ----------
+    target_mean_, target_scale_ : float
+        Mean and standard deviation (1 for a constant) of the training target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelight import KernelRegressor
+    >>> X = np.random.default_rng(0).random((500, 3))
+    >>> y = np.sin(6 * X[:, 0]) + X[:, 1]
+    >>> model = KernelRegressor(n_components=512).fit(X[:400], y[:400])
+    >>> bool(model.score(X[400:], y[400:]) > 0.9)
+    True
+    """
+
+    _machine: ClassVar[str] = "LinearRegressor"
+    _losses: ClassVar[tuple[str, ...]] = ("squared", "epsilon_insensitive")
+    _decided: ClassVar[tuple[str, ...]] = (*KernelModel._decided, "target_mean_", "target_scale_")
+
+    def __init__(
+        self, kernel: Any = "gmm", n_components: int = 1024, *, method: str | None = None, bits: int = 8,
+        gamma: float | str = "tune", p: float | str = 1.0, C: float | str = "tune", scale: str | None = "tune", cv: Any = None,
+        loss: str = "squared", epsilon: float = 0.1, random_state: Any = 0, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.n_components = n_components
+        self.method = method
+        self.bits = bits
+        self.gamma = gamma
+        self.p = p
+        self.C = C
+        self.scale = scale
+        self.cv = cv
+        self.loss = loss
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:
+        target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        target = column_or_1d(target, warn=True)
+        epsilon = _checks.check_number("epsilon", self.epsilon, 0.0)
+        self.target_mean_ = float(np.average(target, weights=weight))
+        away = target - self.target_mean_
+        spread = float(np.sqrt(np.average(np.square(away), weights=weight)))
+        self.target_scale_ = spread if np.isfinite(spread) and spread > 0 else 1.0
+        return Task(away / self.target_scale_, weight, None, self.loss, epsilon=epsilon)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The target of each row."""
+        return np.asarray(self._scores(X).ravel() * self.target_scale_ + self.target_mean_)
+
+    def _plain_target(self) -> dict[str, Any]:
+        return {}
+
+    def _take_target(self, meta: dict[str, Any]) -> int:
+        return 1
+
+    def _settle(self) -> None:
+        super()._settle()
+        _checks.check_number("target_mean_", self.target_mean_, -np.inf)
+        _checks.check_positive("target_scale_", self.target_scale_)

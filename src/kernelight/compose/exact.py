@@ -1,0 +1,128 @@
+"""The exact kernel machine: scikit-learn's SVC or SVR on a Gram matrix of ours, kept as support rows and dual coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.svm import SVC, SVR
+from sklearn.utils.class_weight import compute_class_weight
+
+from kernelight import _checks
+from kernelight._checks import Matrix, as_matrix
+from kernelight.kernels.base import Kernel
+
+MAX_ROWS = 15_000  # of training: the Gram matrix in double precision then takes 1.8 GB
+_CACHE_MB = 500
+Gram = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Duals:
+    """f_c(x) = sum_i duals[i, c] K(x, x_i) + intercept[c] over all training rows, one c for each score."""
+
+    coefficients: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SupportModel:
+    """The same over the support rows alone, which are kept as they entered the kernel: scaled."""
+
+    kernel: Kernel
+    rows: Matrix
+    duals: Duals
+
+    def scores(self, X: Matrix) -> NDArray[np.float64]:
+        """(n, m) values of f_c for scaled rows."""
+        K = self.kernel(X, self.rows)
+        return np.asarray(K @ self.duals.coefficients + self.duals.intercept)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What a state holds of it."""
+        values, columns, starts, _ = _checks.core_args(self.rows)
+        held = {"values": values, "duals": self.duals.coefficients, "intercept": self.duals.intercept}
+        return held | ({} if columns is None else {"columns": columns, "starts": starts})
+
+
+def support_model(kernel: Kernel, rows: Matrix, duals: Duals) -> SupportModel:
+    """Without the rows that have no part in any score; one stays where none has."""
+    used = np.flatnonzero(duals.coefficients.any(axis=1))
+    used = used if len(used) else np.zeros(1, dtype=np.intp)
+    return SupportModel(
+        kernel, rows[used], Duals(np.ascontiguousarray(duals.coefficients[used]), duals.intercept)
+    )
+
+
+def support_model_of(kernel: Kernel, arrays: Mapping[str, Any], width: int, n_scores: int) -> SupportModel:
+    """The model that `SupportModel.arrays` described; everything is checked, a state may hold anything."""
+    sparse = "starts" in arrays
+    _checks.check_learned("support rows", arrays["values"], ("float32", "float64"), 1 if sparse else 2)
+    rows: Matrix = arrays["values"]
+    if sparse:
+        for name in ("columns", "starts"):
+            _checks.check_learned(f"{name} of sparse support rows", arrays[name], ("int32", "int64"), 1)
+        shape = (len(arrays["starts"]) - 1, width)
+        rows = sp.csr_matrix((arrays["values"], arrays["columns"], arrays["starts"]), shape=shape)
+    rows = as_matrix(rows, name="support rows")
+    for name, ndim in (("duals", 2), ("intercept", 1)):
+        _checks.check_learned(name, arrays[name], ("float64",), ndim)
+    duals = Duals(arrays["duals"], arrays["intercept"])
+    if rows.shape[1] != width or duals.coefficients.shape != (rows.shape[0], n_scores) or not rows.shape[0]:
+        raise ValueError(f"support rows must have {width} columns, and {n_scores} dual coefficient(s) each.")
+    if duals.intercept.shape != (n_scores,):
+        raise ValueError(f"intercept must have {n_scores} number(s).")
+    kernel.prepare(rows, name="support rows")
+    return SupportModel(kernel, rows, duals)
+
+
+def refuse_many_rows(n_rows: int) -> None:
+    """The Gram matrix grows with the square of the rows."""
+    if n_rows > MAX_ROWS:
+        raise ValueError(
+            f"method='exact' compares every row with every other: it takes {MAX_ROWS:,} rows at most, got {n_rows:,}; leave "
+            "method=None for a model that is linear in the rows, or train on fewer."
+        )
+
+
+def classify(
+    gram: Gram, labels: NDArray[Any], classes: NDArray[Any], C: float, weight: NDArray[Any], class_weight: Any
+) -> Duals:
+    """One-vs-rest: a machine for each class, or one for two classes, whose positive scores mean the second.
+
+    A class weight is a factor of C for the rows of that class in its own machine, as for linear models; with two classes
+    both count in the only one. A class without rows, as a split may leave it, scores -1 everywhere.
+    """
+    present = np.unique(labels)
+    found = compute_class_weight(class_weight, classes=present, y=labels)
+    factors = dict(zip(present.tolist(), found, strict=True))
+    against = 1.0 if len(classes) > 2 else factors.get(classes[0], 1.0)
+    machines: list[Any] = []
+    for positive in classes if len(classes) > 2 else classes[1:]:
+        own = labels == positive
+        if own.all() or not own.any():
+            machines.append(None)
+            continue
+        costs = weight * np.where(own, factors[positive], against)
+        machine = SVC(C=C, kernel="precomputed", cache_size=_CACHE_MB)
+        machines.append(machine.fit(gram, own, sample_weight=costs))
+    return _duals(machines, len(labels))
+
+
+def regress(gram: Gram, target: NDArray[Any], C: float, epsilon: float, weight: NDArray[Any]) -> Duals:
+    """The epsilon-insensitive regression."""
+    machine = SVR(C=C, epsilon=epsilon, kernel="precomputed", cache_size=_CACHE_MB)
+    return _duals([machine.fit(gram, target, sample_weight=weight)], len(target))
+
+
+def _duals(machines: list[Any], n_rows: int) -> Duals:
+    coefficients, intercept = np.zeros((n_rows, len(machines))), np.full(len(machines), -1.0)
+    for at, machine in enumerate(machines):
+        if machine is not None:
+            coefficients[machine.support_, at] = machine.dual_coef_.ravel()
+            intercept[at] = machine.intercept_[0]
+    return Duals(coefficients, intercept)

@@ -1,0 +1,145 @@
+"""Which kernel a name and its parameters mean, what of it can be tuned, and the map that has it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
+
+from kernelight import _checks, kernels
+from kernelight._checks import Matrix
+from kernelight.kernels.base import Kernel
+from kernelight.linearize.aligned import AlignedFourier
+from kernelight.linearize.base import Linearization, UnsupportedKernel
+from kernelight.linearize.choose import feature_map
+from kernelight.linearize.nystroem import KernelNystroem
+
+TUNE = "tune"
+EXACT = "exact"
+P_GRID = (0.25, 0.5, 1.0, 2.0, 4.0)
+GAMMA_STEPS = (0.25, 1.0, 4.0, 16.0)  # times the gamma of the median pair of rows
+MEDIAN_ROWS = 256  # rows whose pairs give that median
+_NONNEGATIVE = (kernels.MinMax, kernels.AcosChi2)
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """The parameter ``kernel`` with ``gamma`` and ``p``, checked."""
+
+    kernel: str | Kernel
+    gamma: float | str
+    p: float | str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernel, (str, Kernel)):
+            hint = f": write {self.kernel.__name__}()" if isinstance(self.kernel, type) else ""
+            raise TypeError(
+                f"kernel must be the name of a kernel or a kernel such as GMM(), got {self.kernel!r}{hint}."
+            )
+        for name, value, default in (("gamma", self.gamma, TUNE), ("p", self.p, 1.0)):
+            if isinstance(value, str):
+                _checks.check_choice(name, value, (TUNE,))
+            else:
+                _checks.check_positive(name, value)
+            if value == default or self.has(name):
+                continue
+            if isinstance(self.kernel, Kernel):
+                raise ValueError(
+                    f"{self.kernel!r} decides its own parameters: leave {name}={default!r}, or name the kernel."
+                )
+            if value != TUNE:
+                raise ValueError(f"The kernel {self.kernel!r} has no {name}: leave {name}={default!r}.")
+
+    def has(self, name: str) -> bool:
+        """Whether the kernel was named and has a parameter of that name; a kernel object decides its own."""
+        if isinstance(self.kernel, Kernel):
+            return False
+        made = kernels.get(self.kernel)
+        parts = (made, *getattr(made, "factors", ()))
+        known = {field.name for part in parts for field in fields(part)}
+        return name in known or (name == "gamma" and "sigma" in known)
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether the kernel takes nothing below 0."""
+        return takes_nonnegative_only(
+            kernels.get(self.kernel) if isinstance(self.kernel, str) else self.kernel
+        )
+
+    @property
+    def fixed_width(self) -> bool:
+        """Whether the kernel has a centre, one number for each column of the rows as they are."""
+        return isinstance(self.kernel, Kernel) and getattr(self.kernel, "center", None) is not None
+
+    def made(self, gamma: float | None, p: float | None) -> Kernel:
+        """The kernel with these parameters, None for those it does not have. Gaussian: gamma = 1 / (2 sigma^2)."""
+        if isinstance(self.kernel, Kernel):
+            return self.kernel
+        params = {name: value for name, value in (("gamma", gamma), ("p", p)) if value is not None}
+        if self.kernel == kernels.Gaussian.name and gamma is not None:
+            params = {"sigma": 1 / math.sqrt(2 * gamma)}
+        return kernels.get(self.kernel, **params)
+
+    def median_gamma(self, X: Matrix, p: float | None) -> float:
+        """The gamma at which the median pair of rows has similarity exp(-1), to two digits.
+
+        Two digits, because sums of another order on another machine must not give another model.
+        """
+        step = max(1, X.shape[0] // MEDIAN_ROWS)
+        rows = X[::step][:MEDIAN_ROWS]
+        pairs = np.triu_indices(rows.shape[0], 1)
+        if self.kernel == kernels.Gaussian.name:
+            away = np.square(euclidean_distances(rows)[pairs])
+        else:
+            base = (
+                kernels.GMM(p=1.0 if p is None else p)
+                if self.kernel == kernels.ExpGMM.name
+                else kernels.Linear()
+            )
+            away = 1.0 - base(rows)[pairs].astype(np.float64)
+        away = away[away > 1e-12]
+        median = float(np.median(away)) if len(away) else 1.0
+        return min(max(float(f"{1 / median:.1e}"), 1e-12), 1e12)
+
+
+def takes_nonnegative_only(kernel: Kernel) -> bool:
+    """Whether rows of negative values are refused by it or by a part of it."""
+    parts = getattr(kernel, "factors", getattr(kernel, "kernels", ()))
+    return isinstance(kernel, _NONNEGATIVE) or any(map(takes_nonnegative_only, parts))
+
+
+def map_for(
+    kernel: Kernel,
+    n_components: int,
+    method: str | None,
+    *,
+    bits: int,
+    n_rows: int,
+    seed: int,
+    n_jobs: int | None,
+) -> Linearization:
+    """An unfitted map of the kernel, by the method asked for; ``bits`` go to maps that have a choice of them."""
+    if method == "aligned":
+        return _aligned(kernel, n_components, seed, n_jobs)
+    made = feature_map(kernel, n_components, method, random_state=seed)
+    if isinstance(made, KernelNystroem):
+        made.n_components = min(made.n_components, n_rows)
+    known = made.get_params(deep=True)
+    jobs = {name: n_jobs for name in known if name.split("__")[-1] == "n_jobs"}
+    made.set_params(**jobs, **({"bits": bits} if "bits" in known else {}))
+    return made
+
+
+def _aligned(kernel: Kernel, n_components: int, seed: int, n_jobs: int | None) -> Linearization:
+    options: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
+    if isinstance(kernel, kernels.RBF):
+        return AlignedFourier(n_components, metric="cosine", gamma=kernel.gamma, **options)
+    if isinstance(kernel, kernels.Gaussian):
+        return AlignedFourier(n_components, metric="euclidean", sigma=kernel.sigma, **options)
+    raise UnsupportedKernel(
+        f"method='aligned' chooses features of RBF or Gaussian by labels and has none of {kernel!r}. Use kernel='rbf' or "
+        "kernel='gaussian'."
+    )

@@ -1,0 +1,238 @@
+"""The two ways from scaled rows to a model: features and a linear model, or the Gram matrix and a kernel machine.
+
+Both are asked the same things by the search (`tune`): prepare rows once, score several C on what was prepared, make the
+final model of it. Whatever depends on C is after `prepare`, so that a grid over C costs neither hashes nor kernels.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, r2_score
+
+from kernelight._checks import Matrix
+from kernelight.compose import exact
+from kernelight.compose.blocks import block_width, blocks, encoded, features_of
+from kernelight.compose.kernel_choice import map_for
+from kernelight.compose.scale import Scaling
+from kernelight.kernels.base import Kernel
+from kernelight.linear.classifier import LinearClassifier
+from kernelight.linear.regressor import LinearRegressor
+from kernelight.linearize.base import Linearization
+
+SEARCH_TOL = 1e-2  # a model within a hundredth of its minimum is good enough to choose by, and far cheaper
+MAP_ROWS = 16_384  # a map learns (landmarks, a sampler, frequencies) from at most so many rows
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be learned: labels or numbers, with weights, and how the loss is counted."""
+
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None
+    classes: NDArray[Any] | None  # None for a regression
+    loss: str
+    class_weight: Any = None
+    epsilon: float = 0.0
+
+    def at(self, rows: Rows) -> Task:
+        """The same for some rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Task(self.y[rows], weight, self.classes, self.loss, self.class_weight, self.epsilon)
+
+    def score(self, scores: NDArray[np.float64]) -> float:
+        """Accuracy or R^2 of (n, m) scores."""
+        if self.classes is None:
+            return float(r2_score(self.y, scores[:, 0]))
+        return float(accuracy_score(self.y, labels_of(scores, self.classes)))
+
+
+def labels_of(scores: NDArray[np.float64], classes: NDArray[Any]) -> NDArray[Any]:
+    """The class of the best score; of a single score the second class if it is positive."""
+    if scores.ndim == 2 and scores.shape[1] > 1:
+        return np.asarray(classes[scores.argmax(axis=1)])
+    return np.asarray(classes[(scores.ravel() > 0).astype(np.intp)])
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows ready for any C: features and their map, or the Gram matrix and the scaled rows."""
+
+    kernel: Kernel
+    scaling: Scaling
+    seen: Any
+    feature_map: Linearization | None = None
+    rows: Matrix | None = None
+
+
+@dataclass(frozen=True)
+class Route(ABC):
+    """A way from scaled rows to a model."""
+
+    #: Whether what is prepared depends on labels, so that it must not see the rows it is scored on.
+    learns_labels: bool = field(default=False, init=False)
+    rough_rows: int = field(default=3_000, init=False)
+    fine_rows: int = field(default=12_000, init=False)
+
+    def refuse(self, n_rows: int) -> None:
+        """Refuse more rows than this way can take, before anything else is done."""
+        return
+
+    @abstractmethod
+    def prepare(self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int) -> Prepared:
+        """Everything that C has no part in; the map may learn from the rows and the task."""
+
+    @abstractmethod
+    def again(self, prepared: Prepared, X: Matrix) -> Prepared:
+        """The same map on other rows."""
+
+    @abstractmethod
+    def path(
+        self, prepared: Prepared, task: Task, train: Rows, held: Rows, Cs: Sequence[float]
+    ) -> list[float]:
+        """The score on the rows ``held`` for each C, learned on ``train``."""
+
+    @abstractmethod
+    def model(self, prepared: Prepared, task: Task, C: float) -> Any:
+        """The final model of all prepared rows."""
+
+    @abstractmethod
+    def scores(self, feature_map: Any, model: Any, rows: Matrix) -> NDArray[np.float64]:
+        """(n, m) or (n,) scores of scaled rows."""
+
+
+@dataclass(frozen=True)
+class LinearRoute(Route):
+    """A map of the kernel, and a linear model of its codes or features."""
+
+    method: str | None
+    bits: int
+    seed: int
+    n_jobs: int | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "learns_labels", self.method == "aligned")
+
+    def prepare(self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int) -> Prepared:
+        learn = spread(X.shape[0], MAP_ROWS)
+        made = map_for(
+            kernel,
+            n_components,
+            self.method,
+            bits=self.bits,
+            n_rows=len(learn),
+            seed=self.seed,
+            n_jobs=self.n_jobs,
+        )
+        some = X if len(learn) == X.shape[0] else X[learn]
+        made.fit(scaling(some), task.y[learn])
+        return Prepared(kernel, scaling, encoded(made, scaling, X, n_outputs(made)), made)
+
+    def again(self, prepared: Prepared, X: Matrix) -> Prepared:
+        made = prepared.feature_map
+        assert made is not None
+        seen = encoded(made, prepared.scaling, X, n_outputs(made))
+        return Prepared(prepared.kernel, prepared.scaling, seen, made)
+
+    def path(
+        self, prepared: Prepared, task: Task, train: Rows, held: Rows, Cs: Sequence[float]
+    ) -> list[float]:
+        learn, check = task.at(train), task.at(held)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # good enough to choose by
+            found = self._machine(task, 1.0).set_params(tol=SEARCH_TOL).fit_path(
+                prepared.seen[train], learn.y, list(Cs), validation=(prepared.seen[held], check.y),
+                sample_weight=learn.weight,
+            )  # fmt: skip
+        return [float(score) for score in found.scores]
+
+    def model(self, prepared: Prepared, task: Task, C: float) -> Any:
+        return self._machine(task, C).fit(prepared.seen, task.y, sample_weight=task.weight)
+
+    def _machine(self, task: Task, C: float) -> Any:
+        shared: dict[str, Any] = {"loss": task.loss, "C": C, "random_state": self.seed, "n_jobs": self.n_jobs}
+        if task.classes is None:
+            return LinearRegressor(epsilon=task.epsilon, **shared)
+        return LinearClassifier(class_weight=task.class_weight, **shared)
+
+    def scores(self, feature_map: Any, model: Any, rows: Matrix) -> NDArray[np.float64]:
+        seen = features_of(feature_map, rows)
+        return np.asarray(
+            model.decision_function(seen) if hasattr(model, "classes_") else model.predict(seen)
+        )
+
+
+@dataclass(frozen=True)
+class ExactRoute(Route):
+    """The Gram matrix, and scikit-learn's SVC or SVR."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rough_rows", 1_500)
+        object.__setattr__(self, "fine_rows", 4_000)
+
+    def prepare(self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int) -> Prepared:
+        return self._of(kernel, scaling, X)
+
+    def again(self, prepared: Prepared, X: Matrix) -> Prepared:
+        return self._of(prepared.kernel, prepared.scaling, X)
+
+    def refuse(self, n_rows: int) -> None:
+        exact.refuse_many_rows(n_rows)
+
+    def _of(self, kernel: Kernel, scaling: Scaling, X: Matrix) -> Prepared:
+        rows = scaling(X)
+        return Prepared(kernel, scaling, kernel(rows), rows=rows)
+
+    def path(
+        self, prepared: Prepared, task: Task, train: Rows, held: Rows, Cs: Sequence[float]
+    ) -> list[float]:
+        learn, check = task.at(train), task.at(held)
+        among, across = prepared.seen[np.ix_(train, train)], prepared.seen[np.ix_(held, train)]
+        found = []
+        for C in Cs:
+            duals = self._duals(among, learn, C)
+            found.append(check.score(across @ duals.coefficients + duals.intercept))
+        return found
+
+    def model(self, prepared: Prepared, task: Task, C: float) -> exact.SupportModel:
+        assert prepared.rows is not None
+        return exact.support_model(prepared.kernel, prepared.rows, self._duals(prepared.seen, task, C))
+
+    def _duals(self, gram: NDArray[Any], task: Task, C: float) -> exact.Duals:
+        weight = np.ones(len(task.y)) if task.weight is None else task.weight
+        if task.classes is None:
+            return exact.regress(gram, task.y, C, task.epsilon, weight)
+        return exact.classify(gram, task.y, task.classes, C, weight, task.class_weight)
+
+    def scores(self, feature_map: Any, model: Any, rows: Matrix) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = model.scores(rows)
+        return found
+
+
+def spread(n_rows: int, most: int) -> Rows:
+    """At most so many row numbers, evenly spread over all."""
+    if n_rows <= most:
+        return np.arange(n_rows, dtype=np.intp)
+    return np.asarray(np.linspace(0, n_rows - 1, most).round(), dtype=np.intp)
+
+
+def n_outputs(feature_map: Any) -> int:
+    """Numbers that a row becomes."""
+    shallow = feature_map.get_params(deep=True)
+    sizes = [value for name, value in shallow.items() if name.split("__")[-1] == "n_components"]
+    return int(max(sizes, default=1))
+
+
+def stream(
+    of_rows: Callable[[Matrix], NDArray[Any]], scaling: Scaling, X: Matrix, width: int
+) -> NDArray[Any]:
+    """What a function makes of scaled rows that become so many numbers each, block by block."""
+    return np.concatenate([of_rows(scaling(X[rows])) for rows in blocks(X, block_width(X, scaling, width))])

@@ -1,0 +1,67 @@
+"""What a fitted model consists of and why, as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_FROM = {
+    "given": "given", "tuned": "tuned", "none": "the kernel has none", "only": "the only one for these rows",
+    "default": "default, too few rows to tune",
+}  # fmt: skip
+
+
+def summarize(model: Any) -> str:
+    """A few aligned lines: kernel and map, each choice with its origin, sizes, and the score on rows held out."""
+    lines = [f"{type(model).__name__}: {model.kernel_!r}"]
+    lines += _aligned([("by", _way(model)), *_choices(model)])
+    lines += _aligned([("rows", _rows(model)), ("model", _size(model)), ("score", _score(model))])
+    return "\n".join(lines)
+
+
+def _aligned(pairs: list[tuple[str, str]]) -> list[str]:
+    return [f"  {name:<7} {text}" for name, text in pairs]
+
+
+def _number(value: Any) -> str:
+    return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _way(model: Any) -> str:
+    if model.map_ is None:
+        return "the exact kernel, " + ("SVC" if hasattr(model, "classes_") else "SVR")
+    name = type(model.map_).__name__
+    if hasattr(model.map_, "encode"):
+        bits = model.map_._code_bits()
+        return f"{name}, {model.n_components:,} codes of {bits} bit{'s' * (bits != 1)}"
+    return f"{name}, {model.n_components:,} components"
+
+
+def _choices(model: Any) -> list[tuple[str, str]]:
+    values = {"scale": model.scale_, "gamma": model.gamma_, "p": model.p_, "C": model.C_}
+    shown = [(name, _number(value), _FROM[model.sources_[name]]) for name, value in values.items()]
+    tried = {name: len({entry[name] for entry in model.search_}) for name in values}
+    width = max(len(value) for _, value, _ in shown)
+    return [
+        (name, f"{value:<{width}}  ({origin}{f' among {tried[name]}' if origin == 'tuned' else ''})")
+        for name, value, origin in shown
+    ]
+
+
+def _rows(model: Any) -> str:
+    rows = f"{model.n_rows_:,} of {model.n_features_in_:,} feature{'s' * (model.n_features_in_ != 1)}"
+    return rows + (f", {len(model.classes_)} classes" if hasattr(model, "classes_") else "")
+
+
+def _size(model: Any) -> str:
+    if model.map_ is None:
+        rows, scores = model.model_.duals.coefficients.shape
+        return f"{rows:,} support rows, {scores} score{'s' * (scores != 1)}"
+    return f"linear, loss {model.loss}, {model.model_.weights_.size:,} weights"
+
+
+def _score(model: Any) -> str:
+    if not model.search_:
+        return "not measured: nothing was tuned"
+    measure = "accuracy" if hasattr(model, "classes_") else "R^2"
+    tried = len(model.search_)
+    return f"{measure} {model.validation_score_:.3f} on {model.held_out_}, the best of {tried} tries"

@@ -1,0 +1,330 @@
+"""The search for scale, gamma, p and C: a small grid, scored on rows that were held out.
+
+1. Settings are all combinations of the candidates for scale, gamma and p. With more than three, each is scored on a few
+   rows, with few components and three values of C; the best three go on.
+2. These are scored with all components and all C, on more rows. The best setting and C win; of equal ones the first, and
+   the smaller C.
+
+Rows are scaled and hashed (or compared) once for a setting and a round; all C share what was made. Where the second round
+sees every row, the final model is trained on the same codes. Scalings look at all rows, and never at labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+
+from kernelight._checks import Matrix
+from kernelight.compose.kernel_choice import GAMMA_STEPS, P_GRID, TUNE, KernelChoice
+from kernelight.compose.progress import Progress
+from kernelight.compose.routes import Prepared, Route, Rows, Task, spread
+from kernelight.compose.scale import Scaling, candidates, fit_scaling
+
+Split = tuple[Rows, Rows]  # rows learned from, rows held out
+C_GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+ROUGH_C_GRID = (0.1, 1.0, 10.0)
+DEFAULT_C, DEFAULT_P = 1.0, 1.0
+ROUGH_COMPONENTS = 256
+FINALISTS = 3
+MIN_ROWS = 100  # with fewer there is nothing to hold out
+ALL_FIFTHS_BELOW = (
+    2_000  # rows: with fewer, one fifth is too small to choose by, and each is held out in turn
+)
+HELD_OUT = 5  # one row of so many
+ROUGH_TURNS = 2  # of those five, in the first round
+MIN_HELD_OUT = 10  # classes of fewer than five rows hold none out
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """The parameters of the estimator that the search may settle, each a value or "tune"."""
+
+    choice: KernelChoice
+    n_components: int
+    scale: str  # a name or "tune"
+    C: float | str
+    cv: Any
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A scaling and the parameters of the kernel; None for those it has not."""
+
+    scaling: Scaling
+    gamma: float | None
+    p: float | None
+
+    def describe(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"scale": self.scaling.name, "gamma": self.gamma, "p": self.p}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the search came to: the setting, C, where each value came from, and what was tried."""
+
+    setting: Setting
+    C: float
+    sources: dict[str, str]
+    table: list[dict[str, Any]]
+    finals: list[dict[str, Any]]  # those of the last round
+    held_out: str  # on what the scores were taken
+    prepared: Prepared | None = None  # of all rows, where they are there already
+
+
+class Search:
+    """The search on one data set. Rows, candidates and their number are known before it starts."""
+
+    def __init__(self, wishes: Wishes, route: Route, X: Matrix, task: Task, seed: int) -> None:
+        self._wishes, self._route, self._X, self._task = wishes, route, X, task
+        self._rng, self._seed = np.random.default_rng(seed), seed
+        self._own_splits = None if wishes.cv is None else splits_of(wishes.cv, task)
+        self._few = wishes.cv is None and not can_hold_out(task)
+        self._settings = self._all_settings()
+        self._grid = self._c_grid()
+        self._order = stratified_order(task, self._rng)
+
+    @property
+    def n_tasks(self) -> int:
+        """How many settings will be scored, and one for the final model."""
+        if not self._searches:
+            return 1
+        rough = len(self._settings) if self._rough else 0
+        return rough + min(FINALISTS, len(self._settings)) + 1
+
+    @property
+    def _searches(self) -> bool:
+        return len(self._settings) > 1 or len(self._grid) > 1
+
+    @property
+    def _rough(self) -> bool:
+        return len(self._settings) > FINALISTS
+
+    def run(self, progress: Progress) -> Found:
+        """The best setting and C."""
+        if not self._searches:
+            return Found(self._settings[0], self._grid[0], self._sources(), [], [], "")
+        table: list[dict[str, Any]] = []
+        finalists = self._finalists(table, progress) if self._rough else self._settings
+        rows, splits = self._rows_and_splits(self._route.fine_rows, HELD_OUT)
+        best, winner, rough = -np.inf, None, len(table)
+        for setting in finalists:
+            with progress.task(f"{setting.scaling.name}, {len(rows):,} rows"):
+                prepared, scores = self._scored(
+                    setting, rows, splits, self._grid, self._wishes.n_components, alone=len(finalists) == 1
+                )
+            table += self._entries(setting, self._grid, scores, len(rows), self._wishes.n_components)
+            if max(scores) > best:
+                best = max(scores)
+                winner = setting, self._grid[int(np.argmax(scores))], prepared
+        assert winner is not None
+        return Found(
+            winner[0], winner[1], self._sources(), table, table[rough:], self._held_out(splits), winner[2]
+        )
+
+    def _finalists(self, table: list[dict[str, Any]], progress: Progress) -> list[Setting]:
+        rows, splits = self._rows_and_splits(self._route.rough_rows, ROUGH_TURNS)
+        Cs = ROUGH_C_GRID if self._wishes.C == TUNE else self._grid
+        components = min(ROUGH_COMPONENTS, self._wishes.n_components)
+        best = []
+        for setting in self._settings:
+            with progress.task(f"{setting.scaling.name}, {len(rows):,} rows"):
+                scores = self._scored(setting, rows, splits, Cs, components)[1]
+            table += self._entries(setting, Cs, scores, len(rows), components)
+            best.append(max(scores))
+        order = np.argsort(-np.asarray(best), kind="stable")[:FINALISTS]
+        return [self._settings[at] for at in sorted(order)]
+
+    def _scored(
+        self, setting: Setting, rows: Rows, splits: list[Split], Cs: Sequence[float], n_components: int,
+        *, alone: bool = False,
+    ) -> tuple[Prepared | None, list[float]]:  # fmt: skip
+        """What was prepared, if of all rows and for the final model, and the mean score of each C over the splits.
+
+        ``alone``: there is no other setting, so that rows not scored are prepared as well, all at once.
+        """
+        kernel = self._wishes.choice.made(setting.gamma, setting.p)
+        if self._route.learns_labels:
+            return None, self._scored_apart(setting, rows, splits, Cs, n_components)
+        whole = alone or len(rows) == self._X.shape[0]
+        among = np.arange(self._X.shape[0]) if whole else rows
+        X = self._X if whole else self._X[rows]
+        prepared = self._route.prepare(kernel, setting.scaling, X, self._task.at(among), n_components)
+        places = rows if whole else np.arange(len(rows))
+        task = self._task.at(among)
+        found = [self._route.path(prepared, task, places[train], places[held], Cs) for train, held in splits]
+        return (prepared if whole else None), mean_scores(found)
+
+    def _scored_apart(
+        self,
+        setting: Setting,
+        rows: Rows,
+        splits: list[Split],
+        Cs: Sequence[float],
+        n_components: int,
+    ) -> list[float]:
+        """For maps that learn from labels: each split has its own."""
+        kernel = self._wishes.choice.made(setting.gamma, setting.p)
+        found = []
+        for train, held in splits:
+            learn, check = rows[train], rows[held]
+            prepared = self._route.prepare(
+                kernel, setting.scaling, self._X[learn], self._task.at(learn), n_components
+            )
+            both = np.concatenate([learn, check])
+            prepared = self._route.again(prepared, self._X[both])
+            places = np.arange(len(both))
+            parts = places[: len(learn)], places[len(learn) :]
+            found.append(self._route.path(prepared, self._task.at(both), *parts, Cs))
+        return mean_scores(found)
+
+    def _rows_and_splits(self, most: int, turns: int) -> tuple[Rows, list[Split]]:
+        """The rows of a round, and which of them (by their places) are learned from and held out."""
+        n_rows = self._X.shape[0]
+        if self._own_splits is not None:
+            return np.arange(n_rows), self._own_splits
+        rows = np.sort(self._order[:most])
+        fifth = fifths(strata(self._task.at(rows)), np.random.default_rng([self._seed, 1]))
+        turns = turns if n_rows < ALL_FIFTHS_BELOW else 1
+        return rows, [(np.flatnonzero(fifth != turn), np.flatnonzero(fifth == turn)) for turn in range(turns)]
+
+    def _held_out(self, splits: list[Split]) -> str:
+        held = sum(len(rows) for _, rows in splits)
+        return (
+            f"{held:,} rows held out"
+            if len(splits) == 1
+            else f"{len(splits)} splits, {held:,} rows held out in all"
+        )
+
+    def _entries(
+        self, setting: Setting, Cs: Sequence[float], scores: list[float], n_rows: int, n_components: int
+    ) -> list[dict[str, Any]]:
+        shared = {**setting.describe(), "n_rows": n_rows, "n_components": n_components}
+        return [{**shared, "C": C, "score": score} for C, score in zip(Cs, scores, strict=True)]
+
+    def _all_settings(self) -> list[Setting]:
+        X, choice = self._X, self._wishes.choice
+        names = candidates(X, nonnegative=choice.nonnegative, fixed_width=choice.fixed_width)
+        names = names if self._wishes.scale == TUNE else (self._wishes.scale,)
+        settings = []
+        for name in names[:1] if self._few else names:
+            scaling = fit_scaling(name, X, self._rng)
+            for p in self._powers():
+                settings += [Setting(scaling, gamma, p) for gamma in self._gammas(scaling, p)]
+        return settings
+
+    def _powers(self) -> tuple[float | None, ...]:
+        choice = self._wishes.choice
+        if not choice.has("p"):
+            return (None,)
+        if choice.p == TUNE:
+            return (DEFAULT_P,) if self._few else P_GRID
+        return (float(choice.p),)
+
+    def _gammas(self, scaling: Scaling, p: float | None) -> tuple[float | None, ...]:
+        choice = self._wishes.choice
+        if not choice.has("gamma"):
+            return (None,)
+        if choice.gamma != TUNE:
+            return (float(choice.gamma),)
+        middle = choice.median_gamma(scaling(self._X[spread(self._X.shape[0], 256)]), p)
+        return (middle,) if self._few else tuple(float(f"{middle * step:.2g}") for step in GAMMA_STEPS)
+
+    def _c_grid(self) -> tuple[float, ...]:
+        if self._wishes.C == TUNE:
+            return (DEFAULT_C,) if self._few else C_GRID
+        return (float(self._wishes.C),)
+
+    def _sources(self) -> dict[str, str]:
+        """Where each value comes from.
+
+        Given, tuned, default (too few rows), only (nothing else suits these rows) or none (the kernel has none).
+        """
+        wishes, choice = self._wishes, self._wishes.choice
+        found = {}
+        for name, wish in (
+            ("scale", wishes.scale),
+            ("gamma", choice.gamma),
+            ("p", choice.p),
+            ("C", wishes.C),
+        ):
+            if name in ("gamma", "p") and not choice.has(name):
+                found[name] = "none"
+            elif wish != TUNE:
+                found[name] = "given"
+            elif self._few:
+                found[name] = "default"
+            else:
+                found[name] = "tuned"
+        if found["scale"] == "tuned" and len({setting.scaling.name for setting in self._settings}) == 1:
+            found["scale"] = "only"
+        return found
+
+
+def stratified_order(task: Task, rng: np.random.Generator) -> Rows:
+    """All rows in a random order of which every beginning has the classes in proportion."""
+    n_rows = len(task.y)
+    if task.classes is None:
+        return rng.permutation(n_rows)
+    position = np.empty(n_rows)
+    for label in task.classes:
+        members = np.flatnonzero(task.y == label)
+        position[members] = (rng.permutation(len(members)) + rng.random()) / len(members)
+    return np.argsort(position, kind="stable")
+
+
+def strata(task: Task) -> NDArray[Any]:
+    """What parts of a split should have in proportion: the classes; nothing in a regression."""
+    return task.y if task.classes is not None else np.zeros(len(task.y))
+
+
+def can_hold_out(task: Task) -> bool:
+    """Whether there are rows enough to choose by."""
+    counts = np.unique(strata(task), return_counts=True)[1]
+    return len(task.y) >= MIN_ROWS and int((counts // HELD_OUT).sum()) >= MIN_HELD_OUT
+
+
+def fifths(labels: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int8]:
+    """The fifth of each row, 0 to 4, of every label equally many; -1 for what is left over: it is never held out.
+
+    So a label of four rows or fewer is learned from alone.
+    """
+    found = np.full(len(labels), -1, dtype=np.int8)
+    for label in np.unique(labels):
+        members = rng.permutation(np.flatnonzero(labels == label))
+        each = len(members) // HELD_OUT
+        found[members[: HELD_OUT * each]] = np.repeat(np.arange(HELD_OUT), each)
+    return found
+
+
+def splits_of(cv: Any, task: Task) -> list[Split]:
+    """What ``cv`` stands for, as scikit-learn reads it; taken once, because it may be a generator."""
+    n_rows = len(task.y)
+    splitter = check_cv(cv, task.y, classifier=task.classes is not None)
+    splits = [
+        (np.asarray(train), np.asarray(held)) for train, held in splitter.split(np.zeros(n_rows), task.y)
+    ]
+    return [(as_rows(train, n_rows), as_rows(held, n_rows)) for train, held in splits]
+
+
+def mean_scores(found: list[list[float]]) -> list[float]:
+    """The mean score of each C over the splits."""
+    scores = np.mean(found, axis=0)
+    if not np.isfinite(scores).all():
+        raise ValueError("cv must hold out at least two rows in each split: R^2 of one row is not defined.")
+    return [float(score) for score in scores]
+
+
+def as_rows(rows: NDArray[Any], n_rows: int) -> Rows:
+    """Row numbers of a split, which may be a mask."""
+    rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+    if not len(rows) or rows.dtype.kind not in "iu" or rows.min() < -n_rows or rows.max() >= n_rows:
+        raise ValueError(
+            f"cv must give splits of row numbers below {n_rows}, each part with at least one row."
+        )
+    return rows.astype(np.intp) % n_rows
