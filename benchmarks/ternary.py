@@ -12,19 +12,17 @@ threshold were settled while looking at test rows of these data: with a threshol
 
 from __future__ import annotations
 
-import os
 import warnings
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from _measure import Row, at_least, best_of_turns, show, threads
+from _data import arrays
+from _measure import CORES, Row, at_least, best_of_turns, show, threads
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from kernelight import BinaryFourier, Codes, TernaryClassifier
 
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 SPLITS = 10
 BITS, SIGMAS, COSTS = (1024, 4096), (0.5, 0.7, 1.0), (1.0, 10.0, 100.0)  # sigma: times the median distance
 PAPER = {  # accuracy and its deviation over ten splits
@@ -77,17 +75,13 @@ def _speed() -> list[Row]:
 
 
 def _data(name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    folder = os.environ.get("KERNELIGHT_DATA")
-    path = Path(folder or ".") / f"{name}.npz"
-    if folder is None or not path.is_file():
-        where = "KERNELIGHT_DATA names no folder" if folder is None else f"{path} is missing"
-        print(f"{name} is left out: {where}.", flush=True)
+    found = arrays(name)
+    if found is None:
         return None
-    arrays = np.load(path)
     suffix = (
-        "" if "X" in arrays else "_train"
+        "" if "X" in found else "_train"
     )  # of data with a fixed split the paper has taken the training part
-    return arrays[f"X{suffix}"].astype(np.float32), arrays[f"y{suffix}"]
+    return found[f"X{suffix}"].astype(np.float32), found[f"y{suffix}"]
 
 
 def _accuracy(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
