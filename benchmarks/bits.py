@@ -5,16 +5,13 @@ python benchmarks/bits.py
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import numpy as np
-from _measure import Row, at_least, best_of_turns, memory_at_most, show, threads
+from _measure import CORES, Row, at_least, best_of_turns, memory_at_most, show, threads
 
 from kernelight import BinaryFourier, SignProjection
-
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run() -> list[Row]:

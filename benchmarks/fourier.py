@@ -7,19 +7,17 @@ Fitted maps, `transform` only, float32 rows, all threads for everybody, the best
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import numpy as np
-from _measure import Row, at_least, at_most, best_of_turns, memory_at_most, show, threads
+from _measure import CORES, Row, at_least, at_most, best_of_turns, memory_at_most, show, threads
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from kernelight import RandomFourier
 
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 WIDTHS = (16, 128, 784, 4096)
 
 

@@ -12,19 +12,16 @@ threshold were settled while looking at test rows of these data: with a threshol
 
 from __future__ import annotations
 
-import os
 import warnings
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from _measure import Row, at_least, best_of_turns, show, threads
+from _data import arrays
+from _measure import CORES, Row, at_least, best_of_turns, show, threads
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 
-from kernelight import BinaryFourier, Codes, TernaryClassifier
+from kernelight import BinaryFourier, Codes, LinearClassifier, TernaryClassifier
 
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 SPLITS = 10
 BITS, SIGMAS, COSTS = (1024, 4096), (0.5, 0.7, 1.0), (1.0, 10.0, 100.0)  # sigma: times the median distance
 PAPER = {  # accuracy and its deviation over ten splits
@@ -77,17 +74,13 @@ def _speed() -> list[Row]:
 
 
 def _data(name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    folder = os.environ.get("KERNELIGHT_DATA")
-    path = Path(folder or ".") / f"{name}.npz"
-    if folder is None or not path.is_file():
-        where = "KERNELIGHT_DATA names no folder" if folder is None else f"{path} is missing"
-        print(f"{name} is left out: {where}.", flush=True)
+    found = arrays(name)
+    if found is None:
         return None
-    arrays = np.load(path)
     suffix = (
-        "" if "X" in arrays else "_train"
+        "" if "X" in found else "_train"
     )  # of data with a fixed split the paper has taken the training part
-    return arrays[f"X{suffix}"].astype(np.float32), arrays[f"y{suffix}"]
+    return found[f"X{suffix}"].astype(np.float32), found[f"y{suffix}"]
 
 
 def _accuracy(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
@@ -125,16 +118,11 @@ def _split(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[float, float]:
     def right_ternary(made: tuple[int, float], on: np.ndarray, of: np.ndarray) -> float:
         return TernaryClassifier().fit(codes(*made, on), y[on]).score(codes(*made, of), y[of])
 
-    def right_full(made: tuple[int, float], C: float, on: np.ndarray, of: np.ndarray) -> float:
-        # Signs over sqrt(2 k) have the inner products of the one-hot features, up to a constant, in half the columns.
-        rows, others = ((2.0 * codes(*made, part).array - 1.0) / np.sqrt(2 * made[0]) for part in (on, of))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return LinearSVC(C=C, tol=1e-2, max_iter=100).fit(rows, y[on]).score(others, y[of])
-
     made = max(product(BITS, SIGMAS), key=lambda at: right_ternary(at, learn, check))
-    C = max(COSTS, key=lambda C: right_full(made, C, learn, check))
-    return 100 * right_ternary(made, train, test), 100 * right_full(made, C, train, test)
+    checked = (codes(*made, check), y[check])
+    path = LinearClassifier().fit_path(codes(*made, learn), y[learn], COSTS, validation=checked)
+    full = LinearClassifier(C=path.best.C).fit(codes(*made, train), y[train])
+    return 100 * right_ternary(made, train, test), 100 * full.score(codes(*made, test), y[test])
 
 
 if __name__ == "__main__":

@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 
 from kernelight import _core
 from kernelight._checks import Resources
 from kernelight._slots import packed, unpacked
 from kernelight.codes import Codes
 from kernelight.linear._ternary_loss import Loss, fitted_scale
+from kernelight.linear.classifier import LinearClassifier
 
 LEAST_DECREASE = 1e-10  # of F: what a move must gain, some thousand times the rounding of a sum
 LADDER = 1.25  # from one l0 to the next on the way to a share of zeros
@@ -115,19 +115,19 @@ def optimal_rounding(vector: NDArray[Any]) -> tuple[NDArray[np.int8], float]:
 
 
 def full_precision(
-    codes: Codes, labels: NDArray[Any], weights: NDArray[np.float64], C: float, seed: int
-) -> NDArray[np.float64]:
+    codes: Codes, labels: NDArray[Any], weights: NDArray[np.float64], C: float, seed: int, n_jobs: int | None = None
+) -> NDArray[np.float64]:  # fmt: skip
     """The coefficients of a linear model on codes as signs, (classes, slots); for two classes one row.
 
     Only the start of what follows, so it need not be exact. The one-hot columns of a bit, (v0, v1), are v1 - v0 over 2 on
     its sign.
     """
-    model = LinearSVC(C=C, tol=0.1, max_iter=30, random_state=seed % 2**32)
+    model = LinearClassifier(C=C, tol=0.01, max_iter=30, random_state=seed, n_jobs=n_jobs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(codes.to_csr(), labels, sample_weight=weights)
-    difference = np.asarray(model.coef_[:, 1::2] - model.coef_[:, ::2], dtype=np.float64)
-    return np.asarray(difference / (2.0 * np.sqrt(codes.n_components)))
+        model.fit(codes, labels, sample_weight=weights)
+    v = model.coef_.astype(np.float64)
+    return np.asarray((v[:, 1::2] - v[:, ::2]) / (2.0 * np.sqrt(codes.n_components)))
 
 
 def started(problem: TernaryProblem, model: NDArray[np.float64]) -> TernaryPoint:

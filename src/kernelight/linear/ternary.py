@@ -151,7 +151,8 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         members = sides == np.arange(len(self.classes_))[:, None]
         members = members[1:] if len(members) == 2 else members
         problem = TernaryProblem.of(codes, members, weights, LOSSES[self.loss], float(self.l0), float(self.C))
-        point = started(problem, full_precision(codes, sides, weights, float(self.C), self.seed_))
+        model = full_precision(codes, sides, weights, float(self.C), self.seed_, self.n_jobs)
+        point = started(problem, model)
         everyone = np.arange(len(members))
         generators = [np.random.default_rng([self.seed_, of]) for of in range(len(members))]
         rest = (generators, int(self.max_iter), use)
