@@ -30,7 +30,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "kernels": (BASEMENT, NUMERIC),
     "linearize": (BASEMENT | {"kernels", "theory"}, NUMERIC | {"sklearn"}),
     "hashing": (BASEMENT | {"linearize"}, NUMERIC),
-    "linear": (BASEMENT, NUMERIC | {"sklearn"}),
+    "linear": (BASEMENT, NUMERIC | {"sklearn", "threadpoolctl"}),
     "neighbors": (BASEMENT | {"theory"}, NUMERIC | {"sklearn"}),
     "compose": (BASEMENT | {"kernels", "linearize", "linear"}, NUMERIC | {"sklearn"}),
     "data": (set(), NUMERIC | {"pyarrow"}),

@@ -58,6 +58,12 @@ class MatrixRows:
             return np.asarray(squares, dtype=self.dtype).reshape(-1)
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X), dtype=self.dtype)
 
+    def gram(self, which: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Inner products of some rows."""
+        some = self.X[which].astype(np.float64)
+        product = some @ some.T
+        return np.asarray(product.toarray() if sp.issparse(product) else product)
+
     def n_entries(self, lanes: int) -> int:
         return int(self.n_features)
 
@@ -105,6 +111,10 @@ class CodeRows:
         if lanes not in self._layouts:
             self._layouts[lanes] = code_layout(self.counts, lanes, self.dtype.itemsize)
         return self._layouts[lanes]
+
+    def gram(self, which: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Inner products of some rows."""
+        return self.codes[which].collisions(n_jobs=1) / float(self.codes.n_components)
 
     def n_entries(self, lanes: int) -> int:
         return self.layout(lanes).n_entries

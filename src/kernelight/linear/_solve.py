@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from kernelight import _core
+from kernelight.linear import _newton
 from kernelight.linear._rows import CodeRows, Rows, Targets, groups_of, lanes_for, suffix
 
 LOSSES = (
@@ -30,6 +32,10 @@ SWEEPS = 10  # coordinate steps inside a block: more make a block exact, fewer m
 CLEAR = 0.05  # a margin this far from where a row would move lets it rest
 FIRST_LOOK, LONGEST_WAIT = 3, 8  # epochs before the first look at the certificate, and between looks
 STEP_WORK = 1 << 27  # stored numbers visited by one compiled call: an interrupt waits for one
+NEWTON_PAYS, NEWTON_ROUNDS = (
+    16,
+    4,
+)  # epochs still to come that make Newton's method worth a try; tries in a row
 TINY_NORM = 1e-12  # a row of zeros without an intercept: its step must not divide by 0
 
 
@@ -70,6 +76,7 @@ class Group:
         self.objective = np.full(len(outputs), np.inf)
         self.n_iter = 0
         self._spent: int | None = None  # epochs of the last solve
+        self._ends_by_newton = False  # whether the last solve did
         self._rest, self._streak = np.zeros(n, dtype=np.uint8), np.zeros(n, dtype=np.uint8)
         self._random = np.random.default_rng([plan.seed, outputs.start])
         self.set_targets(targets)
@@ -89,7 +96,7 @@ class Group:
 
         labels = None if targets.labels is None else targets.labels - np.int32(self.outputs.start)
         norms = np.maximum(self.rows.norms + dtype.type(self.plan.intercept), dtype.type(TINY_NORM))
-        self._kept = (
+        self._kept: Any = (
             labels, None if targets.values is None else on_lanes(targets.values), targets.row_cost.astype(dtype),
             on_lanes(targets.above), on_lanes(targets.below), norms,
         )  # fmt: skip
@@ -105,12 +112,9 @@ class Group:
         """
         if self.plan.loss == "logistic":
             return
-        _, conjugate, half = self._sums()
-        _, doubled, _ = self._sums(2.0)
-        quadratic = (doubled - 2 * conjugate) / 2  # conjugate(s) = -s A + s^2 Q: two values give both
-        linear = quadratic - conjugate
+        linear, quadratic = self._dual_terms()
         with np.errstate(divide="ignore", invalid="ignore"):
-            best = linear / (2 * (quadratic + half))
+            best = linear / (2 * (quadratic + self._half_norms()))
         bounded = self.plan.loss in ("hinge", "epsilon_insensitive")
         best = np.clip(np.nan_to_num(best, nan=1.0), 0.5, growth if bounded else max(growth, 1.0))
         factor = np.ones(self.lanes)
@@ -120,24 +124,41 @@ class Group:
         self.weights *= scale
         self.bias *= scale
 
-    def _sums(self, times: float = 1.0) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Losses, conjugates (of the duals times a number) and half squared norms of the weights, for each output."""
-        loss, conjugate = np.zeros(self.lanes), np.zeros(self.lanes)
-        dual = self.dual if times == 1.0 else self.dual * self.rows.dtype.type(times)
-        all_open = np.arange(self.lanes) < len(self.outputs)
-        self.view.objective(
-            self._targets, self.weights, self.bias, dual, all_open, loss, conjugate, self.plan.threads
-        )
-        half = np.zeros(self.lanes)
-        for begin in range(0, len(self.weights), 1 << 14):  # in pieces: the squares are in double precision
+    def _lane_targets(self, lane: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Targets and costs of the rows for one lane."""
+        labels, values, cost, above, below, _ = self._kept
+        if labels is not None:
+            own = labels == lane
+            return np.where(own, 1.0, -1.0), cost * np.where(own, above[lane], below[lane])
+        return values[:, lane], cost * above[lane]
+
+    def _dual_terms(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """A and Q of conjugate(s b) = -s A + s^2 Q, for each output; for all losses but the logistic."""
+        linear, quadratic = np.zeros(len(self.outputs)), np.zeros(len(self.outputs))
+        for lane in range(len(self.outputs)):
+            dual = self.dual[:, lane].astype(np.float64)
+            y, costs = self._lane_targets(lane)
+            linear[lane] = y @ dual - self.plan.epsilon * np.abs(dual).sum() * (self.plan.loss == LOSSES[-1])
+            if self.plan.loss in ("squared_hinge", "squared"):
+                inverse = np.divide(0.25, costs, out=np.zeros(len(dual)), where=costs > 0)
+                quadratic[lane] = inverse @ dual**2
+        return linear, quadratic
+
+    def _half_norms(self) -> NDArray[Any]:
+        """Half the squared norms of the weights of each output, in double precision."""
+        half = self.bias.astype(np.float64) ** 2 / 2
+        for begin in range(0, len(self.weights), 1 << 14):  # in pieces: copies in double precision are large
             half += (self.weights[begin : begin + (1 << 14)].astype(np.float64) ** 2).sum(axis=0) / 2
-        half += self.bias.astype(np.float64) ** 2 / 2
-        used = slice(0, len(self.outputs))
-        return loss[used], conjugate[used], half[used]
+        return half[: len(self.outputs)]
 
     def certify(self) -> bool:
         """Look at the duality gap of each output and close those that have converged; True if all have."""
-        loss, conjugate, half = self._sums()
+        loss, conjugate = np.zeros(self.lanes), np.zeros(self.lanes)
+        all_open = np.arange(self.lanes) < len(self.outputs)
+        self.view.objective(
+            self._targets, self.weights, self.bias, self.dual, all_open, loss, conjugate, self.plan.threads
+        )
+        loss, conjugate, half = loss[: len(self.outputs)], conjugate[: len(self.outputs)], self._half_norms()
         self.objective = half + loss
         self.gap = np.maximum(self.objective + half + conjugate, 0.0)
         still = self.gap > self.plan.tol * np.maximum(self.objective, np.finfo(np.float64).tiny)
@@ -169,10 +190,58 @@ class Group:
             )  # fmt: skip
         self.n_iter += 1
 
+    def _finish(self) -> bool:
+        """Try Newton's method on the rows that matter for each open output: see `_newton`. False if it helped none."""
+        hinge = self.plan.loss == "squared_hinge"
+        if not hinge and self.plan.loss != "squared":
+            return False
+        margins = np.empty((self.rows.n_rows, self.lanes), dtype=self.rows.dtype)
+        self.view.margins(self.weights, self.bias, margins, self.plan.threads)
+        dual, solved = self.dual.copy(), np.zeros(self.lanes, dtype=bool)
+        for lane in np.flatnonzero(self._open).tolist():
+            y, costs = self._lane_targets(lane)
+            which = _newton.rows_that_matter(margins[:, lane], y, costs, dual[:, lane], hinge)
+            if which is None:
+                continue
+            K = self.rows.gram(which) + float(self.plan.intercept)
+            found = _newton.solved(K, y[which], costs[which], dual[which, lane], hinge)
+            if found is not None:
+                dual[:, lane] = 0
+                dual[which, lane] = found
+                solved[lane] = True
+        if not solved.any():
+            return False
+        weights, bias = np.zeros_like(self.weights), np.zeros_like(self.bias)
+        self.view.add_duals(dual, self.plan.intercept, weights, bias, self.plan.threads)
+        for mine, better in ((self.weights, weights), (self.bias, bias), (self.dual, dual)):
+            mine[..., solved] = better[..., solved]
+        return True
+
+    def _end(self, stopped: Callable[[], bool]) -> bool:
+        """Newton's method as long as it closes outputs; True if it closed all."""
+        for _ in range(NEWTON_ROUNDS):
+            before = self.gap.copy()
+            with threadpool_limits(1, user_api="blas"):  # systems this small are solved sooner by one thread
+                helped = not stopped() and self._finish()
+            if not helped:
+                return False
+            self._ends_by_newton = True
+            if self.certify():
+                return True
+            if not (self.gap < before / 2).any():
+                return False
+        return False
+
     def solve(self, stopped: Callable[[], bool]) -> None:
-        """Epochs until every output has its certificate, ``max_iter`` are done, or someone says stop."""
+        """Epochs until every output has its certificate, ``max_iter`` are done, or someone says stop.
+
+        Where the gap falls so slowly that many more epochs would be needed, Newton's method is tried.
+        """
         start, looks = self.n_iter, []
+        if self._ends_by_newton and self._end(stopped):
+            return
         next_look = start + (FIRST_LOOK if self._spent is None else max(1, self._spent // 2))
+        patience = NEWTON_PAYS
         while not stopped() and self.n_iter < start + self.plan.max_iter:
             self.epoch(stopped)
             if self.n_iter < next_look and self.n_iter < start + self.plan.max_iter:
@@ -181,7 +250,13 @@ class Group:
                 self._spent = self.n_iter - start
                 return
             looks.append((self.n_iter, self.relative_gap))
-            next_look = self.n_iter + self._wait(looks)
+            wait = self._wait(looks)
+            if wait > patience:
+                if self._end(stopped):
+                    self._spent = self.n_iter - start
+                    return
+                looks, patience = [], 2 * patience
+            next_look = self.n_iter + min(wait, LONGEST_WAIT)
         self._spent = self.n_iter - start
         self.certify()
 
@@ -191,7 +266,7 @@ class Group:
             return 2
         fall = math.log(looks[-2][1] / looks[-1][1]) / (looks[-1][0] - looks[-2][0])
         wanted = math.log(looks[-1][1] / max(self.plan.tol, 1e-300)) / fall
-        return int(min(max(wanted, 1), LONGEST_WAIT))
+        return int(min(max(wanted, 1), 1e6))
 
 
 class Solver:
