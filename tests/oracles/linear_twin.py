@@ -58,7 +58,8 @@ def optimum(loss, X, y, c, epsilon=0.0):
     """The w of least P."""
     if loss in ("hinge", "epsilon_insensitive"):
         return _descended(loss, X, y, c, epsilon)
-    return _newton(loss, X, y, c)
+    basis = np.linalg.qr(X.T)[0]  # the optimum is a sum of rows
+    return basis @ _newton(loss, X @ basis, y, c)
 
 
 def _newton(loss, X, y, c):
@@ -77,7 +78,7 @@ def _newton(loss, X, y, c):
         gradient = w + X.T @ slope
         step = np.linalg.solve(np.eye(len(w)) + X.T @ (curve[:, None] * X), gradient)
         here, size = primal(loss, X, y, c, w), 1.0
-        while primal(loss, X, y, c, w - size * step) > here and size > 1e-9:
+        while primal(loss, X, y, c, w - size * step) > here and size > 1e-6:
             size /= 2
         w = w - size * step
         if np.abs(size * step).max() < 1e-10:
