@@ -233,6 +233,8 @@ class Solver:
                         stop.set()  # before the pool waits for its threads
                         raise
         except KeyboardInterrupt:
+            for group in self.groups:
+                group.certify()  # of the weights as they are now
             return False
         return True
 
