@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from kernelight._checks import check_choice
+from kernelight._checks import check_choice, check_number
 from kernelight._stored import labels_from_plain, plain_labels
 from kernelight.linear._rows import Targets
 from kernelight.linear.base import LinearModel
@@ -117,6 +117,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
                 f"This classifier needs samples of at least 2 classes in the data, but the data contains only one class: "
                 f"{self.classes_[0]!r}."
             )
+        self._check_class_weight()
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         row_cost = self._row_cost(X, sample_weight)
         if len(self.classes_) == 2:  # one output, which is +1 for the second class
@@ -185,5 +186,11 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 
     def _settle(self) -> None:
         super()._settle()
-        if not isinstance(self.class_weight, (dict, type(None))):
-            check_choice("class_weight", self.class_weight, ("balanced",))
+        self._check_class_weight()
+
+    def _check_class_weight(self) -> None:
+        if not isinstance(self.class_weight, dict):
+            check_choice("class_weight", self.class_weight, (None, "balanced"))
+            return
+        for label, weight in self.class_weight.items():
+            check_number(f"The weight of class {label!r}", weight, 0.0)
