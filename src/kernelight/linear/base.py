@@ -158,10 +158,14 @@ class LinearModel(Stored):
         made.__dict__.update(self.__dict__)
         return made
 
-    def _checked_task(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Targets]:
+    def _check_parameters(self) -> None:
         check_choice("loss", self.loss, self._losses)
         check_number("tol", self.tol, 0.0)
         check_int("max_iter", self.max_iter, 1)
+        check_number("epsilon", getattr(self, "epsilon", 0.0), 0.0)
+
+    def _checked_task(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Targets]:
+        self._check_parameters()
         self.seed_ = seed_of(self.random_state)
         X = self._checked_rows(X, y, reset=True)
         if X.shape[0] > MAX_ROWS:
@@ -346,7 +350,10 @@ class LinearModel(Stored):
         raise NotImplementedError
 
     def _settle(self) -> None:
-        check_choice("loss", self.loss, self._losses)
+        self._check_parameters()
+        check_positive("C", self.C)
+        resources(self.n_jobs)
+        self.seed_ = seed_of(check_int("random_state", self.seed_))
         check_int("n_iter_", self.n_iter_, 0)
         n_outputs = self._n_outputs()
         if isinstance(self.weights_, np.ndarray) and self.weights_.dtype == np.float16:
@@ -364,10 +371,14 @@ class LinearModel(Stored):
             if len(self.seen_) != -(-self.n_features_in_ // 8):
                 raise ValueError(f"seen_ must have a bit for each of {self.n_features_in_} codes.")
             n_entries = int(np.unpackbits(self.seen_, count=self.n_features_in_).sum())
-        elif self.seen_ is not None:
-            raise ValueError("seen_ is for codes only.")
+        elif any(each is not None for each in (self.seen_, self.n_slots_, self.provenance_)):
+            raise ValueError("seen_, n_slots_ and provenance_ are for codes only.")
         if self.weights_.shape != (n_entries, n_outputs) or self.intercept_.shape != (n_outputs,):
             raise ValueError(
                 f"weights_ and intercept_ must be {(n_entries, n_outputs)} and {(n_outputs,)}, got {self.weights_.shape} "
                 f"and {self.intercept_.shape}."
             )
+        for name in ("objective_", "dual_gap_"):  # which may be infinite
+            found = getattr(self, name)
+            if not isinstance(found, np.ndarray) or (found.dtype, found.shape) != (np.float64, (n_outputs,)):
+                raise ValueError(f"{name} must be {n_outputs} numbers of float64.")
