@@ -131,6 +131,8 @@ class LinearModel(Stored):
         values = np.unique(
             [check_positive("Each of Cs", C) for C in np.atleast_1d(np.asarray(Cs, dtype=object))]
         )
+        if not len(values):
+            raise ValueError("Cs must hold at least one number.")
         with_targets = self._copy()
         X, targets = with_targets._checked_task(X, y, sample_weight)
         solver = Solver(
