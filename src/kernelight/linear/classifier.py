@@ -10,9 +10,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from kernelight._checks import check_choice, check_number
+from kernelight._checks import check_class_weight
 from kernelight._stored import labels_from_plain, plain_labels
 from kernelight.linear._rows import Targets
 from kernelight.linear.base import LinearModel
@@ -110,6 +110,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 
     def _targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -117,7 +119,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
                 f"This classifier needs samples of at least 2 classes in the data, but the data contains only one class: "
                 f"{self.classes_[0]!r}."
             )
-        self._check_class_weight()
+        check_class_weight(self.class_weight)
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         row_cost = self._row_cost(X, sample_weight)
         if len(self.classes_) == 2:  # one output, which is +1 for the second class
@@ -186,11 +188,4 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 
     def _settle(self) -> None:
         super()._settle()
-        self._check_class_weight()
-
-    def _check_class_weight(self) -> None:
-        if not isinstance(self.class_weight, dict):
-            check_choice("class_weight", self.class_weight, (None, "balanced"))
-            return
-        for label, weight in self.class_weight.items():
-            check_number(f"The weight of class {label!r}", weight, 0.0)
+        check_class_weight(self.class_weight)
