@@ -54,10 +54,8 @@ class MatrixRows:
     @cached_property
     def norms(self) -> NDArray[Any]:
         with np.errstate(over="ignore"):
-            if sp.issparse(self.X):
-                squares = self.X.multiply(self.X).sum(axis=1)
-            else:
-                squares = np.einsum("ij,ij->i", self.X, self.X)
+            sparse = sp.issparse(self.X)
+            squares = self.X.multiply(self.X).sum(axis=1) if sparse else np.einsum("ij,ij->i", self.X, self.X)
             norms = np.asarray(squares, dtype=self.dtype).reshape(-1)
         if not np.isfinite(norms).all():
             raise ValueError(

@@ -266,7 +266,7 @@ class LinearModel(Stored):
 
     def _keep(self, solver: Solver) -> None:
         weights, bias = solver.coefficients()
-        self.weights_ = weights.astype(np.float32) if self.bits_ is not None else weights
+        self.weights_ = weights.astype(np.float32, copy=False) if self.bits_ is not None else weights
         self.intercept_ = bias
         self.seen_ = np.packbits(solver.rows.seen) if isinstance(solver.rows, CodeRows) else None
         self.n_iter_ = solver.n_iter
