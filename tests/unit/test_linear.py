@@ -36,7 +36,9 @@ def task_of(n, slots=40, bits=4, classes=3, seed=0):
     """Codes that say something about their labels, and a number."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % classes
-    array = (rng.integers(0, 1 << bits, (n, slots)) + y[:, None] * (rng.random((n, slots)) < 0.3)) % (1 << bits)
+    array = (rng.integers(0, 1 << bits, (n, slots)) + y[:, None] * (rng.random((n, slots)) < 0.3)) % (
+        1 << bits
+    )
     return Codes(array, bits=bits), y
 
 
@@ -67,7 +69,9 @@ def test_threads_change_no_bit(monkeypatch, kind, small, loss):
     monkeypatch.setattr(base, "SMALL", small)
     monkeypatch.setattr(_rows, "RANK_BYTES", 0 if kind == "looked up" else 1 << 30)
     codes, y = task_of(500, slots=520)
-    rows = codes if kind != "dense" else np.random.default_rng(0).standard_normal((500, 520)).astype(np.float32)
+    rows = (
+        codes if kind != "dense" else np.random.default_rng(0).standard_normal((500, 520)).astype(np.float32)
+    )
     models = []
     for threads in (1, 2, 3, 8):
         with monkeypatch.context() as patch:
@@ -244,7 +248,13 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(flowers, warm):
     for rows in (codes, X):
         model = LinearClassifier(warm_start=warm).fit(rows, y)
         before = pickle.dumps(model)
-        for bad in ((rows, y[:5]), (rows, y * 0), (X * np.nan, y), (codes, y, -np.ones(150)), ("nonsense", y)):
+        for bad in (
+            (rows, y[:5]),
+            (rows, y * 0),
+            (X * np.nan, y),
+            (codes, y, -np.ones(150)),
+            ("nonsense", y),
+        ):
             with pytest.raises((ValueError, TypeError)):
                 model.fit(*bad)
             assert pickle.dumps(model) == before
@@ -271,7 +281,10 @@ def test_interrupts(monkeypatch, classes, jobs, epochs):
     model = LinearClassifier(tol=1e-12, n_jobs=jobs)
     with monkeypatch.context() as patch:
         patch.setattr(_solve.Group, "epoch", epoch)
-        with pytest.warns(ConvergenceWarning, match="was interrupted after"), pytest.raises(KeyboardInterrupt):
+        with (
+            pytest.warns(ConvergenceWarning, match="was interrupted after"),
+            pytest.raises(KeyboardInterrupt),
+        ):
             model.fit(codes, y)
     assert model.n_iter_ <= max(epochs, 6)
     assert np.isfinite(model.objective_).all()
@@ -329,7 +342,13 @@ def test_scores_are_those_of_the_coefficients(flowers):
 
 @pytest.mark.parametrize(
     "labels",
-    [["a", "b", "c"], np.array(["x", "yy", "z"], dtype=object), [-1.0, 0.0, 7.0], [False, True, True], [3, 5, 900]],
+    [
+        ["a", "b", "c"],
+        np.array(["x", "yy", "z"], dtype=object),
+        [-1.0, 0.0, 7.0],
+        [False, True, True],
+        [3, 5, 900],
+    ],
     ids=str,
 )
 def test_labels(flowers, labels):
@@ -358,7 +377,9 @@ def test_searches_and_scores(flowers):
     codes, y = flowers
     for rows in (codes, IRIS[0]):
         assert cross_val_score(LinearClassifier(C=10.0), rows, y).mean() > 0.9
-        search = GridSearchCV(LinearClassifier(), {"C": np.logspace(-2, 1, 3), "loss": ["hinge", "logistic"]}, cv=3)
+        search = GridSearchCV(
+            LinearClassifier(), {"C": np.logspace(-2, 1, 3), "loss": ["hinge", "logistic"]}, cv=3
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             assert search.fit(rows, y).best_score_ > 0.9
