@@ -218,14 +218,15 @@ def test_every_path_leads_to_the_same_optimum(monkeypatch, loss, path, simd):
     monkeypatch.setenv("KERNELIGHT_SIMD", simd)
     single = "single" in path
     tol = 1e-4 if single else 1e-7
-    kinds = ("csr",) if "sparse" in path else ("codes1", "codes8", "codes12", "dense", "csr")
+    kinds = ("csr",) if "sparse" in path else ("codes1", "codes8", "codes12")
+    kinds = (*kinds, "dense", "csr") if path == "single precision" else kinds
     for kind in kinds:
-        rows, X, y = task_of(loss, kind, 150, classes=5)
+        rows, X, y = task_of(loss, kind, 80, classes=5)
         if single and not isinstance(rows, Codes):
             rows = rows.astype(np.float32)
             X = (rows.toarray() if sp.issparse(rows) else rows).astype(np.float64)
         if "sparse" in path:
-            rows = sp.hstack([rows, sp.csr_matrix((150, 300))], format="csr")
+            rows = sp.hstack([rows, sp.csr_matrix((80, 300))], format="csr")
             monkeypatch.setattr(_rows, "DENSE_BYTES", -1)
             monkeypatch.setattr(sp.csr_matrix, "toarray", None)  # would fail
         model = model_of(loss, tol=tol, max_iter=5000).fit(rows, y)
@@ -234,7 +235,7 @@ def test_every_path_leads_to_the_same_optimum(monkeypatch, loss, path, simd):
             X = rows.toarray()
         problem = Problem(loss, X, y)
         if kind in ("codes1", "csr"):
-            reference = model_of(loss, tol=1e-9, max_iter=50_000).fit(X, y)
+            reference = model_of(loss, tol=1e-8, max_iter=50_000).fit(X, y)
             least = reference.objective_
             assert (least <= model.objective_ * (1 + 1e-6)).all()
             assert (model.objective_ <= least * (1 + 2 * tol)).all()

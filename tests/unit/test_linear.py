@@ -61,22 +61,21 @@ def with_threads(monkeypatch, threads):
     monkeypatch.setattr(_solve.Group, "__init__", init)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("small", [0, 100_000], ids=["single", "double"])
 @pytest.mark.parametrize("kind", ["ranked", "looked up", "dense"])
-def test_threads_change_no_bit(monkeypatch, kind, small, loss):
+def test_threads_change_no_bit(monkeypatch, kind, small):
     """520 slots or columns are 8 parts, which up to 8 threads share."""
     monkeypatch.setattr(base, "SMALL", small)
     monkeypatch.setattr(_rows, "RANK_BYTES", 0 if kind == "looked up" else 1 << 30)
-    codes, y = task_of(500, slots=520)
+    codes, y = task_of(200, slots=520)
     rows = (
-        codes if kind != "dense" else np.random.default_rng(0).standard_normal((500, 520)).astype(np.float32)
+        codes if kind != "dense" else np.random.default_rng(0).standard_normal((200, 520)).astype(np.float32)
     )
     models = []
     for threads in (1, 2, 3, 8):
         with monkeypatch.context() as patch:
             with_threads(patch, threads)
-            models.append(LinearClassifier(loss, n_jobs=threads, tol=1e-2).fit(rows, y))
+            models.append(LinearClassifier(n_jobs=threads, tol=1e-2).fit(rows, y))
     for other in models[1:]:
         np.testing.assert_array_equal(other.weights_, models[0].weights_)
         np.testing.assert_array_equal(other.intercept_, models[0].intercept_)
@@ -113,11 +112,11 @@ def test_groups_of_classes(monkeypatch, loss):
 
     monkeypatch.setattr(_solve.Group, "solve", solve)
     for classes in (2, 3, 16, 17, 40):
-        codes, y = task_of(400, classes=classes, bits=8)
+        codes, y = task_of(200, classes=classes, bits=8)
         params = {"loss": loss, "tol": 1e-6}
         wanted = LinearClassifier(n_jobs=1, **params).fit(codes, y)
         assert wanted.coef_.shape == (classes if classes > 2 else 1, 40 << 8)
-        for jobs in (2, 3, 8):
+        for jobs in (2, 3, 8) if classes == 40 else (3,):
             found = LinearClassifier(n_jobs=jobs, **params).fit(codes, y)
             np.testing.assert_array_equal(found.weights_, wanted.weights_)
             np.testing.assert_array_equal(found.dual_gap_, wanted.dual_gap_)
@@ -270,7 +269,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(flowers, warm):
 @pytest.mark.parametrize("epochs", [0, 2, 6])
 def test_interrupts(monkeypatch, classes, jobs, epochs):
     """Ctrl-C during the epochs leaves the model of the last one, a warning, and goes on."""
-    codes, y = task_of(300, classes=classes, bits=8)
+    codes, y = task_of(200, classes=classes, bits=8)
     real = _solve.Group.epoch
 
     def epoch(self, stopped):
@@ -289,7 +288,7 @@ def test_interrupts(monkeypatch, classes, jobs, epochs):
     assert model.n_iter_ <= max(epochs, 6)
     assert np.isfinite(model.objective_).all()
     assert (model.dual_gap_ >= 0).all()
-    assert model.predict(codes).shape == (300,)
+    assert model.predict(codes).shape == (200,)
     if epochs and classes == 3:
         assert model.score(codes, y) > 0.8
     assert pickle.loads(pickle.dumps(model)).n_iter_ == model.n_iter_
@@ -378,7 +377,7 @@ def test_searches_and_scores(flowers):
     for rows in (codes, IRIS[0]):
         assert cross_val_score(LinearClassifier(C=10.0), rows, y).mean() > 0.9
         search = GridSearchCV(
-            LinearClassifier(), {"C": np.logspace(-2, 1, 3), "loss": ["hinge", "logistic"]}, cv=3
+            LinearClassifier(), {"C": np.logspace(0, 1, 2), "loss": ["hinge", "logistic"]}, cv=3
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
