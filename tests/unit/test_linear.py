@@ -240,6 +240,24 @@ def test_warm_start_with_other_labels():
         assert (warm.dual_gap_ <= 1e-5 * warm.objective_).all()
 
 
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "epsilon_insensitive"])
+def test_duals_are_cut_to_their_bounds(loss):
+    model = model_of(loss)
+    rng = np.random.default_rng(0)
+    dual, cost, C = 5 * rng.standard_normal((50, 3)), rng.random(50), 0.5
+    labels = (np.arange(50) % 3).astype(np.int32)
+    above, below = np.array([1.0, 2.0, 3.0]), np.ones(3)
+    if loss == "epsilon_insensitive":
+        targets = _rows.Targets(None, dual, cost, np.ones(3), np.ones(3))
+        low, high = -C * cost[:, None] * np.ones(3), C * cost[:, None] * np.ones(3)
+    else:
+        targets = _rows.Targets(labels, None, cost, above, below)
+        own = labels[:, None] == np.arange(3)
+        high = np.where(own, C * cost[:, None] * above, 0)
+        low = np.where(own, 0, -C * cost[:, None] * below)
+    np.testing.assert_allclose(model._feasible(dual, targets, C), np.clip(dual, low, high))
+
+
 @pytest.mark.parametrize("warm", [False, True])
 def test_a_fit_that_fails_leaves_the_model_as_it_was(flowers, warm):
     codes, y = flowers
