@@ -94,7 +94,7 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
     const int lanes = problem.lanes;
     const LaneLoops<Real>& loops = all.lanes[detail::lane_index(lanes)];
     const int64_t n_parts = source.n_parts(), stride = int64_t{kBlock} * lanes;
-    threads = static_cast<int>(std::min<int64_t>(threads, n_parts));
+    threads = static_cast<int>(std::clamp<int64_t>(threads, 1, n_parts));
 
     auto scratch = source.scratch(threads);
     std::vector<Real> sums(static_cast<size_t>(n_parts * stride)), added(static_cast<size_t>(stride));

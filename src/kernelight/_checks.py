@@ -128,6 +128,15 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     return value
 
 
+def check_class_weight(class_weight: Any) -> None:
+    """Refuse what is not None, "balanced" or a dict of finite weights of at least 0."""
+    if not isinstance(class_weight, dict):
+        check_choice("class_weight", class_weight, (None, "balanced"))
+        return
+    for label, weight in class_weight.items():
+        check_number(f"The weight of class {label!r}", weight, 0.0)
+
+
 def as_matrix(X: Any, *, name: str = "X") -> Matrix:
     """``X`` as the core wants it: float32 or float64, C-contiguous, or canonical CSR; finite everywhere.
 

@@ -335,7 +335,11 @@ def _read_header(handle: BinaryIO, name: str) -> dict[str, Any]:
     if length > _MAX_HEADER:
         known = ours and len(start) > 8  # up to 8 bytes say nothing more about whose they are
         raise _altered(name, "the length of its header is impossible") if known else _foreign(name)
-    rest = handle.read(max(0, 8 + length - len(start)))
+    about = os.fstat(handle.fileno())
+    there = (
+        about.st_size if stat.S_ISREG(about.st_mode) else 8 + length
+    )  # read makes room for all it is asked for
+    rest = handle.read(max(0, min(8 + length, there) - len(start)))
     text = (start + rest)[8 : 8 + length]
     if len(text) < length:
         raise _truncated(name, 8 + len(text), 8 + length) if ours else _foreign(name)

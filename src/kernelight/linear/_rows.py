@@ -53,10 +53,16 @@ class MatrixRows:
 
     @cached_property
     def norms(self) -> NDArray[Any]:
-        if sp.issparse(self.X):
-            squares = self.X.multiply(self.X).sum(axis=1)
-            return np.asarray(squares, dtype=self.dtype).reshape(-1)
-        return np.asarray(np.einsum("ij,ij->i", self.X, self.X), dtype=self.dtype)
+        with np.errstate(over="ignore"):
+            sparse = sp.issparse(self.X)
+            squares = self.X.multiply(self.X).sum(axis=1) if sparse else np.einsum("ij,ij->i", self.X, self.X)
+            norms = np.asarray(squares, dtype=self.dtype).reshape(-1)
+        if not np.isfinite(norms).all():
+            raise ValueError(
+                f"Row {int(np.argmin(np.isfinite(norms)))} of X is too long: its squared length is beyond {self.dtype}; scale "
+                "the data down."
+            )
+        return norms
 
     def gram(self, which: NDArray[np.intp]) -> NDArray[np.float64]:
         """Inner products of some rows."""

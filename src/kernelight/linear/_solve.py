@@ -158,20 +158,33 @@ class Group:
         self.view.objective(
             self._targets, self.weights, self.bias, self.dual, all_open, loss, conjugate, self.plan.threads
         )
-        loss, conjugate, half = loss[: len(self.outputs)], conjugate[: len(self.outputs)], self._half_norms()
-        self.objective = half + loss
-        self.gap = np.maximum(self.objective + half + conjugate, 0.0)
-        still = self.gap > self.plan.tol * np.maximum(self.objective, np.finfo(np.float64).tiny)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no certificate
+            loss, conjugate, half = (
+                loss[: len(self.outputs)],
+                conjugate[: len(self.outputs)],
+                self._half_norms(),
+            )
+            self.objective = half + loss
+            self.gap = np.maximum(self.objective + half + conjugate, 0.0)
+        still = ~self.certified & np.isfinite(self.gap)  # numbers beyond all floats will not come back
         open_lanes = np.zeros(self.lanes, dtype=bool)
-        open_lanes[: len(still)] = still & np.isfinite(self.gap)
+        open_lanes[: len(still)] = still
         if (open_lanes != self._open).any():
             self._open = open_lanes
             self._rest[:] = self._streak[:] = 0
         return not still.any()
 
     @property
+    def certified(self) -> NDArray[np.bool_]:
+        """Which outputs have their certificate; one whose objective is beyond all floats has none."""
+        limit = self.plan.tol * np.maximum(self.objective, np.finfo(np.float64).tiny)
+        return np.asarray(np.isfinite(self.objective) & (self.gap <= limit))
+
+    @property
     def relative_gap(self) -> float:
-        """The largest duality gap over the objective."""
+        """The largest duality gap over the objective; infinite before the first look at it."""
+        if not np.isfinite(self.gap).all() or not np.isfinite(self.objective).all():
+            return math.inf
         return float(np.max(self.gap / np.maximum(self.objective, np.finfo(np.float64).tiny)))
 
     def epoch(self, stopped: Callable[[], bool]) -> None:
@@ -350,6 +363,8 @@ class Solver:
                         stop.set()  # before the pool waits for its threads
                         raise
         except KeyboardInterrupt:
+            for group in self.groups:
+                group.certify()  # of the weights as they are now
             return False
         return True
 
@@ -381,7 +396,4 @@ class Solver:
 
     @property
     def converged(self) -> bool:
-        return all(
-            bool(np.all(group.gap <= self.plan.tol * np.maximum(group.objective, np.finfo(np.float64).tiny)))
-            for group in self.groups
-        )
+        return all(bool(group.certified.all()) for group in self.groups)

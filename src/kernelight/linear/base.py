@@ -72,8 +72,8 @@ class LinearModel(Stored):
     n_slots_: int | None
     provenance_: str | None
     seen_: NDArray[np.uint8] | None
-    objective_: NDArray[np.float64] | None
-    dual_gap_: NDArray[np.float64] | None
+    objective_: NDArray[np.float64]
+    dual_gap_: NDArray[np.float64]
     _losses: ClassVar[tuple[str, ...]] = ()
     _decided: ClassVar[tuple[str, ...]] = ("n_iter_", "n_seen_", "bits_", "n_slots_", "provenance_")
     _learned: ClassVar[tuple[str, ...]] = ("weights_", "intercept_", "seen_", "objective_", "dual_gap_")
@@ -140,6 +140,8 @@ class LinearModel(Stored):
         values = np.unique(
             [check_positive("Each of Cs", C) for C in np.atleast_1d(np.asarray(Cs, dtype=object))]
         )
+        if not len(values):
+            raise ValueError("Cs must hold at least one number.")
         with_targets = self._copy()
         X, targets = with_targets._checked_task(X, y, sample_weight)
         solver = Solver(
@@ -166,7 +168,7 @@ class LinearModel(Stored):
         """Go on learning from more rows: see `_stream`. Leaves no certificate."""
         C = check_positive("C", self.C)
         first = not hasattr(self, "weights_")
-        self._check_params()
+        self._check_parameters()
         if first:
             self.seed_ = seed_of(self.random_state)
             self.n_seen_ = 0
@@ -216,15 +218,21 @@ class LinearModel(Stored):
         self._memory = batch.within(MEMORY_BYTES)
         self.n_seen_ = n_seen
         self.n_iter_ = EPOCHS
-        self.objective_ = self.dual_gap_ = None
+        self.objective_ = self.dual_gap_ = np.full(targets.n_outputs, np.nan)
 
     def _copy(self: Self) -> Self:
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         return made
 
+    def _check_parameters(self) -> None:
+        check_choice("loss", self.loss, self._losses)
+        check_number("tol", self.tol, 0.0)
+        check_int("max_iter", self.max_iter, 1)
+        check_number("epsilon", getattr(self, "epsilon", 0.0), 0.0)
+
     def _checked_task(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Targets]:
-        self._check_params()
+        self._check_parameters()
         for name in ("_memory", "_mean"):  # what partial_fit remembers is of other rows
             self.__dict__.pop(name, None)
         self.seed_ = seed_of(self.random_state)
@@ -232,11 +240,6 @@ class LinearModel(Stored):
         if X.shape[0] > MAX_ROWS:
             raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} can be learned from at once.")
         return X, self._targets(X, y, sample_weight)
-
-    def _check_params(self) -> None:
-        check_choice("loss", self.loss, self._losses)
-        check_number("tol", self.tol, 0.0)
-        check_int("max_iter", self.max_iter, 1)
 
     def _checked_rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         """``X`` as codes or as a matrix the core can read, and of the kind and width of `fit` unless ``reset``."""
@@ -331,7 +334,7 @@ class LinearModel(Stored):
 
     def _keep(self, solver: Solver) -> None:
         weights, bias = solver.coefficients()
-        self.weights_ = weights.astype(np.float32) if self.bits_ is not None else weights
+        self.weights_ = weights.astype(np.float32, copy=False) if self.bits_ is not None else weights
         self.intercept_ = bias
         self.seen_ = np.packbits(solver.rows.seen) if isinstance(solver.rows, CodeRows) else None
         self.n_iter_ = solver.n_iter
@@ -424,7 +427,10 @@ class LinearModel(Stored):
         raise NotImplementedError
 
     def _settle(self) -> None:
-        check_choice("loss", self.loss, self._losses)
+        self._check_parameters()
+        check_positive("C", self.C)
+        resources(self.n_jobs)
+        self.seed_ = seed_of(check_int("random_state", self.seed_))
         check_int("n_iter_", self.n_iter_, 0)
         check_int("n_seen_", self.n_seen_, 1)
         n_outputs = self._n_outputs()
@@ -443,10 +449,14 @@ class LinearModel(Stored):
             if len(self.seen_) != -(-self.n_features_in_ // 8):
                 raise ValueError(f"seen_ must have a bit for each of {self.n_features_in_} codes.")
             n_entries = int(np.unpackbits(self.seen_, count=self.n_features_in_).sum())
-        elif self.seen_ is not None:
-            raise ValueError("seen_ is for codes only.")
+        elif any(each is not None for each in (self.seen_, self.n_slots_, self.provenance_)):
+            raise ValueError("seen_, n_slots_ and provenance_ are for codes only.")
         if self.weights_.shape != (n_entries, n_outputs) or self.intercept_.shape != (n_outputs,):
             raise ValueError(
                 f"weights_ and intercept_ must be {(n_entries, n_outputs)} and {(n_outputs,)}, got {self.weights_.shape} "
                 f"and {self.intercept_.shape}."
             )
+        for name in ("objective_", "dual_gap_"):  # which may be infinite
+            found = getattr(self, name)
+            if not isinstance(found, np.ndarray) or (found.dtype, found.shape) != (np.float64, (n_outputs,)):
+                raise ValueError(f"{name} must be {n_outputs} numbers of float64.")

@@ -10,9 +10,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from kernelight._checks import check_choice
+from kernelight._checks import check_class_weight
 from kernelight._stored import labels_from_plain, plain_labels
 from kernelight.linear._rows import Targets
 from kernelight.linear.base import LinearModel
@@ -110,6 +110,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 
     def _targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -121,6 +123,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 
     def _one_against_rest(self, X: Any, labels: NDArray[Any], y: NDArray[Any], sample_weight: Any) -> Targets:
         """Targets of rows with the numbers ``labels`` of their classes."""
+        check_class_weight(self.class_weight)
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         row_cost = self._row_cost(X, sample_weight)
         if len(self.classes_) == 2:  # one output, which is +1 for the second class
@@ -133,7 +136,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         Every batch adds rows to the problem of `fit`; nothing is learned twice if batches come again, the solution only gets
         closer. A bounded number of rows, 32 MB, is remembered and visited again with later batches: a few passes over the
         data reach what `fit` does. Batches of some hundred rows or more are learned fastest. There is no certificate:
-        ``objective_`` and ``dual_gap_`` are None. Files and pickles hold the model but not the rows it remembers.
+        ``objective_`` and ``dual_gap_`` are NaN. Files and pickles hold the model but not the rows it remembers.
 
         >>> from sklearn.datasets import load_digits
         >>> from kernelight import GCWS, LinearClassifier
@@ -233,5 +236,4 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 
     def _settle(self) -> None:
         super()._settle()
-        if not isinstance(self.class_weight, (dict, type(None))):
-            check_choice("class_weight", self.class_weight, ("balanced",))
+        check_class_weight(self.class_weight)

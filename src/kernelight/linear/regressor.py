@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, column_or_1d
 
-from kernelight._checks import check_int, check_number
+from kernelight._checks import check_int
 from kernelight.linear._rows import Targets
 from kernelight.linear.base import LinearModel
 from kernelight.state import State
@@ -79,7 +79,6 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         self.warm_start = warm_start
 
     def _targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
-        check_number("epsilon", self.epsilon, 0.0)
         if y is None:
             raise ValueError("LinearRegressor requires y to be passed, but the target y is None.")
         values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")

@@ -179,8 +179,7 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         if _checks.check_number("sparsity", self.sparsity, 0.0, 1.0) == 1.0:
             raise ValueError("sparsity must be below 1: a model needs a coefficient.")
         _checks.check_int("max_iter", self.max_iter, 1)
-        if not isinstance(self.class_weight, dict):
-            _checks.check_choice("class_weight", self.class_weight, (None, "balanced"))
+        _checks.check_class_weight(self.class_weight)
 
     def _settle(self) -> None:
         self._check_parameters()
@@ -346,7 +345,7 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
 
     @classmethod
     def _params_of(cls, state: State) -> dict[str, Any]:
-        params = super()._params_of(state)
+        params = dict(super()._params_of(state))
         given = params.get("class_weight")
         if not isinstance(given, list):
             return params

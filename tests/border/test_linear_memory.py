@@ -1,0 +1,61 @@
+"""Training on codes needs the weights, a number for each row and class, and at most 64 MB beyond the codes.
+
+In a process of its own, because the peak of a process never falls.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+LIMIT = 64e6
+
+PROGRAM = """
+import resource, sys, warnings
+import numpy as np
+from kernelight import Codes, LinearClassifier
+
+
+def peak():
+    try:  # the peak of this program alone; ru_maxrss may still be that of the process that started it
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+warnings.simplefilter("ignore")
+n, slots, bits, classes = {n}, {slots}, {bits}, {classes}
+few = Codes(np.arange(400).reshape(100, 4) % 2, bits=bits)
+LinearClassifier(max_iter=2).fit(few, np.arange(100) % 3)  # so that code and threads are there
+rng = np.random.default_rng(0)
+array = np.empty((n, slots), dtype=np.uint8 if bits <= 8 else np.uint16)
+for row in range(0, n, 1000):
+    array[row : row + 1000] = rng.integers(0, 1 << bits, (min(1000, n - row), slots))
+array.flags.writeable = False
+codes = Codes._adopt(array, bits)
+y = np.arange(n) % classes
+before = peak()
+model = LinearClassifier({loss!r}, max_iter=2, n_jobs=1).fit(codes, y)
+{more}
+lanes = next(lanes for lanes in (1, 4, 8, 16) if lanes >= classes)
+print(peak() - before - 4 * lanes * (2 * len(model.weights_) + n))
+"""
+
+
+def beyond(n=110_000, slots=512, bits=8, classes=7, loss="squared_hinge", more=""):
+    program = PROGRAM.format(n=n, slots=slots, bits=bits, classes=classes, loss=loss, more=more)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize("n", [80_000, 110_000], ids=["ranked", "looked up"])
+def test_training_on_codes(n):
+    assert beyond(n) < LIMIT
+
+
+def test_the_measure_sees_what_is_used():
+    assert beyond(n=20_000, slots=64, more="kept = np.ones(10_000_000)") > LIMIT
