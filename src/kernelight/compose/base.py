@@ -200,6 +200,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         """A state may hold anything."""
         self._route()
         self._wishes()
+        _checks.check_class_weight(getattr(self, "class_weight", None))
         self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
         _checks.check_int("n_rows_", self.n_rows_, 1)
         _checks.check_positive("C_", self.C_)

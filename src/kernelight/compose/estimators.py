@@ -148,6 +148,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
             raise ValueError(
                 f"KernelClassifier needs at least two classes, got 1 class, {self.classes_[0]!r}."
             )
+        _checks.check_class_weight(self.class_weight)
         return Task(labels, weight, self.classes_, self.loss, self.class_weight)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

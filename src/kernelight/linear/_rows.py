@@ -68,7 +68,7 @@ class MatrixRows:
         """Inner products of some rows."""
         some = self.X[which].astype(np.float64)
         product = some @ some.T
-        return np.asarray(product.toarray() if sp.issparse(product) else product)
+        return np.asarray(product.todense() if sp.issparse(product) else product)
 
     def n_entries(self, lanes: int) -> int:
         return int(self.n_features)
