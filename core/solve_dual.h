@@ -12,7 +12,7 @@
 // The iterates are those of coordinate descent in some order, so it converges to the same optimum. The caller owns the loop over
 // epochs, chooses the rows to visit (rows with a clear margin may rest: see `rest`), and asks `dual_objective` for P and D.
 //
-// Threads own parts of the columns and meet four times a block; sums over parts are in a fixed order.
+// Threads own parts of the columns and meet six times a block; sums over parts are in a fixed order.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +24,15 @@
 
 namespace kernelight {
 
+constexpr int kMostRests = 4;
+
 namespace detail {
 
 // Aligned room for the arrays of a block.
 template <class Real>
 class BlockRoom {
    public:
-    explicit BlockRoom(int lanes) : store_(static_cast<size_t>(kBlock * (6 * lanes + kBlock) + 16)) {
+    explicit BlockRoom(int lanes) : store_(static_cast<size_t>(kBlock * (6 * lanes + kBlock + 1) + 16)) {
         Real* at = store_.data();
         at += (64 - reinterpret_cast<uintptr_t>(at) % 64) % 64 / sizeof(Real);
         for (Real** array : {&block_.margin, &block_.target, &block_.cost, &block_.dual, &block_.change, &block_.pace}) {
@@ -38,6 +40,7 @@ class BlockRoom {
             at += kBlock * lanes;
         }
         block_.gram = at;
+        block_.norm = at + kBlock * kBlock;
         block_.is_clear = clear_;
         block_.moves = moves_;
         block_.rows = 0;
@@ -56,11 +59,12 @@ inline int lane_index(int lanes) {
     return static_cast<int>(std::find(kLanes, kLanes + kLaneCounts, lanes) - kLanes);
 }
 
-// block.gram = the sum of the slabs in use, times the factors of both rows, plus 1 for the intercept; its diagonal is known.
+// Rows i = first, first + step, ... of block.gram, with the columns that mirror them: the sum of the slabs in use, times the factors
+// of both rows, plus 1 for the intercept; the diagonal is known.
 template <class Real>
-void add_up_gram(const Real* slabs, const bool* used, int64_t n_parts, const Real* factors, const Real* norms, Real one,
-                 Block<Real>& block) {
-    for (int64_t i = 0; i < block.rows; ++i) {
+void add_up_gram(const Real* slabs, const bool* used, int64_t n_parts, const Real* factors, Real one, int64_t rows, int64_t first,
+                 int64_t step, Block<Real>& block) {
+    for (int64_t i = first; i < rows; i += step) {
         Real* row = block.gram + i * kBlock;
         std::fill_n(row, i, Real(0));
         for (int64_t part = 0; part < n_parts; ++part) {
@@ -70,7 +74,7 @@ void add_up_gram(const Real* slabs, const bool* used, int64_t n_parts, const Rea
         }
         const Real factor = factors[i];
         for (int64_t j = 0; j < i; ++j) row[j] = row[j] * factor * factors[j] + one;
-        row[i] = norms[i];
+        row[i] = block.norm[i];
         for (int64_t j = 0; j < i; ++j) block.gram[j * kBlock + i] = row[j];
     }
 }
@@ -80,6 +84,7 @@ void move_row(Block<Real>& block, int lanes, int64_t from, int64_t to) {
     if (from == to) return;
     for (Real* array : {block.margin, block.target, block.cost, block.dual, block.pace})
         std::copy_n(array + from * lanes, lanes, array + to * lanes);
+    block.norm[to] = block.norm[from];
 }
 
 }  // namespace detail
@@ -105,12 +110,13 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
     Block<Real>& block = room.block();
     block.epsilon = problem.epsilon;
     block.clear = clear;
-    int32_t moving[kBlock], which[kBlock];
+    int32_t which[kBlock];
     int64_t n_which = 0, changed = 0;
-    Real factors[kBlock];
 
     run_team(threads, [&](const Member& member) {
         const int64_t first = n_parts * member.number / member.count, end = n_parts * (member.number + 1) / member.count;
+        int32_t moving[kBlock], place[kBlock];  // the rows that a step would change, and where they are in the block
+        Real factors[kBlock];
         for (int64_t at = 0; at < count; at += Source::kRows) {
             const int32_t* rows = order + at;
             const int64_t here = std::min<int64_t>(Source::kRows, count - at);
@@ -121,44 +127,44 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
             }
             member.wait();
 
+            const int64_t mine = here * member.number / member.count, others = here * (member.number + 1) / member.count;
+            for (int64_t r = mine; r < others; ++r) {
+                loops.take_row(problem, rows[r], source.row_factor(rows[r]), sums.data(), n_parts, stride, block, r);
+                block.norm[r] = problem.norms[rows[r]];
+            }
+            loops.look[problem.loss](block, mine, others);
+            member.wait();
+
+            int64_t n_moving = 0;
+            for (int64_t r = 0; r < here; ++r) {
+                if (!block.moves[r]) continue;
+                factors[n_moving] = source.row_factor(rows[r]);
+                place[n_moving] = static_cast<int32_t>(r);
+                moving[n_moving++] = rows[r];
+            }
+            if (n_moving > 1) source.gram(all, member.number, first, end, moving, n_moving, scratch, slabs.data(), used);
+            member.wait();
+
             if (member.number == 0) {
-                block.rows = here;
                 for (int64_t r = 0; r < here; ++r) {
-                    loops.take_row(problem, rows[r], source.row_factor(rows[r]), sums.data(), n_parts, stride, block, r);
-                    block.gram[r * kBlock + r] = problem.norms[rows[r]];
+                    uint8_t& times = streak[rows[r]];
+                    times = block.is_clear[r] ? static_cast<uint8_t>(std::min(times + 1, kMostRests)) : uint8_t{0};
+                    rest[rows[r]] = static_cast<uint8_t>((1 << times) - 1);
                 }
-                loops.look[problem.loss](block);
-                int64_t n_moving = 0;
-                for (int64_t r = 0; r < here; ++r) {
-                    const int32_t row = rows[r];
-                    const bool is_clear = block.is_clear[r];
-                    streak[row] = is_clear ? static_cast<uint8_t>(std::min(streak[row] + 1, 4)) : uint8_t{0};
-                    rest[row] = static_cast<uint8_t>((1 << streak[row]) - 1);
-                    if (!block.moves[r]) continue;
-                    detail::move_row(block, lanes, r, n_moving);
-                    which[n_moving] = static_cast<int32_t>(r);
-                    moving[n_moving++] = row;
-                }
+                for (int64_t r = 0; r < n_moving; ++r) detail::move_row(block, lanes, place[r], r);
                 block.rows = n_moving;
             }
-            member.wait();
-            if (block.rows == 0) continue;  // member 0 changes it after the next meeting only
-
-            if (block.rows > 1) source.gram(all, member.number, first, end, moving, block.rows, scratch, slabs.data(), used);
+            if (n_moving == 0) continue;
+            if (member.count > 1) member.wait();  // norms have moved
+            detail::add_up_gram(slabs.data(), used, n_parts, factors, problem.intercept ? Real(1) : Real(0), n_moving, member.number,
+                                member.count, block);
             member.wait();
 
             if (member.number == 0) {
-                const int64_t m = block.rows;
-                Real norms[kBlock];
-                for (int64_t r = 0; r < m; ++r) {
-                    factors[r] = source.row_factor(moving[r]);
-                    norms[r] = problem.norms[moving[r]];
-                }
-                detail::add_up_gram(slabs.data(), used, n_parts, factors, norms, problem.intercept ? Real(1) : Real(0), block);
-                std::fill_n(block.change, m * lanes, Real(0));
-                loops.sweep[problem.loss](block, m > 1 ? sweeps : 1);
+                std::fill_n(block.change, n_moving * lanes, Real(0));
+                loops.sweep[problem.loss](block, n_moving > 1 ? sweeps : 1);
                 n_which = 0;
-                for (int64_t r = 0; r < m; ++r) {
+                for (int64_t r = 0; r < n_moving; ++r) {
                     const Real* change = block.change + r * lanes;
                     Real* dual = problem.dual + int64_t{moving[r]} * lanes;
                     for (int lane = 0; lane < lanes; ++lane)
@@ -168,7 +174,7 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
                         added[static_cast<size_t>(n_which * lanes + lane)] = change[lane] * factors[r];
                         if (problem.intercept) problem.bias[lane] += change[lane];
                     }
-                    which[n_which++] = which[r];
+                    which[n_which++] = place[r];
                 }
                 changed += n_which;
             }

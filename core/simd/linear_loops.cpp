@@ -247,11 +247,11 @@ void take_row(const LinearProblem<Real>& problem, int64_t row, Real factor, cons
 }
 
 template <class Real, int lanes, template <class> class Loss>
-void look(Block<Real>& block) {
+void look(Block<Real>& block, int64_t begin, int64_t end) {
     const Loss<Real> loss(block.epsilon);
-    for (int64_t row = 0; row < block.rows; ++row) {
+    for (int64_t row = begin; row < end; ++row) {
         const Real *m = block.margin + row * lanes, *y = block.target + row * lanes, *c = block.cost + row * lanes;
-        const Real *b = block.dual + row * lanes, q = block.gram[row * kBlock + row];
+        const Real *b = block.dual + row * lanes, q = block.norm[row];
         Real* __restrict h = block.pace + row * lanes;
         Real move[lanes];
         int unclear = 0;

@@ -39,6 +39,7 @@ template <class Real>
 struct Block {
     int64_t rows;
     Real *margin, *target, *cost, *dual, *change, *pace;
+    Real* norm;        // (rows): |x|^2, the intercept's 1 included
     Real* gram;        // (rows, kBlock): inner products, intercept included
     Real clear;        // a clearance above this is clear
     bool* is_clear;    // (rows): in all lanes?
@@ -66,8 +67,8 @@ struct LaneLoops {
     // cost and dual. A lane that is not open gets no cost, so that it never moves.
     void (*take_row)(const LinearProblem<Real>& problem, int64_t row, Real factor, const Real* sums, int64_t parts, int64_t stride,
                      Block<Real>& block, int64_t at);
-    // pace, moves and is_clear of each row.
-    void (*look[kLossKinds])(Block<Real>& block);
+    // pace, moves and is_clear of rows [begin, end).
+    void (*look[kLossKinds])(Block<Real>& block, int64_t begin, int64_t end);
     // Coordinate descent over the rows of the block, `sweeps` times or until nothing moves: dual and change; margins follow.
     void (*sweep[kLossKinds])(Block<Real>& block, int sweeps);
     // loss[lane] += value, conjugate[lane] += conjugate over the rows.

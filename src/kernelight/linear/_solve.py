@@ -32,10 +32,8 @@ SWEEPS = 10  # coordinate steps inside a block: more make a block exact, fewer m
 CLEAR = 0.05  # a margin this far from where a row would move lets it rest
 FIRST_LOOK, LONGEST_WAIT = 3, 8  # epochs before the first look at the certificate, and between looks
 STEP_WORK = 1 << 27  # stored numbers visited by one compiled call: an interrupt waits for one
-NEWTON_PAYS, NEWTON_ROUNDS = (
-    16,
-    4,
-)  # epochs still to come that make Newton's method worth a try; tries in a row
+NEWTON_PAYS, NEWTON_AFTER = 30, 15  # epochs still to come, and done, that make Newton's method worth a try
+NEWTON_ROUNDS = 4  # tries in a row
 TINY_NORM = 1e-12  # a row of zeros without an intercept: its step must not divide by 0
 
 
@@ -264,7 +262,7 @@ class Group:
                 return
             looks.append((self.n_iter, self.relative_gap))
             wait = self._wait(looks)
-            if wait > patience:
+            if wait > patience and self.n_iter - start >= NEWTON_AFTER:
                 if self._end(stopped):
                     self._spent = self.n_iter - start
                     return

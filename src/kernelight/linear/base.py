@@ -173,6 +173,7 @@ class LinearModel(Stored):
             self.seed_ = seed_of(self.random_state)
             self.n_seen_ = 0
         X = self._checked_rows(X, y, reset=first)
+        check_consistent_length(X, y)
         targets = self._batch_targets(X, y, sample_weight, classes, first)
         dtype = np.float32 if isinstance(X, Codes) else X.dtype if first else self.weights_.dtype
         batch = Memory.of(X, targets, dtype)

@@ -133,9 +133,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LinearClassifier:
         """Go on learning from a batch of rows, all of whose classes the first call must name in ``classes``.
 
-        Every batch adds rows to the problem of `fit`; nothing is learned twice if batches come again, the solution only gets
-        closer. A bounded number of rows, 32 MB, is remembered and visited again with later batches: a few passes over the
-        data reach what `fit` does. Batches of some hundred rows or more are learned fastest. There is no certificate:
+        Every batch adds rows to the problem of `fit`, also if they came before: after three passes over the data every row
+        counts three times, as with a C three times as large. A bounded number of rows, 32 MB, is remembered and visited again
+        with later batches, and the model is a mean over visits: a few passes reach what `fit` does where C matters little.
+        Batches of some hundred rows or more are learned fastest. There is no certificate:
         ``objective_`` and ``dual_gap_`` are NaN. Files and pickles hold the model but not the rows it remembers.
 
         >>> from sklearn.datasets import load_digits

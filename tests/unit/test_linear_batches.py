@@ -1,0 +1,142 @@
+"""partial_fit: batches reach what all rows at once do; Newton's method ends what coordinate descent is slow at."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, make_regression
+
+import kernelight
+from kernelight import GCWS, LinearClassifier, LinearRegressor
+from kernelight.linear import _newton, _solve, _stream, base
+
+DIGITS, LABELS = load_digits(return_X_y=True)
+ORDER = np.random.default_rng(0).permutation(len(LABELS))
+DIGITS, LABELS = DIGITS[ORDER] / 16, LABELS[ORDER]
+TRAIN, TEST = slice(0, 1200), slice(1200, None)
+CODES = GCWS(128).fit(DIGITS).encode(DIGITS)
+
+
+def in_batches(model, X, y, size, passes=3, **first):
+    for _ in range(passes):
+        for start in range(0, X.shape[0], size):
+            model.partial_fit(X[start : start + size], y[start : start + size], **first)
+    return model
+
+
+@pytest.mark.parametrize("size", [60, 400])
+@pytest.mark.parametrize("C", [1.0, 100.0])
+@pytest.mark.parametrize("kind", ["codes", "dense", "sparse"])
+def test_three_passes_reach_the_batch_solution(kind, C, size):
+    y = LABELS
+    X = {"codes": CODES, "dense": DIGITS, "sparse": sp.csr_matrix(DIGITS)}[kind]
+    whole = LinearClassifier(C=C).fit(X[TRAIN], y[TRAIN]).score(X[TEST], y[TEST])
+    parts = in_batches(LinearClassifier(C=C), X[TRAIN], y[TRAIN], size, classes=range(10))
+    # half a point, and the error of the mean of 597 rows, of which a few lie at the border of two classes
+    assert parts.score(X[TEST], y[TEST]) >= whole - 0.005 - 2 / 597
+    assert parts.n_seen_ == 3 * 1200
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_other_losses_learn_from_batches(loss):
+    whole = LinearClassifier(loss).fit(CODES[TRAIN], LABELS[TRAIN]).score(CODES[TEST], LABELS[TEST])
+    parts = in_batches(LinearClassifier(loss), CODES[TRAIN], LABELS[TRAIN], 200, classes=range(10))
+    assert parts.score(CODES[TEST], LABELS[TEST]) >= whole - 0.005 - 2 / 597
+
+
+def test_regression_in_batches():
+    X, y = make_regression(600, 8, noise=5.0, random_state=0)
+    y = y / y.std()
+    whole = LinearRegressor().fit(X[:400], y[:400]).score(X[400:], y[400:])
+    parts = in_batches(LinearRegressor(), X[:400], y[:400], 100)
+    assert parts.score(X[400:], y[400:]) >= whole - 0.005
+    with pytest.raises(ValueError, match="on the first call"):
+        parts.partial_fit(X[:5], np.zeros((5, 2)))
+
+
+def test_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr(base, "MEMORY_BYTES", 300 * 128)
+    model = in_batches(LinearClassifier(), CODES[TRAIN], LABELS[TRAIN], 200, passes=1, classes=range(10))
+    assert len(model._memory) == 300
+    kept, gone = _stream.Memory.within(model._memory, 100 * 128), model._memory
+    assert np.abs(kept.dual).sum(axis=1).min() >= np.sort(np.abs(gone.dual).sum(axis=1))[-101]
+
+
+def test_what_a_batch_needs():
+    model = LinearClassifier()
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model.partial_fit(CODES[:10], LABELS[:10])
+    assert not hasattr(model, "classes_")
+    model.partial_fit(CODES[:10], LABELS[:10], classes=range(10))
+    before = model.decision_function(CODES)
+    for y, classes, words in (
+        (LABELS[:10], range(9), "not the same as on the first call"),
+        (LABELS[:10] + 5, None, "not one of classes"),
+        (LABELS[:9], None, "inconsistent numbers"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(CODES[:10], y, classes=classes)
+    with pytest.raises(ValueError, match="provenance"):
+        model.partial_fit(GCWS(128, random_state=1).fit(DIGITS).encode(DIGITS[:10]), LABELS[:10])
+    with pytest.raises(ValueError, match="balanced"):
+        LinearClassifier(class_weight="balanced").partial_fit(CODES[:10], LABELS[:10], classes=range(10))
+    np.testing.assert_array_equal(model.decision_function(CODES), before)
+
+
+def test_a_model_goes_on_from_a_fit_a_file_or_a_pickle(tmp_path):
+    model = LinearClassifier().fit(CODES[:600], LABELS[:600])
+    model.save(tmp_path / "m.kl")
+    before = model.score(CODES[TEST], LABELS[TEST])
+    for each in (model, kernelight.load(tmp_path / "m.kl"), pickle.loads(pickle.dumps(model))):
+        in_batches(each, CODES[600:1200], LABELS[600:1200], 200, passes=1)
+        assert each.score(CODES[TEST], LABELS[TEST]) >= before
+        assert np.isnan(each.objective_).all()
+        each.save(tmp_path / "after.kl")
+        after = kernelight.load(tmp_path / "after.kl")
+        np.testing.assert_array_equal(after.decision_function(CODES), each.decision_function(CODES))
+
+
+def test_codes_first_seen_in_a_later_batch_count():
+    first, second = CODES[LABELS < 5], CODES[LABELS >= 5]
+    model = LinearClassifier().partial_fit(first, LABELS[LABELS < 5], classes=range(10))
+    known = model._seen().sum()
+    model.partial_fit(second, LABELS[LABELS >= 5])
+    assert model._seen().sum() > known
+    assert model.score(second, LABELS[LABELS >= 5]) > 0.9
+
+
+def test_the_number_of_threads_does_not_matter():
+    one, two = (
+        in_batches(LinearClassifier(n_jobs=jobs), CODES[TRAIN], LABELS[TRAIN], 300, classes=range(10))
+        for jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.weights_, two.weights_)
+
+
+@pytest.mark.parametrize("kind", ["codes", "dense", "sparse"])
+def test_newton_ends_slow_problems(monkeypatch, kind):
+    X = {"codes": CODES.first(8), "dense": DIGITS, "sparse": sp.csr_matrix(DIGITS)}[kind][:500]
+    y = LABELS[:500]
+    options = {"C": 1000.0, "tol": 1e-6, "max_iter": 20_000}
+    with_newton = LinearClassifier(**options).fit(X, y)
+    monkeypatch.setattr(_solve.Group, "_finish", lambda self: False)
+    without = LinearClassifier(**options).fit(X, y)
+    assert (with_newton.dual_gap_ <= 1e-6 * with_newton.objective_).all()
+    assert with_newton.n_iter_ < without.n_iter_ / 2
+    np.testing.assert_allclose(with_newton.objective_, without.objective_, rtol=2e-6)
+
+
+@pytest.mark.parametrize("hinge", [True, False])
+def test_newton_solves_the_problem_of_its_rows(hinge):
+    random = np.random.default_rng(0)
+    Z = random.normal(size=(60, 5))
+    K = Z @ Z.T
+    y = np.sign(random.normal(size=60)) if hinge else random.normal(size=60)
+    cost = random.uniform(0.5, 50.0, 60)
+    dual = _newton.solved(K, y, cost, np.zeros(60), hinge)
+    margin = K @ dual
+    error = np.maximum(0, 1 - y * margin) * y if hinge else y - margin
+    np.testing.assert_allclose(dual, 2 * cost * error, rtol=1e-6, atol=1e-6)  # where the gradient is 0
