@@ -36,13 +36,14 @@ from kernelight.codes import Codes
 from kernelight.linear._layout import code_layout
 from kernelight.linear._rows import CodeRows, MatrixRows, Rows, Targets, code_view, groups_of, lanes_for
 from kernelight.linear._solve import Mean, Plan, Solver
-from kernelight.linear._stream import EPOCHS, KNOWN, MEMORY_BYTES, REPLAY, Memory
+from kernelight.linear._stream import EPOCHS, KNOWN, MEMORY_BYTES, Memory, recognised, replay
 
 Self = TypeVar("Self", bound="LinearModel")
 
 SMALL = 100_000  # rows times outputs below which double precision is used
 FINE_TOL = 1e-5  # single precision does not certify less
 MAX_ROWS = 2**31 - 1
+BATCH_STATE = ("_memory", "_ledger", "_mean")  # what partial_fit keeps from batch to batch
 
 
 class Path(NamedTuple):
@@ -177,11 +178,13 @@ class LinearModel(Stored):
         targets = self._batch_targets(X, y, sample_weight, classes, first)
         dtype = np.float32 if isinstance(X, Codes) else X.dtype if first else self.weights_.dtype
         batch = Memory.of(X, targets, dtype)
-        memory = getattr(self, "_memory", None)
+        batch, (memory, ledger) = recognised(
+            batch, getattr(self, "_memory", None), getattr(self, "_ledger", None)
+        )
         random = np.random.default_rng([self.seed_, self.n_seen_])
         work, chosen = batch, np.zeros(0, dtype=np.intp)
-        if memory is not None:
-            chosen = np.sort(random.permutation(len(memory))[: REPLAY * len(batch)])
+        if memory is not None and len(memory):
+            chosen = np.sort(random.permutation(len(memory))[: replay(X)])
             work = batch.joined(memory.take(chosen))
         seen = self._seen() if not first and self.bits_ is not None else None
         use = self._resources()
@@ -216,7 +219,8 @@ class LinearModel(Stored):
         self._keep(solver)
         self._mean = Mean(self.weights_, self.intercept_, average.count)  # the last weights, to go on from
         self.weights_, self.intercept_ = average.weights.astype(self.weights_.dtype), average.bias
-        self._memory = batch.within(MEMORY_BYTES)
+        self._memory, gone = batch.within(MEMORY_BYTES)
+        self._ledger = gone if ledger is None else ledger.joined(gone)
         self.n_seen_ = n_seen
         self.n_iter_ = EPOCHS
         self.objective_ = self.dual_gap_ = np.full(targets.n_outputs, np.nan)
@@ -234,7 +238,7 @@ class LinearModel(Stored):
 
     def _checked_task(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Targets]:
         self._check_parameters()
-        for name in ("_memory", "_mean"):  # what partial_fit remembers is of other rows
+        for name in BATCH_STATE:  # what partial_fit remembers is of other rows
             self.__dict__.pop(name, None)
         self.seed_ = seed_of(self.random_state)
         X = self._checked_rows(X, y, reset=True)
@@ -409,12 +413,8 @@ class LinearModel(Stored):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
-        for name in (
-            "_tables",
-            "_memory",
-            "_mean",
-            "_duals",
-        ):  # made anew, or of use to the one who is learning only
+        # Made anew, or of use only to the one who is learning.
+        for name in ("_tables", *BATCH_STATE, "_duals"):
             state.pop(name, None)
         return state
 

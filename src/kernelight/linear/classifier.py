@@ -133,11 +133,11 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LinearClassifier:
         """Go on learning from a batch of rows, all of whose classes the first call must name in ``classes``.
 
-        Every batch adds rows to the problem of `fit`, also if they came before: after three passes over the data every row
-        counts three times, as with a C three times as large. A bounded number of rows, 32 MB, is remembered and visited again
-        with later batches, and the model is a mean over visits: a few passes reach what `fit` does where C matters little.
-        Batches of some hundred rows or more are learned fastest. There is no certificate:
-        ``objective_`` and ``dual_gap_`` are NaN. Files and pickles hold the model but not the rows it remembers.
+        Every batch adds rows to the problem of `fit`. A row that comes again with the same label, as in another pass over the
+        data, is taken for the same row, so that passes approach the solution of `fit`; equal rows count as often as they come
+        in one batch. Some rows, 32 MB, are remembered and visited again with later batches, and of the others a number for each
+        class; the model is a mean over visits. Batches of some hundred rows or more are learned fastest. There is no
+        certificate: ``objective_`` and ``dual_gap_`` are NaN. Files and pickles hold the model but not the rows it remembers.
 
         >>> from sklearn.datasets import load_digits
         >>> from kernelight import GCWS, LinearClassifier
