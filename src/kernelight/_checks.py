@@ -312,17 +312,22 @@ def _as_numbers(given: Any, count: int, name: str, of: str) -> NDArray[np.int64]
 
 
 def as_row_weights(weights: Any, count: int) -> NDArray[np.float64]:
-    """One finite weight of at least 0 for each of ``count`` rows; None means 1 each."""
+    """One finite weight of at least 0 for each of ``count`` rows, not all 0; None means 1 each, a number that number each."""
     if weights is None:
         return np.ones(count)
     found = np.asarray(weights)
+    found = np.full(count, found) if found.ndim == 0 else found
     if found.shape != (count,) or found.dtype.kind not in "biuf":
         raise ValueError(
             f"sample_weight must be {count} numbers, one for each row, got {found.dtype} of the shape {found.shape}."
         )
     found = found.astype(np.float64)
-    if not np.isfinite(found).all() or (found < 0.0).any():
-        raise ValueError("sample_weight must hold finite numbers of at least 0.")
+    wrong = ~(np.isfinite(found) & (found >= 0.0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"sample_weight must be finite and at least 0, got {found[row]} at row {row}.")
+    if count and not found.any():
+        raise ValueError("sample_weight is zero for every row: at least one row must count.")
     return found
 
 

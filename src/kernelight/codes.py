@@ -1,4 +1,7 @@
-"""`Codes`: what a discrete linearization gives, n rows of k small integers, each integer a one-hot block."""
+"""`Codes`: what a discrete linearization gives, n rows of k small integers, each integer a one-hot block.
+
+Long for its examples: it is one class, whose arithmetic of slots is in `_slots`.
+"""
 
 from __future__ import annotations
 

@@ -220,11 +220,11 @@ def test_wrong_parameters(params, message):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (np.ones(3), "expected"),
-        (-np.ones(30), "must not be negative, got -1 at row 0"),
-        (np.full(30, np.nan), "NaN"),
-        (np.full(30, np.inf), "infinity"),
-        (np.zeros(30), "at least one non-zero"),
+        (np.ones(3), "must be 30 numbers, one for each row"),
+        (-np.ones(30), "at least 0, got -1.0 at row 0"),
+        (np.full(30, np.nan), "finite and at least 0, got nan at row 0"),
+        (np.full(30, np.inf), "finite and at least 0, got inf at row 0"),
+        (np.zeros(30), "at least one row must count"),
     ],
 )
 def test_wrong_sample_weights(weight, message):

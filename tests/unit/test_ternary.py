@@ -144,8 +144,11 @@ def test_weights(flowers):
     for weight in (np.ones(3), np.full(150, -1.0), np.full(150, np.nan), ["a"] * 150):
         with pytest.raises(ValueError, match="sample_weight must"):
             TernaryClassifier().fit(codes, y, sample_weight=weight)
-    with pytest.raises(ValueError, match="weights of all rows are 0"):
+    with pytest.raises(ValueError, match="at least one row must count"):
         TernaryClassifier().fit(codes, y, sample_weight=np.zeros(150))
+    with pytest.raises(ValueError, match="weights of all rows are 0"):
+        none = TernaryClassifier(class_weight={0: 0.0, 1: 1.0, 2: 1.0})
+        none.fit(codes, y, sample_weight=(y == 0).astype(float))
 
 
 def test_too_few_sweeps_are_said(flowers):

@@ -67,7 +67,9 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         self.seed_ = _checks.seed_of(self.random_state)
         route, wishes = self._route(), self._wishes()
         route.refuse(X.shape[0])
-        task = self._task(y, _checked_weight(sample_weight, X.shape[0]))
+        task = self._task(
+            y, None if sample_weight is None else _checks.as_row_weights(sample_weight, X.shape[0])
+        )
         search = Search(wishes, route, X, task, self.seed_)
         progress = Progress(self, search.n_tasks)
         found = search.run(progress)
@@ -244,20 +246,3 @@ def _part(state: State, key: str, family: str) -> Any:
 
 def _plain_label(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
-
-
-def _checked_weight(weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """One finite weight, 0 or more, for each row, not all 0."""
-    if weight is None:
-        return None
-    found = np.asarray(weight, dtype=np.float64)
-    found = np.full(n_rows, found) if found.ndim == 0 else found
-    if found.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must be {n_rows} numbers, one for each row, got shape {found.shape}."
-        )
-    if not np.isfinite(found).all() or (found < 0).any():
-        raise ValueError("sample_weight must hold finite numbers, 0 or more.")
-    if not found.any():
-        raise ValueError("Every sample_weight is zero: at least one row must count.")
-    return found

@@ -38,7 +38,7 @@ class CodeLayout:
     def places(self, seen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The entries of the codes of ``seen`` (slots, 2^bits), in the order of its True values."""
         base = np.repeat(self.segment_entry[:-1], np.diff(self.segment_slot))
-        return (self.local.reshape(seen.shape) + base[:, None])[seen]
+        return np.repeat(base, seen.sum(axis=1)) + self.local.reshape(seen.shape)[seen].astype(np.int64)
 
 
 def code_layout(counts: NDArray[Any], lanes: int, itemsize: int) -> CodeLayout:
@@ -48,34 +48,41 @@ def code_layout(counts: NDArray[Any], lanes: int, itemsize: int) -> CodeLayout:
     side by side; flags leave them in the order of the codes.
     """
     n_slots, width = counts.shape
-    seen = counts > 0
-    sizes = seen.sum(axis=1)
-    if counts.dtype == np.bool_:
-        ranks = np.cumsum(seen, axis=1) - 1
-    else:
-        ranks = np.empty((n_slots, width), dtype=np.int64)
-        order = np.argsort(-counts, axis=1, kind="stable")
-        np.put_along_axis(ranks, order, np.arange(width)[None, :], axis=1)
-    slots, parts = _segments(sizes, width, SEGMENT_BYTES // (lanes * itemsize))
-    first = np.zeros(n_slots, dtype=np.int64)
+    sizes = np.count_nonzero(counts, axis=1)
+    slots, parts = _segments(sizes, SEGMENT_BYTES // (lanes * itemsize))
+    first, local = np.zeros(n_slots, dtype=np.uint16), np.zeros((n_slots, width), dtype=np.uint16)
     entries = [0]
-    for begin, end in pairwise(slots):
-        spare = int((sizes[begin:end] < width).any())  # the entry of codes that do not occur
-        ends = spare + np.cumsum(sizes[begin:end])
-        first[begin:end] = np.where(sizes[begin:end] > 0, ends - sizes[begin:end], 0)
+    for begin, end in pairwise(
+        slots
+    ):  # a segment at a time: tables of all codes are large where they have many bits
+        some, size = counts[begin:end], sizes[begin:end]
+        spare = int((size < width).any())  # the entry of codes that do not occur
+        ends = spare + np.cumsum(size)
+        starts = np.where(size > 0, ends - size, 0)
+        local[begin:end] = np.where(some > 0, starts[:, None] + _ranks(some), 0)
+        first[begin:end] = starts
         entries.append(entries[-1] + int(ends[-1]))
-    local = np.where(seen, first[:, None] + ranks, 0).astype(np.uint16)
     return CodeLayout(
         bits=width.bit_length() - 1,
         local=local.reshape(-1),
-        first=first.astype(np.uint16),
+        first=first,
         segment_slot=np.asarray(slots, dtype=np.int64),
         segment_entry=np.asarray(entries, dtype=np.int64),
         part_segment=np.asarray(parts, dtype=np.int64),
     )
 
 
-def _segments(sizes: NDArray[np.int64], width: int, limit: int) -> tuple[list[int], list[int]]:
+def _ranks(counts: NDArray[Any]) -> NDArray[np.int64]:
+    """Of each code of a slot, how many come before it."""
+    if counts.dtype == np.bool_:
+        return np.asarray(np.cumsum(counts, axis=1) - 1)
+    ranks = np.empty(counts.shape, dtype=np.int64)
+    order = np.argsort(-counts, axis=1, kind="stable")
+    np.put_along_axis(ranks, order, np.arange(counts.shape[1])[None, :], axis=1)
+    return ranks
+
+
+def _segments(sizes: NDArray[np.int64], limit: int) -> tuple[list[int], list[int]]:
     """First slots of segments of at most ``limit`` entries (or of one slot), and first segments of parts; ends included."""
     n_slots = len(sizes)
     n_parts = min(MAX_PARTS, max(1, n_slots // SLOTS_OF_A_PART))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-MAX_ROWS = 1800  # their inner products and a factor of them take 50 MB
+MAX_ROWS = 1700  # their inner products and a factor of them take 46 MB
 NEAR = 0.1  # rows this close to having a part are looked at too
 MAX_STEPS, MAX_HALVINGS = 30, 8
 

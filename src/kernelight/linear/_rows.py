@@ -120,7 +120,7 @@ class CodeRows:
 
     def gram(self, which: NDArray[np.intp]) -> NDArray[np.float64]:
         """Inner products of some rows."""
-        return self.codes[which].collisions(n_jobs=1) / float(self.codes.n_components)
+        return np.asarray(self.codes[which].collisions(n_jobs=1) / float(self.codes.n_components))
 
     def n_entries(self, lanes: int) -> int:
         return self.layout(lanes).n_entries

@@ -21,19 +21,15 @@ from kernelight import _core
 from kernelight.linear import _newton
 from kernelight.linear._rows import CodeRows, Rows, Targets, groups_of, lanes_for, suffix
 
-LOSSES = (
-    "squared_hinge",
-    "hinge",
-    "logistic",
-    "squared",
-    "epsilon_insensitive",
-)  # as in core/simd/linear_loops.h
+# In the order of core/simd/linear_loops.h.
+LOSSES = ("squared_hinge", "hinge", "logistic", "squared", "epsilon_insensitive")
 SWEEPS = 10  # coordinate steps inside a block: more make a block exact, fewer make it cheap
 CLEAR = 0.05  # a margin this far from where a row would move lets it rest
 FIRST_LOOK, LONGEST_WAIT = 3, 8  # epochs before the first look at the certificate, and between looks
 STEP_WORK = 1 << 27  # stored numbers visited by one compiled call: an interrupt waits for one
 NEWTON_PAYS, NEWTON_AFTER = 30, 15  # epochs still to come, and done, that make Newton's method worth a try
 NEWTON_ROUNDS = 4  # tries in a row
+_NEWTON = threading.Lock()
 TINY_NORM = 1e-12  # a row of zeros without an intercept: its step must not divide by 0
 
 
@@ -102,6 +98,7 @@ class Group:
         loss = LOSSES.index(self.plan.loss)
         self._targets = make(*self._kept, self.plan.intercept, loss, self.plan.epsilon)
         self._open = np.arange(self.lanes) < count
+        self.gap[:] = self.objective[:] = np.inf  # those of other costs say nothing
 
     def rescale(self, growth: float) -> None:
         """Multiply the duals of each output by what is best for the new costs, which have grown by ``growth`` >= 1.
@@ -157,13 +154,9 @@ class Group:
             self._targets, self.weights, self.bias, self.dual, all_open, loss, conjugate, self.plan.threads
         )
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no certificate
-            loss, conjugate, half = (
-                loss[: len(self.outputs)],
-                conjugate[: len(self.outputs)],
-                self._half_norms(),
-            )
-            self.objective = half + loss
-            self.gap = np.maximum(self.objective + half + conjugate, 0.0)
+            half = self._half_norms()
+            self.objective = half + loss[: len(half)]
+            self.gap = np.maximum(self.objective + half + conjugate[: len(half)], 0.0)
         still = ~self.certified & np.isfinite(self.gap)  # numbers beyond all floats will not come back
         open_lanes = np.zeros(self.lanes, dtype=bool)
         open_lanes[: len(still)] = still
@@ -214,7 +207,8 @@ class Group:
             which = _newton.rows_that_matter(margins[:, lane], y, costs, dual[:, lane], hinge)
             if which is None:
                 continue
-            K = self.rows.gram(which) + float(self.plan.intercept)
+            K = self.rows.gram(which)
+            K += float(self.plan.intercept)
             found = _newton.solved(K, y[which], costs[which], dual[which, lane], hinge)
             if found is not None:
                 dual[:, lane] = 0
@@ -232,7 +226,8 @@ class Group:
         """Newton's method as long as it closes outputs; True if it closed all."""
         for _ in range(NEWTON_ROUNDS):
             before = self.gap.copy()
-            with threadpool_limits(1, user_api="blas"):  # systems this small are solved sooner by one thread
+            # One group at a time, because of its memory, and on one thread, so that sums are in one order and not slower.
+            with _NEWTON, threadpool_limits(1, user_api="blas"):
                 helped = not stopped() and self._finish()
             if not helped:
                 return False
@@ -357,7 +352,7 @@ class Solver:
                     try:
                         for each in running:
                             each.result()
-                    except KeyboardInterrupt:
+                    except BaseException:
                         stop.set()  # before the pool waits for its threads
                         raise
         except KeyboardInterrupt:

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from kernelight._checks import (
-    Matrix,
     Resources,
-    as_matrix,
     check_choice,
     check_int,
     check_learned,
     check_number,
-    check_numbers,
     check_positive,
     resources,
     seed_of,
@@ -61,7 +53,7 @@ class Path(NamedTuple):
         return self.models[int(np.argmax(self.scores))]
 
 
-class LinearModel(Stored):
+class LinearModel(Stored, ABC):
     """A linear model of `Codes`, dense or CSR rows, learned by dual coordinate descent to a certificate.
 
     ``weights_`` has one row for each column of a matrix, or for each code that occurs in a slot; `coef_` is the usual array.
@@ -81,13 +73,13 @@ class LinearModel(Stored):
 
     # --- Fitting ----------------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def _targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         """Targets with costs for C = 1; sets what depends on ``y`` alone, such as the classes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _batch_targets(self, X: Any, y: Any, sample_weight: Any, classes: Any, first: bool) -> Targets:
         """The targets of one batch of several, with costs for C = 1."""
-        raise NotImplementedError
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows ``X`` (`Codes`, a dense array or a sparse matrix) and targets ``y``.
@@ -194,21 +186,16 @@ class LinearModel(Stored):
             else MatrixRows(work.rows, dtype, use)
         )
         solver = Solver(rows, work.targets(targets).scaled(C), self._plan(self.seed_ + self.n_seen_))
-        mean = getattr(self, "_mean", None)
+        last = getattr(self, "_mean", None)
         if first:
-            start = Mean(np.zeros((0, targets.n_outputs)), np.zeros(targets.n_outputs), 0)
-            start = (
-                start
-                if isinstance(X, Codes)
-                else Mean(np.zeros((X.shape[1], targets.n_outputs)), start.bias, 0)
-            )
+            n_weights = 0 if isinstance(X, Codes) else X.shape[1]
+            mean = Mean(np.zeros((n_weights, targets.n_outputs)), np.zeros(targets.n_outputs), 0)
         else:
-            start = Mean(self.weights_, self.intercept_, KNOWN if mean is None else mean.count)
-            running = start if mean is None else mean  # a model that was fitted or loaded goes on from itself
-            solver.resume(
-                running.weights, running.bias, seen, self._feasible(work.dual, work.targets(targets), C)
-            )
-        average = solver.visit(EPOCHS, start, seen)
+            mean = Mean(self.weights_, self.intercept_, KNOWN if last is None else last.count)
+            start = mean if last is None else last  # a model that was fitted or loaded goes on from itself
+            dual = self._feasible(work.dual, work.targets(targets), C)
+            solver.resume(start.weights, start.bias, seen, dual)
+        average = solver.visit(EPOCHS, mean, seen)
         dual = solver.duals
         batch = batch.with_duals(dual[: len(batch)])
         if memory is not None:
@@ -265,20 +252,9 @@ class LinearModel(Stored):
             )
         if reset:
             self.bits_ = self.n_slots_ = self.provenance_ = None
-        return self._checked_matrix(X, y, reset)
-
-    def _checked_matrix(self, X: Any, y: Any, reset: bool) -> Matrix:
-        if sp.issparse(X):
-            X = as_matrix(X)  # first: what comes next would follow damaged indices
-        else:
-            check_numbers(X)
-        if reset and y is not None:
-            check_consistent_length(X, y)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, accept_large_sparse=True,
-            ensure_all_finite=False,
-        )  # fmt: skip
-        return X if sp.issparse(X) else as_matrix(X)
+            if y is not None and hasattr(X, "shape"):
+                check_consistent_length(X, y)
+        return self._validated(X, reset=reset)
 
     def _refuse_other_codes(self, codes: Codes) -> None:
         if self.bits_ is None:
@@ -295,18 +271,6 @@ class LinearModel(Stored):
                 f"These codes have {codes.n_components} slots of {codes.bits} bits, those of fit had {self.n_slots_} of "
                 f"{self.bits_}."
             )
-
-    def _row_cost(self, X: Any, sample_weight: Any) -> NDArray[np.float64]:
-        n = X.shape[0]
-        if sample_weight is None:
-            return np.ones(n)
-        dummy = np.empty((n, 1))  # only its length and dtype matter
-        weight = np.asarray(_check_sample_weight(sample_weight, dummy, dtype=np.float64))
-        if weight.min() < 0:
-            raise ValueError(
-                f"sample_weight must not be negative, got {weight.min():g} at row {int(weight.argmin())}."
-            )
-        return weight
 
     def _rows(self, X: Any, targets: Targets) -> Rows:
         """The rows in the precision that the size of the problem and the tolerance ask for."""
@@ -423,9 +387,9 @@ class LinearModel(Stored):
         tags.input_tags.sparse = True
         return tags
 
+    @abstractmethod
     def _n_outputs(self) -> int:
         """How many columns of weights there must be."""
-        raise NotImplementedError
 
     def _settle(self) -> None:
         self._check_parameters()

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from kernelight._checks import check_class_weight
+from kernelight._checks import as_row_weights, check_class_weight
 from kernelight._stored import labels_from_plain, plain_labels
 from kernelight.linear._rows import Targets
 from kernelight.linear.base import LinearModel
@@ -45,8 +45,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         scikit-learn's ``LinearSVC``; rows of other classes have the factor 1.
     fit_intercept : bool, default=True
     tol : float, default=1e-3
-        Training ends when the duality gap of every class is at most this share of its objective, which is then at most that
-        much above the true minimum.
+        Training ends when the duality gap of every class, a bound of the distance to the true minimum, is at most this share of
+        its objective.
     max_iter : int, default=1000
         Most epochs; ending there gives a ConvergenceWarning.
     random_state : int, RandomState, Generator or None, default=0
@@ -68,7 +68,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     Notes
     -----
     Blocked dual coordinate descent: 64 rows at a time are solved nearly exactly, all classes at once; inner products of rows
-    are counts of equal codes. Memory beyond the codes is the weights, a number for each row and class, and at most 64 MB.
+    are counts of equal codes. Memory beyond the codes is twice the weights, a number for each row and class, at most 64 MB,
+    and for codes of more than 8 bits some bytes for each code that a slot can have.
+
     Problems of fewer than 100,000 rows times classes, and those with ``tol`` below 1e-5, are solved in double precision,
     others in single precision (dense or sparse float64 rows always in double).
 
@@ -125,7 +127,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         """Targets of rows with the numbers ``labels`` of their classes."""
         check_class_weight(self.class_weight)
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        row_cost = self._row_cost(X, sample_weight)
+        row_cost = as_row_weights(sample_weight, X.shape[0])
         if len(self.classes_) == 2:  # one output, which is +1 for the second class
             return Targets((1 - labels).astype(np.int32), None, row_cost, factors[1:], factors[:1])
         return Targets(labels.astype(np.int32), None, row_cost, factors, np.ones(len(factors)))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, column_or_1d
 
-from kernelight._checks import check_int
+from kernelight._checks import as_row_weights, check_int
 from kernelight.linear._rows import Targets
 from kernelight.linear.base import LinearModel
 from kernelight.state import State
@@ -86,7 +86,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         values = column_or_1d(values, warn=True)[:, None] if self.flat_ else values
         self.n_targets_ = values.shape[1]
         ones = np.ones(self.n_targets_)
-        return Targets(None, values, self._row_cost(X, sample_weight), ones, ones)
+        return Targets(None, values, as_row_weights(sample_weight, X.shape[0]), ones, ones)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegressor:
         """Go on learning from a batch of rows: see `LinearClassifier.partial_fit`."""

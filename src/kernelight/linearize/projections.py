@@ -8,6 +8,8 @@ projection: the bandwidth, in turns of the circle for features of cosines.
 Memory beyond input and output: at most 96 MB of tables kept, 48 MB for a call, 16 MB of projections at a time; beyond that only
 what is made as a whole, 4 bytes for each feature and output of orthogonal and Sobol directions, and some 20 bytes an output
 (at least for the padded width) of structured ones.
+
+Long, because the classes answer the same questions and are best read side by side.
 """
 
 from __future__ import annotations
