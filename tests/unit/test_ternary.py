@@ -146,8 +146,8 @@ def test_weights(flowers):
             TernaryClassifier().fit(codes, y, sample_weight=weight)
     with pytest.raises(ValueError, match="at least one row must count"):
         TernaryClassifier().fit(codes, y, sample_weight=np.zeros(150))
+    none = TernaryClassifier(class_weight={0: 0.0, 1: 1.0, 2: 1.0})
     with pytest.raises(ValueError, match="weights of all rows are 0"):
-        none = TernaryClassifier(class_weight={0: 0.0, 1: 1.0, 2: 1.0})
         none.fit(codes, y, sample_weight=(y == 0).astype(float))
 
 
