@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_regression
+from threadpoolctl import threadpool_info
 
 import kernelight
 from kernelight import GCWS, LinearClassifier, LinearRegressor
@@ -160,7 +163,42 @@ def test_newton_solves_the_problem_of_its_rows(hinge):
     K = Z @ Z.T
     y = np.sign(random.normal(size=60)) if hinge else random.normal(size=60)
     cost = random.uniform(0.5, 50.0, 60)
-    dual = _newton.solved(K, y, cost, np.zeros(60), hinge)
+    dual = _newton.solved(K, y, cost, np.zeros(60), hinge, tol=0.0)
     margin = K @ dual
     error = np.maximum(0, 1 - y * margin) * y if hinge else y - margin
     np.testing.assert_allclose(dual, 2 * cost * error, rtol=1e-6, atol=1e-6)  # where the gradient is 0
+
+
+def test_newton_stays_in_its_room_and_gives_threads_back():
+    before = {
+        each["filepath"]: each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"
+    }
+    used, most = [0], [0]
+    lock = threading.Lock()
+
+    def work(n_rows):
+        with _newton.room(n_rows):
+            with lock:
+                used[0] += n_rows**2
+                most[0] = max(most[0], used[0])
+            assert all(each["num_threads"] == 1 for each in threadpool_info() if each["user_api"] == "blas")
+            with lock:
+                used[0] -= n_rows**2
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, [1000, 1700, 1200, 10, 1300, 900] * 5))
+    assert 0 < most[0] <= _newton.MAX_ROWS**2
+    after = {
+        each["filepath"]: each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"
+    }
+    assert after == before
+
+
+def test_a_path_goes_on_where_newton_ended():
+    """From the C at which coordinate descent becomes slow on, no epochs are needed."""
+    options = {"tol": 1e-4, "max_iter": 20_000}
+    path = LinearClassifier(**options).fit_path(CODES.first(8)[:500], LABELS[:500], [100.0, 300.0, 1000.0])
+    assert path.models[0].n_iter_ > 0
+    assert path.models[-1].n_iter_ == 0
+    cold = LinearClassifier(C=1000.0, **options).fit(CODES.first(8)[:500], LABELS[:500])
+    np.testing.assert_allclose(path.models[-1].objective_, cold.objective_, rtol=2e-4)

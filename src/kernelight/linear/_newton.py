@@ -11,42 +11,83 @@ squared loss all rows are in S. What comes out is tried by the certificate of th
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-MAX_ROWS = 1700  # their inner products and a factor of them take 46 MB
-NEAR = 0.1  # rows this close to having a part are looked at too
+MAX_ROWS = 1700
+ROW_BYTES = 16  # of each pair of rows: their inner product and its place in a factor
+ROOM = ROW_BYTES * MAX_ROWS**2  # bytes that all threads together may have: 46 MB
+NEAR = 0.15  # rows this close to having a part are looked at too
+FEW = 0.02  # of the rows come or go: time to look at the gap
 MAX_STEPS, MAX_HALVINGS = 30, 8
+
+_free, _inside = ROOM, 0
+_limits: Any = None
+_changed = threading.Condition()
+
+
+@contextmanager
+def room(n_rows: int) -> Iterator[None]:
+    """Wait until there is memory for so many rows, and let BLAS have one thread: with more, sums are in another order, and
+    matrices as small as these are not sooner done. The limit is of the whole process: the last one to leave takes it off."""
+    global _free, _inside, _limits
+    wanted = ROW_BYTES * n_rows**2
+    with _changed:
+        _changed.wait_for(lambda: _free >= wanted)
+        _free -= wanted
+        if not _inside:
+            _limits = threadpool_limits(1, user_api="blas")
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _changed:
+            _free += wanted
+            _inside -= 1
+            if not _inside:
+                _limits.restore_original_limits()
+            _changed.notify_all()
 
 
 def rows_that_matter(
     margin: NDArray[Any], y: NDArray[Any], cost: NDArray[Any], dual: NDArray[Any], hinge: bool
 ) -> NDArray[np.intp] | None:
     """The numbers of the rows that have a part, or nearly so; None if they are too many."""
-    near = (y * margin < 1 + NEAR) | (dual != 0) if hinge else np.ones(len(y), dtype=bool)
-    found = np.flatnonzero(near & (cost > 0))
-    return found if 0 < len(found) <= MAX_ROWS else None
+    for near in (NEAR, NEAR / 3, NEAR / 9, 0.0):
+        part = (y * margin < 1 + near) | (dual != 0) if hinge else np.ones(len(y), dtype=bool)
+        found = np.flatnonzero(part & (cost > 0))
+        if len(found) <= MAX_ROWS:
+            return found if len(found) else None
+    return None
 
 
 def solved(
-    K: NDArray[np.float64], y: NDArray[Any], cost: NDArray[Any], dual: NDArray[Any], hinge: bool
+    K: NDArray[np.float64], y: NDArray[Any], cost: NDArray[Any], dual: NDArray[Any], hinge: bool, tol: float
 ) -> NDArray[np.float64] | None:
-    """The duals that solve the problem of these rows alone, or None if Newton's method does not end."""
+    """Duals with a gap of at most ``tol`` of the objective of these rows alone, or None if Newton's method does not end.
+
+    The rows that have a part in ``dual`` are the first guess: those of a smaller C are nearly those of a larger one.
+    """
     y, cost, now = (np.asarray(each, dtype=np.float64) for each in (y, cost, dual))
-    margin = K @ now
-    value = _objective(now, margin, y, cost, hinge)
-    active = y * margin < 1 if hinge else np.ones(len(y), dtype=bool)
+    margin, value = K @ now, np.inf  # the first step is taken whatever it gives
+    active = now != 0 if hinge else np.ones(len(y), dtype=bool)
     for _ in range(MAX_STEPS):
         target = _duals_of(active, K, y, cost)
         if target is None:
             return None
         target_margin = K @ target
         wanted = y * target_margin < 1 if hinge else active
-        if (wanted == active).all():
-            return y * np.maximum(y * target, 0.0) if hinge else target
+        changes = int((wanted != active).sum())
+        feasible = y * np.maximum(y * target, 0.0) if hinge else target
+        if not changes or (changes <= FEW * len(y) and _gap(feasible, K @ feasible, y, cost, hinge) <= tol):
+            return feasible
         step = 1.0
         for _ in range(MAX_HALVINGS):
             trial, trial_margin = now + step * (target - now), margin + step * (target_margin - margin)
@@ -61,6 +102,12 @@ def solved(
     return None
 
 
+def _gap(dual: NDArray[Any], margin: NDArray[Any], y: NDArray[Any], cost: NDArray[Any], hinge: bool) -> float:
+    """The duality gap over the objective."""
+    value = _objective(dual, margin, y, cost, hinge)
+    return float(1 - (y @ dual - dual @ margin / 2 - (dual**2 / cost).sum() / 4) / value)
+
+
 def _duals_of(
     active: NDArray[np.bool_], K: NDArray[np.float64], y: NDArray[Any], cost: NDArray[Any]
 ) -> NDArray[np.float64] | None:
@@ -71,7 +118,7 @@ def _duals_of(
         system = K[np.ix_(some, some)]
         system[np.diag_indices(len(some))] += 0.5 / cost[some]
         try:
-            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            factor = cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             return None
         duals[some] = cho_solve(factor, y[some], check_finite=False)

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from kernelight import _core
 from kernelight.linear import _newton
@@ -29,7 +28,7 @@ FIRST_LOOK, LONGEST_WAIT = 3, 8  # epochs before the first look at the certifica
 STEP_WORK = 1 << 27  # stored numbers visited by one compiled call: an interrupt waits for one
 NEWTON_PAYS, NEWTON_AFTER = 30, 15  # epochs still to come, and done, that make Newton's method worth a try
 NEWTON_ROUNDS = 4  # tries in a row
-_NEWTON = threading.Lock()
+NEWTON_SHARE = 0.25  # of the tolerance: rows that had no part in the small problem have the rest
 TINY_NORM = 1e-12  # a row of zeros without an intercept: its step must not divide by 0
 
 
@@ -69,6 +68,7 @@ class Group:
         self.gap = np.full(len(outputs), np.inf)
         self.objective = np.full(len(outputs), np.inf)
         self.n_iter = 0
+        self.growth = 1.0  # of all costs since the last solve
         self._spent: int | None = None  # epochs of the last solve
         self._ends_by_newton = False  # whether the last solve did
         self._rest, self._streak = np.zeros(n, dtype=np.uint8), np.zeros(n, dtype=np.uint8)
@@ -113,7 +113,7 @@ class Group:
         bounded = self.plan.loss in ("hinge", "epsilon_insensitive")
         best = np.clip(np.nan_to_num(best, nan=1.0), 0.5, growth if bounded else max(growth, 1.0))
         factor = np.ones(self.lanes)
-        factor[: len(self.outputs)] = best
+        factor[: len(self.outputs)] = np.where(self._open[: len(self.outputs)], best, 1.0)
         scale = factor.astype(self.rows.dtype)
         self.dual *= scale
         self.weights *= scale
@@ -133,10 +133,12 @@ class Group:
         for lane in range(len(self.outputs)):
             dual = self.dual[:, lane].astype(np.float64)
             y, costs = self._lane_targets(lane)
-            linear[lane] = y @ dual - self.plan.epsilon * np.abs(dual).sum() * (self.plan.loss == LOSSES[-1])
+            linear[lane] = (y * dual).sum() - self.plan.epsilon * np.abs(dual).sum() * (
+                self.plan.loss == LOSSES[-1]
+            )
             if self.plan.loss in ("squared_hinge", "squared"):
                 inverse = np.divide(0.25, costs, out=np.zeros(len(dual)), where=costs > 0)
-                quadratic[lane] = inverse @ dual**2
+                quadratic[lane] = (inverse * dual**2).sum()
         return linear, quadratic
 
     def _half_norms(self) -> NDArray[Any]:
@@ -207,9 +209,13 @@ class Group:
             which = _newton.rows_that_matter(margins[:, lane], y, costs, dual[:, lane], hinge)
             if which is None:
                 continue
-            K = self.rows.gram(which)
-            K += float(self.plan.intercept)
-            found = _newton.solved(K, y[which], costs[which], dual[which, lane], hinge)
+            with _newton.room(len(which)):
+                K = self.rows.gram(which)
+                K += float(self.plan.intercept)
+                found = _newton.solved(
+                    K, y[which], costs[which], dual[which, lane], hinge, NEWTON_SHARE * self.plan.tol
+                )
+                del K
             if found is not None:
                 dual[:, lane] = 0
                 dual[which, lane] = found
@@ -226,10 +232,7 @@ class Group:
         """Newton's method as long as it closes outputs; True if it closed all."""
         for _ in range(NEWTON_ROUNDS):
             before = self.gap.copy()
-            # One group at a time, because of its memory, and on one thread, so that sums are in one order and not slower.
-            with _NEWTON, threadpool_limits(1, user_api="blas"):
-                helped = not stopped() and self._finish()
-            if not helped:
+            if stopped() or not self._finish():
                 return False
             self._ends_by_newton = True
             if self.certify():
@@ -244,8 +247,14 @@ class Group:
         Where the gap falls so slowly that many more epochs would be needed, Newton's method is tried.
         """
         start, looks = self.n_iter, []
-        if self._ends_by_newton and self._end(stopped):
+        was_slow = self._ends_by_newton or (self._spent or 0) >= NEWTON_AFTER
+        if was_slow and self._end(
+            stopped
+        ):  # with the rows that mattered for the last costs as the first guess
             return
+        if self.growth > 1:
+            self.rescale(self.growth)
+            self.growth = 1.0
         next_look = start + (FIRST_LOOK if self._spent is None else max(1, self._spent // 2))
         patience = NEWTON_PAYS
         while not stopped() and self.n_iter < start + self.plan.max_iter:
@@ -292,7 +301,7 @@ class Solver:
         """Go on with other costs, all ``growth`` times the last ones."""
         for group in self.groups:
             group.set_targets(targets)
-            group.rescale(growth)
+            group.growth = growth
 
     def start_from(self, dual: NDArray[Any]) -> None:
         """Start from given duals (rows, outputs), of the same rows under whatever costs."""
