@@ -3,8 +3,9 @@
     python benchmarks/run.py [names ...] [--write]
 
 A benchmark is a module with ``run() -> list[dict]``; a dict has the keys ``claim``, ``peer``, ``bar`` (the promise, in
-words), ``measured`` (the ratio; another ``unit`` may be named), and ``holds``. ``--write`` puts the tables into
-docs/benchmarks.md. The exit status is 1 if a promise does not hold.
+words), ``measured`` (the ratio; another ``unit`` may be named), and ``holds``. ``--write`` puts each table into
+docs/benchmarks.md as soon as it is there, and leaves those of other benchmarks as they were. The exit status is 1 if a
+promise does not hold.
 """
 
 from __future__ import annotations
@@ -63,7 +64,18 @@ def as_text(rows: list[tuple[str, ...]]) -> str:
 def as_markdown(name: str, title: str, rows: list[tuple[str, ...]]) -> str:
     """A section of the report."""
     table = "\n".join(f"| {' | '.join(row)} |" for row in (HEADS, ("---",) * len(HEADS), *rows))
-    return f"## {name}\n\n{title}\n\n{table}\n"
+    return f"## {name}\n\n{title}\n\n{table}\n\nMeasured on {processor()}; {versions()}.\n"
+
+
+def write(section: str) -> None:
+    """Put a section into the report, in the place of the one of the same benchmark; those of benchmarks that are gone go."""
+    old = REPORT.read_text().split("## ")[1:] if REPORT.exists() else []
+    known = {text.split("\n", 1)[0]: f"## {text.rstrip()}\n" for text in old}
+    known[section.split("\n", 1)[0].removeprefix("## ")] = section
+    head = (
+        "# Benchmarks\n\nWritten by `make bench BENCH=--write`; each table says on what it was measured.\n\n"
+    )
+    REPORT.write_text(head + "\n".join(known[name] for name in names() if name in known))
 
 
 def processor() -> str:
@@ -98,7 +110,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(names())}")
     print(f"{processor()}; {versions()}")
-    sections, all_hold = [], True
+    all_hold = True
     for name in asked.names or names():
         start = time.perf_counter()
         module = load(name)
@@ -107,10 +119,8 @@ def main() -> int:
         all_hold &= all(row["holds"] for row in results)
         title = (module.__doc__ or "").strip().splitlines()[0]
         print(f"\n== {name}: {title} ({time.perf_counter() - start:.0f} s)\n{as_text(rows)}", flush=True)
-        sections.append(as_markdown(name, title, rows))
-    if asked.write:
-        head = f"# Benchmarks\n\nWritten by `make bench BENCH=--write` on {processor()}; {versions()}.\n\n"
-        REPORT.write_text(head + "\n".join(sections))
+        if asked.write:
+            write(as_markdown(name, title, rows))
     return 0 if all_hold else 1
 
 

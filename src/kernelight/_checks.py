@@ -87,14 +87,25 @@ def check_int(name: str, value: Any, low: int | None = None, high: int | None = 
     return number
 
 
-def check_positive(name: str, value: Any) -> float:
-    """``value`` as a finite float above 0."""
+def check_bool(name: str, value: Any) -> bool:
+    """``value`` if it is True or False: a word such as "no" would count as true."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def _as_float(name: str, value: Any) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")
     try:
-        number = float(value)
+        return float(value)
     except OverflowError:  # a whole number beyond every float
-        number = math.inf
+        return math.inf
+
+
+def check_positive(name: str, value: Any) -> float:
+    """``value`` as a finite float above 0."""
+    number = _as_float(name, value)
     if not math.isfinite(number) or number <= 0:
         raise ValueError(f"{name} must be a finite number above 0, got {value}.")
     return number
@@ -102,9 +113,7 @@ def check_positive(name: str, value: Any) -> float:
 
 def check_number(name: str, value: Any, low: float, high: float = math.inf) -> float:
     """``value`` as a finite float inside [low, high]."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, got {value!r}.")
-    number = float(value)
+    number = _as_float(name, value)
     if not math.isfinite(number) or not low <= number <= high:
         limits = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
         raise ValueError(f"{name} must be a finite number, {limits}, got {value}.")
@@ -164,8 +173,7 @@ def as_matrix(X: Any, *, name: str = "X") -> Matrix:
 
 def check_numbers(X: Any, *, name: str = "X") -> None:
     """Refuse what would be converted to numbers without a word, or lose something on the way: dates, text, masks."""
-    if isinstance(X, np.ma.MaskedArray) and np.ma.getmaskarray(X).any():
-        raise ValueError(f"{name} has masked entries: fill them first, for instance with X.filled(0).")
+    refuse_masked(name, X)
     dtypes = X.dtypes if hasattr(X, "dtypes") else [getattr(X, "dtype", None)]
     for dtype in dtypes if np.iterable(dtypes) else [dtypes]:
         kind = getattr(dtype, "kind", None)
@@ -173,6 +181,30 @@ def check_numbers(X: Any, *, name: str = "X") -> None:
             raise ValueError(f"Complex data not supported: {name} has dtype {dtype}.")
         if kind in ("m", "M", "U", "S", "V"):
             raise ValueError(f"{name} has dtype {dtype}, which is not a number: convert it to numbers first.")
+    if hasattr(X, "items") and hasattr(
+        X, "dtypes"
+    ):  # a frame: of a column that is not numbers its name is known
+        for column, values in X.items():
+            if getattr(values.dtype, "kind", None) == "O":
+                _refuse_words(f"Column {column!r} of {name}", values)
+
+
+def _refuse_words(where: str, values: Any) -> None:
+    """Refuse a column of objects with the first of them that is not a number."""
+    for value in values:
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{where} holds {value!r}, which is not a number: encode it (for instance with scikit-learn's OneHotEncoder) "
+                "or leave it out."
+            ) from None
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse masked entries, which NumPy would count like all others."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise ValueError(f"{name} has masked entries: fill them first, for instance with {name}.filled(0).")
 
 
 def _as_csr(X: Any, name: str) -> Matrix:
@@ -315,6 +347,7 @@ def as_row_weights(weights: Any, count: int) -> NDArray[np.float64]:
     """One finite weight of at least 0 for each of ``count`` rows, not all 0; None means 1 each, a number that number each."""
     if weights is None:
         return np.ones(count)
+    refuse_masked("sample_weight", weights)
     found = np.asarray(weights)
     found = np.full(count, found) if found.ndim == 0 else found
     if found.shape != (count,) or found.dtype.kind not in "biuf":
@@ -326,6 +359,9 @@ def as_row_weights(weights: Any, count: int) -> NDArray[np.float64]:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(f"sample_weight must be finite and at least 0, got {found[row]} at row {row}.")
+    with np.errstate(over="ignore"):
+        if not math.isfinite(float(found.sum())):
+            raise ValueError("sample_weight adds up to infinity: divide it by its largest value.")
     if count and not found.any():
         raise ValueError("sample_weight is zero for every row: at least one row must count.")
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
@@ -77,9 +78,7 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     def _plain_params(self) -> dict[str, Any]:
         """Parameters as a state can hold them; whatever ``random_state`` was, its seed stands for it."""
         params = {
-            name: value
-            if value is None or isinstance(value, (bool, int, float, str))
-            else np.asarray(value).tolist()
+            name: plain_value(value)
             for name, value in self.get_params(deep=False).items()
             if name != "random_state"
         }
@@ -94,7 +93,7 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             for name in cls._decided:
                 setattr(made, name, meta["decided"][name])
             for name in cls._learned:
-                setattr(made, name, state.arrays.get(name))
+                setattr(made, name, _whole(state.arrays.get(name), state.arrays.get(name + POWER)))
             made._take_parts(state)
             made.n_features_in_ = check_int("n_features_in", meta["n_features_in"], 1, 1 << 62)
             if "feature_names_in" in meta:
@@ -114,7 +113,7 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     def save(self, path: Path, *, weights: str | None = None) -> None:
         """Write the fitted object to a file, all or nothing.
 
-        ``weights="float16"`` stores the weights of linear models in half precision: half the size, three digits.
+        ``weights="float16"`` stores the weights of linear models in half precision: half the size, three digits of the largest.
         """
         check_choice("weights", weights, (None, "float16"))
         state = self.to_state()
@@ -133,6 +132,14 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
         A state may hold anything: what was decided or learned is checked here.
         """
+
+
+def plain_value(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, numbers.Real) and not isinstance(value, np.generic):  # a fraction, for instance
+        return float(value)
+    return np.asarray(value).tolist()
 
 
 def with_parts(own: State, parts: Mapping[str, Stored]) -> State:
@@ -156,21 +163,35 @@ def arrays_under(state: State, key: str) -> dict[str, NDArray[Any]]:
     return {name.removeprefix(start): array for name, array in state.arrays.items() if name.startswith(start)}
 
 
-#: What arrays of weights are called, here or as parts of something larger.
-WEIGHTS = "weights_"
+#: What arrays of weights are called, here or as parts of something larger; with POWER added, what they are divided by.
+WEIGHTS, POWER = "weights_", "power_"
+LARGEST_HALF = 15  # half precision reaches to 2^16; 2^15 is left when the last digits are rounded up
 
 
 def _halved(state: State) -> State:
-    """The same state with weights in half precision."""
+    """The same state with weights in half precision, divided by a power of 2 that makes the largest large."""
     arrays = dict(state.arrays)
     for name, array in state.arrays.items():
         if name.endswith(WEIGHTS) and array.ndim == 2:  # a map may have weights of its own, a list
-            if array.size and not np.abs(array).max() <= np.finfo(np.float16).max:
-                raise ValueError(
-                    f"{name} holds {np.abs(array).max():g}, beyond half precision: save without weights='float16'."
-                )
-            arrays[name] = array.astype(np.float16)
+            power = int(np.frexp(np.abs(array).max())[1]) - LARGEST_HALF if array.size else 0
+            arrays[name] = np.ldexp(array, -power).astype(np.float16)
+            arrays[name + POWER] = np.array([power], dtype=np.int32)
     return State(state.meta, arrays)
+
+
+def _whole(array: Any, power: Any) -> Any:
+    """An array as it was before `_halved`, in single precision; any other as it is."""
+    if power is None or not isinstance(array, np.ndarray):
+        return array
+    if (
+        array.dtype != np.float16
+        or power.dtype != np.int32
+        or power.shape != (1,)
+        or abs(int(power[0])) > 1100
+    ):
+        raise ValueError("weights in half precision must come with the power of 2 they were divided by.")
+    with np.errstate(over="ignore"):
+        return np.ldexp(array.astype(np.float64), int(power[0])).astype(np.float32)
 
 
 def plain_labels(classes: NDArray[Any]) -> dict[str, Any]:

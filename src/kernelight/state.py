@@ -31,7 +31,9 @@ ALGORITHM_VERSION = 1  # what a seed means: see core/portable
 _MAGIC = "kernelight"
 _START = b'{"__metadata__":{"kernelight":"'  # how the header of every file of ours begins
 _INTRODUCTION = {"algorithm_version", "digest", "format_version", "magic", "meta"}
-_MAX_HEADER = 100_000_000  # the limit of the safetensors format
+_MAX_HEADER = 1 << 25  # bytes; a name for each of a million features is less
+_MAX_TABLES, _MAX_DEPTH = 200_000, 64  # lists and tables in it, and one inside another
+Span = tuple[np.dtype[Any], tuple[int, ...], int, int]  # dtype, shape, first and last byte
 _DTYPES = {
     "BOOL": np.dtype(np.bool_),
     **{f"I{8 * size}": np.dtype(f"<i{size}") for size in (1, 2, 4, 8)},
@@ -166,14 +168,26 @@ class State(Immutable):
     def save(self, path: Path) -> None:
         """Write one file, all or nothing: ``path`` never holds a part of it, whatever happens while
         writing."""
+        meta = self.meta
         introduction = {
             "algorithm_version": self._algorithm_version,
             "digest": self.digest(),
             "format_version": FORMAT_VERSION,
             "magic": _MAGIC,
-            "meta": self.meta,
+            "meta": meta,
         }
-        _write_whole(path, safetensors_bytes(dict(self._arrays), metadata={_MAGIC: _canonical(introduction)}))
+        content = safetensors_bytes(dict(self._arrays), metadata={_MAGIC: _canonical(introduction)})
+        length = int.from_bytes(content[:8], "little")
+        try:
+            if length > _MAX_HEADER:
+                raise ValueError(f"{length} bytes of it")
+            _parsed(_canonical(introduction).encode())
+            _parsed(content[8 : 8 + length])
+        except ValueError as error:
+            raise ValueError(
+                f"{os.fsdecode(path)} was not written: its meta would not be read again, {error}."
+            ) from None
+        _write_whole(path, content)
 
     @classmethod
     def load(cls, path: Path, kind: str | None = None) -> State:
@@ -186,9 +200,9 @@ class State(Immutable):
         with open(path, "rb") as handle:
             header = _read_header(handle, name)
             introduction = _introduction(header, name)
-            start = handle.tell()
-            payload = handle.read()
-        arrays = _arrays_of(header, payload, start, name)
+            spans = _spans_of(header, name)
+            payload = _read_payload(handle, spans, name)
+        arrays = _arrays_of(spans, payload)
         state = cls._restore(introduction["meta"], arrays, introduction["algorithm_version"])
         if state.digest() != introduction["digest"]:
             raise _altered(name, "its content does not match its digest")
@@ -344,7 +358,7 @@ def _read_header(handle: BinaryIO, name: str) -> dict[str, Any]:
     if len(text) < length:
         raise _truncated(name, 8 + len(text), 8 + length) if ours else _foreign(name)
     try:
-        header = json.loads(text)
+        header = _parsed(text)
         if not isinstance(header, dict):
             raise ValueError("not an object")
     except (ValueError, RecursionError):
@@ -356,6 +370,24 @@ def _read_header(handle: BinaryIO, name: str) -> dict[str, Any]:
     return header
 
 
+def _parsed(text: bytes) -> Any:
+    """JSON of sober shape: lists and tables are neither so many that they fill the memory nor so deep that nobody gets out."""
+    if text.count(b"[") + text.count(b"{") > _MAX_TABLES:
+        raise ValueError("too many lists and tables")
+    found = json.loads(text)
+    level = [found]
+    for _ in range(_MAX_DEPTH):
+        inner = [
+            each.values() if isinstance(each, dict) else each
+            for each in level
+            if isinstance(each, (dict, list))
+        ]
+        level = [each for some in inner for each in some if isinstance(each, (dict, list))]
+        if not level:
+            return found
+    raise ValueError("too deep")
+
+
 def _foreign(name: str, detail: str = "") -> ValueError:
     return ValueError(f"{name} is not a kernelight file{detail}.")
 
@@ -364,7 +396,7 @@ def _introduction(header: dict[str, Any], name: str) -> dict[str, Any]:
     """What our part of the header says, its versions checked before anything else is believed."""
     text = header.pop("__metadata__")
     try:
-        found = json.loads(text)
+        found = _parsed(text.encode())
     except (ValueError, RecursionError):
         raise _altered(name, "its introduction is not readable") from None
     if not isinstance(found, dict) or found.get("magic") != _MAGIC:
@@ -395,26 +427,45 @@ def _canonical_or_none(value: Any) -> str | None:
         return None
 
 
-def _arrays_of(header: dict[str, Any], payload: bytes, start: int, name: str) -> dict[str, NDArray[Any]]:
-    """Views of ``payload``, which must be exactly as long as the header says."""
-    spans = {key: _span(entry) for key, entry in header.items()}
-    if None in spans.values():
-        raise _altered(name, "its header describes an impossible array")
-    needed = max((span[3] for span in spans.values() if span), default=0)
-    if len(payload) < needed:
-        raise _truncated(name, start + len(payload), start + needed)
-    if len(payload) > needed:
-        raise _altered(name, f"{len(payload) - needed} bytes follow its end")
+def _spans_of(header: dict[str, Any], name: str) -> dict[str, Span]:
+    """Where each array is."""
+    spans: dict[str, Span] = {}
+    for key, entry in header.items():
+        span = _span(entry)
+        if span is None:
+            raise _altered(name, "its header describes an impossible array")
+        spans[key] = span
+    return spans
+
+
+def _read_payload(handle: BinaryIO, spans: dict[str, Span], name: str) -> bytes:
+    """The bytes of all arrays, read once it is clear that there are as many, and that arrays fill them one after another."""
+    start, about = handle.tell(), os.fstat(handle.fileno())
+    needed = max((end for *_, end in spans.values()), default=0)
+    payload = b"" if stat.S_ISREG(about.st_mode) else handle.read(needed + 1)
+    there = about.st_size - start if stat.S_ISREG(about.st_mode) else len(payload)
+    if there < needed:
+        raise _truncated(name, start + there, start + needed)
+    if there > needed:
+        raise _altered(name, f"{there - needed} bytes follow its end")
+    last = 0
+    for _, _, begin, end in sorted(spans.values(), key=lambda span: span[2:]):
+        if begin != last:
+            raise _altered(name, "its arrays have gaps between them, or one is in the place of another")
+        last = end
+    return payload or handle.read(needed)
+
+
+def _arrays_of(spans: dict[str, Span], payload: bytes) -> dict[str, NDArray[Any]]:
+    """Views of ``payload``."""
     arrays = {}
-    for key, span in spans.items():
-        assert span is not None
-        dtype, shape, begin, end = span
+    for key, (dtype, shape, begin, end) in spans.items():
         flat = np.frombuffer(payload, dtype=np.uint8, count=end - begin, offset=begin)
         arrays[key] = np.require(flat.view(dtype), requirements="A").reshape(shape)
     return arrays
 
 
-def _span(entry: Any) -> tuple[np.dtype[Any], tuple[int, ...], int, int] | None:
+def _span(entry: Any) -> Span | None:
     """dtype, shape, first and last byte of one array in the header; None if they contradict each other."""
     try:
         dtype, shape, (begin, end) = _DTYPES[entry["dtype"]], tuple(entry["shape"]), entry["data_offsets"]

@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -332,3 +333,76 @@ def test_saving_again_keeps_the_permissions(tmp_path, state):
     os.chmod(tmp_path / "x", 0o600)
     state.save(tmp_path / "x")
     assert stat.S_IMODE(os.stat(tmp_path / "x").st_mode) == 0o600
+
+
+# -- Files that would cost much to look at -------------------------------------------------------------------------
+
+
+def with_header(header, payload: bytes) -> bytes:
+    text = json.dumps(header, separators=(",", ":")).encode()
+    return struct.pack("<Q", len(text)) + text + payload
+
+
+def test_a_long_tail_is_not_read(tmp_path, whole):
+    """A file with a hole of 64 TB behind its end: refused by its size."""
+    path = tmp_path / "given.kl"
+    path.write_bytes(whole)
+    try:
+        os.truncate(path, 1 << 43)
+    except OSError:
+        pytest.skip("this file system has no files of that size")
+    with pytest.raises(ValueError, match="bytes follow its end"):
+        State.load(path)
+
+
+def test_arrays_in_one_place_or_with_gaps(tmp_path):
+    zeros = np.zeros(16, dtype=np.uint8)
+    State({"kind": "Test"}, {"a": zeros, "b": zeros + 1}).save(tmp_path / "two")
+    content = (tmp_path / "two").read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header, payload = json.loads(content[8 : 8 + length]), content[8 + length :]
+    for name, offsets in (("a", [16, 32]), ("b", [8, 24]), ("a", [0, 16])):
+        changed = json.loads(json.dumps(header))
+        changed[name]["data_offsets"] = offsets
+        longer = payload if offsets[0] else b"\0" + payload
+        if not offsets[0]:
+            changed["b"]["data_offsets"] = [17, 33]
+        reason = refusal(tmp_path, with_header(changed, longer))
+        assert "in the place of another" in reason or "follow its end" in reason
+
+
+@pytest.mark.parametrize("depth", [65, 500, 900, 980, 985, 990, 995, 1000, 100_000])
+def test_deep_meta_is_refused(tmp_path, whole, depth):
+    length = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + length])
+    introduction = header["__metadata__"]["kernelight"]
+    header["__metadata__"]["kernelight"] = introduction.replace(
+        '"seed":7', '"seed":' + "[" * depth + "]" * depth
+    )
+    assert "not readable" in refusal(tmp_path, with_header(header, whole[8 + length :]))
+
+
+def test_many_empty_lists_are_refused_before_they_are_made(tmp_path, whole):
+    length = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + length])
+    introduction = header["__metadata__"]["kernelight"]
+    header["__metadata__"]["kernelight"] = introduction.replace(
+        '"seed":7', '"seed":[' + "[]," * 3_000_000 + "[]]"
+    )
+    content = with_header(header, whole[8 + length :])
+    tracemalloc.start()
+    try:
+        assert "not readable" in refusal(tmp_path, content)
+        assert tracemalloc.get_traced_memory()[1] < 10 * len(content)
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_would_not_be_read_again_is_not_written(tmp_path):
+    deep: list = []
+    for _ in range(100):
+        deep = [deep]
+    for meta in (deep, [[]] * 300_000, "x" * (1 << 25)):
+        with pytest.raises(ValueError, match="was not written: its meta would not be read again"):
+            State({"kind": "Test", "meta": meta}).save(tmp_path / "given.kl")
+    assert not list(tmp_path.iterdir())

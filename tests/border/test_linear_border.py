@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -451,3 +452,41 @@ def test_matrices_and_histograms_refuse():
             _core.code_ranks(CODES.array, None, 4, local, first, out, 1)
     with pytest.raises(TypeError):
         _core.code_ranks(CODES.array, None, 4, LAYOUT.local, LAYOUT.first, np.zeros((30, 6), np.uint16), 1)
+
+
+def test_arguments_that_are_none_or_words():
+    with pytest.raises(
+        ValueError, match="LinearClassifier requires y to be passed, but the target y is None"
+    ):
+        LinearClassifier().fit(X, None)
+    with pytest.raises(TypeError, match="fit_intercept must be True or False, got 'no'"):
+        fitted(fit_intercept="no")
+    with pytest.raises(ValueError, match="tol must be a finite number, at least 0"):
+        fitted(tol=10**400)
+    with pytest.raises(ValueError, match="max_iter must be between 1 and"):
+        fitted(max_iter=10**30)
+    for validation in (X, (X,), (X, Y, Y)):
+        with pytest.raises(ValueError, match=r"validation must be a pair \(X, y\)"):
+            LinearClassifier().fit_path(X, Y, [1.0], validation=validation)
+    with pytest.raises(ValueError, match="y has masked entries"):
+        LinearClassifier().fit(X, np.ma.masked_equal(Y, 1))
+    with pytest.raises(ValueError, match="only one class: 2"):
+        LinearClassifier().fit(X, np.full(30, 2))
+
+
+def test_weights_beyond_single_precision():
+    with pytest.raises(ValueError, match="beyond single precision: scale y down"):
+        LinearRegressor().fit(CODES, 1e60 * RNG.standard_normal(30))
+
+
+def test_large_targets_of_codes_keep_their_digits():
+    """Intercepts are added in double precision."""
+    model = LinearRegressor().fit(CODES, ARRAY[:, 0])
+    before = model.predict(CODES)
+    model.intercept_ = model.intercept_ + 1e9
+    np.testing.assert_allclose(model.predict(CODES) - 1e9, before, atol=1e-6)
+
+
+def test_fractions_are_numbers(tmp_path):
+    fitted(C=Fraction(1, 3)).save(tmp_path / "model.kl")
+    assert LinearClassifier.load(tmp_path / "model.kl").C == 1 / 3

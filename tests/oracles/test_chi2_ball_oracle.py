@@ -118,5 +118,8 @@ def test_general_optimiser_agrees(seed):
         ],
         options={"maxiter": 500, "ftol": 1e-11},
     )  # fmt: skip
-    assert found.success
+    assert found.status in (
+        0,
+        8,
+    )  # 8: at the optimum, rounding leaves its line search no way down; the next line decides
     np.testing.assert_allclose(aligned_weights(v, rho), found.x, rtol=0, atol=1e-5)

@@ -133,7 +133,9 @@ HOSTILE = {
     "another width": lambda meta: meta.update(n_features_in=5),
     "a seed that is none": lambda meta: meta["decided"].update(seed_=-1),
     "parameters unknown": lambda meta: meta["params"].update(shell="ls"),
-    "a method unknown": lambda meta: meta["params"].update(method="exact"),
+    "a method unknown": lambda meta: meta["params"].update(method="exactly"),
+    "no parts": lambda meta: meta.pop("parts"),
+    "a search of lists": lambda meta: meta["decided"]["search_"][0].update(C=[]),
     "more slots than weights": lambda meta: meta["parts"]["map"]["params"].update(n_components=64),
     "more bits than weights": lambda meta: meta["parts"]["map"]["params"].update(bits=9),
 }

@@ -202,3 +202,50 @@ def test_a_path_goes_on_where_newton_ended():
     assert path.models[-1].n_iter_ == 0
     cold = LinearClassifier(C=1000.0, **options).fit(CODES.first(8)[:500], LABELS[:500])
     np.testing.assert_allclose(path.models[-1].objective_, cold.objective_, rtol=2e-4)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_buffer_may_be_filled_again(kind):
+    fresh = in_batches(LinearClassifier("hinge"), DIGITS[TRAIN], LABELS[TRAIN], 400, classes=range(10))
+    model = LinearClassifier("hinge")
+    buffer = np.empty((400, DIGITS.shape[1]))
+    for _ in range(3):
+        for start in range(0, 1200, 400):
+            buffer[:] = DIGITS[start : start + 400]
+            rows = sp.csr_matrix(buffer) if kind == "sparse" else buffer
+            model.partial_fit(rows, LABELS[start : start + 400], classes=range(10))
+            if kind == "sparse":
+                rows.data[:] = 0
+    np.testing.assert_allclose(model.coef_, fresh.coef_, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared_hinge"])
+@pytest.mark.parametrize("less", ["C", "weight"])
+def test_less_weight_is_followed(loss, less):
+    """With a smaller C, or rows of smaller weight, passes approach the solution for these."""
+    y = (LABELS[TRAIN] > 4).astype(int)
+    model = LinearClassifier(loss, C=100.0)
+    for _ in range(3):
+        model.partial_fit(DIGITS[TRAIN], y, classes=[0, 1])
+    small = LinearClassifier(loss, C=0.01).fit(DIGITS[TRAIN], y)
+    weights = np.full(len(y), 1e-4 if less == "weight" else 1.0)
+    if less == "C":
+        model.C = 0.01
+    for _ in range(30):
+        model.partial_fit(DIGITS[TRAIN], y, sample_weight=weights)
+
+    def objective(of):
+        margins = np.where(y == 1, 1, -1) * of.decision_function(DIGITS[TRAIN])
+        error = np.logaddexp(0, -margins) if loss == "logistic" else np.maximum(0, 1 - margins)
+        error = error**2 if loss == "squared_hinge" else error
+        return 0.5 * (of.coef_**2).sum() + 0.5 * of.intercept_[0] ** 2 + 0.01 * error.sum()
+
+    assert objective(model) < 1.05 * objective(small)
+
+
+def test_a_batch_without_rows_is_refused():
+    model = LinearClassifier().partial_fit(CODES[:100], LABELS[:100], classes=range(10))
+    with pytest.raises(ValueError, match="X has no rows: a batch needs at least 1"):
+        model.partial_fit(CODES[:0], LABELS[:0])
+    with pytest.raises(ValueError, match="contains NaN"):
+        LinearClassifier().partial_fit(CODES[:100], LABELS[:100], classes=[*range(10), np.nan])

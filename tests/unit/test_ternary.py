@@ -7,10 +7,12 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
 
 import kernelight
 from kernelight import BinaryFourier, Codes, SignProjection, State, TernaryClassifier
@@ -462,3 +464,40 @@ def test_kept_slots_of_codes_with_empty_rows():
     kept = signs.keep([1, 2]).encode(X)
     assert kept.empty.tolist() == [True, False, False, False]
     assert kept == signs.encode(X).take_slots([1, 2])
+
+
+@pytest.mark.parametrize("sparsity", [0.5, 0.9, 0.97, 0.99, 0.999])
+def test_sparsity_is_reached_and_no_class_is_lost(sparsity):
+    X, y = IRIS
+    codes = BinaryFourier(64, sigma=1.5).fit(X).encode(X)
+    model = TernaryClassifier(sparsity=sparsity).fit(codes, y)
+    used = (model.coef_ != 0).sum(axis=1)
+    assert (used >= 1).all()
+    assert (used <= max(1, int((1 - sparsity) * 64 + 1e-9))).all()
+    assert (model.objective_path_[-1] <= model.objective_path_[0] + 1e-12).all()
+
+
+def test_stands_in_a_pipeline(flowers):
+    X, y = IRIS
+    codes, _, binary = flowers
+    line = make_pipeline(BinaryFourier(512, sigma=1.5), TernaryClassifier()).fit(X, y)
+    np.testing.assert_array_equal(line[-1].coef_, TernaryClassifier().fit(codes, y).coef_)
+    np.testing.assert_array_equal(line.predict(X), TernaryClassifier().fit(codes, y).predict(codes))
+    one_hot = binary.transform(X)
+    for wrong in (
+        one_hot[:, 1:],
+        one_hot[:, :-1],
+        sp.csr_matrix(np.eye(150)),
+        one_hot.multiply(np.arange(1024)),
+    ):
+        with pytest.raises(ValueError, match="got another sparse matrix"):
+            TernaryClassifier().fit(wrong.tocsr(), y)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        TernaryClassifier().fit(codes, None)
+
+
+def test_reports_on_its_own_map_only(flowers, model):
+    with pytest.raises(ValueError, match="is not the map of the codes"):
+        model.memory_report(BinaryFourier(512, sigma=1.5, random_state=1).fit(IRIS[0]))
+    small = model.prune()
+    assert small.memory_report(flowers[2].keep(small.slots_)).total <= model.memory_report(flowers[2]).total

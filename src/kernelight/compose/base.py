@@ -26,6 +26,7 @@ from kernelight.kernels.plain import from_plain, to_plain
 from kernelight.state import State
 
 Self = TypeVar("Self", bound="KernelModel")
+METHODS = (None, "gcws", "fourier", "nystroem", "sign", "binary", "aligned", "product", "concat", EXACT)
 _SOURCES = ("given", "tuned", "default", "only", "none")
 
 
@@ -62,6 +63,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
             )
+        _checks.refuse_masked("y", y)
         X = self._validated(X, reset=True)
         check_consistent_length(X, y)
         self.seed_ = _checks.seed_of(self.random_state)
@@ -92,6 +94,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
 
     def _route(self) -> Route:
         _checks.check_choice("loss", self.loss, self._losses)
+        _checks.check_choice("method", self.method, METHODS)
         _checks.resources(self.n_jobs)
         if self.method == EXACT:
             if self.loss == "logistic":
@@ -185,7 +188,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         width = _checks.check_int("n_features_in", meta["n_features_in"], 1, 1 << 62)
         self.kernel_ = from_plain(meta["kernel"])
         self.scaling_ = Scaling(self.scale_, width, arrays_under(state, "scaling"))
-        if self.method == EXACT:
+        if "parts" not in meta:  # whatever method says by now
             self.map_ = None
             self.model_ = support_model_of(
                 self.kernel_, arrays_under(state, "support"), self.scaling_.n_features_out, n_scores
@@ -215,9 +218,12 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         for source in self.sources_.values():
             _checks.check_choice("A source", source, _SOURCES)
         if not isinstance(self.search_, list) or not all(
-            isinstance(entry, dict) and known | {"score"} <= set(entry) for entry in self.search_
+            isinstance(entry, dict)
+            and known | {"score"} <= set(entry)
+            and all(map(_is_plain, entry.values()))
+            for entry in self.search_
         ):
-            raise ValueError("search_ must be a list of what was tried.")
+            raise ValueError("search_ must be a list of what was tried, each a table of numbers and names.")
         _checks.check_choice("held_out_", type(self.held_out_).__name__, ("str",))
         if self.search_ and not isinstance(self.validation_score_, float):
             raise ValueError("validation_score_ must be a number where something was tried.")
@@ -242,6 +248,10 @@ def _part(state: State, key: str, family: str) -> Any:
     if inner.kind not in _registry.names(family):
         raise ValueError(f"{inner.kind!r}, its part {key}, is not a {family}.")
     return _registry.lookup(inner.kind, family).from_state(inner)
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
 
 
 def _plain_label(label: Any) -> Any:

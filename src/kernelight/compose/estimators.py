@@ -250,7 +250,8 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The target of each row."""
-        return np.asarray(self._scores(X).ravel() * self.target_scale_ + self.target_mean_)
+        scores = self._scores(X).ravel().astype(np.float64)  # single precision would round a large mean
+        return np.asarray(scores * self.target_scale_ + self.target_mean_)
 
     def _plain_target(self) -> dict[str, Any]:
         return {}

@@ -95,32 +95,38 @@ def classify(
     """One-vs-rest: a machine for each class, or one for two classes, whose positive scores mean the second.
 
     A class weight is a factor of C for the rows of that class in its own machine, as for linear models; with two classes
-    both count in the only one. A class without rows, as a split may leave it, scores -1 everywhere.
+    both count in the only one. A class without rows that count, as a split or weights may leave it, scores -1 everywhere, and
+    one that is alone scores 1.
     """
     present = np.unique(labels)
     found = compute_class_weight(class_weight, classes=present, y=labels)
     factors = dict(zip(present.tolist(), found, strict=True))
     against = 1.0 if len(classes) > 2 else factors.get(classes[0], 1.0)
     machines: list[Any] = []
+    # Where there is nothing to tell apart, a score that says so.
+    constants = []
     for positive in classes if len(classes) > 2 else classes[1:]:
         own = labels == positive
-        if own.all() or not own.any():
+        costs = weight * np.where(own, factors.get(positive, 1.0), against)
+        some, others = costs[own].any(), costs[~own].any()
+        constants.append(1.0 if some and not others else -1.0)
+        if not (some and others):
             machines.append(None)
             continue
-        costs = weight * np.where(own, factors[positive], against)
         machine = SVC(C=C, kernel="precomputed", cache_size=_CACHE_MB)
         machines.append(machine.fit(gram, own, sample_weight=costs))
-    return _duals(machines, len(labels))
+    return _duals(machines, len(labels), constants)
 
 
 def regress(gram: Gram, target: NDArray[Any], C: float, epsilon: float, weight: NDArray[Any]) -> Duals:
     """The epsilon-insensitive regression."""
     machine = SVR(C=C, epsilon=epsilon, kernel="precomputed", cache_size=_CACHE_MB)
-    return _duals([machine.fit(gram, target, sample_weight=weight)], len(target))
+    return _duals([machine.fit(gram, target, sample_weight=weight)], len(target), [0.0])
 
 
-def _duals(machines: list[Any], n_rows: int) -> Duals:
-    coefficients, intercept = np.zeros((n_rows, len(machines))), np.full(len(machines), -1.0)
+def _duals(machines: list[Any], n_rows: int, constants: list[float]) -> Duals:
+    """The coefficients of machines over all rows; a constant for those that there was nothing to fit to."""
+    coefficients, intercept = np.zeros((n_rows, len(machines))), np.array(constants)
     for at, machine in enumerate(machines):
         if machine is not None:
             coefficients[machine.support_, at] = machine.dual_coef_.ravel()

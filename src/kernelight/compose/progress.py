@@ -42,8 +42,10 @@ class Progress:
             return
         inner = self._context.subcontext(task_name=name)
         inner.call_on_fit_task_begin(estimator=self._estimator)
-        yield
-        inner.call_on_fit_task_end(estimator=self._estimator)
+        try:
+            yield
+        finally:
+            inner.call_on_fit_task_end(estimator=self._estimator)
 
     def finish(self) -> None:
         """The fit is done."""

@@ -213,13 +213,24 @@ def _quantiles(X: NDArray[Any], low: NDArray[Any], high: NDArray[Any], rng: np.r
 
 
 def are_histograms(X: Matrix) -> bool:
-    """Whether rows are histograms: nonnegative, and all rows that are not zero have the same sum."""
+    """Whether rows are histograms: nonnegative, and all rows that are not zero have the same sum.
+
+    The same also against how far values of a column are apart: one large column that hardly varies makes equal sums too.
+    """
     values = X.data if sp.issparse(X) else X
     if X.shape[1] < 2 or not values.size or values.min() < 0:
         return False
     sums = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+    counted = X[np.flatnonzero(sums > 0)]
     sums = sums[sums > 0]
-    return bool(len(sums) > 1 and sums.max() - sums.min() <= _EQUAL_SUMS * sums.max())
+    if len(sums) < 2 or sums.max() - sums.min() > _EQUAL_SUMS * sums.max():
+        return False
+    apart = float(_dense_row(counted.max(axis=0) - counted.min(axis=0)).max())
+    return apart == 0 or bool(sums.max() - sums.min() <= 0.1 * apart)
+
+
+def _dense_row(row: Any) -> NDArray[np.float64]:
+    return np.asarray(row.todense() if sp.issparse(row) else row, dtype=np.float64)
 
 
 def candidates(X: Matrix, *, nonnegative: bool, fixed_width: bool) -> tuple[str, ...]:

@@ -2,11 +2,13 @@
 
 1. Settings are all combinations of the candidates for scale, gamma and p. With more than three, each is scored on a few
    rows, with few components and three values of C; the best three go on.
-2. These are scored with all components and all C, on more rows. The best setting and C win; of equal ones the first, and
-   the smaller C.
+2. These are scored with all components and all C, on more rows. The best setting and C win; of those within 1e-4, which is
+   noise, the first setting and the smallest C.
 
-Rows are scaled and hashed (or compared) once for a setting and a round; all C share what was made. Where the second round
-sees every row, the final model is trained on the same codes. Scalings look at all rows, and never at labels.
+A setting that its map or kernel refuses (a gamma beyond its reach, rows too far apart) is passed over; if all are refused, the
+error of the first is raised. Rows are scaled and hashed (or compared) once for a setting and a round; all C share what was
+made. Where the second round sees every row, the final model is trained on the same codes. Scalings look at all rows, and never
+at labels.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ ROUGH_C_GRID = (0.1, 1.0, 10.0)
 DEFAULT_C, DEFAULT_P = 1.0, 1.0
 ROUGH_COMPONENTS = 256
 FINALISTS = 3
+EVEN = 1e-4  # scores this close are equal: models of the search are only near their minimum
 MIN_ROWS = 100  # with fewer there is nothing to hold out
 ALL_FIFTHS_BELOW = (
     2_000  # rows: with fewer, one fifth is too small to choose by, and each is held out in turn
@@ -110,35 +113,51 @@ class Search:
         if not self._searches:
             return Found(self._settings[0], self._grid[0], self._sources(), [], [], "")
         table: list[dict[str, Any]] = []
-        finalists = self._finalists(table, progress) if self._rough else self._settings
+        ranked = self._ranked(table, progress) if self._rough else self._settings
         rows, splits = self._rows_and_splits(self._route.fine_rows, HELD_OUT)
-        best, winner, rough = -np.inf, None, len(table)
-        for setting in finalists:
-            with progress.task(f"{setting.scaling.name}, {len(rows):,} rows"):
-                prepared, scores = self._scored(
-                    setting, rows, splits, self._grid, self._wishes.n_components, alone=len(finalists) == 1
-                )
+        best: Any = None  # score, setting, C, what was prepared
+        refused: list[ValueError] = []
+        tried, rough = 0, len(table)
+        for setting in ranked:
+            try:
+                with progress.task(f"{setting.scaling.name}, {len(rows):,} rows"):
+                    prepared, scores = self._scored(
+                        setting, rows, splits, self._grid, self._wishes.n_components, alone=len(ranked) == 1
+                    )
+            except ValueError as error:
+                refused.append(error)
+                continue
             table += self._entries(setting, self._grid, scores, len(rows), self._wishes.n_components)
-            if max(scores) > best:
-                best = max(scores)
-                winner = setting, self._grid[int(np.argmax(scores))], prepared
-        assert winner is not None
-        return Found(
-            winner[0], winner[1], self._sources(), table, table[rough:], self._held_out(splits), winner[2]
-        )
+            if not best or max(scores) > best[0] + EVEN:
+                enough = int(np.argmax(np.asarray(scores) >= max(scores) - EVEN))
+                best = max(scores), setting, self._grid[enough], prepared
+            tried += 1
+            if tried == FINALISTS:
+                break
+        if not best:
+            raise refused[0]
+        _, setting, C, prepared = best
+        return Found(setting, C, self._sources(), table, table[rough:], self._held_out(splits), prepared)
 
-    def _finalists(self, table: list[dict[str, Any]], progress: Progress) -> list[Setting]:
+    def _ranked(self, table: list[dict[str, Any]], progress: Progress) -> list[Setting]:
+        """The settings by their scores on few rows: the best few in the order of the grid, then the others, best first."""
         rows, splits = self._rows_and_splits(self._route.rough_rows, ROUGH_TURNS)
         Cs = ROUGH_C_GRID if self._wishes.C == TUNE else self._grid
         components = min(ROUGH_COMPONENTS, self._wishes.n_components)
-        best = []
+        best, refused = [], []
         for setting in self._settings:
-            with progress.task(f"{setting.scaling.name}, {len(rows):,} rows"):
-                scores = self._scored(setting, rows, splits, Cs, components)[1]
+            try:
+                with progress.task(f"{setting.scaling.name}, {len(rows):,} rows"):
+                    scores = self._scored(setting, rows, splits, Cs, components)[1]
+            except ValueError as error:
+                refused.append(error)
+                continue
             table += self._entries(setting, Cs, scores, len(rows), components)
-            best.append(max(scores))
-        order = np.argsort(-np.asarray(best), kind="stable")[:FINALISTS]
-        return [self._settings[at] for at in sorted(order)]
+            best.append((max(scores), setting))
+        if not best:
+            raise refused[0]
+        order = np.argsort([-score for score, _ in best], kind="stable").tolist()
+        return [best[at][1] for at in (*sorted(order[:FINALISTS]), *order[FINALISTS:])]
 
     def _scored(
         self, setting: Setting, rows: Rows, splits: list[Split], Cs: Sequence[float], n_components: int,
@@ -309,6 +328,8 @@ def splits_of(cv: Any, task: Task) -> list[Split]:
     splits = [
         (np.asarray(train), np.asarray(held)) for train, held in splitter.split(np.zeros(n_rows), task.y)
     ]
+    if not splits:
+        raise ValueError("cv gave no splits: it is empty, or a generator that an earlier fit has used up.")
     return [(as_rows(train, n_rows), as_rows(held, n_rows)) for train, held in splits]
 
 

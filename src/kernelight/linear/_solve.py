@@ -312,12 +312,20 @@ class Solver:
             )
 
     def resume(
-        self, weights: NDArray[Any], bias: NDArray[Any], seen: NDArray[np.bool_] | None, dual: NDArray[Any]
-    ) -> None:
-        """Go on from the weights of a model, in which these duals, and perhaps those of other rows, have their part."""
+        self, weights: NDArray[Any], bias: NDArray[Any], seen: NDArray[np.bool_] | None, before: NDArray[Any],
+        dual: NDArray[Any],
+    ) -> None:  # fmt: skip
+        """Go on from the weights of a model, in which the duals ``before``, and perhaps those of other rows, have their part,
+        with other duals of the same rows: the weights follow them."""
         for group in self.groups:
+            count, which = len(group.outputs), slice(group.outputs.start, group.outputs.stop)
             group.weights, group.bias = self._placed(group, weights, bias, seen)
-            group.dual[:, : len(group.outputs)] = dual[:, group.outputs.start : group.outputs.stop]
+            group.dual[:, :count] = dual[:, which] - before[:, which]
+            if group.dual.any():
+                group.view.add_duals(
+                    group.dual, self.plan.intercept, group.weights, group.bias, group.plan.threads
+                )
+            group.dual[:, :count] = dual[:, which]
 
     def visit(self, epochs: int, mean: Mean, seen: NDArray[np.bool_] | None) -> Mean:
         """Some epochs, whatever the certificate says; the mean of weights goes on with those after each epoch."""

@@ -40,9 +40,11 @@ class Memory:
 
     @classmethod
     def of(cls, X: Any, targets: Targets, dtype: Any) -> Memory:
-        """Rows that nobody has visited yet."""
+        """Rows that nobody has visited yet; copies, since a caller may fill the same arrays with the next batch."""
         dual = np.zeros((X.shape[0], targets.n_outputs), dtype=dtype)
-        return cls(X, row_keys(X, targets), targets.labels, targets.values, targets.row_cost, dual)
+        values = None if targets.values is None else targets.values.copy()
+        rows = X if isinstance(X, Codes) else X.copy()
+        return cls(rows, row_keys(X, targets), targets.labels, values, targets.row_cost, dual)
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])

@@ -217,10 +217,11 @@ def sparsify(
 ) -> tuple[NDArray[np.float64], bool]:  # fmt: skip
     """With a growing l0, `descend` until at least this share of the coefficients of every class is 0; both in place.
 
-    Each rung starts where the last one ended. A class whose last coefficients would go at once keeps them. Returns the l0 of
-    each class, and whether every descent came to its end.
+    Each rung starts where the last one ended. Where the last coefficients of a class would go at once, those that are worth
+    least are left out instead. Returns the l0 of each class, infinite where it did not decide, and whether every descent came
+    to its end.
     """
-    allowed, all_ended = max(1, int((1.0 - sparsity) * problem.n_slots)), True
+    allowed, all_ended = max(1, int((1.0 - sparsity) * problem.n_slots + 1e-9)), True
     l0 = problem.l0.copy()
     dense = np.flatnonzero(point.nonzeros > allowed)
     while len(dense):
@@ -233,5 +234,33 @@ def sparsify(
         lost = dense[point.nonzeros[dense] == 0]
         for mine, theirs in zip(vars(point).values(), vars(before).values(), strict=True):
             mine[lost] = theirs[lost]
+        for of in lost:
+            leave_out(replace(problem, l0=np.zeros_like(l0)), point, int(of), allowed)
+        l0[lost] = np.inf
         dense = dense[(point.nonzeros[dense] > allowed) & ~np.isin(dense, lost)]
     return l0, all_ended
+
+
+def leave_out(problem: TernaryProblem, point: TernaryPoint, of: int, allowed: int) -> None:
+    """Set coefficients of one class to 0, those first whose absence alone raises the objective least, until ``allowed`` are
+    left; scale and bias are fitted, and worths looked at, again after each quarter of what is too many."""
+    me = np.array([of])
+    while (many := int(point.nonzeros[of]) - allowed) > 0:
+        used = np.flatnonzero(point.coefficients[of])
+        rises = np.empty(len(used))
+        for at, slot in enumerate(used):
+            without = point.scores[of] - _part(problem, point, of, int(slot))
+            margins = np.where(problem.positive[of], 1.0, -1.0) * (point.scale[of] * without + point.bias[of])
+            rises[at] = problem.weights @ problem.loss.value(margins)
+        for slot in used[np.argsort(rises, kind="stable")[: -(-many // 4)]]:
+            point.scores[of] -= _part(problem, point, of, int(slot))
+            point.coefficients[of, slot] = 0
+        fit_scales(problem, point, me)
+
+
+def _part(problem: TernaryProblem, point: TernaryPoint, of: int, slot: int) -> NDArray[np.int32]:
+    """What one coefficient adds to the scores of all rows."""
+    part = np.zeros(problem.positive.shape[1], dtype=np.int32)
+    bits = unpacked(problem.columns[slot : slot + 1], problem.n_filled, 1)[0].astype(np.int32)
+    part[: problem.n_filled] = (2 * bits - 1) * point.coefficients[of, slot]
+    return part

@@ -14,11 +14,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from kernelight._checks import (
     Resources,
+    check_bool,
     check_choice,
     check_int,
     check_learned,
     check_number,
     check_positive,
+    refuse_masked,
     resources,
     seed_of,
 )  # fmt: skip
@@ -28,14 +30,15 @@ from kernelight.codes import Codes
 from kernelight.linear._layout import code_layout
 from kernelight.linear._rows import CodeRows, MatrixRows, Rows, Targets, code_view, groups_of, lanes_for
 from kernelight.linear._solve import Mean, Plan, Solver
-from kernelight.linear._stream import EPOCHS, KNOWN, MEMORY_BYTES, Memory, recognised, replay
+from kernelight.linear._stream import EPOCHS, KNOWN, MEMORY_BYTES, Ledger, Memory, recognised, replay
 
 Self = TypeVar("Self", bound="LinearModel")
 
 SMALL = 100_000  # rows times outputs below which double precision is used
 FINE_TOL = 1e-5  # single precision does not certify less
 MAX_ROWS = 2**31 - 1
-BATCH_STATE = ("_memory", "_ledger", "_mean")  # what partial_fit keeps from batch to batch
+BOUNDED = ("hinge", "logistic", "epsilon_insensitive")  # losses whose duals are at most the cost of a row
+BATCH_STATE = ("_memory", "_ledger", "_mean", "_batch_C")  # what partial_fit keeps from batch to batch
 
 
 class Path(NamedTuple):
@@ -135,6 +138,10 @@ class LinearModel(Stored, ABC):
         )
         if not len(values):
             raise ValueError("Cs must hold at least one number.")
+        if validation is not None and (not isinstance(validation, (tuple, list)) or len(validation) != 2):
+            raise ValueError(
+                f"validation must be a pair (X, y) of rows and targets, got {type(validation).__name__}."
+            )
         with_targets = self._copy()
         X, targets = with_targets._checked_task(X, y, sample_weight)
         solver = Solver(
@@ -166,9 +173,13 @@ class LinearModel(Stored, ABC):
             self.seed_ = seed_of(self.random_state)
             self.n_seen_ = 0
         X = self._checked_rows(X, y, reset=first)
+        if X.shape[0] == 0:
+            raise ValueError("X has no rows: a batch needs at least 1.")
+        self._refuse_no_target(y)
         check_consistent_length(X, y)
         targets = self._batch_targets(X, y, sample_weight, classes, first)
         dtype = np.float32 if isinstance(X, Codes) else X.dtype if first else self.weights_.dtype
+        self._follow_costs(C)
         batch = Memory.of(X, targets, dtype)
         batch, (memory, ledger) = recognised(
             batch, getattr(self, "_memory", None), getattr(self, "_ledger", None)
@@ -194,7 +205,7 @@ class LinearModel(Stored, ABC):
             mean = Mean(self.weights_, self.intercept_, KNOWN if last is None else last.count)
             start = mean if last is None else last  # a model that was fitted or loaded goes on from itself
             dual = self._feasible(work.dual, work.targets(targets), C)
-            solver.resume(start.weights, start.bias, seen, dual)
+            solver.resume(start.weights, start.bias, seen, work.dual, dual)
         average = solver.visit(EPOCHS, mean, seen)
         dual = solver.duals
         batch = batch.with_duals(dual[: len(batch)])
@@ -208,9 +219,27 @@ class LinearModel(Stored, ABC):
         self.weights_, self.intercept_ = average.weights.astype(self.weights_.dtype), average.bias
         self._memory, gone = batch.within(MEMORY_BYTES)
         self._ledger = gone if ledger is None else ledger.joined(gone)
+        self._batch_C = C
         self.n_seen_ = n_seen
         self.n_iter_ = EPOCHS
         self.objective_ = self.dual_gap_ = np.full(targets.n_outputs, np.nan)
+
+    def _follow_costs(self, C: float) -> None:
+        """Where C is another than for the last batch, start the mean anew, and bring duals within a smaller C: those of rows
+        that are no longer there have their part in the weights as well, so that everything shrinks together."""
+        last = getattr(self, "_batch_C", C)
+        if last == C:
+            return
+        mean: Mean = self._mean
+        shrink = C / last if last > C and self.loss in BOUNDED else 1.0
+        self._mean = Mean(mean.weights * mean.weights.dtype.type(shrink), mean.bias * shrink, 0)
+        self._memory = self._memory.with_duals(self._memory.dual * self._memory.dual.dtype.type(shrink))
+        self._ledger = Ledger(self._ledger.keys, self._ledger.dual * self._ledger.dual.dtype.type(shrink))
+
+    def _refuse_no_target(self, y: Any) -> None:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        refuse_masked("y", y)
 
     def _copy(self: Self) -> Self:
         made = object.__new__(type(self))
@@ -220,13 +249,16 @@ class LinearModel(Stored, ABC):
     def _check_parameters(self) -> None:
         check_choice("loss", self.loss, self._losses)
         check_number("tol", self.tol, 0.0)
-        check_int("max_iter", self.max_iter, 1)
+        check_int("max_iter", self.max_iter, 1, (1 << 63) - 1)
+        check_bool("fit_intercept", self.fit_intercept)
+        check_bool("warm_start", self.warm_start)
         check_number("epsilon", getattr(self, "epsilon", 0.0), 0.0)
 
     def _checked_task(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Targets]:
         self._check_parameters()
         for name in BATCH_STATE:  # what partial_fit remembers is of other rows
             self.__dict__.pop(name, None)
+        self._refuse_no_target(y)
         self.seed_ = seed_of(self.random_state)
         X = self._checked_rows(X, y, reset=True)
         if X.shape[0] > MAX_ROWS:
@@ -292,7 +324,7 @@ class LinearModel(Stored, ABC):
 
     def _feasible(self, dual: NDArray[Any], targets: Targets, C: float) -> NDArray[Any]:
         """Duals of another fit within the bounds that the costs set."""
-        if self.loss not in ("hinge", "logistic", "epsilon_insensitive"):
+        if self.loss not in BOUNDED:
             return dual
         cost = (targets.row_cost * C)[:, None]
         if targets.labels is None:
@@ -303,7 +335,17 @@ class LinearModel(Stored, ABC):
 
     def _keep(self, solver: Solver) -> None:
         weights, bias = solver.coefficients()
-        self.weights_ = weights.astype(np.float32, copy=False) if self.bits_ is not None else weights
+        if self.bits_ is not None and weights.dtype == np.float64:
+            if (
+                weights.size
+                and np.isfinite(weights).all()
+                and np.abs(weights).max() > np.finfo(np.float32).max
+            ):
+                raise ValueError(
+                    f"Weights up to {np.abs(weights).max():g} are beyond single precision: scale y down."
+                )
+            weights = weights.astype(np.float32)
+        self.weights_ = weights
         self.intercept_ = bias
         self.seen_ = np.packbits(solver.rows.seen) if isinstance(solver.rows, CodeRows) else None
         self.n_iter_ = solver.n_iter
@@ -318,7 +360,7 @@ class LinearModel(Stored, ABC):
         worst = max(group.relative_gap for group in solver.groups)
         reached = f"its duality gap is {worst:.2g} of the objective, tol is {self.tol:g}"
         if finished:
-            why = f"did not converge in {self.max_iter} epochs: {reached}; raise max_iter or tol, lower C, or scale the data"
+            why = f"did not converge in {solver.n_iter} epochs: {reached}; raise max_iter or tol, lower C, or scale the data"
         else:
             why = f"was interrupted after {solver.n_iter} epochs: {reached}"
         warnings.warn(f"{type(self).__name__} {why}.", ConvergenceWarning, stacklevel=stacklevel)
@@ -349,12 +391,13 @@ class LinearModel(Stored, ABC):
         if not isinstance(X, Codes):
             return np.asarray(safe_sparse_dot(X, self.weights_, dense_output=True) + self.intercept_)
         use = self._resources().for_work(X.array.size)
-        out = np.empty((len(X), self.weights_.shape[1]), dtype=np.float32)
-        for outputs, layout, weights, bias in self._prepared():
-            view = code_view(X, layout, np.float32, use)
+        out = np.empty((len(X), self.weights_.shape[1]))
+        for outputs, layout, weights in self._prepared():
+            view, which = code_view(X, layout, np.float32, use), slice(outputs.start, outputs.stop)
             margins = np.empty((len(X), weights.shape[1]), dtype=np.float32)
-            view.margins(weights, bias, margins, use.threads)
-            out[:, outputs.start : outputs.stop] = margins[:, : len(outputs)]
+            view.margins(weights, np.zeros(weights.shape[1], dtype=np.float32), margins, use.threads)
+            # Intercepts in double precision: a large one would round what the weights say.
+            np.add(margins[:, : len(outputs)], self.intercept_[which], out=out[:, which])
         return out
 
     def _prepared(self) -> Any:
@@ -367,9 +410,7 @@ class LinearModel(Stored, ABC):
                 layout = code_layout(seen, lanes, 4)
                 weights = np.zeros((layout.n_entries, lanes), dtype=np.float32)
                 weights[layout.places(seen), : len(outputs)] = self.weights_[:, outputs.start : outputs.stop]
-                bias = np.zeros(lanes, dtype=np.float32)
-                bias[: len(outputs)] = self.intercept_[outputs.start : outputs.stop]
-                tables.append((outputs, layout, weights, bias))
+                tables.append((outputs, layout, weights))
             self._tables = tables
         return self._tables
 

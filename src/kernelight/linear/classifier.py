@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from kernelight._checks import as_row_weights, check_class_weight
-from kernelight._stored import labels_from_plain, plain_labels
+from kernelight._stored import labels_from_plain, plain_labels, plain_value
 from kernelight.linear._rows import Targets
 from kernelight.linear.base import LinearModel
 from kernelight.state import State
@@ -119,7 +119,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         if len(self.classes_) < 2:
             raise ValueError(
                 f"This classifier needs samples of at least 2 classes in the data, but the data contains only one class: "
-                f"{self.classes_[0]!r}."
+                f"{self.classes_.tolist()[0]!r}."
             )
         return self._one_against_rest(X, labels, y, sample_weight)
 
@@ -166,6 +166,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             self.classes_ = np.unique(np.asarray(classes))
+            if self.classes_.dtype.kind == "f":
+                assert_all_finite(self.classes_, input_name="classes")
             self._n_outputs()
         elif classes is not None and not np.array_equal(self.classes_, np.unique(np.asarray(classes))):
             raise ValueError(
@@ -174,7 +176,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         check_classification_targets(y)
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
-            raise ValueError(f"y has the label {unknown[0]!r}, which is not one of classes: {self.classes_}.")
+            raise ValueError(
+                f"y has the label {unknown.tolist()[0]!r}, which is not one of classes: {self.classes_}."
+            )
         return self._one_against_rest(X, np.searchsorted(self.classes_, y), y, sample_weight)
 
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -212,7 +216,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     def _plain_params(self) -> dict[str, Any]:
         """A class weight for each label: JSON has no other keys than strings."""
         params = {
-            name: value for name, value in self.get_params(deep=False).items() if name != "class_weight"
+            name: plain_value(value)
+            for name, value in self.get_params(deep=False).items()
+            if name not in ("class_weight", "random_state")
         }
         if isinstance(self.class_weight, dict):
             weights = [[label, self.class_weight[label]] for label in self.class_weight]

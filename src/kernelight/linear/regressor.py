@@ -79,8 +79,6 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         self.warm_start = warm_start
 
     def _targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
-        if y is None:
-            raise ValueError("LinearRegressor requires y to be passed, but the target y is None.")
         values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         self.flat_ = values.ndim == 1 or values.shape[1] == 1
         values = column_or_1d(values, warn=True)[:, None] if self.flat_ else values

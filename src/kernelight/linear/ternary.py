@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +21,14 @@ from kernelight._slots import n_words
 from kernelight._stored import Stored, labels_from_plain, plain_labels
 from kernelight.codes import Codes, slots_provenance
 from kernelight.linear._memory import MemoryReport
-from kernelight.linear._ternary_fit import TernaryProblem, descend, full_precision, sparsify, started
+from kernelight.linear._ternary_fit import (
+    TernaryProblem,
+    descend,
+    fit_scales,
+    full_precision,
+    sparsify,
+    started,
+)
 from kernelight.linear._ternary_loss import LOSSES
 from kernelight.linear._ternary_planes import TernaryPlanes
 from kernelight.state import State, read_only
@@ -54,7 +62,8 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         How much rows count against the size of scale * w: the C of a linear model on the same codes, where it means the same.
     sparsity : float, default=0.0
         The share of coefficients of each class that is 0 at least, below 1: the knob for size against accuracy. Some 0.4 to 0.6
-        are 0 by themselves; 0.7 is often free. It is reached by a growing L0 penalty.
+        are 0 by themselves; 0.7 is often free. It is reached by a growing L0 penalty, and where that would take all
+        coefficients of a class at once, by leaving out those worth least.
     l0 : float, default=0.0
         lambda_0, the L0 penalty to begin with: what a coefficient must lower the mean loss by.
     class_weight : dict, "balanced" or None, default=None
@@ -79,7 +88,7 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
     objective_path_ : (n_steps, n_classes or 1) array
         The objective after each fit of scale and bias, with the final penalty ``l0_``. Not stored.
     l0_ : (n_classes or 1,) array
-        The L0 penalty that the asked sparsity needed. Not stored.
+        The L0 penalty that the asked sparsity needed; infinite where coefficients were left out. Not stored.
     n_iter_ : int
         Sweeps of the last descent. Not stored.
 
@@ -118,22 +127,31 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
     # -- Fit -------------------------------------------------------------------------------------------------
 
     def fit(self: Self, codes: Codes, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from `Codes` of 1 bit and their labels; a fit that fails or is interrupted leaves the model as it was."""
+        """Learn from `Codes` of 1 bit and their labels; a fit that fails or is interrupted leaves the model as it was.
+
+        Instead of codes, for both fit and predictions, the one-hot CSR matrix that ``transform`` of a map gives will do, so
+        that the model can stand in a Pipeline; such a matrix does not say which map it is of.
+        """
         with self._trial() as trial:
             trial._fit(codes, y, sample_weight)
         return self
 
     def _fit(self, codes: Any, y: Any, sample_weight: Any) -> None:
         self._check_parameters()
-        _check_bits(codes)
+        codes = _as_codes(codes)
         if not len(codes):
             raise ValueError("fit needs at least one row of codes, got 0.")
+        if y is None:
+            raise ValueError("TernaryClassifier requires y to be passed, but the target y is None.")
+        _checks.refuse_masked("y", y)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         check_consistent_length(codes, y)
         self.classes_, sides = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y has one class only, {self.classes_[0]!r}: a classifier needs at least two.")
+            raise ValueError(
+                f"y has one class only, {self.classes_[:1].tolist()[0]!r}: a classifier needs at least two."
+            )
         weights = _checks.as_row_weights(sample_weight, len(codes)) * compute_sample_weight(
             self.class_weight, y
         )
@@ -160,7 +178,15 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         self.objective_path_, ended = descend(problem, point, everyone, *rest)
         if self.sparsity > 0.0:
             self.l0_, all_ended = sparsify(problem, point, float(self.sparsity), *rest)
-            self.objective_path_, ended = descend(replace(problem, l0=self.l0_), point, everyone, *rest)
+            penalised = np.flatnonzero(np.isfinite(self.l0_))
+            last = replace(problem, l0=np.where(np.isfinite(self.l0_), self.l0_, 0.0))
+            objectives = fit_scales(last, point, everyone)
+            path, ended = (
+                descend(last, point, penalised, *rest) if len(penalised) else (objectives[None], True)
+            )
+            self.objective_path_ = np.repeat(objectives[None], len(path), axis=0)
+            if len(penalised):
+                self.objective_path_[:, penalised] = path
             ended = ended and all_ended
         self.n_iter_ = min(len(self.objective_path_), int(self.max_iter))
         if not ended:
@@ -219,6 +245,7 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         not say where they come from, nor which rows are empty.
         """
         check_is_fitted(self)
+        codes = _as_codes(codes) if sp.issparse(codes) else codes
         scale, bias = self.scale_.astype(np.float64), self.intercept_.astype(np.float64)
         scores = self._planes.scores(self._words(codes), scale, bias, self.n_jobs)
         if isinstance(codes, Codes):
@@ -240,7 +267,7 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
                     f"the shape {codes.shape}."
                 )
             return np.ascontiguousarray(codes)
-        _check_bits(codes)
+        codes = _as_codes(codes)
         if codes.provenance == self.provenance_ and codes.n_components == self.n_features_in_:
             pruned = len(self.slots_) < self.n_features_in_
             return (codes.take_slots(self.slots_) if pruned else codes).packed
@@ -330,6 +357,11 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
             raise TypeError(
                 f"{type(map).__name__} does not say what it takes: pass the fitted map of the codes."
             )
+        if self.provenance_ and map.provenance not in (self.provenance_, self._pruned_provenance):
+            raise ValueError(
+                f"This {type(map).__name__} is not the map of the codes that the model was fitted on: pass that one, or its "
+                "keep(model.slots_) for a pruned model."
+            )
         taken = map.memory()
         return MemoryReport(parts, taken["stored"], taken["regenerated"], others)
 
@@ -353,8 +385,10 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         return params | {"class_weight": weights}
 
 
-def _check_bits(codes: Any) -> None:
-    """Refuse what is not codes of 1 bit."""
+def _as_codes(codes: Any) -> Codes:
+    """Codes of 1 bit; anything else is refused, apart from the one-hot CSR that stands for them."""
+    if sp.issparse(codes):
+        return _from_one_hot(_checks.as_matrix(codes))
     if not isinstance(codes, Codes):
         raise TypeError(
             f"TernaryClassifier takes Codes of 1 bit, got {type(codes).__name__}: encode rows with BinaryFourier or "
@@ -365,3 +399,23 @@ def _check_bits(codes: Any) -> None:
             f"TernaryClassifier takes codes of 1 bit, got {codes.bits} bits: encode rows with BinaryFourier or SignProjection, "
             "or cut codes with low_bits(1)."
         )
+    return codes
+
+
+def _from_one_hot(X: Any) -> Codes:
+    """The codes whose one-hot rows these are: in each pair of columns one entry, all of one value; or none in a row."""
+    n_slots, filled = X.shape[1] // 2, np.diff(X.indptr) > 0
+    slots = X.indices[: X.indptr[-1]] // 2
+    whole = X.shape[1] % 2 == 0 and X.shape[1] > 0 and bool((np.diff(X.indptr)[filled] == n_slots).all())
+    if (
+        not whole
+        or (slots.reshape(-1, max(1, n_slots)) != np.arange(n_slots)).any()
+        or len(np.unique(X.data)) > 1
+    ):
+        raise ValueError(
+            "TernaryClassifier takes Codes of 1 bit, or the one-hot CSR matrix that transform of BinaryFourier or "
+            "SignProjection gives, got another sparse matrix."
+        )
+    array = np.zeros((X.shape[0], n_slots), dtype=np.uint8)
+    array[filled] = (X.indices[: X.indptr[-1]] % 2).reshape(-1, n_slots)
+    return Codes(array, 1, empty=~filled)
