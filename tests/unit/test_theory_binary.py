@@ -137,3 +137,77 @@ def test_shapes(forth, back, shape):
             values = function(np.zeros(shape, dtype))
             assert values.shape == shape
             assert values.dtype == np.float64
+
+
+def test_lemma_bounds():
+    """Both bounds hold and touch; the printed root is a bound too, and looser."""
+    K = np.linspace(0, 1, 2001)
+    low, high = theory.hamming_bounds(K)
+    exact, printed = theory.hamming_rate(K), np.sqrt(1 - K**2) / 2
+    assert np.all(low <= exact + 1e-15)
+    assert np.all(exact <= high + 1e-15)
+    assert np.all(high <= np.minimum(printed, 4 / np.pi**2 * (1 - 2 * K / 3)) + 1e-15)
+    np.testing.assert_allclose([low[[0, -1]], high[[0, -1]]], exact[[0, -1]] * np.ones((2, 1)), atol=1e-15)
+    assert (high - exact).max() == pytest.approx(0.045, abs=5e-4)
+    assert (np.minimum(printed, high.max()) - exact).max() > (high - exact).max()
+
+
+@pytest.mark.parametrize("K", [0.05, 0.5, 0.9])
+def test_shares_stay_within_the_lemma(K):
+    """With the bits it asks for, shares are within the deviation at least as often as it says; half as many bits would do."""
+    n_rows, deviation, confidence, runs = 2, 0.05, 0.9, 20_000
+    p = theory.bits_needed(n_rows, deviation, confidence)
+    assert p == np.ceil(np.log(n_rows**2 / (1 - confidence)) / (2 * deviation**2))
+    rate = theory.hamming_rate(K)
+    shares = np.random.default_rng(1).binomial(p, rate, runs) / p
+    inside = np.mean(np.abs(shares - rate) <= deviation)
+    assert inside >= confidence - 5 * np.sqrt(confidence * (1 - confidence) / runs)
+
+
+def test_bits_of_lemma_grow_with_the_logarithm_of_rows():
+    assert theory.bits_needed(10**6, 0.1) - theory.bits_needed(10**3, 0.1) == pytest.approx(
+        np.log(10**6) / 0.02, abs=1
+    )
+    np.testing.assert_array_equal(theory.bits_needed([2, 1000], 0.05, 0.95), [877, 3363])
+
+
+@pytest.mark.parametrize("K", [0.02, 0.3, 0.36, 0.38, 0.6, 0.62, 0.9, 0.999])
+@pytest.mark.parametrize(
+    ("rate", "estimate", "variance"),
+    [
+        (theory.hamming_rate, theory.kernel_from_hamming, theory.kernel_from_hamming_variance),
+        (
+            lambda K: (1 - theory.sign_cosine_mean(K)) / 2,
+            lambda share: theory.kernel_from_sign_cosine(1 - 2 * np.asarray(share)),
+            theory.kernel_from_sign_cosine_variance,
+        ),
+    ],
+)
+def test_variance_of_kernels_from_bits(rate, estimate, variance, K):
+    """The delta method, from a difference quotient of the estimate, on both sides of the borders between two forms."""
+    r = float(rate(K))
+    slope = (float(estimate(r + 1e-6)) - float(estimate(r - 1e-6))) / 2e-6
+    assert variance(K) == pytest.approx(r * (1 - r) * slope**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("K", [0.2, 0.7])
+def test_kernels_from_bits_simulated(K):
+    """At k = 4000 bits; the formula is the limit, and off by a share of the order 1/k."""
+    k, runs, rng = 4000, 40_000, np.random.default_rng(3)
+    shares = rng.binomial(k, theory.hamming_rate(K), runs) / k
+    agree = rng.binomial(k, (1 + theory.sign_cosine_mean(K)) / 2, runs) / k
+    for estimates, V in (
+        (theory.kernel_from_hamming(shares), theory.kernel_from_hamming_variance(K)),
+        (theory.kernel_from_sign_cosine(2 * agree - 1), theory.kernel_from_sign_cosine_variance(K)),
+    ):
+        assert k * estimates.var() / V == pytest.approx(1, abs=5 * np.sqrt(2 / runs) + 10 / k)
+        assert estimates.mean() == pytest.approx(K, abs=5 * np.sqrt(V / k / runs) + 5 / k)
+
+
+def test_threshold_costs_variance():
+    K = np.linspace(0, 1, 1001)
+    with_it, without = theory.kernel_from_hamming_variance(K), theory.kernel_from_sign_cosine_variance(K)
+    assert np.all(without[:-1] < with_it[:-1])
+    assert with_it[-1] == without[-1] == 0
+    assert with_it[0] > 2 * without[0]
+    assert np.all(np.diff(with_it) < 0)

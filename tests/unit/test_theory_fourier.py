@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from kernelight import theory
 
@@ -113,13 +114,65 @@ def test_small_values_keep_their_digits():
     assert theory.rff_variance(np.float32(0.5)).dtype == np.float64
 
 
-def test_values_beyond_their_range_are_brought_back():
-    np.testing.assert_array_equal(theory.paired_variance([-0.5, 1.5]), [1.0, 0.0])
-    np.testing.assert_array_equal(theory.rff_variance([-0.5, 1.5]), [1.0, 0.5])
+def test_values_beyond_their_range_by_rounding_are_brought_back():
+    np.testing.assert_array_equal(theory.paired_variance([-1e-4, 1 + 1e-4]), [1.0, 0.0])
+    np.testing.assert_array_equal(theory.rff_variance([-1e-4, 1 + 1e-4]), [1.0, 0.5])
     np.testing.assert_array_equal(
-        theory.folded_kernel([2.0, -3.0], 1.0), theory.folded_kernel([1.0, -1.0], 1.0)
+        theory.folded_kernel([1 + 1e-4, -1 - 1e-4], 1.0), theory.folded_kernel([1.0, -1.0], 1.0)
     )
     for function in (theory.folded_kernel, theory.folded_variance, theory.rbf_through_gmm_variance):
-        assert np.isfinite(function(0.5, [1e-300, 1e100, 1e308])).all()
+        assert np.isfinite(function(0.5, [1e-300, 1e100, 1e308, np.inf])).all()
         with pytest.raises(ValueError, match="gamma must not be negative, got -1"):
             function(0.5, -1.0)
+
+
+# k Var of the RBF kernel from min-max samples, exactly: over the variance of the formula at k = 1e6, and as it is at k = 100
+THROUGH_SAMPLES = [
+    (0, 1, 0.999998, 0.32088059),
+    (0.5, 1, 0.999998, 0.40671710),
+    (0.9, 1, 1.000004, 0.08861883),
+    (0.5, 5, 1.000012, 0.20971912),
+    (0.9, 10, 0.999992, 1.30962409),
+    (-0.5, 2, 1.000011, 0.02660737),
+    (0.95, 1, 1.000007, 0.03448957),
+]
+
+
+@pytest.mark.parametrize(("rho", "gamma", "ratio", "hundred"), THROUGH_SAMPLES)
+def test_rbf_through_gmm_is_the_limit_of_binomial_sums(rho, gamma, ratio, hundred):
+    g = float(theory.gmm_limit(rho))
+
+    def k_variance(k):
+        spread = int(12 * np.sqrt(k * g * (1 - g))) + 12
+        hits = np.arange(max(0, int(k * g) - spread), min(k, int(k * g) + spread) + 1)
+        weights, x = stats.binom.pmf(hits, k, g), hits / k
+        values = np.exp(-2 * gamma * ((1 - x) / (1 + x)) ** 2)
+        return k * (weights @ (values - weights @ values) ** 2)
+
+    assert k_variance(100) == pytest.approx(hundred, abs=0.51e-8)
+    assert k_variance(10**6) / theory.rbf_through_gmm_variance(rho, gamma) == pytest.approx(ratio, abs=1e-6)
+
+
+@pytest.mark.parametrize("rho", [-0.6, 0.0, 0.9])
+def test_projections_simulated(rho):
+    """One projection of unit rows at a time: mean rho, variance 1 + rho^2."""
+    n, rng = 200_000, np.random.default_rng(4)
+    x, noise = rng.standard_normal((2, n))
+    products = x * (rho * x + np.sqrt(1 - rho**2) * noise)
+    variance = theory.projection_variance(rho)
+    assert products.mean() == pytest.approx(rho, abs=5 * np.sqrt(variance / n))
+    squares = (products - rho) ** 2
+    assert squares.mean() == pytest.approx(variance, abs=5 * squares.std() / np.sqrt(n))
+
+
+def test_printed_mistakes_are_not_ours():
+    """The missing square of relative variances, and the factor of cosines without sqrt(2)."""
+    assert theory.relative_variance(0.5, "rff") == 3.125  # printed: 3.5
+    rng = np.random.default_rng(6)
+    a, noise = rng.standard_normal((2, 200_000))
+    w = rng.uniform(0, 2 * np.pi, 200_000)
+    products = np.cos(a + w) * np.cos(0.5 * a + np.sqrt(0.75) * noise + w)  # gamma = 1, rho = 0.5
+    half = np.exp(-0.5) / 2
+    assert products.mean() == pytest.approx(
+        half, abs=5 * np.sqrt(theory.rff_variance(2 * half) / 4 / 200_000)
+    )

@@ -19,6 +19,7 @@ from kernelight.codes import Codes, provenance_of, slots_provenance
 from kernelight.kernels.base import Kernel
 from kernelight.linearize.projections import BitReadout, Projection, RowRule, Selected, projection_of
 from kernelight.state import State
+from kernelight.theory import collision_variance
 
 Self = TypeVar("Self", bound="Linearization")
 Bits = TypeVar("Bits", bound="BitLinearization")
@@ -206,8 +207,7 @@ class CodeLinearization(Linearization):
 
     def _variance(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
         """That of the mean of independent slots, each equal with the expected probability."""
-        P = self._expected(K, filled)
-        return P * (1.0 - P) / float(self._n_slots())
+        return np.asarray(collision_variance(self._expected(K, filled)) / float(self._n_slots()))
 
     def _refuse_foreign(self, *codes: Any) -> None:
         """Refuse codes that another map made."""

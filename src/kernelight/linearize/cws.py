@@ -17,6 +17,7 @@ from kernelight.linearize._cws_sampler import CwsSampler
 from kernelight.linearize._dart_sampler import DartSampler
 from kernelight.linearize._scheme import MinMaxScheme, check_center, identity, minmax_scheme
 from kernelight.linearize.base import CodeLinearization
+from kernelight.theory import bbit_collision, kernel_from_bbit
 
 
 class GCWS(CodeLinearization):
@@ -188,7 +189,7 @@ class GCWS(CodeLinearization):
         return None
 
     def _expected(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
-        return filled * (K + (1.0 - K) / 2.0**self.bits)
+        return filled * bbit_collision(K, self.bits)
 
     def expected_bounds(self, X: Any, Y: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Lower and upper bounds of what the inner products average to, for any ``t_bits`` with ``coding="mixed"`` and p = 1.
@@ -215,5 +216,5 @@ class GCWS(CodeLinearization):
         codes_b = codes_a if codes_b is None else codes_b
         self._refuse_foreign(codes_a, codes_b)
         P = codes_a.collisions(codes_b, n_jobs=self.n_jobs) / codes_a.n_components
-        floor = 2.0**-codes_a.bits
-        return np.where(np.logical_or.outer(codes_a.empty, codes_b.empty), 0.0, (P - floor) / (1.0 - floor))
+        either_empty = np.logical_or.outer(codes_a.empty, codes_b.empty)
+        return np.where(either_empty, 0.0, kernel_from_bbit(P, codes_a.bits))

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-Array = NDArray[np.float64]
+from kernelight.theory._numbers import Array, counts, inside, kernel_values, numbers, positive, result, whole
+
 WithSlope = tuple[Array, Array]  # a function and its derivative
 
 _RISE = 2.0 * math.pi**-1.5
@@ -50,22 +51,34 @@ class _Loss(NamedTuple):
         return rate, slope
 
     def at(self, K: ArrayLike) -> Array:
-        K = np.clip(np.asarray(K, dtype=np.float64), 0.0, 1.0)
-        return _in_two(
-            K, self.border <= K, lambda K: self.near(np.sqrt(np.abs(np.log(K))))[0], lambda K: self.far(K)[0]
-        )
+        K = kernel_values(K, "K")
+        return _in_two(K, self.border <= K, lambda K: self.near(_root(K))[0], lambda K: self.far(K)[0])
 
-    def inverse(self, rate: ArrayLike) -> Array:
+    def flatness(self, K: Array) -> Array:
+        """1 / (dr/dK)^2, which is 0 at K = 1: r rises there like the root of 1 - K."""
+
+        def near(K: Array) -> Array:
+            x = _root(K)
+            return np.square(2.0 * x * K / self.near(x)[1])  # K = exp(-x^2)
+
+        return _in_two(K, self.border <= K, near, lambda K: 1.0 / np.square(self.far(K)[1]))
+
+    def inverse(self, rate: Array) -> Array:
         """Newton's method, begun on the side of the root from where a step on a concave function never goes too far."""
-        rate = np.clip(np.asarray(rate, dtype=np.float64), 0.0, self.limit)
+        rate = np.clip(rate, 0.0, self.limit)
         K = _in_two(
             rate,
-            rate <= self.at(self.border),
+            rate <= float(self.at(self.border)),
             lambda rate: np.exp(-np.square(_newton(self.near, rate / self.rise, rate))),
             lambda rate: _newton(self.far, np.full_like(rate, self.border), rate),
         )
         K[rate >= self.limit] = 0.0  # where rounding would leave 1e-17
         return np.clip(K, 0.0, 1.0, out=K)
+
+
+def _root(K: Array) -> Array:
+    """x = sqrt(T)."""
+    return np.sqrt(np.abs(np.log(K)))
 
 
 def _in_two(
@@ -138,7 +151,7 @@ def hamming_rate(K: ArrayLike) -> Array:
     >>> hamming_rate([0.0, 0.5, 0.99, 1.0]).round(6)
     array([0.405285, 0.266767, 0.035947, 0.      ])
     """
-    return _HAMMING.at(K)
+    return result(_HAMMING.at(K))
 
 
 def kernel_from_hamming(rate: ArrayLike) -> Array:
@@ -152,7 +165,54 @@ def kernel_from_hamming(rate: ArrayLike) -> Array:
     >>> kernel_from_hamming([0.5, 0.0])
     array([0., 1.])
     """
-    return _HAMMING.inverse(rate)
+    return result(_HAMMING.inverse(numbers(rate, "rate")))
+
+
+def kernel_from_hamming_variance(K: ArrayLike) -> Array:
+    """k Var, as k grows, of the kernel from the share of k bits that differ: h (1 - h) / h'(K)^2.
+
+    By the delta method. Falls from 3.3 at K = 0 to 0 at K = 1; full-precision features (`paired_variance`) have 1 at K = 0.
+
+    >>> from kernelight.theory import kernel_from_hamming_variance
+    >>> kernel_from_hamming_variance([0.0, 0.5, 1.0]).round(6)
+    array([3.301652, 2.202197, 0.      ])
+    """
+    K = kernel_values(K, "K")
+    rate = _HAMMING.at(K)
+    return result(rate * (1.0 - rate) * _HAMMING.flatness(K))
+
+
+def hamming_bounds(K: ArrayLike) -> tuple[Array, Array]:
+    """Closed-form bounds h1 <= `hamming_rate` <= h2.
+
+    h1 = (4/pi^2) (1 - K) and h2 = min(sqrt(1 - K) / 2, (4/pi^2) (1 - 2 K / 3)): BE's lemma 1, where the root is printed as
+    sqrt(1 - K^2) / 2. That holds too, but Jensen's inequality gives this one: h = E|cos a - cos b| / 2 and E(cos a - cos b)^2
+    = 1 - K.
+
+    >>> from kernelight.theory import hamming_bounds
+    >>> low, high = hamming_bounds([0.0, 0.5, 1.0])
+    >>> low.round(6), high.round(6)
+    (array([0.405285, 0.202642, 0.      ]), array([0.405285, 0.27019 , 0.      ]))
+    """
+    K = kernel_values(K, "K")
+    line = 4.0 / math.pi**2
+    return result(line * (1.0 - K)), result(np.minimum(np.sqrt(1.0 - K) / 2.0, line * (1.0 - 2.0 * K / 3.0)))
+
+
+def bits_needed(n_rows: ArrayLike, deviation: ArrayLike, confidence: ArrayLike = 0.95) -> NDArray[np.int64]:
+    """Bits after which the Hamming shares of all pairs among ``n_rows`` rows are within ``deviation`` of `hamming_rate`.
+
+    p = log(n^2 / (1 - confidence)) / (2 deviation^2): BE's lemma 1. Assumes independent bits (Hoeffding's inequality for
+    each of the pairs, all added up), nothing else; it is a guarantee, and so about twice what one pair needs.
+
+    >>> from kernelight.theory import bits_needed
+    >>> bits_needed(1000, 0.05)
+    3363
+    """
+    n, confidence = counts(n_rows, "n_rows"), inside(confidence, "confidence", 0.0, 1.0)
+    return whole(
+        (2.0 * np.log(n) - np.log1p(-confidence)) / (2.0 * np.square(positive(deviation, "deviation")))
+    )
 
 
 def sign_cosine_mean(K: ArrayLike) -> Array:
@@ -165,7 +225,7 @@ def sign_cosine_mean(K: ArrayLike) -> Array:
     >>> sign_cosine_mean([0.0, 0.5, 0.99, 1.0]).round(6)
     array([0.      , 0.405461, 0.927985, 1.      ])
     """
-    return 1.0 - _SIGN.at(K)
+    return result(1.0 - _SIGN.at(K))
 
 
 def kernel_from_sign_cosine(mean: ArrayLike) -> Array:
@@ -179,4 +239,19 @@ def kernel_from_sign_cosine(mean: ArrayLike) -> Array:
     >>> kernel_from_sign_cosine([-0.01, 1.0])
     array([0., 1.])
     """
-    return _SIGN.inverse(1.0 - np.asarray(mean, dtype=np.float64))
+    return result(_SIGN.inverse(1.0 - numbers(mean, "mean")))
+
+
+def kernel_from_sign_cosine_variance(K: ArrayLike) -> Array:
+    """k Var, as k grows, of the kernel from the mean of k products of bits without a threshold: (1 - s^2) / s'(K)^2.
+
+    By the delta method. Below that with a threshold (`kernel_from_hamming_variance`) everywhere: less than half of it at K = 0,
+    nearly the same at K = 1.
+
+    >>> from kernelight.theory import kernel_from_sign_cosine_variance
+    >>> kernel_from_sign_cosine_variance([0.0, 0.5, 1.0]).round(6)
+    array([1.522017, 1.261922, 0.      ])
+    """
+    K = kernel_values(K, "K")
+    loss = _SIGN.at(K)
+    return result(loss * (2.0 - loss) * _SIGN.flatness(K))

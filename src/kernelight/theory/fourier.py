@@ -4,33 +4,23 @@ Rows have unit length and correlation rho; E = exp(-gamma (1 - rho)) is their RB
 a, b, jointly normal with variance gamma and correlation rho. An inner product of k columns is the mean of k products (k/2
 for pairs), so its variance is (something of the kernel) / k; the functions return that something. Sources: "Linearized GMM
 kernels and normalized random Fourier features" (LGMM) and "A comparison of nonlinear kernels" (CNK), with errata as noted.
-Kernel values are brought into [0, 1] and correlations into [-1, 1], which rounding may have left.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from kernelight.theory._numbers import Array, correlations, counts, kernel_values, numbers, result
 
 _LARGEST = 1e100  # of gamma: every kernel has long been 0 or 1, and its square does not overflow
 
 
-def _kernel_values(E: ArrayLike) -> NDArray[np.float64]:
-    return np.clip(np.asarray(E, dtype=np.float64), 0.0, 1.0)
+def _gammas(gamma: ArrayLike) -> Array:
+    return np.minimum(numbers(gamma, "gamma", 0.0), _LARGEST)
 
 
-def _correlations(rho: ArrayLike) -> NDArray[np.float64]:
-    return np.clip(np.asarray(rho, dtype=np.float64), -1.0, 1.0)
-
-
-def _gammas(gamma: ArrayLike) -> NDArray[np.float64]:
-    numbers = np.asarray(gamma, dtype=np.float64)
-    if (numbers < 0).any():
-        raise ValueError(f"gamma must not be negative, got {float(numbers.min())}.")
-    return np.minimum(numbers, _LARGEST)
-
-
-def rff_variance(E: ArrayLike) -> NDArray[np.float64]:
+def rff_variance(E: ArrayLike) -> Array:
     """k Var of features sqrt(2/k) cos(a + w) with a random phase w: V = 1/2 + (1 - E^2)^2 / 2, exact for every k.
 
     LGMM (13). The text before its figure 3 prints Var / E^2 without the square of 1 - E^2.
@@ -39,10 +29,10 @@ def rff_variance(E: ArrayLike) -> NDArray[np.float64]:
     >>> rff_variance([0.0, 0.5, 1.0])
     array([1.     , 0.78125, 0.5    ])
     """
-    return 0.5 + 0.5 * paired_variance(E)
+    return result(0.5 + 0.5 * paired_variance(E))
 
 
-def nrff_variance(E: ArrayLike) -> NDArray[np.float64]:
+def nrff_variance(E: ArrayLike) -> Array:
     """k Var, as k grows, of the same features scaled to rows of unit length: V_n = (1 - E^2)^2 (1 + E^2 / 4).
 
     LGMM (15), factorised, so that nothing cancels near E = 1. At finite k the mean squared error is larger: at k = 10 by 6 %
@@ -52,10 +42,10 @@ def nrff_variance(E: ArrayLike) -> NDArray[np.float64]:
     >>> nrff_variance([0.0, 0.5, 1.0])
     array([1.        , 0.59765625, 0.        ])
     """
-    return paired_variance(E) * (1.0 + np.square(_kernel_values(E)) / 4.0)
+    return result(paired_variance(E) * (1.0 + np.square(kernel_values(E)) / 4.0))
 
 
-def nrff_bias(E: ArrayLike, n_components: ArrayLike) -> NDArray[np.float64]:
+def nrff_bias(E: ArrayLike, n_components: ArrayLike) -> Array:
     """Mean of the normalised estimate minus E, to first order in 1/k: -E (1 - E^4) / (8 k).
 
     LGMM calls the estimate unbiased; this is the second order of its ratio of means. At most 0.067 / k.
@@ -64,11 +54,11 @@ def nrff_bias(E: ArrayLike, n_components: ArrayLike) -> NDArray[np.float64]:
     >>> nrff_bias(0.5, [10, 100, 1000])
     array([-5.859375e-03, -5.859375e-04, -5.859375e-05])
     """
-    E = _kernel_values(E)
-    return -E * (1.0 - E) * (1.0 + E) * (1.0 + E * E) / (8.0 * np.asarray(n_components, dtype=np.float64))
+    E, k = kernel_values(E), counts(n_components, "n_components")
+    return result(-E * (1.0 - E) * (1.0 + E) * (1.0 + E * E) / (8.0 * k))
 
 
-def paired_variance(E: ArrayLike) -> NDArray[np.float64]:
+def paired_variance(E: ArrayLike) -> Array:
     """k Var of k columns sqrt(2/k) [cos a, sin a] of k/2 frequencies: (1 - E^2)^2, exact for every even k.
 
     Not in the papers: pairs have unit length as they are, no bias, and less variance than LGMM's normalised features.
@@ -78,11 +68,23 @@ def paired_variance(E: ArrayLike) -> NDArray[np.float64]:
     >>> paired_variance([0.0, 0.5, 1.0])
     array([1.    , 0.5625, 0.    ])
     """
-    E = _kernel_values(E)
-    return np.square((1.0 - E) * (1.0 + E))
+    E = kernel_values(E)
+    return result(np.square((1.0 - E) * (1.0 + E)))
 
 
-def folded_kernel(rho: ArrayLike, gamma: ArrayLike) -> NDArray[np.float64]:
+def projection_variance(rho: ArrayLike) -> Array:
+    """k Var of the mean product of k Gaussian projections of unit rows, which estimates rho: 1 + rho^2, exact for every k.
+
+    LGMM section 2, for the linear kernel: unlike the variances above it does not vanish where rows are equal.
+
+    >>> from kernelight.theory import projection_variance
+    >>> projection_variance([-1.0, 0.0, 0.5])
+    array([2.  , 1.  , 1.25])
+    """
+    return result(1.0 + np.square(correlations(rho)))
+
+
+def folded_kernel(rho: ArrayLike, gamma: ArrayLike) -> Array:
     """The kernel of features sqrt(1/k) cos(a) without a phase: F = exp(-gamma) cosh(gamma rho).
 
     CNK (12). It is even in rho, and (1 + exp(-2 gamma)) / 2, not 1, where rows are equal. Written as two exponentials that
@@ -92,11 +94,11 @@ def folded_kernel(rho: ArrayLike, gamma: ArrayLike) -> NDArray[np.float64]:
     >>> folded_kernel([0.0, 0.5, 1.0], 1.0).round(6)
     array([0.367879, 0.41483 , 0.567668])
     """
-    rho, gamma = _correlations(rho), _gammas(gamma)
-    return 0.5 * np.exp(-gamma * (1.0 - rho)) + 0.5 * np.exp(-gamma * (1.0 + rho))
+    rho, gamma = correlations(rho), _gammas(gamma)
+    return result(0.5 * np.exp(-gamma * (1.0 - rho)) + 0.5 * np.exp(-gamma * (1.0 + rho)))
 
 
-def folded_variance(F: ArrayLike, gamma: ArrayLike) -> NDArray[np.float64]:
+def folded_variance(F: ArrayLike, gamma: ArrayLike) -> Array:
     """k Var of features sqrt(1/k) cos(a) without a phase, from the folded kernel F alone; exact for every k.
 
     E[cos^2 a cos^2 b] = (1 + 2 q + q^2 cosh(4 gamma rho)) / 4 with q = exp(-2 gamma), and cosh 4x is a polynomial of cosh x,
@@ -110,11 +112,11 @@ def folded_variance(F: ArrayLike, gamma: ArrayLike) -> NDArray[np.float64]:
     gamma = _gammas(gamma)
     q = np.exp(-2.0 * gamma)
     ends = np.square(np.expm1(-2.0 * gamma)) / 4.0  # (1 - q)^2 / 4, also F^2 - q where rho = 1
-    square = np.square(np.clip(np.asarray(F, dtype=np.float64), np.exp(-gamma), (1.0 + q) / 2.0))
-    return np.asarray(ends - np.clip(square - q, 0.0, ends) * (1.0 - 2.0 * square))
+    square = np.square(np.clip(kernel_values(F, "F"), np.exp(-gamma), (1.0 + q) / 2.0))
+    return result(ends - np.clip(square - q, 0.0, ends) * (1.0 - 2.0 * square))
 
 
-def rbf_through_gmm_variance(rho: ArrayLike, gamma: ArrayLike) -> NDArray[np.float64]:
+def rbf_through_gmm_variance(rho: ArrayLike, gamma: ArrayLike) -> Array:
     """k Var, as k grows, of the RBF kernel computed from k min-max samples of elliptical rows of equal scale.
 
     Such rows have min-max kernel g = (1 - s) / (1 + s) with s = sqrt((1 - rho) / 2), so E = exp(-2 gamma s^2) and
@@ -126,9 +128,9 @@ def rbf_through_gmm_variance(rho: ArrayLike, gamma: ArrayLike) -> NDArray[np.flo
     array([0.326728, 0.413864, 0.      ])
     """
     gamma = _gammas(gamma)
-    s = np.sqrt((1.0 - _correlations(rho)) / 2.0)
+    s = np.sqrt((1.0 - correlations(rho)) / 2.0)
     g = (1.0 - s) / (1.0 + s)
     slope = (
         2.0 * gamma * np.exp(-2.0 * gamma * s * s) * s * np.square(1.0 + s)
     )  # -dE/ds = 4 gamma s E; -ds/dg = (1 + s)^2 / 2
-    return np.asarray(g * (1.0 - g) * np.square(slope))
+    return result(g * (1.0 - g) * np.square(slope))

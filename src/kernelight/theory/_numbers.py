@@ -1,0 +1,123 @@
+"""How numbers come into the formulas and leave them.
+
+In: anything NumPy takes as real numbers; what cannot be (NaN, a correlation of 1.5) is a ValueError that names it. Kernel
+values and correlations may be out of their range by what single precision leaves, 1e-3, and are then brought back. Out: an
+array of the shape that the arguments broadcast to; of numbers, a number (NumPy's float64, which is a float).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 1e-3  # correlations of long float32 rows were seen to be off by 2e-4
+
+
+def numbers(
+    x: ArrayLike, name: str, low: float = -math.inf, high: float = math.inf, slack: float = 0.0
+) -> Array:
+    """``x`` as doubles between ``low`` and ``high``, both included; infinity is a number, NaN is not.
+
+    What is out by no more than ``slack`` is brought back.
+    """
+    try:
+        array = np.asarray(x)
+        if array.size and array.dtype.kind not in "fiub":
+            raise TypeError
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a real number or an array of them, got {_short(x)}.") from None
+    values = np.asarray(array, dtype=np.float64)
+    bad = ~((values >= low - slack) & (values <= high + slack))
+    if bad.any():
+        raise ValueError(f"{name} {_wanted(low, high)}, got {float(values[bad][0])}{_where(bad)}.")
+    return np.clip(values, low, high) if slack else values
+
+
+def kernel_values(E: ArrayLike, name: str = "E") -> Array:
+    return numbers(E, name, 0.0, 1.0, slack=_ROUNDING)
+
+
+def correlations(rho: ArrayLike) -> Array:
+    return numbers(rho, "rho", -1.0, 1.0, slack=_ROUNDING)
+
+
+def positive(x: ArrayLike, name: str) -> Array:
+    values = numbers(x, name, 0.0)
+    zero = values == 0
+    if zero.any():
+        raise ValueError(f"{name} must be positive, got 0.0{_where(zero)}.")
+    return values
+
+
+def inside(x: ArrayLike, name: str, low: float, high: float) -> Array:
+    """Between ``low`` and ``high``, neither included."""
+    values = numbers(x, name)
+    bad = ~((values > low) & (values < high))
+    if bad.any():
+        raise ValueError(
+            f"{name} must lie between {low:g} and {high:g}, got {float(values[bad][0])}{_where(bad)}."
+        )
+    return values
+
+
+def counts(n: ArrayLike, name: str, low: int = 1, high: float = math.inf) -> Array:
+    """Whole numbers from ``low`` on, as doubles."""
+    values = numbers(n, name, low, high)
+    broken = (values != np.floor(values)) | np.isinf(values)
+    if broken.any():
+        raise ValueError(f"{name} must be a whole number, got {float(values[broken][0])}{_where(broken)}.")
+    return values
+
+
+def one_of(word: str, name: str, known: Any) -> str:
+    if word not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {word!r}.")
+    return word
+
+
+def result(values: Any) -> Array:
+    """Numbers in, a number out: an array without dimensions becomes NumPy's scalar."""
+    return np.asarray(values, dtype=np.float64)[()]
+
+
+def whole(values: Array, least: int = 1) -> NDArray[np.int64]:
+    """Rounded up to whole numbers; of a number, an int."""
+    if np.any(values >= 2.0**63):
+        raise ValueError("That would take more than 2^63: ask for less.")
+    up = np.maximum(np.ceil(values), least).astype(np.int64)
+    return up if up.ndim else int(up)  # type: ignore[return-value]
+
+
+def root(function: Callable[[Array], Array], low: ArrayLike, high: ArrayLike) -> Array:
+    """Bisection, for all brackets at once: ``function`` is positive at ``low`` and negative at ``high``."""
+    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    for _ in range(80):
+        middle = (low + high) / 2.0
+        above = function(middle) > 0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.asarray((low + high) / 2.0)
+
+
+def _wanted(low: float, high: float) -> str:
+    if math.isinf(high):
+        if math.isinf(low):
+            return "must be a number"
+        return "must not be negative" if low == 0 else f"must be at least {low:g}"
+    return f"must lie between {low:g} and {high:g}"
+
+
+def _where(bad: NDArray[np.bool_]) -> str:
+    if bad.ndim == 0:
+        return ""
+    return f" at position {', '.join(str(int(i)) for i in np.argwhere(bad)[0])}"
+
+
+def _short(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 40 else text[:37] + "..."

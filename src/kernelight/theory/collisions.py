@@ -1,0 +1,129 @@
+"""Slots of codes that agree: with which probability, and how well their share estimates a kernel.
+
+A slot of two rows agrees with probability P, independently of the others, so the share of k that agree is binomial. For
+consistent weighted sampling P is the min-max kernel K itself; cut to b bits, unequal samples agree by chance too. Sources:
+"Linearized GMM kernels and normalized random Fourier features" (LGMM), which leaves the chance out, with errata as noted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from kernelight.theory._numbers import Array, counts, kernel_values, numbers, result
+
+_MOST_BITS = 64
+
+
+def collision_variance(P: ArrayLike) -> Array:
+    """k Var of the share of k independent slots that agree, each with probability P: P (1 - P), exact for every k.
+
+    LGMM (7) for consistent weighted sampling, where P is the min-max kernel; signs and bits of projections have the same.
+
+    >>> from kernelight.theory import collision_variance
+    >>> collision_variance([0.0, 0.2, 0.5, 1.0])
+    array([0.  , 0.16, 0.25, 0.  ])
+    """
+    P = kernel_values(P, "P")
+    return result(P * (1.0 - P))
+
+
+def bbit_collision(K: ArrayLike, bits: ArrayLike) -> Array:
+    """How often slots of ``bits`` bits agree: P = K + (1 - K) / 2^b, exact if samples are mixed before they are cut.
+
+    LGMM takes K itself for it, and the lowest bits of i*: of nonnegative rows the very lowest is constant, so that b bits
+    act as b - 1, and 1 bit agrees always.
+
+    >>> from kernelight.theory import bbit_collision
+    >>> bbit_collision(4 / 9, [1, 2, 4, 8]).round(5)
+    array([0.72222, 0.58333, 0.47917, 0.44661])
+    """
+    K, chance = kernel_values(K, "K"), _chance(bits)
+    return result(K + (1.0 - K) * chance)
+
+
+def kernel_from_bbit(P: ArrayLike, bits: ArrayLike) -> Array:
+    """The kernel from the share P of slots of ``bits`` bits that agree: (P - 2^-b) / (1 - 2^-b), unbiased.
+
+    Negative where fewer slots agree than by chance; cutting it off at 0 would give it a bias.
+
+    >>> from kernelight.theory import kernel_from_bbit
+    >>> kernel_from_bbit([0.0, 0.25, 0.625, 1.0], 2).round(6)
+    array([-0.333333,  0.      ,  0.5     ,  1.      ])
+    """
+    P, chance = kernel_values(P, "P"), _chance(bits)
+    return result((P - chance) / (1.0 - chance))
+
+
+def bbit_variance(K: ArrayLike, bits: ArrayLike) -> Array:
+    """k Var of `kernel_from_bbit` with k slots: P (1 - P) / (1 - 2^-b)^2, P = `bbit_collision`; exact for every k.
+
+    >>> from kernelight.theory import bbit_variance
+    >>> bbit_variance(0.1, [1, 4, 8]).round(6)
+    array([0.99    , 0.15    , 0.093529])
+    """
+    K, chance = kernel_values(K, "K"), _chance(bits)
+    # 1 - P = (1 - K) (1 - 2^-b): one of the two factors cancels
+    return result((K + (1.0 - K) * chance) * (1.0 - K) / (1.0 - chance))
+
+
+def zero_bit_bounds(U: Any, V: Any = None) -> tuple[Array, Array]:
+    """Bounds of how often i* alone agrees ("0-bit"), for each row of ``U`` with each of ``V`` (of ``U`` if None).
+
+    K <= P0 <= sum min(u / |u|_1, v / |v|_1), K the min-max kernel; signs are split. LGMM (8) has P0 = K for practical data:
+    true of many comparable entries in rows of similar sums. A single entry gives P0 = 1 whatever K, and rows u and 100 u of
+    1,024 entries 0.05, not 0.01. The upper bound is attained by two entries, of which one row has the larger in one and the
+    smaller in the other. Dense or sparse; a row of zeros gives 0.
+
+    >>> from kernelight.theory import zero_bit_bounds
+    >>> low, high = zero_bit_bounds([[1.0, 2.0], [-3.0, 0.0]], [[2.0, 1.0], [10.0, 20.0]])
+    >>> low.round(6), high.round(6)
+    (array([[0.5, 0.1],
+           [0. , 0. ]]), array([[0.666667, 1.      ],
+           [0.      , 0.      ]]))
+    """
+    left = _rows(U)
+    right = left if V is None else _rows(V)
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"Rows of {left.shape[1]} columns cannot meet rows of {right.shape[1]} columns.")
+    peak = max(abs(left).max(), abs(right).max()) if left.nnz and right.nnz else 1.0
+    left, right = left / peak, right / peak  # a common scale changes nothing, and now no sum overflows
+    sums = [np.asarray(abs(rows).sum(axis=1)).ravel() for rows in (left, right)]
+    used = np.intersect1d(left.indices, right.indices)  # elsewhere every minimum is 0
+    left, right = left[:, used], right[:, used]
+    both = _shared(left, right)
+    apart = np.add.outer(*sums) - both
+    low = np.divide(both, apart, out=np.zeros_like(both), where=apart > 0)
+    high = _shared(_divided(left, sums[0]), _divided(right, sums[1]))
+    return low, np.clip(high, low, 1.0)
+
+
+def _chance(bits: ArrayLike) -> Array:
+    return np.exp2(-counts(bits, "bits", 1, _MOST_BITS))
+
+
+def _rows(X: Any) -> sp.csr_array:
+    if not sp.issparse(X):
+        X = numbers(X, "A row")
+    if X.ndim != 2 or not np.isfinite(sp.csr_array(X).data).all():
+        raise ValueError("zero_bit_bounds takes matrices of finite numbers.")
+    rows = sp.csr_array(X, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows
+
+
+def _divided(rows: sp.csr_array, by: Array) -> sp.csr_array:
+    return sp.csr_array(sp.diags_array(1.0 / np.where(by > 0, by, 1.0)) @ rows)
+
+
+def _shared(left: sp.csr_array, right: sp.csr_array) -> Array:
+    """sum min over positive and negative parts, of all pairs: half of |u| + |v| - |u - v| in each column."""
+    both, dense = np.empty((left.shape[0], right.shape[0])), right.toarray()
+    for i in range(left.shape[0]):
+        u = left[[i]].toarray()
+        both[i] = np.where(u * dense > 0, np.minimum(abs(u), abs(dense)), 0.0).sum(axis=1)
+    return both

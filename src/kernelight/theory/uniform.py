@@ -1,0 +1,86 @@
+"""How far random Fourier features are from the Gaussian kernel at worst, over all pairs of points of a set at once.
+
+Source: "Binary embedding and optimized random Fourier features" (BE), theorem 1, after Rahimi and Recht. It reads
+
+    P(sup |z(x).z(y) - k(x, y)| >= e) <= 2^8 (s D / e)^2 exp(-p e^2 / (4 (d + 2))),
+
+d being the dimension, D the diameter of the set and s^2 = E|w|^2 = d / sigma^2 that of a frequency. BE prints s^2 diag for
+s D, which cannot be: scaling points by c and frequencies by 1/c changes nothing, so that only s D can matter. What the
+proof says, and what is computed here, is a little less. The estimate's error f is covered by balls of radius r: it is below
+e/2 at every centre, but for (4 R / r)^m times the tail of Hoeffding's inequality, and its slope below e / (2 r), but for (2
+r L / e)^2 by Markov's. With the r that makes both equal,
+
+    P <= 2 (2 exp(-a k e^2))^(2 / (m + 2)) (8 R L / e)^(2 m / (m + 2)).
+
+* "paired": f depends on x - y only, m = d, R = D, L = s; k columns are k/2 values of cos in [-1, 1], a = 1/16. So p in the
+  theorem counts frequencies of pairs, not columns.
+* "phase" (the features of BE's equation 4): f depends on both points, m = 2 d, R = D (Jung's theorem), L = 2 s, and the
+  values lie in [-2, 2], a = 1/32. The theorem as printed promises for them what holds for pairs only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernelight.theory._numbers import Array, counts, inside, one_of, positive, result, whole
+
+# of k e^2 in the exponent, dimensions of f for each of the points, slope in units of s
+_FEATURES = {"paired": (1.0 / 16.0, 1, 1.0), "phase": (1.0 / 32.0, 2, 2.0)}
+
+
+def uniform_bound(
+    error: ArrayLike,
+    n_components: ArrayLike,
+    n_features: ArrayLike,
+    diameter: ArrayLike,
+    sigma: ArrayLike = 1.0,
+    *,
+    features: str = "paired",
+) -> Array:
+    """A bound of the probability that ``n_components`` Fourier features miss the Gaussian kernel by ``error`` somewhere.
+
+    The kernel is exp(-|x - y|^2 / (2 sigma^2)) on points with ``n_features`` coordinates, no two further apart than
+    ``diameter``. 1 where the theorem says nothing. BE's theorem 1, corrected: the head of this module says how.
+
+    >>> from kernelight.theory import uniform_bound
+    >>> uniform_bound(0.1, [100_000, 150_000, 200_000], 10, 5.0).round(4)
+    array([1.00e+00, 5.44e-02, 3.00e-04])
+    """
+    rate, m, logs = _parts(error, n_features, diameter, sigma, features)
+    k = counts(n_components, "n_components")
+    return result(np.exp(np.minimum(np.log(2.0) + 2.0 / (m + 2.0) * (np.log(2.0) - rate * k) + logs, 0.0)))
+
+
+def uniform_components(
+    error: ArrayLike,
+    confidence: ArrayLike,
+    n_features: ArrayLike,
+    diameter: ArrayLike,
+    sigma: ArrayLike = 1.0,
+    *,
+    features: str = "paired",
+) -> NDArray[np.int64]:
+    """The columns for which `uniform_bound` promises an error below ``error`` everywhere, with probability ``confidence``.
+
+    A guarantee for infinitely many pairs, and a loose one: for a given list of pairs, `components_needed` asks for much less.
+
+    >>> from kernelight.theory import uniform_components
+    >>> uniform_components(0.1, 0.95, 10, 5.0)
+    150807
+    """
+    rate, m, logs = _parts(error, n_features, diameter, sigma, features)
+    failure = np.log1p(-inside(confidence, "confidence", 0.0, 1.0))
+    return whole((np.log(2.0) + (m + 2.0) / 2.0 * (np.log(2.0) + logs - failure)) / rate)
+
+
+def _parts(
+    error: ArrayLike, n_features: ArrayLike, diameter: ArrayLike, sigma: ArrayLike, features: str
+) -> tuple[Array, Array, Array]:
+    """a e^2, m, and the logarithm of (8 R L / e)^(2 m / (m + 2))."""
+    share, points, slope = _FEATURES[one_of(features, "features", _FEATURES)]
+    e, d = positive(error, "error"), counts(n_features, "n_features")
+    spread = np.sqrt(d) / positive(sigma, "sigma")
+    m = points * d
+    logs = 2.0 * m / (m + 2.0) * np.log(8.0 * slope * spread * positive(diameter, "diameter") / e)
+    return share * np.square(e), m, logs
