@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from kernelight.theory._numbers import Array, counts, kernel_values, numbers, result
+from kernelight.theory._rows import to_columns_of
 
 _MOST_BITS = 64
 
@@ -92,8 +93,7 @@ def zero_bit_bounds(U: Any, V: Any = None) -> tuple[Array, Array]:
     peak = max(abs(left).max(), abs(right).max()) if left.nnz and right.nnz else 1.0
     left, right = left / peak, right / peak  # a common scale changes nothing, and now no sum overflows
     sums = [np.asarray(abs(rows).sum(axis=1)).ravel() for rows in (left, right)]
-    used = np.intersect1d(left.indices, right.indices)  # elsewhere every minimum is 0
-    left, right = left[:, used], right[:, used]
+    left, right = to_columns_of(left, left), to_columns_of(left, right)  # elsewhere every minimum is 0
     both = _shared(left, right)
     apart = np.add.outer(*sums) - both
     low = np.divide(both, apart, out=np.zeros_like(both), where=apart > 0)

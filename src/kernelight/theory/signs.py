@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from kernelight.theory._numbers import Array, kernel_values, result
+from kernelight.theory._rows import to_columns_of
 
 _FARTHEST = 1e150  # of a breakpoint: nothing is left of the integral beyond it, or below its inverse
 _BLOCK = 1 << 17  # breakpoints at a time, some 30 MB with everything made of them
@@ -112,7 +113,7 @@ def _agreements(left: sp.csr_array, right: sp.csr_array, symmetric: bool = False
     if longest == 0:
         return P
     empty = np.diff(right.indptr) == 0
-    left, right = _to_columns_of(left, left), _to_columns_of(left, right)
+    left, right = to_columns_of(left, left), to_columns_of(left, right)
     step = max(1, _BLOCK // (longest + 3))
     for start in range(0, right.shape[0], step):
         block = right[start : start + step].tocsc()
@@ -127,15 +128,6 @@ def _agreements(left: sp.csr_array, right: sp.csr_array, symmetric: bool = False
         below = np.tril_indices(len(P), -1)
         P[below] = P.T[below]
     return P
-
-
-def _to_columns_of(model: sp.csr_array, rows: sp.csr_array) -> sp.csr_array:
-    """The columns of ``rows`` that ``model`` uses, renumbered: matrices may be wider than any array."""
-    used = np.unique(model.indices)
-    place = np.minimum(np.searchsorted(used, rows.indices), len(used) - 1)
-    known = used[place] == rows.indices
-    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    return sp.csr_array((rows.data[known], (row[known], place[known])), shape=(rows.shape[0], len(used)))
 
 
 def _agreement(u: Array, V: Array) -> Array:
