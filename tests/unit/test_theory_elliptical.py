@@ -316,3 +316,7 @@ def test_small_values_keep_their_digits():
     # V grows like phi^3 there, phi = sqrt(2 near): 4 q^2 / pi^3 phi^3 / 12 with q = 2
     phi = np.sqrt(2 * near)
     assert theory.elliptical_v(near - 1) == pytest.approx(8 / np.pi**3 * phi**3 / 6, rel=1e-5)
+    # rows of very different scales: V / H^4 is a multiple of sigma^-2
+    far = theory.gmm_variance_two(0.3, [1e3, 1e6, 1e9, 1e12]) * np.array([1e6, 1e12, 1e18, 1e24])
+    np.testing.assert_allclose(far, far[-1], rtol=5e-3)
+    np.testing.assert_allclose(far[1:], far[-1], rtol=1e-5)

@@ -86,11 +86,11 @@ def result(values: Any) -> Array:
     return np.asarray(values, dtype=np.float64)[()]
 
 
-def whole(values: Array, least: int = 1) -> NDArray[np.int64]:
-    """Rounded up to whole numbers; of a number, an int."""
-    if np.any(values >= 2.0**63):
-        raise ValueError("That would take more than 2^63: ask for less.")
-    up = np.maximum(np.ceil(values), least).astype(np.int64)
+def whole(values: Array, least: int = 1, step: int = 1) -> NDArray[np.int64]:
+    """Rounded up to multiples of ``step``, at least ``least`` of them; of a number, an int."""
+    if np.any(values >= 2.0**62):
+        raise ValueError("That would take more than 2^62: ask for less.")
+    up = step * np.maximum(np.ceil(values / step), least).astype(np.int64)
     return up if up.ndim else int(up)  # type: ignore[return-value]
 
 

@@ -63,9 +63,7 @@ def components_needed(
         needed = np.square(special.ndtri(failure / 2.0) / error) * variance
     else:
         needed = _squared_width(method, bits) * np.log(2.0 / failure) / (2.0 * np.square(error))
-    if method == "paired":  # columns come in twos
-        return whole(needed / 2.0) * 2
-    return whole(needed)
+    return whole(needed, step=2 if method == "paired" else 1)  # columns of pairs come in twos
 
 
 def memory_needed(

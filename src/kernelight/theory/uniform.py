@@ -5,28 +5,35 @@ Source: "Binary embedding and optimized random Fourier features" (BE), theorem 1
     P(sup |z(x).z(y) - k(x, y)| >= e) <= 2^8 (s D / e)^2 exp(-p e^2 / (4 (d + 2))),
 
 d being the dimension, D the diameter of the set and s^2 = E|w|^2 = d / sigma^2 that of a frequency. BE prints s^2 diag for
-s D, which cannot be: scaling points by c and frequencies by 1/c changes nothing, so that only s D can matter. What the
-proof says, and what is computed here, is a little less. The estimate's error f is covered by balls of radius r: it is below
-e/2 at every centre, but for (4 R / r)^m times the tail of Hoeffding's inequality, and its slope below e / (2 r), but for (2
-r L / e)^2 by Markov's. With the r that makes both equal,
+s D, which cannot be: scaling points by c and frequencies by 1/c changes nothing, so that only s D can matter.
+
+Computed here is what the proof gives before it is rounded up. The error f of the estimate is looked at in the centres of
+balls of radius r that cover the set: (4 R / r)^m of them at most, each with a failure of 2 exp(-a k e^2) by Hoeffding's
+inequality to keep |f| below e/2. In between f changes by less than e/2 if its slope is below e / (2 r), and that fails with
+probability (2 r L / e)^2 by Markov's, L^2 bounding the mean square of the largest slope. With the r that makes both equal,
 
     P <= 2 (2 exp(-a k e^2))^(2 / (m + 2)) (8 R L / e)^(2 m / (m + 2)).
 
-* "paired": f depends on x - y only, m = d, R = D, L = s; k columns are k/2 values of cos in [-1, 1], a = 1/16. So p in the
-  theorem counts frequencies of pairs, not columns.
-* "phase" (the features of BE's equation 4): f depends on both points, m = 2 d, R = D (Jung's theorem), L = 2 s, and the
-  values lie in [-2, 2], a = 1/32. The theorem as printed promises for them what holds for pairs only.
+* "paired": f depends on x - y only, m = d, R = D; k columns are k/2 values of cos in [-1, 1], a = 1/16. So p in the theorem
+  counts frequencies of pairs, not columns. L = s + exp(-1/2) / sigma, the slope of the features and that of the kernel.
+* "phase" (the features of BE's equation 4): f depends on both points, m = 2 d, R = D (Jung's theorem); values lie in
+  [-2, 2], a = 1/32, and L = 2 s + sqrt(2) exp(-1/2) / sigma. The theorem promises them what holds for pairs only.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelight.theory._numbers import Array, counts, inside, one_of, positive, result, whole
 
-# of k e^2 in the exponent, dimensions of f for each of the points, slope in units of s
-_FEATURES = {"paired": (1.0 / 16.0, 1, 1.0), "phase": (1.0 / 32.0, 2, 2.0)}
+# a, points that f depends on, and L sigma as so many sqrt(d) and a constant
+_FEATURES = {
+    "paired": (1.0 / 16.0, 1, 1.0, math.exp(-0.5)),
+    "phase": (1.0 / 32.0, 2, 2.0, math.sqrt(2.0) * math.exp(-0.5)),
+}
 
 
 def uniform_bound(
@@ -45,7 +52,7 @@ def uniform_bound(
 
     >>> from kernelight.theory import uniform_bound
     >>> uniform_bound(0.1, [100_000, 150_000, 200_000], 10, 5.0).round(4)
-    array([1.00e+00, 5.44e-02, 3.00e-04])
+    array([1.00e+00, 7.29e-02, 4.00e-04])
     """
     rate, m, logs = _parts(error, n_features, diameter, sigma, features)
     k = counts(n_components, "n_components")
@@ -67,20 +74,21 @@ def uniform_components(
 
     >>> from kernelight.theory import uniform_components
     >>> uniform_components(0.1, 0.95, 10, 5.0)
-    150807
+    153614
     """
     rate, m, logs = _parts(error, n_features, diameter, sigma, features)
     failure = np.log1p(-inside(confidence, "confidence", 0.0, 1.0))
-    return whole((np.log(2.0) + (m + 2.0) / 2.0 * (np.log(2.0) + logs - failure)) / rate)
+    needed = (np.log(2.0) + (m + 2.0) / 2.0 * (np.log(2.0) + logs - failure)) / rate
+    return whole(needed, step=2 if features == "paired" else 1)
 
 
 def _parts(
     error: ArrayLike, n_features: ArrayLike, diameter: ArrayLike, sigma: ArrayLike, features: str
 ) -> tuple[Array, Array, Array]:
     """a e^2, m, and the logarithm of (8 R L / e)^(2 m / (m + 2))."""
-    share, points, slope = _FEATURES[one_of(features, "features", _FEATURES)]
+    share, points, steep, kernel = _FEATURES[one_of(features, "features", _FEATURES)]
     e, d = positive(error, "error"), counts(n_features, "n_features")
-    spread = np.sqrt(d) / positive(sigma, "sigma")
+    slope = (steep * np.sqrt(d) + kernel) / positive(sigma, "sigma")
     m = points * d
-    logs = 2.0 * m / (m + 2.0) * np.log(8.0 * slope * spread * positive(diameter, "diameter") / e)
+    logs = 2.0 * m / (m + 2.0) * np.log(8.0 * slope * positive(diameter, "diameter") / e)
     return share * np.square(e), m, logs
