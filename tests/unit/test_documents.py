@@ -22,6 +22,7 @@ RUNNABLE = [
     ROOT / "docs" / "front-door.md",
     ROOT / "docs" / "linearizations.md",
     ROOT / "docs" / "ternary.md",
+    ROOT / "docs" / "theory.md",
 ]
 # a block of Python, and the block of text behind it, if there is one
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
