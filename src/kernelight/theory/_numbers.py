@@ -94,6 +94,12 @@ def whole(values: Array, least: int = 1, step: int = 1) -> NDArray[np.int64]:
     return up if up.ndim else int(up)  # type: ignore[return-value]
 
 
+def product(value: Array, factor: Array) -> Array:
+    """value * factor, and 0 where the value is 0, even if the factor is infinite."""
+    value, factor = np.broadcast_arrays(value, factor)
+    return np.asarray(np.multiply(value, factor, out=np.zeros(value.shape), where=value > 0))
+
+
 def root(function: Callable[[Array], Array], low: ArrayLike, high: ArrayLike) -> Array:
     """Bisection, for all brackets at once: ``function`` is positive at ``low`` and negative at ``high``."""
     low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelight.theory._numbers import Array, correlations, kernel_values, positive, result, root
+from kernelight.theory._numbers import Array, correlations, kernel_values, positive, product, result, root
 from kernelight.theory.elliptical import gmm_variance, spread, t_moment, triangle
 
 
@@ -33,9 +33,8 @@ def rho_from_gmm(g: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
     """
     g, given = kernel_values(g, "g"), np.clip(positive(sigma, "sigma"), 1e-150, 1e150)
     ratio = np.minimum(given, 1.0 / given)
-    # (1 + sigma^2 - q^2) = 2 sigma (1 + rho) - 2 sigma, and (1 + sigma)^2 - q^2 = (1 + sigma)^2 4 g / (1 + g)^2
-    raised = np.minimum(2.0 * g * np.square((1.0 + ratio) / (1.0 + g)) / ratio, 2.0)
-    return result(raised - 1.0)
+    # 2 sigma (1 + rho) = (1 + sigma)^2 - q^2 = (1 + sigma)^2 4 g / (1 + g)^2: nothing cancels before the last step
+    return result(np.minimum(2.0 * g * np.square((1.0 + ratio) / (1.0 + g)) / ratio, 2.0) - 1.0)
 
 
 def rho_from_gmm_variance(rho: ArrayLike, nu: ArrayLike = math.inf, sigma: ArrayLike = 1.0) -> Array:
@@ -51,7 +50,7 @@ def rho_from_gmm_variance(rho: ArrayLike, nu: ArrayLike = math.inf, sigma: Array
     t = triangle(rho, sigma)
     slope = t.q * np.square(1.0 + t.sigma + t.q) / (2.0 * t.sigma * (1.0 + t.sigma))
     variance = np.asarray(gmm_variance(rho, nu, sigma))
-    return result(np.multiply(np.square(slope), variance, out=np.zeros(variance.shape), where=variance > 0))
+    return result(product(variance, np.square(slope)))
 
 
 def cosine_variance(rho: ArrayLike, nu: ArrayLike = math.inf) -> Array:
@@ -68,8 +67,7 @@ def cosine_variance(rho: ArrayLike, nu: ArrayLike = math.inf) -> Array:
     array([     inf, 3.      , 1.333333])
     """
     rho, nu = np.broadcast_arrays(correlations(rho), positive(nu, "nu"))
-    shape = np.square((1.0 - rho) * (1.0 + rho))
-    return result(np.multiply(shape, _kurtosis(nu), out=np.zeros(shape.shape), where=shape > 0))
+    return result(product(np.square((1.0 - rho) * (1.0 + rho)), _kurtosis(nu)))
 
 
 def rho_variance_ratio(rho: ArrayLike, nu: ArrayLike = math.inf) -> Array:

@@ -13,8 +13,8 @@ E|a.U| = 2 |a| / pi,
 
     g_n -> (1 + sigma - q) / (1 + sigma + q) = f_inf,        H = (1 + sigma + q) / pi,
 
-and since E|a.U||b.U| = |a| |b| (cos t / 2 + n(t) / pi) for the angle t of a and b, n(t) = sin t - t cos t, the delta method for
-d / S gives
+and since E|a.U||b.U| = |a| |b| (cos t / 2 + n(t) / pi) for the angle t of a and b, n(t) = sin t - t cos t, the delta method
+for d / S gives
 
     n Var(g_n) -> V / H^4  E T^2 / E^2 T,
     V = (2 q^2 / pi^3) [(pi/4) (1 + sigma - q)^2 + sigma n(phi) - (1 + sigma) (n(delta) + sigma n(eta))].
@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from kernelight.theory._numbers import Array, correlations, positive, result
+from kernelight.theory._numbers import Array, correlations, positive, product, result
 
 _NODES, _WEIGHTS = (np.polynomial.legendre.leggauss(10) + np.array([[1.0], [0.0]])) / 2.0  # for [0, 1]
 _NORMAL = 1e16  # degrees of freedom from which on t is normal up to rounding
@@ -54,7 +54,7 @@ def triangle(rho: ArrayLike, sigma: ArrayLike) -> Triangle:
     rho, given = np.broadcast_arrays(correlations(rho), positive(sigma, "sigma"))
     given = np.clip(given, 1e-150, 1e150)  # the kernel has long been 0
     ratio = np.minimum(given, 1.0 / given)
-    height = ratio * np.sqrt((1.0 - rho) * (1.0 + rho))  # 2 / q times the area
+    height = ratio * np.sqrt((1.0 - rho) * (1.0 + rho))  # twice the area
     q = np.sqrt(np.square(1.0 - ratio) + 2.0 * ratio * (1.0 - rho))  # a form in which nothing cancels
     delta = np.where(q > 0, np.arctan2(height, 1.0 - ratio * rho), math.pi / 2.0)
     eta = np.where(q > 0, np.arctan2(height, ratio * (ratio - rho)), math.pi / 2.0)
@@ -176,7 +176,7 @@ def gmm_variance(rho: ArrayLike, nu: ArrayLike = math.inf, sigma: ArrayLike = 1.
     >>> gmm_variance(0.5, [2.0, 3.0, 5.0]).round(6)
     array([     inf, 0.206168, 0.154626])
     """
-    return result(_times(_shape(rho, sigma), _heaviness(nu)))
+    return result(product(_shape(rho, sigma), _heaviness(nu)))
 
 
 def gmm_variance_two(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
@@ -203,9 +203,3 @@ def _heaviness(nu: ArrayLike) -> Array:
     """E T^2 / E^2 T; 4/pi for the normal law."""
     first = np.asarray(t_moment(nu, 1))
     return np.asarray(np.asarray(t_moment(nu, 2)) / np.square(np.where(np.isinf(first), 1.0, first)))
-
-
-def _times(shape: Array, factor: Array) -> Array:
-    """Their product, 0 where ``shape`` is 0, even if the factor is infinite."""
-    shape, factor = np.broadcast_arrays(shape, factor)
-    return np.multiply(shape, factor, out=np.zeros(shape.shape), where=shape > 0)
