@@ -89,6 +89,8 @@ def test_known_answers():
     assert theory.components_needed(0.1, method="paired", bound="hoeffding") == 2 * np.ceil(
         np.log(40) * 8 / (4 * 0.01)
     )
+    rff = theory.components_needed(0.1, method="rff", bound="hoeffding")
+    assert rff == np.ceil(2 * np.log(40) * 4**2 / (4 * 0.1**2))  # 2 cos cos has a range of 4
     assert theory.components_needed(0.1, method="paired", kernel=1.0) == 2
     assert theory.components_needed(0.1, kernel=[0.0, 1.0]).tolist() == [1, 1]
     many = theory.components_needed(0.02, 0.95, n_pairs=[1, 10**6])

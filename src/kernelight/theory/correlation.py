@@ -31,10 +31,9 @@ def rho_from_gmm(g: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
     >>> rho_from_gmm(g, sigma=2.0).round(6), rho_from_gmm(g).round(6)
     (np.float64(0.5), np.float64(0.333333))
     """
-    g, given = kernel_values(g, "g"), np.clip(positive(sigma, "sigma"), 1e-150, 1e150)
-    ratio = np.minimum(given, 1.0 / given)
+    g, scale = kernel_values(g, "g"), np.clip(positive(sigma, "sigma"), 1e-150, 1e150)
     # 2 sigma (1 + rho) = (1 + sigma)^2 - q^2 = (1 + sigma)^2 4 g / (1 + g)^2: nothing cancels before the last step
-    return result(np.minimum(2.0 * g * np.square((1.0 + ratio) / (1.0 + g)) / ratio, 2.0) - 1.0)
+    return result(np.minimum(2.0 * g * np.square((1.0 + scale) / (1.0 + g)) / scale, 2.0) - 1.0)
 
 
 def rho_from_gmm_variance(rho: ArrayLike, nu: ArrayLike = math.inf, sigma: ArrayLike = 1.0) -> Array:
