@@ -204,17 +204,20 @@ class Group:
         margins = np.empty((self.rows.n_rows, self.lanes), dtype=self.rows.dtype)
         self.view.margins(self.weights, self.bias, margins, self.plan.threads)
         dual, solved = self.dual.copy(), np.zeros(self.lanes, dtype=bool)
-        for lane in np.flatnonzero(self._open).tolist():
+        lanes = np.flatnonzero(self._open).tolist()
+        tasks = []
+        for lane in lanes:
             y, costs = self._lane_targets(lane)
             which = _newton.rows_that_matter(margins[:, lane], y, costs, dual[:, lane], hinge)
-            if which is None:
-                continue
+            if which is not None:
+                tasks.append((lane, which, y[which], costs[which]))
+        if 2 * len(tasks) < len(lanes):  # an epoch for the others costs nearly as much as one for all
+            return False
+        for lane, which, y, costs in tasks:
             with _newton.room(len(which)):
                 K = self.rows.gram(which)
                 K += float(self.plan.intercept)
-                found = _newton.solved(
-                    K, y[which], costs[which], dual[which, lane], hinge, NEWTON_SHARE * self.plan.tol
-                )
+                found = _newton.solved(K, y, costs, dual[which, lane], hinge, NEWTON_SHARE * self.plan.tol)
                 del K
             if found is not None:
                 dual[:, lane] = 0

@@ -1,0 +1,204 @@
+"""Linear models on codes against liblinear on the same one-hot CSR: what `training` and `training_quality` share.
+
+The data folder has Letter.npz, IJCNN.npz (arrays X_train, y_train, X_test, y_test) and Covertype.npz (X and y, of which
+100,000 rows are drawn to train and 50,000 to test); without one of them its rows are left out. Values are hashed as they are,
+by GCWS of 8 bits, outside the clock. The peer is LinearSVC(dual=True, C=10), which has one thread; ours is
+LinearClassifier(C=10) with all cores. Trainings whose time or memory counts have a fresh process each.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from _data import arrays
+from _measure import CORES, Row, threads
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+from kernelight import GCWS, Codes, LinearClassifier
+
+C, SEEDS, BITS = 10.0, range(5), 8
+LOOSE, DEFAULT, EXACT = 0.1, 1e-4, 1e-5  # tolerances: the peer's two, and ours for the minimum
+POINTS, PERCENT = 0.1, 0.1  # how far accuracy may be below, and the objective above
+ENOUGH = 10.0  # seconds after which a fit of ours is not repeated
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What to train on; ``peer_seeds`` are those on which the peer is trained at LOOSE."""
+
+    name: str
+    shape: str
+    slots: int
+    faster: float
+    peer_seeds: range = SEEDS
+    memory: bool = False
+    path: bool = False
+
+
+PROBLEMS = (
+    Problem("Letter", "15,000 x 16, 26 classes", 1024, 10.0, path=True),
+    Problem("Covertype", "100,000 rows, 7 classes", 512, 7.0, peer_seeds=range(1), memory=True),
+    Problem("IJCNN", "49,990 rows, 2 classes", 1024, 5.0),
+)
+
+
+# -- Data --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows (values or codes) and labels, to train and to test."""
+
+    train: Any
+    y: np.ndarray
+    test: Any
+    y_test: np.ndarray
+
+
+def _data(name: str) -> Split | None:
+    found = arrays(name)
+    if found is None:
+        return None
+    if "X_train" in found:
+        return Split(found["X_train"], found["y_train"], found["X_test"], found["y_test"])
+    X, y = found["X"], found["y"]
+    order = np.random.RandomState(0).permutation(len(X))
+    train, test = order[:100_000], order[100_000:150_000]
+    return Split(X[train].astype(np.float32), y[train], X[test].astype(np.float32), y[test])
+
+
+def hashed(problem: Problem, data: Split, seed: int) -> Split:
+    gcws = GCWS(problem.slots, bits=BITS, random_state=seed).fit(data.train)
+    return Split(gcws.encode(data.train), data.y, gcws.encode(data.test), data.y_test)
+
+
+# -- One training ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Result:
+    """Seconds of a fit, bytes its peak rose by, percent right on test rows, and its objective; None if it was stopped."""
+
+    seconds: float
+    memory: int = 0
+    accuracy: float | None = None
+    objective: float | None = None
+
+
+def judged(model: Any, split: Split, seconds: float = 0.0, memory: int = 0) -> Result:
+    right = 100 * float(np.mean(model.predict(split.test) == split.y_test))
+    return Result(seconds, memory, right, _objective(model, split))
+
+
+def _objective(model: Any, split: Split) -> float:
+    """The sum over classes of 1/2 (|w|^2 + b^2) + C sum_i max(0, 1 - y_i score_i)^2."""
+    weights = model.weights_ if hasattr(model, "weights_") else model.coef_
+    norms = np.sum(weights.astype(np.float64) ** 2) + np.sum(model.intercept_**2)
+    scores = model.decision_function(split.train).astype(np.float64)
+    if scores.ndim == 1:
+        signs = np.where(split.y == model.classes_[1], 1.0, -1.0)
+    else:
+        signs = np.where(split.y[:, None] == model.classes_, 1.0, -1.0)
+    return float(norms / 2 + C * np.sum(np.maximum(0.0, 1.0 - signs * scores) ** 2))
+
+
+def alone(split: Split, peer_tol: float | None, most: float = 0.0) -> Result:
+    """A training in a fresh process: the peer's at ``peer_tol``, stopped after ``most`` seconds if that is not 0, or ours."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("train", "test"):
+            np.save(Path(folder) / f"{name}.npy", getattr(split, name).array)
+            np.save(Path(folder) / f"{name}_empty.npy", getattr(split, name).empty)
+        np.savez(Path(folder) / "labels.npz", train=split.y, test=split.y_test)
+        task = json.dumps({"folder": folder, "peer_tol": peer_tol, "most": most})
+        done = subprocess.run([sys.executable, __file__, task], stdout=subprocess.PIPE, text=True)
+    if done.returncode == -signal.SIGALRM:
+        return Result(most)
+    done.check_returncode()
+    return Result(**json.loads(done.stdout))
+
+
+def _task(folder: str, peer_tol: float | None, most: float) -> Result:
+    """What the fresh process does."""
+    train, test = (
+        Codes(np.load(Path(folder) / f"{name}.npy"), BITS, empty=np.load(Path(folder) / f"{name}_empty.npy"))
+        for name in ("train", "test")
+    )
+    labels = np.load(Path(folder) / "labels.npz")
+    y, y_test = labels["train"], labels["test"]
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    model: Any = LinearClassifier(C=C)
+    if peer_tol is not None:
+        model = LinearSVC(dual=True, C=C, tol=peer_tol, random_state=0)
+        train = train.to_csr().astype(np.float64)
+    few = np.concatenate([np.flatnonzero(y == label)[:2] for label in np.unique(y)])
+    model.fit(train[few], y[few])  # so that code and threads are there
+    _forget_peak()
+    before, times = _peak(), []
+    if most:  # liblinear cannot be interrupted: the default action of this signal ends the process
+        signal.setitimer(signal.ITIMER_REAL, most)
+    while not times or (peer_tol is None and len(times) < 3 and sum(times) < ENOUGH):
+        start = time.perf_counter()
+        model.fit(train, y)
+        times.append(time.perf_counter() - start)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    memory = _peak() - before
+    if peer_tol is not None:
+        test = test.to_csr()
+    return judged(model, Split(train, y, test, y_test), median(times), memory)
+
+
+def _forget_peak() -> None:
+    """Give back what is free, and let the peak of this process be what it has now; where the system cannot, the next one
+    seems to rise less."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> int:
+    """The most memory this process had, in bytes."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def ours_and_minimum(split: Split) -> tuple[Result, Result]:
+    """The model of default settings, and, going on from there, the minimum."""
+    model = LinearClassifier(C=C, warm_start=True).fit(split.train, split.y)
+    ours = judged(model, split)
+    model.set_params(tol=EXACT).fit(split.train, split.y)
+    return ours, judged(model, split)
+
+
+def each_problem(rows: Callable[[Problem, Split], list[Row]]) -> list[Row]:
+    """What a function finds of every problem whose data are there."""
+    found = []
+    with threads(CORES):
+        for problem in PROBLEMS:
+            data = _data(problem.name)
+            if data is not None:
+                found += rows(problem, data)
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(_task(**json.loads(sys.argv[1])))))
