@@ -14,12 +14,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 MAX_ROWS = 1700
 ROW_BYTES = 16  # of each pair of rows: their inner product and its place in a factor
@@ -28,32 +29,36 @@ NEAR = 0.15  # rows this close to having a part are looked at too
 FEW = 0.02  # of the rows come or go: time to look at the gap
 MAX_STEPS, MAX_HALVINGS = 30, 8
 
-_free, _inside = ROOM, 0
-_limits: Any = None
+_free = ROOM
 _changed = threading.Condition()
 
 
 @contextmanager
 def room(n_rows: int) -> Iterator[None]:
-    """Wait until there is memory for so many rows, and let BLAS have one thread: with more, sums are in another order, and
-    matrices as small as these are not sooner done. The limit is of the whole process: the last one to leave takes it off."""
-    global _free, _inside, _limits
+    """Wait until there is memory for so many rows."""
+    global _free
     wanted = ROW_BYTES * n_rows**2
     with _changed:
         _changed.wait_for(lambda: _free >= wanted)
         _free -= wanted
-        if not _inside:
-            _limits = threadpool_limits(1, user_api="blas")
-        _inside += 1
     try:
         yield
     finally:
         with _changed:
             _free += wanted
-            _inside -= 1
-            if not _inside:
-                _limits.restore_original_limits()
             _changed.notify_all()
+
+
+def one_thread() -> Any:
+    """A context in which BLAS has one thread: with more, sums are in another order, and matrices as small as these are not
+    sooner done. To be entered by whoever starts the threads that compute: the limit belongs to the thread that sets it."""
+    return _blas().limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries that NumPy and SciPy compute with, looked for once: that takes longer than a small fit."""
+    return ThreadpoolController()
 
 
 def rows_that_matter(

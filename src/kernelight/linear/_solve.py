@@ -363,23 +363,27 @@ class Solver:
         """Solve; False if an interrupt came first, which leaves the last weights."""
         stop = threading.Event()
         try:
-            if self.workers == 1:
-                for group in self.groups:
-                    group.solve(stop.is_set)
-            else:
-                with ThreadPoolExecutor(self.workers) as pool:
-                    running = [pool.submit(group.solve, stop.is_set) for group in self.groups]
-                    try:
-                        for each in running:
-                            each.result()
-                    except BaseException:
-                        stop.set()  # before the pool waits for its threads
-                        raise
+            with _newton.one_thread():
+                self._solve_groups(stop)
         except KeyboardInterrupt:
             for group in self.groups:
                 group.certify()  # of the weights as they are now
             return False
         return True
+
+    def _solve_groups(self, stop: threading.Event) -> None:
+        if self.workers == 1:
+            for group in self.groups:
+                group.solve(stop.is_set)
+            return
+        with ThreadPoolExecutor(self.workers) as pool:
+            running = [pool.submit(group.solve, stop.is_set) for group in self.groups]
+            try:
+                for each in running:
+                    each.result()
+            except BaseException:
+                stop.set()  # before the pool waits for its threads
+                raise
 
     def coefficients(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Weights (entries in the order of models, outputs) and intercepts."""
