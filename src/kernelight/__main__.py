@@ -1,0 +1,5 @@
+"""``python -m kernelight`` is the command."""
+
+from kernelight.cli.app import main
+
+main()

@@ -1,0 +1,1 @@
+"""The command ``kernelight``: one file for each of its verbs, which use public names only."""

@@ -1,0 +1,49 @@
+"""``kernelight info``: what a file of ours holds. Nothing is made of it: plain data are read and shown."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from kernelight import State
+from kernelight.cli import show
+
+
+def run(file: str, as_json: bool) -> None:
+    """Print what the file says of itself."""
+    state = State.load(file)
+    arrays = {name: {"dtype": str(array.dtype), "shape": list(array.shape), "bytes": array.nbytes}
+              for name, array in state.arrays.items()}  # fmt: skip
+    if as_json:
+        show.as_json({
+            "file": file, "kind": state.kind, "bytes": os.path.getsize(file), "algorithm_version": state.algorithm_version,
+            "meta": state.meta, "arrays": arrays,
+        })  # fmt: skip
+        return
+    show.pairs({"file": file, "kind": state.kind, "size": show.size(os.path.getsize(file)), **_said(state.meta)})
+    if arrays:
+        print()
+        rows = [(name, each["dtype"], " x ".join(map(str, each["shape"])), f"{each['bytes']:,}") for name, each in arrays.items()]
+        show.table(("array", "type", "shape", "bytes"), rows, right=(3,))
+
+
+def _said(meta: dict[str, Any]) -> dict[str, Any]:
+    """The parts of the meta that a person would ask for."""
+    said: dict[str, Any] = {}
+    for name in ("params", "decided"):
+        for key, value in (meta.get(name) or {}).items():
+            if value is not None and not isinstance(value, (list, dict)):
+                said[key] = value
+    labels = meta.get("labels")
+    if isinstance(labels, dict) and isinstance(labels.get("values"), list):
+        said["classes"] = _few(labels["values"])
+    if "n_features_in" in meta:
+        said["features"] = meta["n_features_in"]
+    for key, part in (meta.get("parts") or {}).items():
+        said[key] = part.get("kind") if isinstance(part, dict) else part
+    return said
+
+
+def _few(values: list[Any], most: int = 12) -> str:
+    text = ", ".join(map(str, values[:most]))
+    return text if len(values) <= most else f"{text}, ... ({len(values)} in all)"
