@@ -1,7 +1,7 @@
 """The command itself: its verbs, and what becomes of errors.
 
-Exit status: 0 done, 1 done but the answer is no (or an interrupt), 2 wrong input or usage. Whatever is wrong with the input is one
-sentence on standard error; a traceback is for ``--debug`` alone.
+Exit status: 0 done, 1 done but the answer is no (or an interrupt), 2 wrong input or usage. Whatever is wrong with the input is
+one sentence on standard error; a traceback is for ``--debug`` alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-theory = typer.Typer(help="How many components, bits or bytes an error takes.", no_args_is_help=True, rich_markup_mode=None)
+theory = typer.Typer(
+    help="How many components, bits or bytes an error takes.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(theory, name="theory")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
@@ -65,7 +67,9 @@ def kernels(as_json: Json = False) -> None:
 
 @app.command(epilog="Example: kernelight info model.klt")
 def info(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A model, map or codes, written by kernelight.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A model, map or codes, written by kernelight.")
+    ],
     as_json: Json = False,
 ) -> None:
     """Say what a file of ours holds, how it was made, and what takes how many bytes."""
@@ -77,10 +81,14 @@ def components(
     error: Annotated[float, typer.Option(help="How far an estimate of the kernel may be off.")],
     confidence: Annotated[float, typer.Option(help="With what probability it is not.")] = 0.95,
     method: Annotated[str, typer.Option(help="gcws, paired, rff, nrff, binary or sign_cosine.")] = "gcws",
-    kernel: Annotated[float | None, typer.Option(help="The value of the kernel; without it, the worst.")] = None,
+    kernel: Annotated[
+        float | None, typer.Option(help="The value of the kernel; without it, the worst.")
+    ] = None,
     bits: Annotated[int | None, typer.Option(help="Bits of a code, for gcws.")] = None,
     pairs: Annotated[int, typer.Option(help="For so many pairs of rows at once.")] = 1,
-    bound: Annotated[str, typer.Option(help="normal (what to expect) or hoeffding (a guarantee).")] = "normal",
+    bound: Annotated[
+        str, typer.Option(help="normal (what to expect) or hoeffding (a guarantee).")
+    ] = "normal",
     as_json: Json = False,
 ) -> None:
     """How many components an error takes."""
@@ -99,7 +107,9 @@ def memory(
     as_json: Json = False,
 ) -> None:
     """How many bytes codes take."""
-    verb("theory")("memory", {"n_rows": rows, "n_components": components, "bits": bits, "packed": packed}, as_json)
+    verb("theory")(
+        "memory", {"n_rows": rows, "n_components": components, "bits": bits, "packed": packed}, as_json
+    )
 
 
 def main() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from numpy.typing import NDArray
+
 from kernelight import State
 from kernelight.cli import show
 
@@ -20,11 +22,17 @@ def run(file: str, as_json: bool) -> None:
             "meta": state.meta, "arrays": arrays,
         })  # fmt: skip
         return
-    show.pairs({"file": file, "kind": state.kind, "size": show.size(os.path.getsize(file)), **_said(state.meta)})
+    show.pairs(
+        {"file": file, "kind": state.kind, "size": show.size(os.path.getsize(file)), **_said(state.meta)}
+    )
     if arrays:
         print()
-        rows = [(name, each["dtype"], " x ".join(map(str, each["shape"])), f"{each['bytes']:,}") for name, each in arrays.items()]
+        rows = [(name, *_row(array)) for name, array in state.arrays.items()]
         show.table(("array", "type", "shape", "bytes"), rows, right=(3,))
+
+
+def _row(array: NDArray[Any]) -> tuple[str, str, str]:
+    return str(array.dtype), " x ".join(map(str, array.shape)), f"{array.nbytes:,}"
 
 
 def _said(meta: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ HEADS = ("name", "rows", "parameters", "value of a pair of rows")
 KERNELS = (
     ("linear", "any", "", "cosine of the angle"),
     ("rbf", "any", "gamma", "exp(-gamma (1 - cosine))"),
-    ("folded_rbf", "not below 0", "gamma", "exp(-gamma) cosh(gamma cosine)"),
+    ("folded_rbf", "any; best not below 0", "gamma", "exp(-gamma) cosh(gamma cosine)"),
     ("gaussian", "any", "gamma = 1 / (2 sigma^2)", "exp(-gamma distance^2)"),
     ("acos", "any", "", "1 - angle / pi"),
     ("acos_chi2", "not below 0", "", "1 - acos(chi2 similarity of shares) / pi"),
@@ -27,6 +27,8 @@ KERNELS = (
 def run(as_json: bool) -> None:
     """Print the list."""
     if as_json:
-        show.as_json([dict(zip(("name", "rows", "parameters", "value"), row, strict=True)) for row in KERNELS])
+        show.as_json(
+            [dict(zip(("name", "rows", "parameters", "value"), row, strict=True)) for row in KERNELS]
+        )
     else:
         show.table(HEADS, KERNELS)

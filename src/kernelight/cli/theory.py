@@ -11,10 +11,16 @@ from kernelight.cli import show
 def run(what: str, given: dict[str, Any], as_json: bool) -> None:
     """Print how many components or bytes it takes."""
     if what == "components":
-        found = int(theory.components_needed(given.pop("error"), given.pop("confidence"), given.pop("method"), **given))
+        found = int(
+            theory.components_needed(
+                given.pop("error"), given.pop("confidence"), given.pop("method"), **given
+            )
+        )
         _print("components", found, f"{found:,} components", as_json)
         return
-    found = int(theory.memory_needed(given["n_rows"], given["n_components"], given["bits"], packed=given["packed"]))
+    found = int(
+        theory.memory_needed(given["n_rows"], given["n_components"], given["bits"], packed=given["packed"])
+    )
     _print("bytes", found, show.size(found), as_json)
 
 
