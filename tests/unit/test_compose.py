@@ -546,3 +546,41 @@ def test_a_method_set_after_fit_does_not_change_what_is_stored(tmp_path):
     model = KernelClassifier(n_components=32, C=1.0, scale=None).fit(X, y).set_params(method="exact")
     model.save(tmp_path / "model.kl")
     np.testing.assert_array_equal(KernelClassifier.load(tmp_path / "model.kl").predict(X), model.predict(X))
+
+
+# -- More rows -----------------------------------------------------------------------------------------------------
+
+
+def test_batches_go_on_from_a_fit_on_some_rows():
+    X, y = circles(4000, classes=3)
+    few = KernelClassifier(n_components=256, scale=None, C=10.0).fit(X[:200], y[:200])
+    more = KernelClassifier(n_components=256, scale=None, C=10.0)
+    for _ in range(2):
+        for start in range(0, 3000, 500):
+            more.partial_fit(X[start : start + 500], y[start : start + 500], classes=[0, 1, 2])
+    everything = KernelClassifier(n_components=256, scale=None, C=10.0).fit(X[:3000], y[:3000])
+    scores = [model.score(X[3000:], y[3000:]) for model in (few, more, everything)]
+    assert scores[1] > scores[2] - 0.01
+    assert scores[1] > scores[0] + 0.01
+    assert more.n_rows_ == 6000
+    regression = KernelRegressor(n_components=256, scale=None, C=10.0)
+    values = np.hypot(*X.T)
+    for start in range(0, 3000, 500):
+        regression.partial_fit(X[start : start + 500], values[start : start + 500])
+    assert regression.score(X[3000:], values[3000:]) > 0.9
+
+
+def test_batches_that_do_not_fit():
+    X, y = circles(300)
+    with pytest.raises(ValueError, match="the first batch needs rows of every class"):
+        KernelClassifier(n_components=32).partial_fit(X, y, classes=[0, 1, 2])
+    model = KernelClassifier(n_components=32, C=1.0, scale=None).partial_fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="the label 7, which fit has not seen"):
+        model.partial_fit(X, np.full(300, 7))
+    with pytest.raises(ValueError, match="1 features"):
+        model.partial_fit(X[:, :1], y)
+    np.testing.assert_array_equal(model.predict(X), before)
+    exactly = KernelClassifier(method="exact", C=1.0, scale=None).fit(X, y)
+    with pytest.raises(ValueError, match="learns from all rows at once"):
+        exactly.partial_fit(X, y)

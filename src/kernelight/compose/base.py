@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from kernelight import _checks, _registry
 from kernelight._checks import Matrix
 from kernelight._stored import Stored, arrays_under, part_state, with_parts
+from kernelight.compose.blocks import block_width, blocks, features_of
 from kernelight.compose.exact import SupportModel, support_model_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice
 from kernelight.compose.progress import CallbackSupportMixin, Progress, with_callbacks
@@ -87,6 +89,28 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         self.held_out_, self.n_rows_ = found.held_out, X.shape[0]
         self.validation_score_ = max((entry["score"] for entry in found.finals), default=None)
         progress.finish()
+
+    def _learn_batch(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Go on with more rows, on an object that may be left half done: scaling, kernel, map and C stay what they are."""
+        if self.map_ is None:
+            raise ValueError("method='exact' learns from all rows at once: use fit, or another method.")
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X = self._validated(X, reset=False)
+        target = self._more_targets(y)
+        check_consistent_length(X, target)
+        weight = None if sample_weight is None else _checks.as_row_weights(sample_weight, X.shape[0])
+        self.model_ = copy(self.model_)
+        for rows in blocks(X, block_width(X, self.scaling_, n_outputs(self.map_))):
+            seen = features_of(self.map_, self.scaling_(X[rows]))
+            self.model_.partial_fit(
+                seen, target[rows], sample_weight=None if weight is None else weight[rows]
+            )
+        self.n_rows_ += X.shape[0]
+
+    @abstractmethod
+    def _more_targets(self, y: Any) -> NDArray[Any]:
+        """The targets of more rows, as the linear model knows them."""
 
     @abstractmethod
     def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:

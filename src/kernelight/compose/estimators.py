@@ -151,6 +151,36 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         _checks.check_class_weight(self.class_weight)
         return Task(labels, weight, self.classes_, self.loss, self.class_weight)
 
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> KernelClassifier:
+        """Go on learning from a batch of rows, for data that do not fit into memory: see `LinearClassifier.partial_fit`.
+
+        The first call on an object that is not fitted is `fit`, so give it as many rows as there is memory for, at least one of
+        every class: they choose scale, gamma, p and C, which stay. ``n_rows_`` counts all rows. Rows that `fit` has seen count
+        again when they come again.
+        """
+        if classes is not None:
+            found = np.unique(np.asarray(classes))
+            known = self.classes_ if self.__sklearn_is_fitted__() else np.unique(np.asarray(y))
+            if not np.array_equal(found, known):
+                raise ValueError(
+                    f"classes must be those of the first batch, {known.tolist()}, got {found.tolist()}: the first batch needs "
+                    "rows of every class."
+                )
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y, sample_weight)
+        with self._trial() as trial:
+            trial._learn_batch(X, y, sample_weight)
+        return self
+
+    def _more_targets(self, y: Any) -> NDArray[Any]:
+        labels = column_or_1d(y, warn=True)
+        unknown = np.setdiff1d(labels, self.classes_).tolist()
+        if unknown:
+            raise ValueError(
+                f"y has the label {unknown[0]!r}, which fit has not seen: {self.classes_.tolist()}."
+            )
+        return np.asarray(labels)
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """A score for each class, one against the rest; for two classes a single one, positive for the second: shape (n,)."""
         scores = self._scores(X)
@@ -247,6 +277,18 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         spread = float(np.sqrt(np.average(np.square(away), weights=weight)))
         self.target_scale_ = spread if np.isfinite(spread) and spread > 0 else 1.0
         return Task(away / self.target_scale_, weight, None, self.loss, epsilon=epsilon)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
+        """Go on learning from a batch of rows: see `KernelClassifier.partial_fit`. Mean and scale of the target stay."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y, sample_weight)
+        with self._trial() as trial:
+            trial._learn_batch(X, y, sample_weight)
+        return self
+
+    def _more_targets(self, y: Any) -> NDArray[Any]:
+        target = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
+        return np.asarray((target - self.target_mean_) / self.target_scale_)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The target of each row."""
