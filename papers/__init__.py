@@ -1,0 +1,1 @@
+"""The tables and figures of five papers, computed again: `python papers/run.py --help`."""

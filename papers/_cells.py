@@ -1,0 +1,101 @@
+"""Cells: the pieces of work that are kept once they are done.
+
+A cell is a kind of computation and its parameters, nothing else; its result is plain data. Results are lines of JSON in one
+file, each written by a single append: a run that is killed loses the cell at hand and no other. A kind has a version, which is
+part of the key: raise it when the computation changes, and its cells are done anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    compute: Callable[..., Result]
+    version: int
+
+
+_KINDS: dict[str, _Kind] = {}
+
+
+def kind(name: str, version: int) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Registers a function of keywords as a kind of cell."""
+
+    def register(compute: Callable[..., Result]) -> Callable[..., Result]:
+        _KINDS[name] = _Kind(compute, version)
+        return compute
+
+    return register
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One computation. ``stage`` and ``weight`` (about seconds) order the work and estimate its end; they are not in the key."""
+
+    key: str
+    label: str = field(compare=False)
+    stage: int = field(compare=False, default=0)
+    weight: float = field(compare=False, default=1.0)
+
+    def compute(self) -> Result:
+        """Do it, whatever is stored."""
+        name, _version, params = json.loads(self.key)
+        return _KINDS[name].compute(**params)
+
+
+def cell(kind_name: str, *, stage: int = 0, weight: float = 1.0, **params: Any) -> Cell:
+    """The cell of a kind with these parameters, which must be plain data."""
+    key = json.dumps([kind_name, _KINDS[kind_name].version, params], sort_keys=True)
+    label = " ".join([kind_name, *(str(value) for value in params.values() if _short(value))])
+    return Cell(key, label, stage, weight)
+
+
+def _short(value: Any) -> bool:
+    return value is not None and not isinstance(value, list | dict)
+
+
+class Store:
+    """Finished cells in a file; a torn last line, left by a kill, is cut off when the file is opened."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._results: dict[str, Result] = {}
+        whole = 0
+        for line in path.read_bytes().splitlines(keepends=True) if path.exists() else []:
+            try:
+                entry = json.loads(line)
+                self._results[entry["key"]] = entry["result"]
+            except (ValueError, KeyError, TypeError):
+                break
+            if not line.endswith(b"\n"):
+                break
+            whole += len(line)
+        if path.exists() and path.stat().st_size > whole:
+            os.truncate(path, whole)
+
+    def __contains__(self, wanted: Cell) -> bool:
+        return wanted.key in self._results
+
+    def get(self, wanted: Cell) -> Result | None:
+        """The result, None if there is none yet."""
+        return self._results.get(wanted.key)
+
+    def put(self, done: Cell, result: Result) -> None:
+        """Keep a result, in the file before in memory."""
+        line = json.dumps({"key": done.key, "result": result}) + "\n"
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(handle, line.encode())
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        self._results[done.key] = result

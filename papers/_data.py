@@ -1,0 +1,96 @@
+"""Data sets by the names of the papers, from a folder of the user's: nothing of it is in the project.
+
+The folder holds a ``loader.py`` with ``names()`` and ``load(name, seed) -> (X_train, y_train, X_test, y_test)``, and its files.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold, ShuffleSplit
+
+WHAT_TO_DO = (
+    "Give the folder of the data sets, the one with loader.py: make papers DATA=<folder> (or set KERNELIGHT_DATA)."
+)
+FOLDS_BELOW = 1000  # rows: so few are validated in five folds, more by one part of a fifth
+
+
+class NoDataError(Exception):
+    """There is no folder to load from; the message is what to do."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training and test part of a data set."""
+
+    X: Any
+    y: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+
+
+@lru_cache(maxsize=1)
+def loader() -> ModuleType:
+    """The ``loader.py`` of the folder that KERNELIGHT_DATA names."""
+    folder = os.environ.get("KERNELIGHT_DATA")
+    path = Path(folder or ".") / "loader.py"
+    if not folder or not path.is_file():
+        raise NoDataError(WHAT_TO_DO if not folder else f"{path} is missing. {WHAT_TO_DO}")
+    sys.path.append(str(path.parent.resolve()))  # it may have neighbours that it imports
+    spec = importlib.util.spec_from_file_location("papers_data_loader", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def present() -> frozenset[str]:
+    """The names that can be loaded."""
+    return frozenset(loader().names())
+
+
+@lru_cache(maxsize=1)
+def split(dataset: str, scaling: str, seed: int, max_test: int | None = None) -> Split:
+    """A data set as one of the papers had it.
+
+    ``scaling``: "raw", the values of the file; "unit", each column to [0, 1] on the training part, smaller test values
+    cut off at 0; "signed", each column to [-1, 1] on the training part, as the LIBSVM site serves its files.
+    ``max_test`` keeps that many test rows, drawn with a fixed seed.
+    """
+    X, y, X_test, y_test = loader().load(dataset, seed=seed)
+    if max_test is not None and X_test.shape[0] > max_test:
+        kept = np.sort(np.random.default_rng(0).permutation(X_test.shape[0])[:max_test])
+        X_test, y_test = X_test[kept], y_test[kept]
+    if scaling != "raw":
+        low, high = X.min(axis=0), X.max(axis=0)
+        span = np.where(high > low, high - low, 1)
+        X, X_test = (X - low) / span, (X_test - low) / span
+        if scaling == "unit":
+            X_test = np.maximum(X_test, 0)
+        elif scaling == "signed":
+            X, X_test = 2 * X - 1, 2 * X_test - 1
+        else:
+            raise ValueError(f"scaling must be raw, unit or signed, got {scaling!r}.")
+        X, X_test = X.astype(np.float32), X_test.astype(np.float32)
+    return Split(X, y, X_test, y_test)
+
+
+def validation_parts(n_rows: int, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Numbers of rows to fit and to validate on: five folds of few rows, else one split 4:1 of at most ``most`` rows."""
+    if n_rows <= FOLDS_BELOW:
+        yield from KFold(5, shuffle=True, random_state=0).split(np.zeros(n_rows))
+        return
+    rows = min(n_rows, most)
+    yield from ShuffleSplit(1, train_size=rows * 4 // 5, test_size=rows // 5, random_state=0).split(
+        np.zeros(n_rows)
+    )

@@ -1,0 +1,150 @@
+"""The exact-kernel cells that the tables of three papers share, and their table paper | ours | difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from papers._cells import Cell, cell
+from papers._figures import Line, Panel
+from papers._page import Book, Plan, best_of, chosen_of, mean_curve, printed, table
+from papers._sets import FIXED, SETS, SIMULATED, stage_of
+from papers._svm import GAMMAS
+
+DECADES = [10.0**e for e in range(-2, 4)]
+HALF_DECADES = [round(10.0 ** (e / 2), 6) for e in range(-4, 7)]
+BEYOND = [*DECADES, 1e4, 1e5]  # small gammas need them
+QUICK_GAMMAS = [0.1, 1.0, 4, 11, 20, 50, 100, 200]
+EVERY_GAMMA_BELOW = 1500  # training rows
+WINDOW = 3
+TOLERANCE = 0.5  # points
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A data set of a table: the printed name, the loader's, its scaling, and how many random splits are taken."""
+
+    paper: str
+    printed_name: str
+    dataset: str
+    scaling: str
+
+    def splits(self, quick: bool) -> int:
+        """One where the split is conventional; else five of small sets and two of large ones."""
+        known = SETS[self.dataset]
+        return 1 if known.origin == FIXED or quick or known.rows > 4000 else 5 if known.rows < 1500 else 2
+
+
+def exact_cell(entry: Entry, kernel: str, seed: int, plan: Plan) -> Cell:
+    """The cell of a kernel on one split."""
+    known = SETS[entry.dataset]
+    common = {
+        "dataset": entry.dataset, "scaling": entry.scaling, "seed": seed, "max_test": known.max_test, "stage": stage_of(entry.dataset),
+    }  # fmt: skip
+    unit = (known.rows / 1000) ** 2 * (1 + known.classes / 10) / 20  # about the seconds of one fit
+    if kernel == "linear":
+        return cell("linear", cs=DECADES, weight=1 + unit, **common)
+    tuned = kernel in {"RBF", "fRBF"}
+    small = known.rows <= EVERY_GAMMA_BELOW
+    cs = BEYOND if tuned else HALF_DECADES if known.rows <= 8000 else DECADES
+    gammas = (QUICK_GAMMAS if plan.quick else GAMMAS) if tuned else None
+    fits = len(cs) * (1 if gammas is None else len(gammas) if small else WINDOW)
+    window = len(gammas or [0]) if small else WINDOW
+    return cell(
+        "exact", kernel=kernel, cs=cs, gammas=gammas, window=window, weight=0.2 + fits * unit + 20 * tuned, **common
+    )
+
+
+def exact_cells(entries: list[Entry], kernels: tuple[str, ...], plan: Plan) -> list[Cell]:
+    """All cells of a table."""
+    return [
+        exact_cell(entry, kernel, seed, plan)
+        for entry in entries
+        for kernel in kernels
+        for seed in range(entry.splits(plan.quick))
+    ]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A printed accuracy and ours, means over splits."""
+
+    entry: Entry
+    method: str
+    paper: float
+    ours: float
+    chosen: float
+    c: float
+    gamma: float | None
+    spread: float
+    splits: int
+
+    @property
+    def difference(self) -> float:
+        """In points."""
+        return self.ours - self.paper
+
+
+def compare(book: Book, entry: Entry, kernel: str, printed_method: str) -> Comparison | None:
+    """None while no split is computed, or nothing is printed."""
+    paper = printed(entry.paper, entry.printed_name, printed_method)
+    cells = [exact_cell(entry, kernel, seed, book.plan) for seed in range(entry.splits(book.plan.quick))]
+    results = [found for found in map(book.get, cells) if found is not None]
+    if paper is None or not results:
+        return None
+    best = [best_of(result) for result in results]
+    accuracies = [accuracy for accuracy, _, _ in best]
+    spread = float(np.std(accuracies, ddof=1)) if len(results) > 1 else 0.0
+    chosen = float(np.mean([chosen_of(result) for result in results]))
+    return Comparison(
+        entry, kernel, paper, float(np.mean(accuracies)), chosen, best[0][1], best[0][2], spread, len(results)
+    )
+
+
+def remark(found: Comparison, notes: dict[tuple[str, str], str]) -> str:
+    """What the difference is made of: what is known of the set, then what chance allows."""
+    known = SETS[found.entry.dataset]
+    said = []
+    if known.origin == SIMULATED:
+        said.append("images made again by the recipe, not the authors' files")
+    elif known.origin != FIXED:
+        spread = f", standard deviation {found.spread:.2f}" if found.splits > 1 else ""
+        said.append(f"{found.splits} random split{'s' if found.splits > 1 else ''} of our own{spread}")
+    if known.max_test is not None:
+        said.append(f"{known.max_test:,} of {known.tests:,} test rows")
+    for key in ((found.entry.dataset, found.method), (found.entry.dataset, "*")):
+        if abs(found.difference) > TOLERANCE and key in notes:
+            said.append(notes[key])
+            break
+    return "; ".join(said)
+
+
+def comparison_table(rows: list[Comparison], notes: dict[tuple[str, str], str]) -> str:
+    """Paper | ours | difference | validated | what it is made of."""
+    heads = (
+        "data set", "kernel", "paper", "ours", "difference", "C and gamma by validation", "C", "gamma", "what the difference is made of",
+    )  # fmt: skip
+    lines = [
+        (
+            row.entry.printed_name, row.method, row.paper, row.ours, f"{row.difference:+.2f}", row.chosen, f"{row.c:g}",
+            None if row.gamma is None else f"{row.gamma:g}", remark(row, notes),
+        )
+        for row in rows
+    ]  # fmt: skip
+    return table(heads, lines)
+
+
+def curves(book: Book, entries: list[Entry], kernels: tuple[str, ...]) -> list[Panel]:
+    """Accuracy against C, one panel for each data set."""
+    panels = []
+    for entry in entries:
+        panel = Panel(entry.printed_name)
+        for colour, kernel in enumerate(kernels):
+            cells = [exact_cell(entry, kernel, seed, book.plan) for seed in range(entry.splits(book.plan.quick))]
+            results = [found for found in map(book.store.get, cells) if found is not None]
+            if results:
+                dash = "--" if kernel == "linear" else "-"
+                panel.lines.append(Line(results[0]["cs"], mean_curve(results), kernel, colour, dash))
+        panels.append(panel)
+    return panels

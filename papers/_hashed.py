@@ -1,0 +1,81 @@
+"""Cells of linearized kernels, which several papers share, and their means over repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from papers._cells import Cell, cell
+from papers._figures import Line, Panel
+from papers._page import Book, Plan, mean_curve
+from papers._sets import SETS, stage_of
+
+CS = [round(10.0 ** (e / 2), 6) for e in range(-4, 5)]  # half-decades from 0.01 to 100
+COARSE = [0.01, 0.1, 1.0, 10.0, 100.0]
+DENSE = {"NRFF", "paired", "RFF", "folded RFF", "GMM-NYS", "RBF-NYS"}  # 4 bytes a value; the others are codes
+CODED_BITS = {"GCWS": 8, "GCWS papers": 8}
+
+
+def repetitions(dataset: str, k: int, quick: bool) -> int:
+    """Ten, as in the papers, where they are cheap; fewer where one is long, where they also differ least."""
+    size = SETS[dataset].rows * k
+    return 1 if quick else 10 if size <= 1e6 else 3 if size <= 5e6 else 1
+
+
+def hashed_cell(
+    dataset: str, scaling: str, method: str, k: int, bits: int | None, gamma: float | None, repetition: int
+) -> Cell:  # fmt: skip
+    """The cell of one map. First repetitions come before all others."""
+    known = SETS[dataset]
+    big = known.rows * k > 2e6
+    weight = 0.1 + known.rows * k * max(2, known.classes) / (1e7 if method in DENSE else 4e7)
+    return cell(
+        "hashed", dataset=dataset, scaling=scaling, method=method, k=k, bits=bits if method in CODED_BITS else None,
+        gamma=gamma if method in DENSE else None, repetition=repetition, cs=COARSE if big else CS, max_test=known.max_test,
+        stage=stage_of(dataset) + (2 if repetition else 0), weight=weight,
+    )  # fmt: skip
+
+
+def hashed_cells(
+    dataset: str, scaling: str, methods: Iterable[str], ks: Iterable[int], bits: Iterable[int], gamma: float | None, plan: Plan,
+) -> list[Cell]:  # fmt: skip
+    """All repetitions of all combinations; bits are for the methods that have them."""
+    return [
+        hashed_cell(dataset, scaling, method, k, b, gamma, repetition)
+        for k in ks
+        for repetition in range(repetitions(dataset, k, plan.quick))
+        for method in methods
+        for b in (bits if method in CODED_BITS else [0])
+    ]
+
+
+def curve(
+    book: Book, dataset: str, scaling: str, method: str, k: int, bits: int, gamma: float | None
+) -> tuple[list[float], np.ndarray] | None:  # fmt: skip
+    """C and accuracies, the mean over the repetitions that are computed."""
+    cells = [
+        hashed_cell(dataset, scaling, method, k, bits, gamma, repetition)
+        for repetition in range(repetitions(dataset, k, book.plan.quick))
+    ]
+    results = [found for found in map(book.get, cells) if found is not None]
+    return (results[0]["cs"], mean_curve(results)) if results else None
+
+
+def best(book: Book, dataset: str, scaling: str, method: str, k: int, bits: int, gamma: float | None) -> float | None:  # fmt: skip
+    """The mean accuracy at the C that is best on the test part, None if not computed."""
+    found = curve(book, dataset, scaling, method, k, bits, gamma)
+    return None if found is None else float(found[1].max())
+
+
+def c_panel(
+    book: Book, title: str, dataset: str, scaling: str, methods: dict[str, str], ks: Iterable[int], bits: int, gamma: float | None,
+) -> Panel:  # fmt: skip
+    """Accuracy against C: a colour for each k, a dash for each method."""
+    panel = Panel(title)
+    for colour, k in enumerate(ks):
+        for method, dash in methods.items():
+            found = curve(book, dataset, scaling, method, k, bits, gamma)
+            if found is not None:
+                panel.lines.append(Line(*found, f"{method}, k = {k}", colour, dash))
+    return panel

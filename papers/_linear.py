@@ -1,0 +1,81 @@
+"""Linear models on linearized kernels: one cell is one map, one number of samples k, one repetition, all C."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from typing import Any
+
+from kernelight import GCWS, KernelNystroem, LinearClassifier, Product, RandomFourier, SignProjection
+from kernelight.kernels import GMM, RBF
+from papers._cells import Result, kind
+from papers._data import split
+from papers._svm import path_accuracies
+
+PAPERS_CODING = {"t_bits": 0, "coding": "lowest"}
+CWS_BITS = 8  # codes of fewer bits are the low bits of these
+
+
+def linearization(method: str, k: int, gamma: float | None, repetition: int) -> Any:
+    """A map by the name it has on the page. "papers" in a name is the papers' coding: the lowest bits of i* alone."""
+    coding = PAPERS_CODING if "papers" in method else {}
+    common = {"random_state": repetition}
+    cws = GCWS(k, bits=CWS_BITS, sampler="cws", **coding, **common)
+    makers = {
+        "GCWS": lambda: cws,
+        "NRFF": lambda: RandomFourier(k, gamma=gamma, features="phase", **common),
+        "paired": lambda: RandomFourier(k, gamma=gamma, **common),
+        "RFF": lambda: RandomFourier(k, gamma=gamma, features="phase", normalize=False, **common),
+        "folded RFF": lambda: RandomFourier(k, gamma=gamma, features="folded", **common),
+        "sign Gauss": lambda: SignProjection(k, projection="gaussian", **common),
+        "sign Cauchy": lambda: SignProjection(k, distribution="cauchy", **common),
+        "MM-acos": lambda: Product(cws, SignProjection(k, projection="gaussian", **common)),
+        "MM-acos-chi2": lambda: Product(cws, SignProjection(k, distribution="cauchy", **common)),
+        "GMM-NYS": lambda: KernelNystroem(GMM(), k, **common),
+        "RBF-NYS": lambda: KernelNystroem(RBF(gamma), k, **common),
+    }
+    return makers[method.removesuffix(" papers")]()
+
+
+@kind("hashed", version=1)
+def hashed(
+    *, dataset: str, scaling: str, method: str, k: int, bits: int | None, gamma: float | None, repetition: int,
+    cs: list[float], max_test: int | None,
+) -> Result:  # fmt: skip
+    """Test accuracies in percent for each C. Sets that are split at random are split anew for each repetition."""
+    data = split(dataset, scaling, repetition, max_test)
+    rows, test_rows, hash_seconds = _rows(dataset, scaling, method, k, gamma, repetition, max_test)
+    if bits is not None:
+        rows, test_rows = rows.low_bits(bits), test_rows.low_bits(bits)
+    begun = time.perf_counter()
+    found = path_accuracies(rows, data.y, test_rows, data.y_test, cs)
+    seconds = {"hash": round(hash_seconds, 3), "train": round(time.perf_counter() - begun, 3)}
+    return {"cs": cs, "test": found.round(3).tolist(), "seconds": seconds}
+
+
+@lru_cache(maxsize=1)
+def _rows(
+    dataset: str, scaling: str, method: str, k: int, gamma: float | None, repetition: int, max_test: int | None
+) -> Any:  # fmt: skip
+    """Codes (or features) of both parts, and the seconds they took."""
+    data = split(dataset, scaling, repetition, max_test)
+    begun = time.perf_counter()
+    fitted = linearization(method, k, gamma, repetition).fit(data.X)
+    apply = fitted.encode if hasattr(fitted, "encode") else fitted.transform
+    return apply(data.X), apply(data.X_test), time.perf_counter() - begun
+
+
+@kind("times", version=1)
+def times(
+    *, dataset: str, method: str, k: int, bits: int | None, gamma: float | None, cs: list[float]
+) -> Result:
+    """Seconds to train for each C, each from nothing, on one thread."""
+    data = split(dataset, "raw", 0)
+    rows = _rows(dataset, "raw", method, k, gamma, 0, None)[0]
+    rows = rows if bits is None else rows.low_bits(bits)
+    seconds = []
+    for C in cs:
+        begun = time.perf_counter()
+        LinearClassifier(C=C, tol=1e-2, max_iter=300, n_jobs=1).fit(rows, data.y)
+        seconds.append(round(time.perf_counter() - begun, 3))
+    return {"cs": cs, "seconds": seconds}

@@ -1,0 +1,113 @@
+"""The page: tables as Markdown, what the papers printed, and the book that a report is written from."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from papers._cells import Cell, Result, Store
+from papers._figures import Panel, draw
+
+PRINTED = Path(__file__).resolve().parent / "printed.csv"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which profile, and which data sets there are."""
+
+    quick: bool
+    present: frozenset[str]
+
+    def of(self, full: Iterable[str], quick: Iterable[str]) -> list[str]:
+        """The data sets of the profile that are present."""
+        return [name for name in (quick if self.quick else full) if name in self.present]
+
+
+@dataclass
+class Book:
+    """Results to read, a folder for figures, and the names of what was asked for and is not there."""
+
+    store: Store
+    plan: Plan
+    page: Path
+    waiting: int = 0
+    figures: list[Path] = field(default_factory=list)
+
+    def get(self, wanted: Cell) -> Result | None:
+        """A result; None, and counted, if it is not computed yet."""
+        found = self.store.get(wanted)
+        self.waiting += found is None
+        return found
+
+    def figure(self, name: str, caption: str, panels: Sequence[Panel], **style: object) -> str:
+        """Draw panels into a file beside the page; the Markdown that shows it ("" without panels)."""
+        panels = [panel for panel in panels if panel.lines]
+        if not panels:
+            return ""
+        path = self.page.parent / self.page.stem / f"{name}.svg"
+        draw(path, panels, **style)
+        return self.shown(path, caption)
+
+    def shown(self, path: Path, caption: str) -> str:
+        """The Markdown that shows a figure which has been drawn."""
+        self.figures.append(path)
+        return f"![{caption}]({path.relative_to(self.page.parent).as_posix()})\n\n*{caption}*\n"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table; numbers have two digits, None is empty. "" without rows."""
+    lines = [[_text(value) for value in row] for row in rows]
+    if not lines:
+        return ""
+    rule = ["---"] * len(heads)
+    return "\n".join(f"| {' | '.join(line)} |" for line in ([*heads], rule, *lines)) + "\n"
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+@lru_cache(maxsize=1)
+def printed_rows() -> list[dict[str, str]]:
+    """The rows of printed.csv."""
+    with PRINTED.open(newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def printed(paper: str, dataset: str, method: str, column: str = "accuracy_percent") -> float | None:
+    """What a paper printed."""
+    for row in printed_rows():
+        if (row["paper"], row["dataset"], row["method"]) == (paper, dataset, method) and row[column]:
+            return float(row[column])
+    return None
+
+
+def printed_sets(paper: str, table_name: str | None = None) -> list[str]:
+    """The data sets of a table, as printed."""
+    rows = [
+        row for row in printed_rows() if row["paper"] == paper and (table_name or row["table"]) == row["table"]
+    ]
+    return list(dict.fromkeys(row["dataset"] for row in rows))
+
+
+def best_of(result: Result) -> tuple[float, float, float | None]:
+    """Accuracy, C and gamma, chosen on the test part as the papers did."""
+    at = int(np.argmax(result["test"]))
+    return result["test"][at], result["cs"][at], result["gammas"][at]
+
+
+def chosen_of(result: Result) -> float:
+    """The test accuracy at the C and gamma that validation chose."""
+    return float(result["chosen_test"][result["chosen_c"]])
+
+
+def mean_curve(results: Sequence[Result], name: str = "test") -> np.ndarray:
+    """The mean over repetitions."""
+    return np.mean([result[name] for result in results], axis=0)

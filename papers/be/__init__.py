@@ -1,0 +1,1 @@
+"""Binary embedding and optimized random Fourier features."""

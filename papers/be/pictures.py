@@ -1,0 +1,60 @@
+"""Figure 1: t-SNE of the binary codes on DNA and USPS."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.manifold import TSNE
+
+from papers._cells import Cell, Result, cell, kind
+from papers._data import split
+from papers._figures import scatter
+from papers._page import Book, Plan
+from papers.be.table import embedding
+
+TITLE = "BE Figure 1: the codes as a picture"
+NAMES, QUICK = ("DNA-6:4", "USPS-6:4"), ("Sonar",)
+ROWS = 600
+SIGMAS = {"DNA-6:4": 5.0, "USPS-6:4": 8.0, "Sonar": 1.0}  # near the best of the table
+
+
+@kind("t-SNE", version=1)
+def picture(*, dataset: str, sigma: float, rows: int) -> Result:
+    """Places in the plane of the first test rows, by the codes of a map aligned with the training labels."""
+    data = split(dataset, "raw", 0)
+    fitted = embedding("aligned, centred", sigma, 0).fit(data.X, data.y)
+    bits = fitted.encode(data.X_test[:rows]).array.astype(np.float32)
+    places = TSNE(2, init="pca", random_state=0, perplexity=min(30, len(bits) / 4)).fit_transform(bits)
+    return {"places": places.round(2).tolist(), "labels": data.y_test[:rows].tolist()}
+
+
+def _cells(plan: Plan) -> dict[str, Cell]:
+    names = plan.of(NAMES, QUICK)
+    return {
+        name: cell("t-SNE", dataset=name, sigma=SIGMAS[name], rows=ROWS, stage=1, weight=5) for name in names
+    }
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """One for each set."""
+    return list(_cells(plan).values())
+
+
+def report(book: Book) -> str:
+    """The picture."""
+    found = {name: book.get(wanted) for name, wanted in _cells(book.plan).items()}
+    panels = [
+        (name.partition("-")[0], np.array(result["places"]), np.array(result["labels"]))
+        for name, result in found.items()
+        if result is not None
+    ]
+    if not panels:
+        return ""
+    path = book.page.parent / book.page.stem / "be-codes.svg"
+    scatter(path, panels)
+    return book.shown(path, "BE Figure 1: t-SNE of binary codes aligned with the labels; colours are classes.")
+
+
+if __name__ == "__main__":
+    from papers.run import main
+
+    raise SystemExit(main(["be/pictures"]))

@@ -1,0 +1,53 @@
+"""Tables 1 to 3 and Figures 1 to 3: the linear kernel, five nonlinear ones and two products, exact SVMs over C."""
+
+from __future__ import annotations
+
+from papers._cells import Cell
+from papers._exact import Entry, compare, comparison_table, curves, exact_cells
+from papers._notes import CNK_NOTES
+from papers._page import Book, Plan, printed_sets
+from papers._sets import CNK_NAMES
+
+TITLE = "CNK Tables 1-3, Figures 1-3: exact kernels"
+QUICK = ("Vowel", "Splice", "Satimage")
+KERNELS = ("min-max", "acos", "acos-chi2", "MM-acos", "MM-acos-chi2", "linear", "RBF", "fRBF")
+PRINTED = {"RBF": "RBF or fRBF (first of pair)", "fRBF": "RBF or fRBF (second of pair)"}
+
+
+def entries(plan: Plan) -> list[Entry]:
+    """The data sets of the tables that are present."""
+    names = {CNK_NAMES.get(name, name): name for name in printed_sets("CNK")}
+    return [Entry("CNK", names[found], found, "unit") for found in plan.of(names, QUICK)]
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """All kernels on all sets."""
+    return exact_cells(entries(plan), KERNELS, plan)
+
+
+def report(book: Book) -> str:
+    """The table, and accuracy against C."""
+    found = [
+        compare(book, entry, kernel, PRINTED.get(kernel, kernel))
+        for entry in entries(book.plan)
+        for kernel in KERNELS
+    ]
+    rows = [row for row in found if row is not None]
+    text = (
+        "Every column is scaled to [0, 1] on the training part, test values below 0 are cut off. RBF and fRBF are printed as a pair "
+        "whose order the source leaves open.\n\n"
+    )
+    figure = book.figure(
+        "cnk-exact",
+        "CNK Figures 1-3: test accuracy of exact kernel SVMs against C; RBF and fRBF at the best gamma of each C.",
+        curves(book, entries(book.plan), KERNELS),
+        x_label="C",
+        y_label="accuracy (%)",
+    )
+    return text + comparison_table(rows, CNK_NOTES) + "\n" + figure
+
+
+if __name__ == "__main__":
+    from papers.run import main
+
+    raise SystemExit(main(["cnk/exact"]))

@@ -1,0 +1,1 @@
+"""Linearized GMM kernels and normalized random Fourier features (Li)."""

@@ -1,0 +1,52 @@
+"""Figure 9 and Table 4: error rates on the variations of MNIST, from the cells of the tables."""
+
+from __future__ import annotations
+
+import re
+
+from papers._cells import Cell
+from papers._exact import exact_cells
+from papers._figures import Line, Panel
+from papers._page import Book, Plan, printed, table
+from papers.lgmm import exact
+
+TITLE = "LGMM Figure 9, Table 4: variations of MNIST"
+TABLE_4 = ("M-Basic", "M-Rotate", "M-Image", "M-Rand", "M-RotImg")
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Those of the variations; shared with the tables."""
+    variations = [entry for entry in exact.entries(plan) if entry.dataset.startswith("M-")]
+    return exact_cells(variations, exact.KERNELS, plan)
+
+
+def report(book: Book) -> str:
+    """Error rates, printed and ours."""
+    found = {(row.entry.dataset, row.method): 100 - row.ours for row in exact.comparisons(book)}
+    panel = Panel("error rate (%)")
+    for colour, method in enumerate(exact.KERNELS):
+        levels = [i for i in range(1, 7) if (f"M-Noise{i}", method) in found]
+        if levels:
+            errors = [found[f"M-Noise{i}", method] for i in levels]
+            panel.lines.append(Line(levels, errors, f"{method}, ours", colour, "-", "o"))
+            paper = [100 - (printed("LGMM", f"M-Noise{i}", method) or 0) for i in range(1, 7)]
+            panel.lines.append(Line(range(1, 7), paper, f"{method}, paper", colour, ":", "x"))
+    figure = book.figure(
+        "lgmm-noise", "LGMM Figure 9: error rates on M-Noise1 to M-Noise6.", [panel], x_label="M-Noise",
+        y_label="error (%)", log_x=False,
+    )  # fmt: skip
+    lines = [
+        (name, method, 100 - (printed("LGMM", name, method) or 0), found[name, method])
+        for name in TABLE_4
+        for method in exact.KERNELS
+        if (name, method) in found
+    ]
+    rates = table(("data set", "kernel", "error, paper", "error, ours"), lines)
+    missing = [name for name in TABLE_4 if not any(re.fullmatch(name, key[0]) for key in found)]
+    return f"{figure}\n{rates}\nNot computed: {', '.join(missing) or 'none'}.\n"
+
+
+if __name__ == "__main__":
+    from papers.run import main
+
+    raise SystemExit(main(["lgmm/noise"]))

@@ -1,0 +1,1 @@
+"""Nystrom method for approximating the GMM kernel (Li)."""

@@ -1,0 +1,69 @@
+"""Figures 1 to 11: GMM-GCWS, GMM-NYS, RBF-NYS and RBF-NRFF at k from 32 to 1,024."""
+
+from __future__ import annotations
+
+from papers._cells import Cell
+from papers._hashed import best, c_panel, hashed_cells
+from papers._page import Book, Plan, printed, table
+from papers._sets import lgmm_scaling
+
+TITLE = "NYS Figures 1-11: Nystrom against hashing"
+NAMES, QUICK = ("SVMGuide3", "Letter", "Covertype25k"), ("SVMGuide3",)
+KS = (32, 64, 128, 256, 512, 1024)
+METHODS = {"GCWS": "-", "GCWS papers": ":", "GMM-NYS": "-.", "RBF-NYS": (0, (1, 1)), "NRFF": "--"}
+ABSENT = "SensIT, Webspam, PAMAP105, PAMAP101 and RCV1 (Figures 4-7, 9-11)"
+
+
+def ks_of(plan: Plan) -> tuple[int, ...]:
+    """The numbers of samples."""
+    return (32, 128) if plan.quick else KS
+
+
+def gamma_of(name: str) -> float:
+    """The best gamma of the exact kernel, as printed."""
+    return printed("NYS", name, "RBF", "gamma") or 1.0
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """All maps on all sets."""
+    return [
+        cell
+        for name in plan.of(NAMES, QUICK)
+        for cell in hashed_cells(name, lgmm_scaling(name), METHODS, ks_of(plan), (8,), gamma_of(name), plan)
+    ]
+
+
+def report(book: Book) -> str:
+    """A table of the best over C, and accuracy against C."""
+    return section(book, book.plan.of(NAMES, QUICK), "nys-hashed", "NYS Figures 1-3", ABSENT)
+
+
+def section(book: Book, names: list[str], figure_name: str, title: str, absent: str) -> str:
+    """The four methods (GCWS twice) on some sets; the first figures of TGMM are these, too."""
+    ks = ks_of(book.plan)
+    lines, panels = [], []
+    for name in names:
+        scaling, gamma = lgmm_scaling(name), gamma_of(name)
+        for method in METHODS:
+            found = [best(book, name, scaling, method, k, 8, gamma) for k in ks]
+            if any(value is not None for value in found):
+                lines.append((name, method, *found))
+        for k in ks:
+            panel = c_panel(book, f"{name}, k = {k}", name, scaling, METHODS, [k], 8, gamma)
+            panel.lines = [
+                type(line)(line.x, line.y, line.label.partition(",")[0], at, "-", line.marker)
+                for at, line in enumerate(panel.lines)
+            ]
+            panels.append(panel)
+    figure = book.figure(
+        figure_name, f"{title}: accuracy against C, a panel for each k.", panels, x_label="C", y_label="accuracy (%)",
+        columns=3, legend_columns=5,
+    )  # fmt: skip
+    text = f"Codes of GCWS have 8 bits. Not there: {absent}. Best accuracy over C:\n\n"
+    return text + table(("data set", "map", *(f"k = {k}" for k in ks)), lines) + "\n" + figure
+
+
+if __name__ == "__main__":
+    from papers.run import main
+
+    raise SystemExit(main(["nys/hashed"]))

@@ -1,0 +1,1 @@
+"""Theory of the GMM kernel (Li, Zhang)."""
