@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, ShuffleSplit
 
-WHAT_TO_DO = (
-    "Give the folder of the data sets, the one with loader.py: make papers DATA=<folder> (or set KERNELIGHT_DATA)."
-)
+WHAT_TO_DO = "Give the folder of the data sets, the one with loader.py: make papers DATA=<folder> (or set KERNELIGHT_DATA)."
 FOLDS_BELOW = 1000  # rows: so few are validated in five folds, more by one part of a fifth
 
 

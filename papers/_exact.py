@@ -19,6 +19,7 @@ QUICK_GAMMAS = [0.1, 1.0, 4, 11, 20, 50, 100, 200]
 EVERY_GAMMA_BELOW = 1500  # training rows
 WINDOW = 3
 TOLERANCE = 0.5  # points
+SAME_KERNEL = {"min-max": "GMM"}  # on the nonnegative data that the name is used for
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,15 @@ def exact_cell(entry: Entry, kernel: str, seed: int, plan: Plan) -> Cell:
     small = known.rows <= EVERY_GAMMA_BELOW
     cs = BEYOND if tuned else HALF_DECADES if known.rows <= 8000 else DECADES
     gammas = (QUICK_GAMMAS if plan.quick else GAMMAS) if tuned else None
-    fits = len(cs) * (1 if gammas is None else len(gammas) if small else WINDOW)
-    window = len(gammas or [0]) if small else WINDOW
+    window = 1 if gammas is None else len(gammas) if small else WINDOW
     return cell(
-        "exact", kernel=kernel, cs=cs, gammas=gammas, window=window, weight=0.2 + fits * unit + 20 * tuned, **common
+        "exact",
+        kernel=SAME_KERNEL.get(kernel, kernel),
+        cs=cs,
+        gammas=gammas,
+        window=window,
+        weight=0.2 + len(cs) * window * unit + 20 * tuned,
+        **common,
     )
 
 
@@ -141,8 +147,10 @@ def curves(book: Book, entries: list[Entry], kernels: tuple[str, ...]) -> list[P
     for entry in entries:
         panel = Panel(entry.printed_name)
         for colour, kernel in enumerate(kernels):
-            cells = [exact_cell(entry, kernel, seed, book.plan) for seed in range(entry.splits(book.plan.quick))]
-            results = [found for found in map(book.store.get, cells) if found is not None]
+            cells = [
+                exact_cell(entry, kernel, seed, book.plan) for seed in range(entry.splits(book.plan.quick))
+            ]
+            results = [found for found in map(book.get, cells) if found is not None]
             if results:
                 dash = "--" if kernel == "linear" else "-"
                 panel.lines.append(Line(results[0]["cs"], mean_curve(results), kernel, colour, dash))

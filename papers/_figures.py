@@ -31,7 +31,7 @@ class Line:
     y: Any
     label: str
     colour: int = 0
-    dash: str = "-"
+    dash: Any = "-"
     marker: str = ""
 
 
@@ -65,7 +65,12 @@ def draw(
             panel = panels[at]
             for line in panel.lines:
                 (handle,) = axis.plot(
-                    line.x, line.y, line.dash, color=COLOURS[line.colour % len(COLOURS)], marker=line.marker, markersize=3
+                    line.x,
+                    line.y,
+                    linestyle=line.dash,
+                    color=COLOURS[line.colour % len(COLOURS)],
+                    marker=line.marker,
+                    markersize=3,
                 )
                 handles.setdefault(line.label, handle)
             axis.set_title(panel.title)
@@ -81,7 +86,11 @@ def draw(
                 axis.set_ylabel(y_label)
         figure.tight_layout(rect=(0, (0.1 + 0.17 * legend_rows) / height, 1, 1))
         figure.legend(
-            handles.values(), handles.keys(), loc="lower center", ncol=min(legend_columns, len(labels)), handlelength=2.6
+            handles.values(),
+            handles.keys(),
+            loc="lower center",
+            ncol=min(legend_columns, len(labels)),
+            handlelength=2.6,
         )
         save(figure, path)
 

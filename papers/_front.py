@@ -29,7 +29,7 @@ on the test part*, so "ours" does so too, for comparison only; the column "by va
 half-decades from 0.01 to 1,000 up to 8,000 training rows, over decades above; with gamma over decades from 0.01 to 100,000. All 58
 gammas are tried on the test part up to 1,500 training rows; beyond that all are validated, and for each C the three best are trained on
 everything and tested. Linearized kernels: C in half-decades from 0.01 to 100, in decades where rows times k exceed
-2 million; ten repetitions where rows times k are at most a million, three up to five million, else one. Test parts of more than 20,000
+20 million; ten repetitions where rows times k are at most a million, three up to five million, else one. Test parts of more than 20,000
 rows are cut to 10,000, drawn once.
 """
 
@@ -39,10 +39,16 @@ def page(book: Book, sections: list[tuple[str, str]]) -> str:
     command = "make papers-quick" if book.plan.quick else "make papers"
     papers = "\n".join(f"- {name}: {title}" for name, title in PAPERS.items())
     head = f"# The papers, computed again\n\nWritten by `{command} DATA=<folder>`; every figure on this page comes from a run of `papers/`.\n\n"
-    body = "\n".join(f"## {title}\n\n{text.strip() or 'Nothing is computed yet.'}\n" for title, text in sections)
+    body = "\n".join(
+        f"## {title}\n\n{text.strip() or 'Nothing is computed yet.'}\n" for title, text in sections
+    )
     front = f"{head}{papers}\n{HOW}\n{promises(book)}\n{absent(book)}\n{body}"
     if book.waiting:
-        front = front.replace(HOW, f"{HOW}\n**{book.waiting} cells of this page are not computed yet**; the same command goes on.\n", 1)
+        front = front.replace(
+            HOW,
+            f"{HOW}\n**{book.waiting} cells of this page are not computed yet**; the same command goes on.\n",
+            1,
+        )
     return front
 
 
@@ -59,7 +65,9 @@ def promises(book: Book) -> str:
     """What we said would hold, and what came out."""
     rows = [_conventional(book), *_near_exact(book), _fewer_samples(book), *_gram_share(book)]
     lines = [row for row in rows if row is not None]
-    return "## Promises\n\n" + (table(("promise", "bar", "measured", ""), lines) or "Nothing is computed yet.\n")
+    return "## Promises\n\n" + (
+        table(("promise", "bar", "measured", ""), lines) or "Nothing is computed yet.\n"
+    )
 
 
 def _verdict(holds: bool) -> str:
@@ -121,7 +129,7 @@ def _gram_share(book: Book) -> list[tuple[str, ...]]:
     found = []
     for entry in (*cnk.entries(book.plan), *lgmm.entries(book.plan)):
         kernel = "min-max" if entry.paper == "CNK" else "GMM"
-        result = book.store.get(exact_cell(entry, kernel, 0, book.plan))
+        result = book.get(exact_cell(entry, kernel, 0, book.plan))
         if result is not None and entry.dataset in PROMISED:
             seconds = result["seconds"]
             share = seconds["gram"] / (seconds["gram"] + seconds["svm"])

@@ -30,7 +30,7 @@ class Plan:
 
 @dataclass
 class Book:
-    """Results to read, a folder for figures, and the names of what was asked for and is not there."""
+    """Results to read, the page and the figures drawn for it, and how many cells are not computed yet."""
 
     store: Store
     plan: Plan
@@ -39,10 +39,8 @@ class Book:
     figures: list[Path] = field(default_factory=list)
 
     def get(self, wanted: Cell) -> Result | None:
-        """A result; None, and counted, if it is not computed yet."""
-        found = self.store.get(wanted)
-        self.waiting += found is None
-        return found
+        """A result, None if it is not computed yet."""
+        return self.store.get(wanted)
 
     def figure(self, name: str, caption: str, panels: Sequence[Panel], **style: object) -> str:
         """Draw panels into a file beside the page; the Markdown that shows it ("" without panels)."""
@@ -92,7 +90,9 @@ def printed(paper: str, dataset: str, method: str, column: str = "accuracy_perce
 def printed_sets(paper: str, table_name: str | None = None) -> list[str]:
     """The data sets of a table, as printed."""
     rows = [
-        row for row in printed_rows() if row["paper"] == paper and (table_name or row["table"]) == row["table"]
+        row
+        for row in printed_rows()
+        if row["paper"] == paper and (table_name or row["table"]) == row["table"]
     ]
     return list(dict.fromkeys(row["dataset"] for row in rows))
 

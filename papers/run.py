@@ -21,6 +21,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
 
+# One thread for a process, and as many processes as asked for: set before NumPy reads it.
+for _name in ("OPENBLAS_NUM_THREADS", "KERNELIGHT_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
@@ -43,7 +46,7 @@ def script(name: str) -> ModuleType:
 
 def work(cells: Sequence[Cell], store: Store, jobs: int, minutes: float | None) -> bool:
     """Compute what is not stored yet, small stages first; False when time ran out before the end."""
-    todo = sorted({cell for cell in cells if cell not in store}, key=lambda cell: (cell.stage, cell.weight))
+    todo = sorted((cell for cell in dict.fromkeys(cells) if cell not in store), key=lambda cell: (cell.stage, cell.weight))
     total, done, begun = sum(cell.weight for cell in todo), 0.0, time.monotonic()
     print(f"{len(set(cells)) - len(todo)} cells are there, {len(todo)} to do.", flush=True)
     deadline = None if minutes is None else begun + 60 * minutes
@@ -110,16 +113,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     store = Store(folder / "cells.jsonl")
     chosen = [name for name in SCRIPTS if name in asked.scripts or not asked.scripts]
     complete = True
+    cells = [cell for name in chosen for cell in script(name).cells(plan)]
     if not asked.page:
-        cells = [cell for name in chosen for cell in script(name).cells(plan)]
         complete = work(cells, store, asked.jobs, asked.minutes)
     whole = not asked.quick and len(chosen) == len(SCRIPTS) and asked.build == ROOT / "build" / "papers"
     page = ROOT / "docs" / "papers.md" if whole else folder / "papers.md"
-    book = Book(store, plan, page)
+    book = Book(store, plan, page, waiting=sum(cell not in store for cell in dict.fromkeys(cells)))
     sections = [(script(name).TITLE, script(name).report(book)) for name in chosen]
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(_front.page(book, sections))
-    print(f"{page} is written, with {len(book.figures)} figures; {book.waiting} of its cells are not computed yet.")
+    print(
+        f"{page} is written, with {len(book.figures)} figures; {book.waiting} of its cells are not computed yet."
+    )
     return 0 if complete else 3
 
 

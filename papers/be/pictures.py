@@ -51,7 +51,9 @@ def report(book: Book) -> str:
         return ""
     path = book.page.parent / book.page.stem / "be-codes.svg"
     scatter(path, panels)
-    return book.shown(path, "BE Figure 1: t-SNE of binary codes aligned with the labels; colours are classes.")
+    return book.shown(
+        path, "BE Figure 1: t-SNE of binary codes aligned with the labels; colours are classes."
+    )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from papers._cells import Cell
 from papers._exact import Entry, compare, comparison_table, curves, exact_cells
 from papers._notes import CNK_NOTES
 from papers._page import Book, Plan, printed_sets
-from papers._sets import CNK_NAMES
+from papers._sets import CNK_NAMES, cnk_scaling
 
 TITLE = "CNK Tables 1-3, Figures 1-3: exact kernels"
 QUICK = ("Vowel", "Splice", "Satimage")
@@ -17,7 +17,7 @@ PRINTED = {"RBF": "RBF or fRBF (first of pair)", "fRBF": "RBF or fRBF (second of
 def entries(plan: Plan) -> list[Entry]:
     """The data sets of the tables that are present."""
     names = {CNK_NAMES.get(name, name): name for name in printed_sets("CNK")}
-    return [Entry("CNK", names[found], found, "unit") for found in plan.of(names, QUICK)]
+    return [Entry("CNK", names[found], found, cnk_scaling(found)) for found in plan.of(names, QUICK)]
 
 
 def cells(plan: Plan) -> list[Cell]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from papers._cells import Cell
 from papers._hashed import best, c_panel, hashed_cells
 from papers._page import Book, Plan, printed, table
+from papers._sets import cnk_scaling
 
 TITLE = "CNK Figures 4-10: linearized kernels"
 SETS_SHOWN = ("Splice", "Letter4k", "Satimage", "Spam", "USPS", "Covertype10k", "M-Rotate")
@@ -43,7 +44,7 @@ def cells(plan: Plan) -> list[Cell]:
     return [
         cell
         for name in plan.of(SETS_SHOWN, QUICK)
-        for cell in hashed_cells(name, "unit", METHODS, ks_of(plan), (8,), gamma_of(name), plan)
+        for cell in hashed_cells(name, cnk_scaling(name), METHODS, ks_of(plan), (8,), gamma_of(name), plan)
     ]
 
 
@@ -53,14 +54,14 @@ def report(book: Book) -> str:
     lines = []
     for name in names:
         for method in METHODS:
-            found = [best(book, name, "unit", method, k, 8, gamma_of(name)) for k in ks_of(book.plan)]
+            found = [best(book, name, cnk_scaling(name), method, k, 8, gamma_of(name)) for k in ks_of(book.plan)]
             if any(value is not None for value in found):
                 lines.append((name, method, *found))
     heads = ("data set", "map", *(f"k = {k}" for k in ks_of(book.plan)))
     figures = []
     for number, (caption, methods) in FIGURES.items():
         panels = [
-            c_panel(book, name, name, "unit", methods, [k for k in ks_of(book.plan) if k != 64], 8, gamma_of(name))
+            c_panel(book, name, name, cnk_scaling(name), methods, [k for k in ks_of(book.plan) if k != 64], 8, gamma_of(name))
             for name in names
         ]  # fmt: skip
         figures.append(

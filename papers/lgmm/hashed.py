@@ -11,7 +11,16 @@ from papers._sets import LGMM_NAMES, lgmm_scaling
 
 TITLE = "LGMM Figures 10-17: linearized GMM and RBF"
 IN_DETAIL = ("Letter", "DailySports", "SEMG1", "M-Rotate")  # Figures 10, 12, 14, 15
-MORE = ("Satimage", "USPS", "ImageSeg", "Splice", "Vowel264", "Isolet2k", "Urban", "Parkinson")  # Figure 16: b = 8
+MORE = (
+    "Satimage",
+    "USPS",
+    "ImageSeg",
+    "Splice",
+    "Vowel264",
+    "Isolet2k",
+    "Urban",
+    "Parkinson",
+)  # Figure 16: b = 8
 LARGE = ("IJCNN",)  # Figure 17: b = 8, k up to 1,024
 QUICK = ("Satimage", "Vowel264")
 BITS = (1, 2, 4, 8)
@@ -99,8 +108,11 @@ def report(book: Book) -> str:
     )
     figures = [
         book.figure(
-            "lgmm-hashed-k", "LGMM Figures 10-17 in short: accuracy at the best C against the number of samples k.",
-            [against_k(book, name) for name in names], x_label="k", y_label="accuracy (%)",
+            "lgmm-hashed-k",
+            "LGMM Figures 10-17 in short: accuracy at the best C against the number of samples k.",
+            [against_k(book, name) for name in names],
+            x_label="k",
+            y_label="accuracy (%)",
         )  # fmt: skip
     ]
     for name in names if book.plan.quick else [name for name in IN_DETAIL if name in names]:

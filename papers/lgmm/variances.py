@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelight.theory import collision_variance, nrff_variance, paired_variance, rbf_through_gmm_variance, rff_variance
+from kernelight.theory import (
+    collision_variance,
+    nrff_variance,
+    paired_variance,
+    rbf_through_gmm_variance,
+    rff_variance,
+)
 from papers._cells import Cell, Result, cell, kind
 from papers._figures import Line, Panel
 from papers._page import Book, Plan

@@ -59,7 +59,12 @@ def t_samples(*, nu: float | None, n: int, rhos: list[float], repetitions: int) 
 def _cell(nu: float, n: int, plan: Plan) -> Cell:
     repetitions = 1000 if plan.quick else 10_000
     return cell(
-        "t samples", nu=None if math.isinf(nu) else nu, n=n, rhos=RHOS, repetitions=repetitions, weight=repetitions * n / 1e6
+        "t samples",
+        nu=None if math.isinf(nu) else nu,
+        n=n,
+        rhos=RHOS,
+        repetitions=repetitions,
+        weight=repetitions * n / 1e6,
     )
 
 
