@@ -16,13 +16,15 @@ BUILD_REQUIRES = $(shell sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml
 # An environment whose Python has gone (upgraded, moved) is made again.
 GONE := $(if $(wildcard $(BIN)/python),,gone)
 
-.PHONY: help demo test bench lint stub sanitize dist clean gone
+.PHONY: help demo test bench papers papers-quick lint stub sanitize dist clean gone
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo      set up, then hash handwritten digits and compare models"
 	@echo "make test      set up, then run every test"
 	@echo "make bench     run all benchmarks against their peers (some minutes)"
+	@echo "make papers DATA=<folder>        compute the tables and figures of the papers again (hours; goes on where it stopped)"
+	@echo "make papers-quick DATA=<folder>  a sample of each (some minutes)"
 	@echo "make lint      ruff, mypy, and is the stub of the compiled module up to date?"
 	@echo "make stub      write that stub again"
 	@echo "make sanitize  border and unit tests with AddressSanitizer and UBSan"
@@ -57,7 +59,7 @@ $(VENV)/.built: $(VENV)/.tools $(COMPILED) pyproject.toml
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: $(VENV)/.built pyproject.toml
+$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.papers: $(VENV)/.%: $(VENV)/.built pyproject.toml
 	@$(PIP) $$($(BIN)/python tools/extra.py $*)
 	@touch $@
 
@@ -71,6 +73,20 @@ test: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	@$(BIN)/python benchmarks/run.py $(BENCH)
+
+# The folder of the data sets, the one with loader.py; JOBS processes; PAPERS=--minutes=60 and other wishes of papers/run.py.
+DATA ?= $(KERNELIGHT_DATA)
+JOBS ?= $(shell nproc 2>/dev/null || echo 1)
+.PHONY: data
+data:
+	$(if $(wildcard $(DATA)/loader.py),,$(error Give the folder of the data sets, the one with loader.py: make $(MAKECMDGOALS) DATA=<folder>))
+	@:
+
+papers: data $(VENV)/.papers
+	@$(BIN)/python papers/run.py --data "$(DATA)" --jobs $(JOBS) $(PAPERS)
+
+papers-quick: data $(VENV)/.papers
+	@$(BIN)/python papers/run.py --quick --data "$(DATA)" --jobs $(JOBS) $(PAPERS)
 
 STUBGEN = $(BIN)/python -m nanobind.stubgen -q -m kernelight._core -o
 lint: $(VENV)/.lint $(VENV)/.test

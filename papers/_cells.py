@@ -38,7 +38,7 @@ def kind(name: str, version: int) -> Callable[[Callable[..., Result]], Callable[
 
 @dataclass(frozen=True)
 class Cell:
-    """One computation. ``stage`` and ``weight`` (about seconds) order the work and estimate its end; they are not in the key."""
+    """One computation. ``stage`` and ``weight`` (about seconds) order the work and estimate its end."""
 
     key: str
     label: str = field(compare=False)

@@ -41,7 +41,8 @@ def exact_cell(entry: Entry, kernel: str, seed: int, plan: Plan) -> Cell:
     """The cell of a kernel on one split."""
     known = SETS[entry.dataset]
     common = {
-        "dataset": entry.dataset, "scaling": entry.scaling, "seed": seed, "max_test": known.max_test, "stage": stage_of(entry.dataset),
+        "dataset": entry.dataset, "scaling": entry.scaling, "seed": seed, "max_test": known.max_test,
+        "stage": stage_of(entry.dataset),
     }  # fmt: skip
     unit = (known.rows / 1000) ** 2 * (1 + known.classes / 10) / 20  # about the seconds of one fit
     if kernel == "linear":
@@ -129,7 +130,8 @@ def remark(found: Comparison, notes: dict[tuple[str, str], str]) -> str:
 def comparison_table(rows: list[Comparison], notes: dict[tuple[str, str], str]) -> str:
     """Paper | ours | difference | validated | what it is made of."""
     heads = (
-        "data set", "kernel", "paper", "ours", "difference", "C and gamma by validation", "C", "gamma", "what the difference is made of",
+        "data set", "kernel", "paper", "ours", "difference", "C and gamma by validation", "C", "gamma",
+        "what the difference is made of",
     )  # fmt: skip
     lines = [
         (

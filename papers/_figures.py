@@ -45,8 +45,8 @@ class Panel:
 
 
 def draw(
-    path: Path, panels: Sequence[Panel], *, x_label: str, y_label: str, log_x: bool = True, log_y: bool = False, columns: int = 4,
-    y_top: float | None = None, legend_columns: int = 4,
+    path: Path, panels: Sequence[Panel], *, x_label: str, y_label: str, log_x: bool = True, log_y: bool = False,
+    columns: int = 4, legend_columns: int = 4,
 ) -> None:  # fmt: skip
     """Panels in a grid, ``columns`` of them in a row, the legend below."""
     columns = min(columns, len(panels))
@@ -78,8 +78,6 @@ def draw(
                 axis.set_xscale("log")
             if log_y:
                 axis.set_yscale("log")
-            if y_top is not None:
-                axis.set_ylim(0, y_top)
             if at + columns >= len(panels):
                 axis.set_xlabel(panel.x_label or x_label)
             if at % columns == 0:

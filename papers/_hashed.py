@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
+from papers import _linear  # noqa: F401  # registers the cells
 from papers._cells import Cell, cell
 from papers._figures import Line, Panel
-from papers import _linear  # noqa: F401  # registers the cells
 from papers._page import Book, Plan, mean_curve
 from papers._sets import SETS, stage_of
 
@@ -63,14 +64,17 @@ def curve(
     return (results[0]["cs"], mean_curve(results)) if results else None
 
 
-def best(book: Book, dataset: str, scaling: str, method: str, k: int, bits: int, gamma: float | None) -> float | None:  # fmt: skip
+def best(
+    book: Book, dataset: str, scaling: str, method: str, k: int, bits: int, gamma: float | None
+) -> float | None:
     """The mean accuracy at the C that is best on the test part, None if not computed."""
     found = curve(book, dataset, scaling, method, k, bits, gamma)
     return None if found is None else float(found[1].max())
 
 
 def c_panel(
-    book: Book, title: str, dataset: str, scaling: str, methods: dict[str, str], ks: Iterable[int], bits: int, gamma: float | None,
+    book: Book, title: str, dataset: str, scaling: str, methods: dict[str, Any], ks: Iterable[int], bits: int,
+    gamma: float | None,
 ) -> Panel:  # fmt: skip
     """Accuracy against C: a colour for each k, a dash for each method."""
     panel = Panel(title)

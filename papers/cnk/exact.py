@@ -34,8 +34,11 @@ def report(book: Book) -> str:
     ]
     rows = [row for row in found if row is not None]
     text = (
-        "Every column is scaled to [0, 1] on the training part, test values below 0 are cut off. RBF and fRBF are printed as a pair "
-        "whose order the source leaves open.\n\n"
+        "Columns are scaled to [0, 1] on the training part, test values below 0 cut off; but Splice, Spam and "
+        "the digits are as in "
+        "their files: so, and only so, their figures come out. RBF and fRBF are printed as a pair whose order "
+        "the source leaves "
+        "open.\n\n"
     )
     figure = book.figure(
         "cnk-exact",

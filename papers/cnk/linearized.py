@@ -54,7 +54,9 @@ def report(book: Book) -> str:
     lines = []
     for name in names:
         for method in METHODS:
-            found = [best(book, name, cnk_scaling(name), method, k, 8, gamma_of(name)) for k in ks_of(book.plan)]
+            found = [
+                best(book, name, cnk_scaling(name), method, k, 8, gamma_of(name)) for k in ks_of(book.plan)
+            ]
             if any(value is not None for value in found):
                 lines.append((name, method, *found))
     heads = ("data set", "map", *(f"k = {k}" for k in ks_of(book.plan)))
@@ -66,8 +68,8 @@ def report(book: Book) -> str:
         ]  # fmt: skip
         figures.append(
             book.figure(
-                f"cnk-linearized-{number}", f"CNK Figure{'s' if '-' in number else ''} {number}: {caption}; colours are k.", panels,
-                x_label="C", y_label="accuracy (%)", columns=3,
+                f"cnk-linearized-{number}", f"CNK Figure{'s' if '-' in number else ''} {number}: {caption}; colours are k.",
+                panels, x_label="C", y_label="accuracy (%)", columns=3,
             )
         )  # fmt: skip
     text = "Codes of GCWS have 8 bits. Figure 8 is of a set (WebspamN1) that is not there. Best accuracy over C:\n\n"

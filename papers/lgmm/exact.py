@@ -43,8 +43,9 @@ def report(book: Book) -> str:
     """The table, Table 5, and accuracy against C."""
     rows = comparisons(book)
     text = (
-        "Values as in the source files. Letter is that of the LIBSVM site, whose columns are scaled to [-1, 1]: the raw integers give "
-        "another kernel (see the difference of its signs) and do not reproduce the table.\n\n"
+        "Values as in the source files. Letter is that of the LIBSVM site, whose columns are scaled to [-1, 1]; "
+        "the integers of the "
+        "UCI file do not give the figures of the table.\n\n"
     )
     five = [row for row in rows if row.entry.printed_name in TABLE_5]
     lines = [(row.entry.printed_name, row.method, row.paper, row.ours) for row in five]

@@ -103,8 +103,9 @@ def report(book: Book) -> str:
                     (name, method if method == "NRFF" else f"{method}, b = 8", *found, exact_best(book, name))
                 )
     text = (
-        "GCWS is drawn twice: `GCWS` is our coding, all of (i*, t*) mixed and cut to b bits; `GCWS papers` the lowest b bits of i* "
-        "alone. NRFF has the gamma printed for the exact kernel. Best accuracy over C, mean over repetitions:\n\n"
+        "GCWS is drawn twice: `GCWS` is our coding, all of (i*, t*) mixed and cut to b bits; `GCWS papers` the "
+        "lowest b bits of "
+        "i* alone. NRFF has the gamma printed for the exact kernel. Best accuracy over C, mean over repetitions:\n\n"
     )
     figures = [
         book.figure(
@@ -113,7 +114,7 @@ def report(book: Book) -> str:
             [against_k(book, name) for name in names],
             x_label="k",
             y_label="accuracy (%)",
-        )  # fmt: skip
+        )
     ]
     for name in names if book.plan.quick else [name for name in IN_DETAIL if name in names]:
         panels = [

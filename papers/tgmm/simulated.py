@@ -118,8 +118,8 @@ def report(book: Book) -> str:
             book.figure("tgmm-figure-7", "TGMM Figure 7: means of g_n of bivariate t samples.", means, y_label="mean", **style),
             book.figure("tgmm-figure-8", "TGMM Figure 8: n Var(g_n), and its limit.", variances, y_label="n Var", **style),
             book.figure(
-                "tgmm-figure-9", "TGMM Figure 9: mean squared errors of two estimates of rho.", errors, y_label="MSE", log_y=True,
-                **style,
+                "tgmm-figure-9", "TGMM Figure 9: mean squared errors of two estimates of rho.", errors, y_label="MSE",
+                log_y=True, **style,
             ),
         ]
     )  # fmt: skip
