@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,24 +64,18 @@ def _short(value: Any) -> bool:
 
 
 class Store:
-    """Finished cells in a file; a torn last line, left by a kill, is cut off when the file is opened."""
+    """Finished cells in a file. A line that a kill has torn is passed over, and the next one begins on a line of its own."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._results: dict[str, Result] = {}
-        whole = 0
-        for line in path.read_bytes().splitlines(keepends=True) if path.exists() else []:
-            try:
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        self._torn = bool(lines) and not lines[-1].endswith(b"\n")
+        for line in lines:
+            with suppress(ValueError, KeyError, TypeError):
                 entry = json.loads(line)
                 self._results[entry["key"]] = entry["result"]
-            except (ValueError, KeyError, TypeError):
-                break
-            if not line.endswith(b"\n"):
-                break
-            whole += len(line)
-        if path.exists() and path.stat().st_size > whole:
-            os.truncate(path, whole)
 
     def __contains__(self, wanted: Cell) -> bool:
         return wanted.key in self._results
@@ -91,11 +86,12 @@ class Store:
 
     def put(self, done: Cell, result: Result) -> None:
         """Keep a result, in the file before in memory."""
-        line = json.dumps({"key": done.key, "result": result}) + "\n"
+        line = "\n" * self._torn + json.dumps({"key": done.key, "result": result}) + "\n"
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             os.write(handle, line.encode())
             os.fsync(handle)
         finally:
             os.close(handle)
+        self._torn = False
         self._results[done.key] = result

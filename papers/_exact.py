@@ -52,6 +52,8 @@ def exact_cell(entry: Entry, kernel: str, seed: int, plan: Plan) -> Cell:
     cs = BEYOND if tuned else HALF_DECADES if known.rows <= 8000 else DECADES
     gammas = (QUICK_GAMMAS if plan.quick else GAMMAS) if tuned else None
     window = 1 if gammas is None else len(gammas) if small else WINDOW
+    if tuned and known.rows > 8000:
+        common["stage"] += 1  # what takes longest comes last
     return cell(
         "exact",
         kernel=SAME_KERNEL.get(kernel, kernel),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,8 @@ import numpy as np
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 STYLE = {
     "svg.hashsalt": "kernelight", "svg.fonttype": "none", "font.size": 8.0, "axes.titlesize": 9.0, "lines.linewidth": 1.3,
@@ -25,7 +28,7 @@ PANEL = (2.5, 2.0)  # inches
 
 @dataclass(frozen=True)
 class Line:
-    """One curve."""
+    """One curve. With a ``style``, colours mean the label and dashes the style, and the legend names each once."""
 
     x: Any
     y: Any
@@ -33,6 +36,7 @@ class Line:
     colour: int = 0
     dash: Any = "-"
     marker: str = ""
+    style: str = ""
 
 
 @dataclass
@@ -41,56 +45,60 @@ class Panel:
 
     title: str
     lines: list[Line] = field(default_factory=list)
-    x_label: str | None = None
 
 
 def draw(
     path: Path, panels: Sequence[Panel], *, x_label: str, y_label: str, log_x: bool = True, log_y: bool = False,
-    columns: int = 4, legend_columns: int = 4,
+    columns: int = 4, x_ticks: Sequence[float] | None = None,
 ) -> None:  # fmt: skip
     """Panels in a grid, ``columns`` of them in a row, the legend below."""
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     with mpl.rc_context(STYLE):
-        labels = list(dict.fromkeys(line.label for panel in panels for line in panel.lines))
+        handles = _handles([line for panel in panels for line in panel.lines])
         width = max(PANEL[0] * columns, 5.0)
-        legend_rows = -(-len(labels) // legend_columns)
-        height = PANEL[1] * rows + 0.35 + 0.17 * legend_rows
+        legend_columns = max(1, int(width / (0.55 + 0.065 * max(map(len, handles)))))
+        below = 0.1 + 0.17 * -(-len(handles) // legend_columns)
+        height = PANEL[1] * rows + 0.25 + below
         figure, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False)
-        handles: dict[str, Any] = {}
-        for at, axis in enumerate(axes.flat):
-            if at >= len(panels):
-                axis.axis("off")
-                continue
-            panel = panels[at]
+        for axis in axes.flat[len(panels) :]:
+            axis.axis("off")
+        for at, (axis, panel) in enumerate(zip(axes.flat, panels, strict=False)):
             for line in panel.lines:
-                (handle,) = axis.plot(
-                    line.x,
-                    line.y,
-                    linestyle=line.dash,
-                    color=COLOURS[line.colour % len(COLOURS)],
-                    marker=line.marker,
-                    markersize=3,
-                )
-                handles.setdefault(line.label, handle)
+                axis.plot(line.x, line.y, **_look(line))
             axis.set_title(panel.title)
-            if log_x:
-                axis.set_xscale("log")
-            if log_y:
-                axis.set_yscale("log")
+            axis.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
+            for one, logarithmic in ((axis.xaxis, log_x), (axis.yaxis, log_y)):
+                one.set_major_locator(LogLocator(numticks=5) if logarithmic else MaxNLocator(4))
+            if x_ticks is not None:
+                axis.set_xticks(x_ticks, [f"{tick:g}" for tick in x_ticks])
+            axis.minorticks_off()
             if at + columns >= len(panels):
-                axis.set_xlabel(panel.x_label or x_label)
+                axis.set_xlabel(x_label)
             if at % columns == 0:
                 axis.set_ylabel(y_label)
-        figure.tight_layout(rect=(0, (0.1 + 0.17 * legend_rows) / height, 1, 1))
+        figure.tight_layout(rect=(0, below / height, 1, 1))
         figure.legend(
-            handles.values(),
-            handles.keys(),
-            loc="lower center",
-            ncol=min(legend_columns, len(labels)),
-            handlelength=2.6,
+            handles.values(), handles.keys(), loc="lower center", ncol=legend_columns, handlelength=2.6
         )
         save(figure, path)
+
+
+def _look(line: Line) -> dict[str, Any]:
+    colour = COLOURS[line.colour % len(COLOURS)]
+    return {"color": colour, "linestyle": line.dash, "marker": line.marker, "markersize": 3}
+
+
+def _handles(lines: list[Line]) -> dict[str, Line2D]:
+    """What the legend shows: every label, and every style in black."""
+    found: dict[str, Line2D] = {}
+    for line in lines:
+        look = _look(line) | ({"linestyle": "-", "marker": ""} if line.style else {})
+        found.setdefault(line.label, Line2D([], [], **look))
+    for line in lines:
+        if line.style:
+            found.setdefault(line.style, Line2D([], [], color="black", linestyle=line.dash))
+    return found
 
 
 def scatter(path: Path, panels: Sequence[tuple[str, np.ndarray, np.ndarray]]) -> None:
@@ -107,7 +115,10 @@ def scatter(path: Path, panels: Sequence[tuple[str, np.ndarray, np.ndarray]]) ->
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write it without a date, so that equal figures are equal files."""
+    """Write it without a date, so that equal figures are equal files, and with two decimals, so that they are small."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    if path.suffix == ".svg":
+        text = re.sub(r"(\d\.\d\d)\d+", r"\1", path.read_text())
+        path.write_text(re.sub(r"\n\s+", "\n", re.sub(r"<!--.*?-->", "", text)))
     plt.close(figure)

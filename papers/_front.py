@@ -37,6 +37,7 @@ for comparison only. "By validation" they are chosen within the training part (f
   repetitions where they are at most a million, three up to five million, else one.
 - Random splits: five of sets below 1,500 training rows, two up to 4,000, else one; linearized kernels split anew for each
   repetition.
+- LIBSVM stops after 200,000 steps for a pair of classes, which only matters for overlapping classes at large C.
 - Test parts of more than 20,000 rows are cut to 10,000, drawn once.
 """
 

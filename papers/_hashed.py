@@ -14,6 +14,7 @@ from papers._page import Book, Plan, mean_curve
 from papers._sets import SETS, stage_of
 
 CS = [round(10.0 ** (e / 2), 6) for e in range(-4, 5)]  # half-decades from 0.01 to 100
+ALL_KS = (128, 256, 1024, 4096, 64, 32, 16, 512)  # in the order of their colours
 COARSE = [0.01, 0.1, 1.0, 10.0, 100.0]
 DENSE = {"NRFF", "paired", "RFF", "folded RFF", "GMM-NYS", "RBF-NYS"}  # 4 bytes a value; the others are codes
 CODED = {"GCWS", "GCWS papers"}  # their codes can be cut to fewer bits
@@ -78,9 +79,9 @@ def c_panel(
 ) -> Panel:  # fmt: skip
     """Accuracy against C: a colour for each k, a dash for each method."""
     panel = Panel(title)
-    for colour, k in enumerate(ks):
+    for k in ks:
         for method, dash in methods.items():
             found = curve(book, dataset, scaling, method, k, bits, gamma)
             if found is not None:
-                panel.lines.append(Line(*found, f"{method}, k = {k}", colour, dash))
+                panel.lines.append(Line(*found, f"k = {k}", ALL_KS.index(k), dash, style=method))
     return panel

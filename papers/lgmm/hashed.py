@@ -114,6 +114,7 @@ def report(book: Book) -> str:
             [against_k(book, name) for name in names],
             x_label="k",
             y_label="accuracy (%)",
+            x_ticks=(16, 64, 256, 1024, 4096),
         )
     ]
     for name in names if book.plan.quick else [name for name in IN_DETAIL if name in names]:

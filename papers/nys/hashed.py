@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from papers._cells import Cell
-from papers._hashed import best, c_panel, hashed_cells
+from papers._figures import Line, Panel
+from papers._hashed import best, curve, hashed_cells
 from papers._page import Book, Plan, printed, table
 from papers._sets import lgmm_scaling
 
 TITLE = "NYS Figures 1-11: Nystrom against hashing"
 NAMES, QUICK = ("SVMGuide3", "Letter", "Covertype25k"), ("SVMGuide3",)
 KS = (32, 64, 128, 256, 512, 1024)
-METHODS = {"GCWS": "-", "GCWS papers": ":", "GMM-NYS": "-.", "RBF-NYS": (0, (1, 1)), "NRFF": "--"}
+METHODS = ("GCWS", "GCWS papers", "GMM-NYS", "RBF-NYS", "NRFF")
 ABSENT = "SensIT, Webspam, PAMAP105, PAMAP101 and RCV1 (Figures 4-7, 9-11)"
 
 
@@ -49,15 +50,15 @@ def section(book: Book, names: list[str], figure_name: str, title: str, absent: 
             if any(value is not None for value in found):
                 lines.append((name, method, *found))
         for k in ks:
-            panel = c_panel(book, f"{name}, k = {k}", name, scaling, METHODS, [k], 8, gamma)
-            panel.lines = [
-                type(line)(line.x, line.y, line.label.partition(",")[0], at, "-", line.marker)
-                for at, line in enumerate(panel.lines)
-            ]
+            panel = Panel(f"{name}, k = {k}")
+            for colour, method in enumerate(METHODS):
+                found = curve(book, name, scaling, method, k, 8, gamma)
+                if found is not None:
+                    panel.lines.append(Line(*found, method, colour))
             panels.append(panel)
     figure = book.figure(
         figure_name, f"{title}: accuracy against C, a panel for each k.", panels, x_label="C", y_label="accuracy (%)",
-        columns=3, legend_columns=5,
+        columns=3,
     )  # fmt: skip
     text = f"Codes of GCWS have 8 bits. Not there: {absent}. Best accuracy over C:\n\n"
     return text + table(("data set", "map", *(f"k = {k}" for k in ks)), lines) + "\n" + figure
