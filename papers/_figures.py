@@ -69,7 +69,9 @@ def draw(
             axis.set_title(panel.title)
             axis.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
             for one, logarithmic in ((axis.xaxis, log_x), (axis.yaxis, log_y)):
-                one.set_major_locator(LogLocator(numticks=5) if logarithmic else MaxNLocator(4))
+                one.set_major_locator(
+                    LogLocator(numticks=5) if logarithmic else MaxNLocator(4, steps=[1, 2, 2.5, 5, 10])
+                )
             if x_ticks is not None:
                 axis.set_xticks(x_ticks, [f"{tick:g}" for tick in x_ticks])
             axis.minorticks_off()

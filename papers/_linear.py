@@ -13,6 +13,7 @@ from papers._data import split
 from papers._svm import path_accuracies
 
 PAPERS_CODING = {"t_bits": 0, "coding": "lowest"}
+EXP_GAMMA = 3.0  # of exp(-gamma (1 - GMM)), which is ours
 CWS_BITS = 8  # codes of fewer bits are the low bits of these
 
 
@@ -23,6 +24,7 @@ def linearization(method: str, k: int, gamma: float | None, repetition: int) -> 
     cws = GCWS(k, bits=CWS_BITS, sampler="cws", **coding, **common)
     makers = {
         "GCWS": lambda: cws,
+        "exp GCWS": lambda: GCWS(k, bits=CWS_BITS, gamma=EXP_GAMMA, **common),
         "NRFF": lambda: RandomFourier(k, gamma=gamma, features="phase", **common),
         "paired": lambda: RandomFourier(k, gamma=gamma, **common),
         "RFF": lambda: RandomFourier(k, gamma=gamma, features="phase", normalize=False, **common),

@@ -34,7 +34,6 @@ KERNELS = {
     "GMM": GMM(), "acos": Acos(), "acos-chi2": AcosChi2(), "MM-acos": GMM() * Acos(),
     "MM-acos-chi2": GMM() * AcosChi2(), "RBF": Linear(), "fRBF": Linear(),
 }  # fmt: skip
-MAX_STEPS = 200_000  # of LIBSVM, for a pair of classes: overlapping classes at a large C would take for ever
 VALIDATION_ROWS = {True: 2000, False: 5000}  # with gammas, which are many, and without
 
 
@@ -100,13 +99,16 @@ def path_accuracies(X: Any, y: Any, X_test: Any, y_test: Any, cs: list[float], *
 
 
 def accuracies(K: np.ndarray, y: Any, K_test: np.ndarray, y_test: Any, cs: list[float]) -> np.ndarray:
-    """Test accuracies in percent for ascending C."""
+    """Test accuracies in percent for ascending C.
+
+    Overlapping classes at a large C would take LIBSVM for ever, so its steps are bounded.
+    """
     found: list[float] = []
     K = np.asarray(K, dtype=np.float64)  # what LIBSVM takes, made once
     for C in cs:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # see MAX_STEPS
-            model = SVC(C=C, kernel="precomputed", cache_size=500, max_iter=MAX_STEPS).fit(K, y)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = SVC(C=C, kernel="precomputed", cache_size=500, max_iter=10_000 + 20 * len(y)).fit(K, y)
         found.append(100 * float(np.mean(predicted(model, K_test) == y_test)))
         if np.abs(model.dual_coef_).max() < C * (1 - 1e-9):
             break  # no dual variable at its bound: every larger C has this very solution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from papers._cells import Cell
 from papers._exact import Entry, exact_cell
 from papers._figures import Line, Panel
-from papers._hashed import best, c_panel, hashed_cells
+from papers._hashed import CODED, best, c_panel, hashed_cells
 from papers._page import Book, Plan, best_of, printed, table
 from papers._sets import LGMM_NAMES, lgmm_scaling
 
@@ -26,6 +26,7 @@ QUICK = ("Satimage", "Vowel264")
 BITS = (1, 2, 4, 8)
 SMALL_K, LARGE_K = (16, 32, 64, 128), (256, 512, 1024, 4096)
 METHODS = {"GCWS": "-", "GCWS papers": ":", "NRFF": "--"}
+OURS = "exp GCWS"  # the exponentiated kernel, which the paper does not have: for the sets of few columns
 OTHER_GAMMAS = {"USPS": 10.0, "IJCNN": 2.5}  # not printed in LGMM: those of CNK's table, or near them
 
 
@@ -49,6 +50,11 @@ def ks_of(dataset: str, quick: bool) -> tuple[int, ...]:
     return SMALL_K + LARGE_K
 
 
+def methods_of(dataset: str) -> tuple[str, ...]:
+    """Those of the paper, and ours where hashing gamma times as much costs little."""
+    return (*METHODS, OURS) if dataset in ("Letter", *MORE) else tuple(METHODS)
+
+
 def sets(plan: Plan) -> list[str]:
     """The data sets that are present."""
     return plan.of((*MORE, *IN_DETAIL, *LARGE), QUICK)
@@ -60,7 +66,13 @@ def cells(plan: Plan) -> list[Cell]:
         cell
         for name in sets(plan)
         for cell in hashed_cells(
-            name, lgmm_scaling(name), METHODS, ks_of(name, plan.quick), bits_of(name), gamma_of(name), plan
+            name,
+            lgmm_scaling(name),
+            methods_of(name),
+            ks_of(name, plan.quick),
+            bits_of(name),
+            gamma_of(name),
+            plan,
         )
     ]
 
@@ -68,14 +80,16 @@ def cells(plan: Plan) -> list[Cell]:
 def against_k(book: Book, name: str) -> Panel:
     """The best over C against k."""
     panel, ks = Panel(name), ks_of(name, book.plan.quick)
-    for method, dash in METHODS.items():
-        for bits in bits_of(name) if method != "NRFF" else (0,):
+    for method in methods_of(name):
+        for bits in bits_of(name) if method in CODED else (0,):
             found = {k: best(book, name, lgmm_scaling(name), method, k, bits, gamma_of(name)) for k in ks}
             there = [k for k in ks if found[k] is not None]
-            label = method if method == "NRFF" else f"{method}, b = {bits}"
-            colour = 4 if method == "NRFF" else BITS.index(bits)
+            label = f"{method}, b = {bits}" if bits else method
+            colour = BITS.index(bits) if bits else 4 + (method == OURS)
             if there:
-                panel.lines.append(Line(there, [found[k] for k in there], label, colour, dash, "."))
+                panel.lines.append(
+                    Line(there, [found[k] for k in there], label, colour, METHODS.get(method, "-"), ".")
+                )
     return panel
 
 
@@ -91,7 +105,7 @@ def report(book: Book) -> str:
     heads = ("data set", "map", *(f"k = {k}" for k in SMALL_K + LARGE_K), "exact GMM")
     lines = []
     for name in names:
-        for method in METHODS:
+        for method in methods_of(name):
             found = [
                 best(book, name, lgmm_scaling(name), method, k, 8, gamma_of(name))
                 if k in ks_of(name, book.plan.quick)
@@ -100,12 +114,18 @@ def report(book: Book) -> str:
             ]
             if any(value is not None for value in found):
                 lines.append(
-                    (name, method if method == "NRFF" else f"{method}, b = 8", *found, exact_best(book, name))
+                    (
+                        name,
+                        f"{method}, b = 8" if method.startswith("GCWS") else method,
+                        *found,
+                        exact_best(book, name),
+                    )
                 )
     text = (
         "GCWS is drawn twice: `GCWS` is our coding, all of (i*, t*) mixed and cut to b bits; `GCWS papers` the "
         "lowest b bits of "
-        "i* alone. NRFF has the gamma printed for the exact kernel. Best accuracy over C, mean over repetitions:\n\n"
+        "i* alone. `exp GCWS`, ours, has 8 bits of the kernel exp(-3 (1 - GMM)), untuned. NRFF has the gamma printed for the exact "
+        "kernel. Best accuracy over C, mean over repetitions:\n\n"
     )
     figures = [
         book.figure(

@@ -67,7 +67,7 @@ def report(book: Book) -> str:
         kernel, label = np.exp(-gamma * (1 - rho)), f"gamma = {gamma:g}"
         first.lines.append(Line(rho, nrff_variance(kernel) / rff_variance(kernel), label, colour))
         ratio = nrff_variance(kernel) / rbf_through_gmm_variance(rho, gamma)
-        fourth.lines.append(Line(rho, np.minimum(ratio, 100), label, colour))
+        fourth.lines.append(Line(rho, np.where(ratio <= 100, ratio, np.nan), label, colour))
     third = Panel("Var / E^2")
     for colour, (label, variance) in enumerate(
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -93,6 +94,14 @@ def report(book: Book) -> str:
         ]
         bounds = [Line(rho, gmm_single(rho), "f_1", 6, "--"), Line(rho, gmm_limit(rho), "f_inf", 6, ":")]
         means.append(Panel(f"nu = {nu:g}", lines + bounds if lines else []))
+    below = rho <= 0
+    means += [
+        Panel(
+            f"{panel.title}, enlarged",
+            [replace(line, x=rho[below], y=np.asarray(line.y)[below]) for line in panel.lines],
+        )
+        for panel in means
+    ]
     for nu in NU_VARIANCES:
         lines = [
             Line(rho, result["variance"], f"n = {n}", NS.index(n))
