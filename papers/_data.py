@@ -84,11 +84,12 @@ def split(dataset: str, scaling: str, seed: int, max_test: int | None = None) ->
 
 
 def validation_parts(n_rows: int, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Numbers of rows to fit and to validate on: five folds of few rows, else one split 4:1 of at most ``most`` rows."""
+    """Ascending numbers of rows to fit and to validate on: five folds of few rows, else one split 4:1 of at
+    most ``most`` rows."""
     if n_rows <= FOLDS_BELOW:
         yield from KFold(5, shuffle=True, random_state=0).split(np.zeros(n_rows))
         return
     rows = min(n_rows, most)
-    yield from ShuffleSplit(1, train_size=rows * 4 // 5, test_size=rows // 5, random_state=0).split(
-        np.zeros(n_rows)
-    )
+    parts = ShuffleSplit(1, train_size=rows * 4 // 5, test_size=rows // 5, random_state=0)
+    for fit, check in parts.split(np.zeros(n_rows)):
+        yield np.sort(fit), np.sort(check)

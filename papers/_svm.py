@@ -13,6 +13,7 @@ chose them, the test part not looked at. The window is 58, everything, for small
 
 from __future__ import annotations
 
+import itertools
 import time
 import warnings
 from typing import Any
@@ -44,18 +45,20 @@ def exact(
 ) -> Result:  # fmt: skip
     """Accuracies in percent for each C; see the head of this file."""
     data = split(dataset, scaling, seed, max_test)
+    order = np.argsort(data.y, kind="stable")  # see `accuracies`
+    X, y = data.X[order], data.y[order]
     begun = time.perf_counter()
-    base, base_test = KERNELS[kernel](data.X), KERNELS[kernel](data.X_test, data.X)
+    base, base_test = KERNELS[kernel](X), KERNELS[kernel](data.X_test, X)
     gram_seconds = time.perf_counter() - begun
     tuned: list[float | None] = [None] if gammas is None else list(gammas)
 
     begun = time.perf_counter()
     validated = np.zeros((len(tuned), len(cs)))
-    for fit, check in validation_parts(len(data.y), VALIDATION_ROWS[gammas is not None]):
+    for fit, check in validation_parts(len(y), VALIDATION_ROWS[gammas is not None]):
         inner, outer = base[np.ix_(fit, fit)], base[np.ix_(check, fit)]
         for at, gamma in enumerate(tuned):
             K, K_check = _with_gamma(inner, kernel, gamma), _with_gamma(outer, kernel, gamma)
-            validated[at] += accuracies(K, data.y[fit], K_check, data.y[check], cs) * len(check)
+            validated[at] += accuracies(K, y[fit], K_check, y[check], cs) * len(check)
     validation_seconds = time.perf_counter() - begun
 
     begun = time.perf_counter()
@@ -65,7 +68,7 @@ def exact(
         wanted = np.flatnonzero(in_window[at])
         if len(wanted):
             K, K_test = _with_gamma(base, kernel, gamma), _with_gamma(base_test, kernel, gamma)
-            tested[at, wanted] = accuracies(K, data.y, K_test, data.y_test, [cs[i] for i in wanted])
+            tested[at, wanted] = accuracies(K, y, K_test, data.y_test, [cs[i] for i in wanted])
     seconds = {
         "gram": gram_seconds,
         "validation": validation_seconds,
@@ -99,46 +102,42 @@ def path_accuracies(X: Any, y: Any, X_test: Any, y_test: Any, cs: list[float], *
 
 
 def accuracies(K: np.ndarray, y: Any, K_test: np.ndarray, y_test: Any, cs: list[float]) -> np.ndarray:
-    """Test accuracies in percent for ascending C.
+    """Test accuracies in percent for ascending C, of training rows in the order of their classes.
 
     Overlapping classes at a large C would take LIBSVM for ever, so its steps are bounded.
     """
+    assert (np.diff(y) >= 0).all()
     found: list[float] = []
     K = np.asarray(K, dtype=np.float64)  # what LIBSVM takes, made once
     for C in cs:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = SVC(C=C, kernel="precomputed", cache_size=500, max_iter=10_000 + 20 * len(y)).fit(K, y)
-        found.append(100 * float(np.mean(predicted(model, K_test) == y_test)))
+        found.append(100 * float(np.mean(predicted(model, y, K_test) == y_test)))
         if np.abs(model.dual_coef_).max() < C * (1 - 1e-9):
             break  # no dual variable at its bound: every larger C has this very solution
     return np.array(found + found[-1:] * (len(cs) - len(found)))
 
 
-def predicted(model: SVC, K: np.ndarray) -> np.ndarray:
-    """What ``model.predict`` says, by matrix products.
+def predicted(model: SVC, y: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """What ``model.predict`` says, by matrix products; ``y`` are the ascending labels it was fitted to.
 
-    Class against class, LIBSVM's decision for i < j is sum over the support vectors of i of c_(j-1) K plus that over those
-    of j of c_i K plus an intercept, where c are the rows of ``dual_coef_``; each decision is a vote.
+    Class against class, LIBSVM's decision for i < j is the sum over the support vectors of i of c_(j-1) K, plus that over
+    those of j of c_i K, plus an intercept, where c are the rows of ``dual_coef_``; each decision is a vote.
     """
-    coefs, ends = model.dual_coef_.astype(K.dtype), np.cumsum(model.n_support_)
     n_classes = len(model.classes_)
-    columns = K[:, model.support_]
+    coefs = np.zeros((len(y), max(n_classes - 1, 1)), K.dtype)
+    coefs[model.support_] = model.dual_coef_.T
     if n_classes == 2:
-        return model.classes_[(columns @ coefs[0] + model.intercept_[0] > 0).astype(int)]
-    parts = [
-        columns[:, end - count : end] @ coefs[:, end - count : end].T
-        for end, count in zip(ends, model.n_support_, strict=True)
-    ]
-    votes = np.zeros((len(K), n_classes), np.int32)
-    at = 0
-    for i in range(n_classes):
-        for j in range(i + 1, n_classes):
-            first = parts[i][:, j - 1] + parts[j][:, i] + model.intercept_[at] > 0
-            votes[:, i] += first
-            votes[:, j] += ~first
-            at += 1
-    return model.classes_[votes.argmax(axis=1)]
+        return model.classes_[(K @ coefs[:, 0] + model.intercept_[0] > 0).astype(int)]
+    ends = [*np.searchsorted(y, model.classes_), len(y)]
+    parts = [K[:, i:j] @ coefs[i:j] for i, j in itertools.pairwise(ends)]
+    votes = np.zeros((n_classes, len(K)), np.int32)
+    for at, (i, j) in enumerate(itertools.combinations(range(n_classes), 2)):
+        first = parts[i][:, j - 1] + parts[j][:, i] + model.intercept_[at] > 0
+        votes[i] += first
+        votes[j] += ~first
+    return model.classes_[votes.argmax(axis=0)]
 
 
 def _with_gamma(base: np.ndarray, kernel: str, gamma: float | None) -> np.ndarray:

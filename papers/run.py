@@ -34,7 +34,8 @@ from papers._data import NoDataError, present  # noqa: E402
 from papers._page import Book, Plan  # noqa: E402
 
 SCRIPTS = (
-    "cnk/exact", "cnk/linearized", "lgmm/exact", "lgmm/noise", "lgmm/hashed", "lgmm/times", "lgmm/variances", "nys/table",
+    "cnk/exact", "cnk/linearized", "lgmm/exact", "lgmm/noise", "lgmm/gram", "lgmm/hashed", "lgmm/times",
+    "lgmm/variances", "nys/table",
     "nys/hashed", "tgmm/hashed", "tgmm/simulated", "be/table", "be/pictures",
 )  # fmt: skip
 

@@ -103,7 +103,8 @@ def binary(*, dataset: str, seed: int, method: str, sigmas: list[float], cs: lis
 def _scores(method: str, sigma: float, seed: int, parts: Any, cs: list[float]) -> np.ndarray:
     X, y, X_test, y_test = parts
     if method == "exact":
-        K = Gaussian(sigma)
+        K, order = Gaussian(sigma), np.argsort(y, kind="stable")
+        X, y = X[order], y[order]
         return accuracies(K(X), y, K(X_test, X), y_test, cs)
     fitted = embedding(method, sigma, seed).fit(X, y)
     coded = method not in {"RFF", "RM-BCSIK as printed"}
