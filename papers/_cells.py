@@ -46,6 +46,11 @@ class Cell:
     stage: int = field(compare=False, default=0)
     weight: float = field(compare=False, default=1.0)
 
+    @property
+    def dataset(self) -> str | None:
+        """The data set it is of, None for simulations."""
+        return json.loads(self.key)[2].get("dataset")
+
     def compute(self) -> Result:
         """Do it, whatever is stored."""
         name, _version, params = json.loads(self.key)

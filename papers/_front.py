@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from papers import _sets
 from papers._exact import TOLERANCE, Comparison, compare
 from papers._page import Book, printed_sets, table
@@ -50,14 +52,19 @@ def page(book: Book, sections: list[tuple[str, str]]) -> str:
     body = "\n".join(
         f"## {title}\n\n{text.strip() or 'Nothing is computed yet.'}\n" for title, text in sections
     )
-    front = f"{head}{papers}\n{HOW}\n{promises(book)}\n{absent(book)}\n{body}"
-    if book.waiting:
-        front = front.replace(
-            HOW,
-            f"{HOW}\n**{book.waiting} cells of this page are not computed yet**; the same command goes on.\n",
-            1,
-        )
-    return front
+    return f"{head}{papers}\n{HOW}\n{promises(book)}\n{absent(book)}\n{waiting(book)}\n{body}"
+
+
+def waiting(book: Book) -> str:
+    """What is planned and not computed yet."""
+    lines = []
+    for script, cells in book.waiting.items():
+        counts = Counter(cell.dataset or "simulations" for cell in cells)
+        if counts:
+            lines.append(f"- {script}: " + ", ".join(f"{name} ({count})" for name, count in counts.items()))
+    text = "Cells of the plan that this page does without; the same command goes on with them. Means are over the "
+    text += "repetitions that are there.\n\n" + "\n".join(lines)
+    return "## Not computed yet\n\n" + (text if lines else "Nothing: the plan is complete.") + "\n"
 
 
 def absent(book: Book) -> str:

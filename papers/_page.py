@@ -13,6 +13,7 @@ import numpy as np
 from papers._cells import Cell, Result, Store
 from papers._figures import Panel, draw
 
+MOST_PANELS = 12  # in a file, which should stay below 100 kB
 PRINTED = Path(__file__).resolve().parent / "printed.csv"
 
 
@@ -30,12 +31,12 @@ class Plan:
 
 @dataclass
 class Book:
-    """Results to read, the page and the figures drawn for it, and how many cells are not computed yet."""
+    """Results to read, the page and the figures drawn for it, and the cells of each script that are not computed yet."""
 
     store: Store
     plan: Plan
     page: Path
-    waiting: int = 0
+    waiting: dict[str, list[Cell]] = field(default_factory=dict)
     figures: list[Path] = field(default_factory=list)
 
     def get(self, wanted: Cell) -> Result | None:
@@ -43,13 +44,17 @@ class Book:
         return self.store.get(wanted)
 
     def figure(self, name: str, caption: str, panels: Sequence[Panel], **style: object) -> str:
-        """Draw panels into a file beside the page; the Markdown that shows it ("" without panels)."""
+        """Draw panels into files beside the page, a few in each; the Markdown that shows them ("" without panels)."""
         panels = [panel for panel in panels if panel.lines]
-        if not panels:
-            return ""
-        path = self.page.parent / self.page.stem / f"{name}.svg"
-        draw(path, panels, **style)
-        return self.shown(path, caption)
+        n_files = -(-len(panels) // MOST_PANELS)
+        text = ""
+        for at in range(n_files):
+            ending = "" if n_files == 1 else f"-{at + 1}"
+            path = self.page.parent / self.page.stem / f"{name}{ending}.svg"
+            draw(path, panels[at * MOST_PANELS : (at + 1) * MOST_PANELS], **style)
+            said = caption if n_files == 1 else f"{caption} Part {at + 1} of {n_files}."
+            text += self.shown(path, said) + "\n"
+        return text
 
     def shown(self, path: Path, caption: str) -> str:
         """The Markdown that shows a figure which has been drawn."""

@@ -115,12 +115,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = asked.build / ("quick" if asked.quick else "full")
     store = Store(folder / "cells.jsonl")
     chosen = [name for name in SCRIPTS if name in asked.scripts or not asked.scripts]
-    cells = [cell for name in chosen for cell in script(name).cells(plan)]
+    planned = {name: list(dict.fromkeys(script(name).cells(plan))) for name in chosen}
     if not asked.page:
-        work(cells, store, asked.jobs, asked.minutes)
+        work([cell for cells in planned.values() for cell in cells], store, asked.jobs, asked.minutes)
     whole = not asked.quick and len(chosen) == len(SCRIPTS) and asked.build == ROOT / "build" / "papers"
     page = ROOT / "docs" / "papers.md" if whole else folder / "papers.md"
-    book = Book(store, plan, page, waiting=sum(cell not in store for cell in dict.fromkeys(cells)))
+    waiting = {name: [cell for cell in cells if cell not in store] for name, cells in planned.items()}
+    book = Book(store, plan, page, waiting)
     sections = [(script(name).TITLE, script(name).report(book)) for name in chosen]
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(_front.page(book, sections))
