@@ -119,7 +119,7 @@ def remark(found: Comparison, notes: dict[tuple[str, str], str]) -> str:
         said.append(f"{found.splits} random split{'s' if found.splits > 1 else ''} of our own{spread}")
     if known.max_test is not None:
         said.append(f"{known.max_test:,} of {known.tests:,} test rows")
-    for key in ((found.entry.dataset, found.method), (found.entry.dataset, "*")):
+    for key in ((found.entry.dataset, found.method), (found.entry.dataset, "*"), ("*", found.method)):
         if abs(found.difference) > TOLERANCE and key in notes:
             said.append(notes[key])
             break

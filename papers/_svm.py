@@ -77,16 +77,21 @@ def exact(
     return summary(cs, tuned, tested, validated, seconds)
 
 
-@kind("linear", version=1)
+@kind("linear", version=2)
 def linear(*, dataset: str, scaling: str, seed: int, cs: list[float], max_test: int | None) -> Result:
-    """The linear SVM on rows of unit length: squared hinge, one class against the rest."""
+    """The linear SVM on rows of unit length: hinge, one class against the rest, which is near what the papers print.
+
+    (LIBLINEAR's default, the squared hinge, gives some points more where classes are many and columns few.)
+    """
     data = split(dataset, scaling, seed, max_test)
     X, X_test = Linear().prepare(data.X), Linear().prepare(data.X_test)
     begun = time.perf_counter()
     validated = np.zeros((1, len(cs)))
     for fit, check in validation_parts(len(data.y), 5000):
-        validated[0] += path_accuracies(X[fit], data.y[fit], X[check], data.y[check], cs) * len(check)
-    tested = path_accuracies(X, data.y, X_test, data.y_test, cs)[None, :]
+        validated[0] += path_accuracies(X[fit], data.y[fit], X[check], data.y[check], cs, loss="hinge") * len(
+            check
+        )
+    tested = path_accuracies(X, data.y, X_test, data.y_test, cs, loss="hinge")[None, :]
     return summary(cs, [None], tested, validated, {"svm": time.perf_counter() - begun})
 
 

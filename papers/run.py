@@ -125,8 +125,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sections = [(script(name).TITLE, script(name).report(book)) for name in chosen]
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(_front.page(book, sections))
+    left = sum(map(len, waiting.values()))
     print(
-        f"{page} is written, with {len(book.figures)} figures; {book.waiting} of its cells are not computed yet."
+        f"{page} is written, with {len(book.figures)} figures; {left} cells of its plan are not computed yet."
     )
     return 0
 
