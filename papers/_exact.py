@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,10 +120,15 @@ def remark(found: Comparison, notes: dict[tuple[str, str], str]) -> str:
         said.append(f"{found.splits} random split{'s' if found.splits > 1 else ''} of our own{spread}")
     if known.max_test is not None:
         said.append(f"{known.max_test:,} of {known.tests:,} test rows")
-    for key in ((found.entry.dataset, found.method), (found.entry.dataset, "*"), ("*", found.method)):
-        if abs(found.difference) > TOLERANCE and key in notes:
-            said.append(notes[key])
-            break
+    if abs(found.difference) > TOLERANCE:
+        if found.gamma is not None and known.rows > EVERY_GAMMA_BELOW:
+            said.append("of the 58 gammas, three for each C are tried on the test part")
+        name = found.entry.dataset
+        keys = ((name, found.method), ("*", found.method), (name, "*"))
+        said += [notes[key] for key in keys if key in notes][:1]
+        rows = min(known.tests, known.max_test or known.tests)
+        error = math.sqrt(found.paper * (100 - found.paper) / rows)
+        said.append(f"standard error of {rows:,} test rows: {error:.2f}")
     return "; ".join(said)
 
 
