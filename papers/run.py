@@ -1,6 +1,7 @@
 """Computes the tables and figures of the papers again, and writes the page that shows them beside what was printed.
 
-    python papers/run.py [scripts ...] [--quick] [--data FOLDER] [--jobs N] [--minutes M] [--page]
+    python papers/run.py [scripts ...] [--quick] [--data FOLDER] [--sets A,B] [--jobs N] [--minutes M]
+                         [--page]
 
 Finished cells are kept in build/papers/<profile>/cells.jsonl: a run that is stopped goes on where it was. The full profile
 writes docs/papers.md and docs/papers/*.svg; the quick one, a sample of every family, writes build/papers/quick/papers.md.
@@ -15,6 +16,7 @@ import importlib
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
@@ -47,10 +49,7 @@ def script(name: str) -> ModuleType:
 
 def work(cells: Sequence[Cell], store: Store, jobs: int, minutes: float | None) -> None:
     """Compute what is not stored yet, small stages first, until time is over."""
-    todo = sorted(
-        (cell for cell in dict.fromkeys(cells) if cell not in store),
-        key=lambda cell: (cell.stage, cell.weight),
-    )
+    todo = _ordered([cell for cell in dict.fromkeys(cells) if cell not in store])
     total, done, begun = sum(cell.weight for cell in todo), 0.0, time.monotonic()
     print(f"{len(set(cells)) - len(todo)} cells are there, {len(todo)} to do.", flush=True)
     deadline = None if minutes is None else begun + 60 * minutes
@@ -59,6 +58,14 @@ def work(cells: Sequence[Cell], store: Store, jobs: int, minutes: float | None) 
         done += cell.weight
         left = (time.monotonic() - begun) * (total - done) / done
         print(f"[{at}/{len(todo)}, about {_spoken(left)} left] {cell.label}", flush=True)
+
+
+def _ordered(cells: list[Cell]) -> list[Cell]:
+    """Stage by stage; in a stage set by set, so that data are loaded once, what is soon done first."""
+    totals: Counter[tuple[int, str | None]] = Counter()
+    for cell in cells:
+        totals[cell.stage, cell.dataset] += cell.weight
+    return sorted(cells, key=lambda cell: (cell.stage, totals[cell.stage, cell.dataset], cell.weight))
 
 
 def _computed(todo: list[Cell], jobs: int, deadline: float | None) -> Iterator[tuple[Cell, Result]]:
@@ -95,6 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("scripts", nargs="*", help=f"which (default: all of {', '.join(SCRIPTS)})")
     parser.add_argument("--quick", action="store_true", help="a sample of every family, some minutes")
     parser.add_argument("--data", help="the folder of the data sets (default: KERNELIGHT_DATA)")
+    parser.add_argument("--sets", help="only cells of these data sets, with commas between them")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     parser.add_argument("--minutes", type=float, help="stop after so many minutes")
     parser.add_argument("--page", action="store_true", help="only write the page of what is there")
@@ -117,7 +125,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [name for name in SCRIPTS if name in asked.scripts or not asked.scripts]
     planned = {name: list(dict.fromkeys(script(name).cells(plan))) for name in chosen}
     if not asked.page:
-        work([cell for cells in planned.values() for cell in cells], store, asked.jobs, asked.minutes)
+        wanted = asked.sets.split(",") if asked.sets else None
+        cells = [cell for each in planned.values() for cell in each if not wanted or cell.dataset in wanted]
+        work(cells, store, asked.jobs, asked.minutes)
     whole = not asked.quick and len(chosen) == len(SCRIPTS) and asked.build == ROOT / "build" / "papers"
     page = ROOT / "docs" / "papers.md" if whole else folder / "papers.md"
     waiting = {name: [cell for cell in cells if cell not in store] for name, cells in planned.items()}
