@@ -17,7 +17,7 @@ ROWS = 600
 SIGMAS = {"DNA-6:4": 5.0, "USPS-6:4": 8.0, "Sonar": 1.0}  # near the best of the table
 
 
-@kind("t-SNE", version=1)
+@kind("t-SNE", version=2)
 def picture(*, dataset: str, sigma: float, rows: int) -> Result:
     """Places in the plane of the first test rows, by the codes of a map aligned with the training labels."""
     data = split(dataset, "raw", 0)
