@@ -119,7 +119,7 @@ def scatter(path: Path, panels: Sequence[tuple[str, np.ndarray, np.ndarray]]) ->
 def save(figure: Any, path: Path) -> None:
     """Write it without a date, so that equal figures are equal files, and with two decimals, so that they are small."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    figure.savefig(path, dpi=100, metadata={"Date": None} if path.suffix == ".svg" else None)
     if path.suffix == ".svg":
         text = re.sub(r"(\d\.\d\d)\d+", r"\1", path.read_text())
         path.write_text(re.sub(r"\n\s+", "\n", re.sub(r"<!--.*?-->", "", text)))

@@ -135,7 +135,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sections = [(script(name).TITLE, script(name).report(book)) for name in chosen]
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(_front.page(book, sections))
-    left = sum(map(len, waiting.values()))
+    for old in set((page.parent / page.stem).glob("*.svg")) - set(book.figures):
+        old.unlink()  # drawn by an earlier run
+    left = len({cell for cells in waiting.values() for cell in cells})
     print(
         f"{page} is written, with {len(book.figures)} figures; {left} cells of its plan are not computed yet."
     )

@@ -86,7 +86,7 @@ def against_k(book: Book, name: str) -> Panel:
             colour = BITS.index(bits) if bits else 4 + (method == OURS)
             if there:
                 panel.lines.append(
-                    Line(there, [found[k] for k in there], label, colour, METHODS.get(method, "-"), ".")
+                    Line(there, [found[k] for k in there], label, colour, METHODS.get(method, "-"))
                 )
     return panel
 
