@@ -90,6 +90,14 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         self.validation_score_ = max((entry["score"] for entry in found.finals), default=None)
         progress.finish()
 
+    def _go_on(self: Self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """`partial_fit`: a first batch is fitted."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y, sample_weight)
+        with self._trial() as trial:
+            trial._learn_batch(X, y, sample_weight)
+        return self
+
     def _learn_batch(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Go on with more rows, on an object that may be left half done: scaling, kernel, map and C stay what they are."""
         if self.map_ is None:

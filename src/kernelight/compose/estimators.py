@@ -166,11 +166,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
                     f"classes must be those of the first batch, {known.tolist()}, got {found.tolist()}: the first batch needs "
                     "rows of every class."
                 )
-        if not self.__sklearn_is_fitted__():
-            return self.fit(X, y, sample_weight)
-        with self._trial() as trial:
-            trial._learn_batch(X, y, sample_weight)
-        return self
+        return self._go_on(X, y, sample_weight)
 
     def _more_targets(self, y: Any) -> NDArray[Any]:
         labels = column_or_1d(y, warn=True)
@@ -280,11 +276,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
         """Go on learning from a batch of rows: see `KernelClassifier.partial_fit`. Mean and scale of the target stay."""
-        if not self.__sklearn_is_fitted__():
-            return self.fit(X, y, sample_weight)
-        with self._trial() as trial:
-            trial._learn_batch(X, y, sample_weight)
-        return self
+        return self._go_on(X, y, sample_weight)
 
     def _more_targets(self, y: Any) -> NDArray[Any]:
         target = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
