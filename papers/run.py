@@ -23,9 +23,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
 
-# One thread for a process, and as many processes as asked for: set before NumPy reads it.
-for _name in ("OPENBLAS_NUM_THREADS", "KERNELIGHT_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
+# One thread for a process, and as many processes as asked for: set before NumPy reads it, and for this command alone.
+if __name__ == "__main__":
+    for _name in ("OPENBLAS_NUM_THREADS", "KERNELIGHT_NUM_THREADS"):
+        os.environ.setdefault(_name, "1")
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))

@@ -582,5 +582,6 @@ def test_batches_that_do_not_fit():
         model.partial_fit(X[:, :1], y)
     np.testing.assert_array_equal(model.predict(X), before)
     exactly = KernelClassifier(method="exact", C=1.0, scale=None).fit(X, y)
+    assert not hasattr(exactly, "partial_fit")
     with pytest.raises(ValueError, match="learns from all rows at once"):
-        exactly.partial_fit(X, y)
+        exactly.set_params(method=None).partial_fit(X, y)

@@ -15,6 +15,7 @@ from kernelight import _checks
 from kernelight._stored import labels_from_plain, plain_labels
 from kernelight.compose.base import KernelModel
 from kernelight.compose.blocks import features_of
+from kernelight.compose.kernel_choice import EXACT
 from kernelight.compose.routes import Task, labels_of
 
 
@@ -22,6 +23,14 @@ def _has_probabilities(model: KernelClassifier) -> bool:
     if model.loss != "logistic":
         raise AttributeError(
             f"loss={model.loss!r} gives no probabilities: use loss='logistic', or CalibratedClassifierCV around this model."
+        )
+    return True
+
+
+def _goes_on(model: KernelClassifier | KernelRegressor) -> bool:
+    if model.method == EXACT:
+        raise AttributeError(
+            "method='exact' learns from all rows at once: use fit, or another method for batches."
         )
     return True
 
@@ -151,6 +160,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         _checks.check_class_weight(self.class_weight)
         return Task(labels, weight, self.classes_, self.loss, self.class_weight)
 
+    @available_if(_goes_on)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> KernelClassifier:
         """Go on learning from a batch of rows, for data that do not fit into memory: see `LinearClassifier.partial_fit`.
 
@@ -274,6 +284,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         self.target_scale_ = spread if np.isfinite(spread) and spread > 0 else 1.0
         return Task(away / self.target_scale_, weight, None, self.loss, epsilon=epsilon)
 
+    @available_if(_goes_on)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
         """Go on learning from a batch of rows: see `KernelClassifier.partial_fit`. Mean and scale of the target stay."""
         return self._go_on(X, y, sample_weight)
