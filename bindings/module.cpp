@@ -7,6 +7,7 @@ namespace nb = nanobind;
 namespace kernelight {
 void bind_cws(nb::module_& m);
 void bind_dart(nb::module_& m);
+void bind_data(nb::module_& m);
 void bind_fold(nb::module_& m);
 void bind_frozen(nb::module_& m);
 void bind_pairwise(nb::module_& m);
@@ -22,6 +23,7 @@ NB_MODULE(_core, m) {
           "The best instruction set of this machine: 0 baseline, 1 avx2, 2 avx512.");
     kernelight::bind_cws(m);
     kernelight::bind_dart(m);
+    kernelight::bind_data(m);
     kernelight::bind_fold(m);
     kernelight::bind_frozen(m);
     kernelight::bind_pairwise(m);

@@ -6,10 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelight import hashing, kernels, theory
+    from kernelight import data, hashing, kernels, theory
     from kernelight._registry import load
     from kernelight.codes import Codes
     from kernelight.compose.estimators import KernelClassifier, KernelRegressor
+    from kernelight.data.opening import open_dataset
     from kernelight.linear.classifier import LinearClassifier
     from kernelight.linear.regressor import LinearRegressor
     from kernelight.linear.ternary import TernaryClassifier
@@ -28,7 +29,7 @@ __version__ = "0.1.0"
 __all__ = [
     "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelClassifier", "KernelNystroem", "KernelRegressor",
     "LinearClassifier", "LinearRegressor", "Product", "RandomFourier", "SignProjection", "State", "TernaryClassifier",
-    "__version__", "feature_map", "hashing", "kernels", "load", "theory",
+    "__version__", "data", "feature_map", "hashing", "kernels", "load", "open_dataset", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -46,12 +47,14 @@ _HOMES = {
     "SignProjection": "kernelight.linearize.signs",
     "State": "kernelight.state",
     "TernaryClassifier": "kernelight.linear.ternary",
+    "data": "kernelight.data",
     "feature_map": "kernelight.linearize.choose",
     "hashing": "kernelight.hashing",
     "LinearClassifier": "kernelight.linear.classifier",
     "LinearRegressor": "kernelight.linear.regressor",
     "load": "kernelight._registry",
     "kernels": "kernelight.kernels",
+    "open_dataset": "kernelight.data.opening",
     "theory": "kernelight.theory",
 }
 

@@ -33,7 +33,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "linear": (BASEMENT, NUMERIC | {"sklearn", "threadpoolctl"}),
     "neighbors": (BASEMENT | {"theory"}, NUMERIC | {"sklearn"}),
     "compose": (BASEMENT | {"kernels", "linearize", "linear"}, NUMERIC | {"sklearn"}),
-    "data": (set(), NUMERIC | {"pyarrow"}),
+    "data": ({"_core", "_checks"}, NUMERIC | {"pyarrow", "sklearn"}),  # sklearn for data sets by name only
     "__main__": ({"cli"}, set()),
     "export": ({"state", "codes", "_registry"}, NUMERIC),
 }

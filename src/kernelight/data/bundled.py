@@ -1,0 +1,78 @@
+"""Data sets by name: those that come with scikit-learn, and those of openml.org."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernelight.data.errors import DataError, one_line
+from kernelight.data.table import ArraySource, Words, words_of
+
+BUNDLED = {
+    "breast_cancer": "diagnosis",
+    "diabetes": "progression",
+    "digits": "digit",
+    "iris": "species",
+    "wine": "cultivar",
+}
+
+
+def bundled(name: str) -> ArraySource:
+    """A small data set that comes with scikit-learn."""
+    from sklearn import datasets
+
+    found = getattr(datasets, f"load_{name}")()
+    names = [str(feature) for feature in found.feature_names]
+    target: Any = found.target
+    if name in ("breast_cancer", "iris", "wine"):
+        target = Words(target.astype(np.int32), tuple(map(str, found.target_names)))
+    return ArraySource(name, names, found.data, {}, (BUNDLED[name], target))
+
+
+def openml(name: str) -> ArraySource:
+    """``NAME`` or ``NAME:VERSION`` of openml.org; downloads are kept in the folder of scikit-learn's data."""
+    from sklearn import datasets
+
+    label = f"openml:{name}"
+    title, _, version = name.partition(":")
+    if not title or (version and not version.isdecimal()):
+        raise DataError(f"{label} names no data set: openml:NAME or openml:NAME:VERSION is expected.")
+    try:
+        found = datasets.fetch_openml(
+            title, version=int(version) if version else "active", as_frame=False, parser="liac-arff"
+        )
+    except Exception as error:  # no network, no such set, a set that cannot be parsed: each in its own way
+        reason = one_line(str(error))[:200].rstrip(". ") or type(error).__name__
+        raise DataError(f"{label} could not be fetched: {reason}.") from error
+    target = None
+    if found.target is not None:
+        if np.ndim(found.target) != 1:
+            raise DataError(f"{label} has more than one target; download it and name one.")
+        target = (str(found.target_names[0]), _target(found.target))
+    if sp.issparse(found.data):
+        return ArraySource(label, None, sp.csr_matrix(found.data), {}, target)
+    return _table(label, found, target)
+
+
+def _target(values: Any) -> Any:
+    if values.dtype.kind in "OUS":
+        return words_of([None if value is None else value for value in values.tolist()])
+    return values
+
+
+def _table(label: str, found: Any, target: Any) -> ArraySource:
+    names = [str(name) for name in found.feature_names]
+    categories = {
+        str(name): tuple(map(str, values))
+        for name, values in (getattr(found, "categories", None) or {}).items()
+    }
+    data = np.asarray(found.data, dtype=np.float64)
+    words = {}
+    for name, values in categories.items():
+        if name in names:
+            column = data[:, names.index(name)]
+            words[name] = Words(np.where(np.isnan(column), -1, column).astype(np.int32), values)
+    numbers = [at for at, name in enumerate(names) if name not in words]
+    return ArraySource(label, names, data[:, numbers], words, target)

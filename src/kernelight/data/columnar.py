@@ -1,0 +1,149 @@
+"""Parquet, Arrow and Feather files, read by pyarrow, a batch of rows at a time.
+
+Numbers, booleans (0 and 1) and decimals are numbers; text and dictionaries of text are words; all else (dates, lists) cannot be a
+feature. A null and NaN are missing values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight.data.encoding import too_many_words
+from kernelight.data.errors import DataError, one_line, shown
+from kernelight.data.sources import ByteSource
+from kernelight.data.table import NUMBER, WORDS, Block, Column, Plan, Source, Words, refuse_infinite, words_of
+
+BATCH = 1 << 16  # rows
+
+
+def _pyarrow(label: str) -> Any:
+    try:
+        import pyarrow
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ImportError as error:
+        raise DataError(f"{label} needs pyarrow, which is not there: pip install kernelight[io].") from error
+    return pyarrow
+
+
+class ColumnarSource(Source):
+    """A Parquet file, or an Arrow file or stream (Feather of version 2 is an Arrow file)."""
+
+    def __init__(self, source: ByteSource, *, form: str, categorical: tuple[str, ...]) -> None:
+        self.label, self._source, self._form = source.label, source, form
+        self._pa = _pyarrow(source.label)
+        self._categorical = set(categorical)
+        with self._opened() as opened:
+            schema = opened.schema_arrow if form == "parquet" else opened.schema
+            columns = [Column(str(f.name), self._kind(f.name, f.type)) for f in schema]
+        names = [column.name for column in columns]
+        twice = (
+            next((name for name in names if names.count(name) > 1), None)
+            if len(set(names)) < len(names)
+            else None
+        )
+        if twice is not None:
+            raise DataError(f"{self.label}: two columns are called {shown(twice)}.")
+        self.columns = tuple(columns)
+
+    def _kind(self, name: str, type_: Any) -> str:
+        t = self._pa.types
+        if t.is_dictionary(type_):
+            type_ = type_.value_type
+        if t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_):
+            return WORDS
+        numeric = t.is_integer(type_) or t.is_floating(type_) or t.is_boolean(type_) or t.is_decimal(type_)
+        if numeric or t.is_null(type_):
+            return WORDS if name in self._categorical else NUMBER
+        return one_line(str(type_))
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """The file, opened; whatever pyarrow says against it becomes a sentence."""
+        try:
+            if self._form == "parquet":
+                with self._pa.parquet.ParquetFile(self._source.path, page_checksum_verification=True) as file:
+                    yield file
+            else:
+                with self._pa.OSFile(self._source.path) as raw:
+                    try:
+                        opened = self._pa.ipc.open_file(raw)
+                    except self._pa.ArrowInvalid:
+                        raw.seek(0)
+                        opened = self._pa.ipc.open_stream(raw)
+                    yield opened
+        except DataError:
+            raise
+        except Exception as error:  # of damaged files pyarrow says all kinds of things
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> DataError:
+        reason = one_line(str(error))[:200].rstrip(". ") or type(error).__name__
+        return DataError(f"{self.label} cannot be read as {self._form}: {reason}.")
+
+    def blocks(self, plan: Plan) -> Iterator[Block]:
+        wanted = [*plan.numbers, *plan.words, *(name for name in (plan.target, plan.ids) if name is not None)]
+        row = 0
+        with self._opened() as opened:
+            for batch in self._batches(opened, list(dict.fromkeys(wanted))):
+                batch.validate(full=True)  # before anything follows its offsets
+                for start in range(0, batch.num_rows, BATCH):
+                    block = self._block(batch.slice(start, BATCH), plan, row)
+                    row += block.n_rows
+                    yield block
+
+    def _batches(self, opened: Any, names: list[str]) -> Iterator[Any]:
+        if self._form == "parquet":
+            if not names:
+                names = opened.schema_arrow.names[:1]  # so that rows are counted
+            yield from opened.iter_batches(BATCH, columns=names, use_threads=True)
+        elif hasattr(opened, "num_record_batches"):
+            yield from (opened.get_batch(at) for at in range(opened.num_record_batches))
+        else:
+            yield from opened
+
+    def _block(self, batch: Any, plan: Plan, first_row: int) -> Block:
+        matrix = np.empty((batch.num_rows, len(plan.numbers)), dtype=plan.dtype)
+        for at, name in enumerate(plan.numbers):
+            with np.errstate(over="ignore"):
+                matrix[:, at] = self._numbers(batch.column(name), name)
+        refuse_infinite(self.label, matrix, plan.numbers, first_row)
+        words = []
+        for name in plan.words:
+            words.append(self._words(batch.column(name)))
+            if plan.limit is not None and len(words[-1].values) > plan.limit:
+                raise too_many_words(self.label, name, plan.limit)
+        target: Any = None
+        if plan.target is not None:
+            column = batch.column(plan.target)
+            target = self._words(column) if plan.target_kind == WORDS else self._numbers(column, plan.target)
+            if not isinstance(target, Words):
+                refuse_infinite(self.label, target[:, None], [plan.target], first_row)
+        ids = None if plan.ids is None else self._words(batch.column(plan.ids)).texts()
+        return Block(matrix, tuple(words), target, ids, first_row)
+
+    def _numbers(self, column: Any, name: str) -> NDArray[np.float64]:
+        pa = self._pa
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        kind = self._kind("", column.type)
+        if kind != NUMBER:
+            raise DataError(f"{self.label}, column {shown(name)}: {kind} where the model has numbers.")
+        if pa.types.is_boolean(column.type):
+            column = column.cast(pa.uint8())
+        values = column.cast(pa.float64(), safe=False)
+        return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+    def _words(self, column: Any) -> Words:
+        pa = self._pa
+        if not pa.types.is_dictionary(column.type):
+            column = column.cast(pa.string()).dictionary_encode()
+        indices = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        values = column.dictionary.cast(pa.string()).to_pylist()
+        known = words_of([*values, None])
+        return Words(known.codes[np.asarray(indices, dtype=np.int64)], known.values)

@@ -1,0 +1,310 @@
+"""`Dataset`: rows that are somewhere, with everything that is known about them; read when asked, at once or in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelight._checks import check_int
+from kernelight.data.encoding import CLASSIFICATION, MAX_CATEGORIES, REGRESSION, Encoding, Learner
+from kernelight.data.errors import DataError, listed, nearest, shown
+from kernelight.data.table import NUMBER, WORDS, Block, Plan, Source
+
+TARGET_NAMES = ("target", "label", "class", "y")
+AUTO = "auto"
+
+
+class Batch(NamedTuple):
+    """Some rows: features, target (None if there is none), and ids (None unless a column of ids was named)."""
+
+    X: Any
+    y: NDArray[Any] | None
+    ids: list[str] | None
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What `open_dataset` was asked for, as far as it is the same for every format."""
+
+    target: str | int | None = AUTO
+    ids: str | None = None
+    ignore: tuple[str, ...] = ()
+    task: str | None = None
+    max_categories: int = MAX_CATEGORIES
+    n_features: int | None = None
+    dtype: str = "float64"
+
+
+class Dataset:
+    """A data set that has been opened, not read: made by `open_dataset`.
+
+    >>> from kernelight.data import open_dataset
+    >>> data = open_dataset("wine")
+    >>> data.n_features, data.task, data.target_name
+    (13, 'classification', 'cultivar')
+    >>> X, y = data.materialise()
+    >>> X.shape, y[0]
+    ((178, 13), np.str_('class_0'))
+    >>> [len(batch.y) for batch in data.batches(rows=100)]
+    [100, 78]
+    """
+
+    def __init__(self, source: Source, wishes: Wishes, encoding: Encoding | None) -> None:
+        self._source, self._wishes = source, wishes
+        self._given = encoding
+        self._encoding: Encoding | None = None
+        self._plan, self._order = self._planned() if encoding is None else (self._planned_by(encoding), None)
+        self._ids: list[str] | None = None
+        if encoding is not None:
+            self._encoding = encoding if self._plan.target is not None else replace(encoding, target=None)
+
+    # -- What is known --------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """What errors and reports call it: the path or the name it was opened by."""
+        return self._source.label
+
+    @property
+    def encoding(self) -> Encoding:
+        """The recipe from the columns to the features: the one given, or learned from all rows when first asked for."""
+        if self._encoding is None:
+            learner = self._learner()
+            for block in self._source.blocks(self._plan):
+                learner.add(block)
+                if learner.satisfied:
+                    break
+            self._encoding = self._learned(learner)
+        return self._encoding
+
+    @property
+    def n_features(self) -> int:
+        """How many columns X has."""
+        return self.encoding.width
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the columns of X; None for sparse rows."""
+        return self.encoding.feature_names
+
+    @property
+    def target_name(self) -> str | None:
+        """The column that is to be predicted, if there is one."""
+        return self._plan.target
+
+    @property
+    def task(self) -> str | None:
+        """ "classification" or "regression", as asked for or inferred; None without a target."""
+        target = self.encoding.target
+        return None if target is None else target.task
+
+    @property
+    def without_target(self) -> Dataset:
+        """The same rows as something to predict for."""
+        return Dataset(self._source, replace(self._wishes, target=None), self._given)
+
+    def describe(self) -> str:
+        """What it is and what will be done with it, in a few lines.
+
+        >>> from kernelight.data import open_dataset
+        >>> print(open_dataset("iris").describe())
+        iris: 4 features
+        target 'species': classification, 3 classes: 'setosa', 'versicolor', 'virginica'
+        """
+        encoding = self.encoding
+        lines = [f"{self.name}: {encoding.width} {'sparse ' if encoding.columns is None else ''}features"]
+        for column in encoding.columns or ():
+            if column.kind == WORDS:
+                also = ", and one for missing words" if column.missing else ""
+                lines.append(
+                    f"column {shown(column.name)}: words, {len(column.categories)} columns of 0 and 1{also}"
+                )
+        target = encoding.target
+        if target is not None and target.labels is not None:
+            labels = listed([str(known) for known in target.labels])
+            lines.append(
+                f"target {shown(target.name)}: {target.task}, {len(target.labels)} classes: {labels}"
+            )
+        elif target is not None:
+            lines.append(f"target {shown(target.name)}: {target.task}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name}>"
+
+    # -- Rows -----------------------------------------------------------------------------------------------
+
+    def materialise(self) -> tuple[Any, NDArray[Any] | None]:
+        """All rows: X (dense, or CSR for sparse formats) and y (None without a target)."""
+        block = self._source.whole(self._plan)
+        if self._encoding is None:
+            learner = self._learner()
+            learner.add(block)
+            self._encoding = self._learned(learner)
+        if block.n_rows == 0:
+            raise DataError(f"{self.name} has no rows.")
+        y = self._encoding.apply_target(block, self.name)
+        self._ids = block.ids
+        return self._encoding.apply(block), y
+
+    def batches(self, rows: int = 8192) -> Iterator[Batch]:
+        """The rows, so many at a time (the last batch may have fewer), in memory that does not grow with the file."""
+        check_int("rows", rows, low=1)
+        encoding = self.encoding
+        waiting: list[Batch] = []
+        count = 0
+        for block in self._source.blocks(self._plan):
+            y = encoding.apply_target(block, self.name)
+            ids = block.ids
+            X = encoding.apply(block)
+            start = 0
+            while count + X.shape[0] - start >= rows:
+                stop = start + rows - count
+                waiting.append(_cut(Batch(X, y, ids), start, stop))
+                yield _merged(waiting)
+                waiting, count, start = [], 0, stop
+            if start < X.shape[0]:
+                waiting.append(_cut(Batch(X, y, ids), start, X.shape[0]))
+                count += X.shape[0] - start
+        if waiting:
+            yield _merged(waiting)
+
+    @property
+    def ids(self) -> list[str] | None:
+        """The ids of all rows; None unless a column of ids was named."""
+        if self._plan.ids is None:
+            return None
+        if self._ids is None:
+            only = replace(self._plan, numbers=(), words=(), target=None)
+            self._ids = [name for block in self._source.blocks(only) for name in block.ids or []]
+        return self._ids
+
+    # -- Decisions ------------------------------------------------------------------------------------------
+
+    def _planned(self) -> tuple[Plan, list[str] | None]:
+        """What to read, and the features in the order of the file, from the columns that there are and the wishes."""
+        source, wishes = self._source, self._wishes
+        width = wishes.n_features
+        if source.columns is None:
+            if wishes.ids or wishes.ignore or wishes.target not in (AUTO, None, source.target):
+                raise DataError(f"{self.name} has sparse rows without names: no column of it can be named.")
+            target = source.target if wishes.target is not None else None
+            return Plan(target=target, target_kind=source.target_kind, dtype=wishes.dtype, width=width), None
+        if width is not None:
+            raise DataError(f"{self.name} has named columns; n_features is for sparse rows.")
+        kinds = {column.name: column.kind for column in source.columns}
+        target = self._target(list(kinds))
+        target_kind = kinds.get(target, source.target_kind) if target is not None else NUMBER
+        for name, use in [
+            *((n, "to ignore") for n in wishes.ignore),
+            *([(wishes.ids, "of ids")] if wishes.ids else []),
+        ]:
+            if name not in kinds:
+                raise DataError(
+                    f"{self.name}: there is no column {shown(name)} {use}{nearest(name, kinds) or '.'}"
+                )
+        if target is not None and (target == wishes.ids or target in wishes.ignore):
+            raise DataError(f"{self.name}: column {shown(target)} cannot be the target and an id or ignored.")
+        if target_kind == WORDS and wishes.task == REGRESSION:
+            raise DataError(
+                f"{self.name}: the target {shown(str(target))} is words; a regression needs numbers."
+            )
+        left_out = {target, wishes.ids, *wishes.ignore}
+        features = [name for name in kinds if name not in left_out]
+        for name in [*features, *([target] if target in kinds else [])]:
+            if kinds[name] not in (NUMBER, WORDS):
+                raise DataError(
+                    f"{self.name}, column {shown(name)}: {kinds[name]} is neither a number nor words; convert it, or leave it "
+                    f"out by ignore=[{shown(name)}]."
+                )
+        return Plan(
+            numbers=tuple(name for name in features if kinds[name] == NUMBER),
+            words=tuple(name for name in features if kinds[name] == WORDS),
+            target=target, target_kind=target_kind, ids=wishes.ids, dtype=wishes.dtype, limit=wishes.max_categories,
+        ), features  # fmt: skip
+
+    def _target(self, names: Sequence[str]) -> str | None:
+        """The column of the target: named, counted, or (auto) called so, or the last."""
+        asked, known = self._wishes.target, self._source.target
+        if asked is None:
+            return None
+        if known is not None:
+            if asked in (AUTO, known):
+                return known
+            raise DataError(
+                f"{self.name}: there is no column {shown(str(asked))} for the target{nearest(str(asked), [known]) or '.'}"
+            )
+        if isinstance(asked, int):
+            if not -len(names) <= asked < len(names):
+                raise DataError(f"{self.name} has {len(names)} columns: target={asked} is none of them.")
+            return names[asked]
+        if asked in names:
+            return asked
+        if asked != AUTO:
+            hint = nearest(asked, names) or f"; there are {listed(names)}."
+            raise DataError(f"{self.name}: there is no column {shown(asked)} for the target{hint}")
+        if type(self._source).__name__ == "NpzSource":
+            return None  # no array y
+        return next((name for name in names if name.lower() in TARGET_NAMES), names[-1])
+
+    def _planned_by(self, encoding: Encoding) -> Plan:
+        """What an encoding needs of this file."""
+        source, asked = self._source, self._wishes.target
+        names = None if source.columns is None else [column.name for column in source.columns]
+        more = [*self._wishes.ignore, *([self._wishes.ids] if self._wishes.ids else [])]
+        plan = encoding.plan(None if names is None else [*names, *self._own_target(names)], self.name, more)
+        if self._wishes.ids is not None:
+            if names is None or self._wishes.ids not in names:
+                raise DataError(f"{self.name}: there is no column {shown(self._wishes.ids)} of ids.")
+            plan = replace(plan, ids=self._wishes.ids)
+        if asked is None:
+            plan = replace(plan, target=None)
+        elif asked != AUTO and plan.target is None:
+            raise DataError(f"{self.name}: there is no column {shown(str(asked))} for the target.")
+        return plan
+
+    def _own_target(self, names: Sequence[str]) -> list[str]:
+        """A target that the format keeps apart from the columns counts as one of them."""
+        target = self._source.target
+        return [] if target is None or target in names else [target]
+
+    def _learner(self) -> Learner:
+        return Learner(self.name, self._plan, self._order, self._wishes.task)
+
+    def _learned(self, learner: Learner) -> Encoding:
+        columns = () if self._source.columns is None else tuple(c.name for c in self._source.columns)
+        return learner.encoding(
+            ids=self._plan.ids,
+            ignored=self._wishes.ignore,
+            file_columns=() if self._source.headed else columns,
+        )
+
+
+def _cut(batch: Batch, start: int, stop: int) -> Batch:
+    rows = slice(start, stop)
+    return Batch(
+        batch.X[rows],
+        None if batch.y is None else batch.y[rows],
+        None if batch.ids is None else batch.ids[rows],
+    )
+
+
+def _merged(parts: Sequence[Batch]) -> Batch:
+    if len(parts) == 1:
+        return parts[0]
+    X = [part.X for part in parts]
+    y = [part.y for part in parts if part.y is not None]
+    ids = [part.ids for part in parts if part.ids is not None]
+    return Batch(
+        sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X),
+        np.concatenate(y) if y else None,
+        [name for some in ids for name in some] if ids else None,
+    )
+
+
+__all__ = ["AUTO", "CLASSIFICATION", "REGRESSION", "Batch", "Block", "Dataset", "Wishes"]

@@ -1,0 +1,408 @@
+"""Delimited text: CSV, TSV and the like, with or without names, quoted or not.
+
+The first 500 rows (of the first megabyte) decide what a column is: words, if half or more of what is there is not numbers; else
+numbers, and then a word in it is an error, wherever it is. ``categorical`` names columns that look like numbers and are words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight._checks import resources
+from kernelight.data.encoding import too_many_words
+from kernelight.data.errors import DataError, shown
+from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
+from kernelight.data.table import NUMBER, WORDS, Block, Column, Plan, Source, Words
+
+SAMPLE = 1 << 20  # bytes
+SAMPLE_ROWS = 500
+DELIMITERS = (",", "\t", ";", "|")
+MISSING = (
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "<NA>",
+    "NaN",
+    "nan",
+    "NAN",
+    "-nan",
+    "null",
+    "NULL",
+    "Null",
+    "None",
+    "?",
+)
+_FEW, _MANY, _NOT_NUMBER, _OPEN, _AFTER, _LONG = range(1, 7)  # of core/parse_csv.h
+_SKIP, _FEATURE, _ASIDE, _WORD = range(4)
+_NUMBER = re.compile(
+    rb"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:inity|INITY)?)[ \t]*"
+)
+
+
+class Dialect(NamedTuple):
+    """How a text is to be read."""
+
+    delimiter: str
+    missing: tuple[str, ...] = MISSING
+
+
+class _Spans(NamedTuple):
+    """Words as places of a text: (columns, rows)."""
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+
+
+class DelimitedSource(Source):
+    """A delimited text file."""
+
+    def __init__(
+        self,
+        source: ByteSource,
+        *,
+        delimiter: str | None,
+        header: bool | None,
+        missing: Sequence[str] | None,
+        categorical: Sequence[str],
+        names: Sequence[str] | None,
+        threads: int,
+    ) -> None:
+        self.label, self._source, self._threads = source.label, source, threads
+        sample, ended = self._sample()
+        delimiter = _sniffed(sample) if delimiter is None else _checked(delimiter)
+        self._dialect = Dialect(delimiter, MISSING if missing is None else tuple(missing))
+        first = next(rows_of(sample, delimiter), None)
+        if first is None:
+            raise DataError(f"{self.label} is empty.")
+        self.headed = self._looks_headed(first) if header is None else header
+        self._offset = 0
+        if self.headed:
+            self._names = self._header(first)
+            self._offset = self._after_first(sample, ended)
+        else:
+            count = len(first)
+            known = list(names or ())
+            self._names = known if len(known) == count else [f"column_{at + 1}" for at in range(count)]
+        self._first_line = 1 + sample.count(b"\n", 0, self._offset)
+        self.columns = self._kinds(sample, ended, set(categorical))
+
+    # -- What is in the file --------------------------------------------------------------------------------
+
+    def _sample(self) -> tuple[bytes, bool]:
+        sample = self._source.head(SAMPLE + 1)
+        if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise DataError(f"{self.label} is UTF-16; convert it to UTF-8, for instance with iconv.")
+        if 0 in sample:
+            raise DataError(
+                f"{self.label} is not text: byte {sample.index(0)} is 0, and it is no other format that is known here."
+            )
+        if b"\r" in sample and b"\n" not in sample and b"\r" in sample.rstrip(b"\r"):
+            raise DataError(
+                f"{self.label} ends its lines with carriage returns alone; convert them to line feeds."
+            )
+        ended = len(sample) <= SAMPLE
+        self._mark = 3 if sample.startswith(b"\xef\xbb\xbf") else 0  # the mark that some editors put first
+        return sample[self._mark :], ended
+
+    def _looks_headed(self, first: list[bytes]) -> bool:
+        absent = {word.encode() for word in self._dialect.missing} | {b""}
+        return not any(_NUMBER.fullmatch(cell) or cell in absent for cell in first)
+
+    def _header(self, first: list[bytes]) -> list[str]:
+        try:
+            names = [cell.decode() for cell in first]
+        except UnicodeDecodeError:
+            raise DataError(f"{self.label}, line 1: the names of the columns are not UTF-8.") from None
+        twice = next((name for name, count in Counter(names).items() if count > 1), None)
+        if twice is not None:
+            raise DataError(f"{self.label}, line 1: two columns are called {shown(twice)}.")
+        return names
+
+    def _after_first(self, sample: bytes, ended: bool) -> int:
+        """Where the rows behind the names begin."""
+        text = np.frombuffer(sample, np.uint8)
+        at = self._end_of(text, 1)
+        if at == len(text) and not ended:
+            raise DataError(f"{self.label}, line 1: the names of the columns do not end within a megabyte.")
+        return at
+
+    def _kinds(self, sample: bytes, ended: bool, categorical: set[str]) -> tuple[Column, ...]:
+        """Numbers or words, by the first rows."""
+        text = np.frombuffer(sample, np.uint8)[self._offset :]
+        cut, position = 0, 0
+        content = sample[self._offset :]
+        while cut < SAMPLE_ROWS and (position := content.find(b"\n", position) + 1):
+            cut += 1
+        text = text[:position] if position else text
+        starts, rows, _ = self._layout(text, final=ended or position > 0)
+        count = len(self._names)
+        found = self._run(text, starts, rows, [(_WORD, at) for at in range(count)], 0, 0, count, np.float64)
+        kinds = []
+        for at, name in enumerate(self._names):
+            cells = [] if found is None else [c for c in _cells(text, found[2], at) if c is not None]
+            odd = sum(not _NUMBER.fullmatch(cell) for cell in cells)
+            words = name in categorical or (bool(cells) and 2 * odd >= len(cells))
+            kinds.append(Column(name, WORDS if words else NUMBER))
+        return tuple(kinds)
+
+    # -- Rows -----------------------------------------------------------------------------------------------
+
+    def whole(self, plan: Plan) -> Block:
+        text = self._source.whole()[self._mark + self._offset :]
+        return self._block(text, plan, 0, self._first_line, self._layout(text, final=True))
+
+    def blocks(self, plan: Plan) -> Iterator[Block]:
+        row, line, carry, wanted = 0, self._first_line, b"", CHUNK
+        with self._source.reader() as reader:
+            reader.read(self._mark + self._offset)
+            while True:
+                part = reader.read(wanted)
+                content = carry + part
+                text = np.frombuffer(content, np.uint8)
+                layout = self._layout(text, final=not part)
+                end = layout[2]
+                if len(content) - end > LONGEST_ROW:
+                    here = line + content.count(b"\n", 0, end)
+                    raise DataError(
+                        f"{self.label}, line {here}: a row of more than {LONGEST_ROW} bytes; is a quote left open?"
+                    )
+                if end:
+                    block = self._block(text, plan, row, line, layout)
+                    row, line = row + block.n_rows, line + content.count(b"\n", 0, end)
+                    if block.n_rows:
+                        yield block
+                carry = content[end:]
+                wanted = max(CHUNK, len(carry))  # a long row is not looked at again and again
+                if not part:
+                    return
+
+    def _layout(self, text: Text, *, final: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        starts, rows = np.zeros((2, _core.text_pieces(len(text)) + 1), dtype=np.int64)
+        end = _core.csv_layout(text, ord(self._dialect.delimiter), final, starts, rows, self._workers(text))
+        return starts, rows, end
+
+    def _workers(self, text: Text) -> int:
+        return resources(self._threads).for_work(16 * len(text)).threads
+
+    def _block(self, text: Text, plan: Plan, first_row: int, first_line: int, layout: Any) -> Block:
+        starts, rows, _ = layout
+        numbers = {name: at for at, name in enumerate(plan.numbers)}
+        words = {name: at for at, name in enumerate(plan.words)}
+        aside = 0
+        roles = []
+        for name in self._names:
+            if name in numbers:
+                roles.append((_FEATURE, numbers[name]))
+            elif name in words:
+                roles.append((_WORD, words[name]))
+            elif name == plan.target and plan.target_kind == NUMBER:
+                roles.append((_ASIDE, 0))
+                aside = 1
+            elif name in (plan.target, plan.ids):
+                words[name] = len(words)
+                roles.append((_WORD, words[name]))
+            else:
+                roles.append((_SKIP, 0))
+        found = self._run(
+            text, starts, rows, roles, len(numbers), aside, len(words), plan.dtype, first_line=first_line
+        )
+        assert found is not None
+        matrix, apart, spans = found
+
+        def locate(row: int) -> str:
+            return f"line {first_line + self._line_of(text, row - first_row)}"
+
+        def column(name: str, limit: int | None) -> Words:
+            return self._words(text, spans, words[name], name, limit, lambda row: locate(first_row + row))
+
+        target: Any = None
+        if plan.target is not None:
+            target = apart[0] if plan.target_kind == NUMBER else column(plan.target, None)
+        ids = None
+        if plan.ids is not None:
+            if plan.ids in numbers or plan.ids not in words:
+                raise DataError(f"{self.label}: column {shown(plan.ids)} cannot be an id and something else.")
+            ids = [
+                "" if cell is None else self._decoded(cell, plan.ids, lambda r=r: locate(first_row + r))
+                for r, cell in enumerate(_cells(text, spans, words[plan.ids]))
+            ]
+        return Block(
+            matrix, tuple(column(name, plan.limit) for name in plan.words), target, ids, first_row, locate
+        )
+
+    def _run(
+        self,
+        text: Text,
+        starts: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        roles: Sequence[tuple[int, int]],
+        n_numbers: int,
+        n_aside: int,
+        n_words: int,
+        dtype: Any,
+        first_line: int | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.float64], _Spans] | None:
+        """Rows of a text, or None if they are damaged and it does not matter where (no ``first_line``)."""
+        count = int(rows[-1])
+        matrix = np.empty((count, n_numbers), dtype=dtype)
+        aside = np.empty((n_aside, count))
+        spans = _Spans(np.empty((n_words, count), np.int64), np.empty((n_words, count), np.int32))
+        absent = [word.encode() for word in self._dialect.missing]
+        ends = np.cumsum([len(word) for word in absent], dtype=np.int64)
+        kinds = np.array([kind for kind, _ in roles], dtype=np.int8)
+        slots = np.array([slot for _, slot in roles], dtype=np.int64)
+        kind, at, column = _core.csv_parse(
+            text, ord(self._dialect.delimiter), np.frombuffer(b"".join(absent) or b"\0", np.uint8), ends, starts, rows, kinds,
+            slots, matrix, aside, *spans, self._workers(text),
+        )  # fmt: skip
+        if kind:
+            if first_line is None:
+                return None
+            raise self._error(text, kind, at, column, first_line)
+        return matrix, aside, spans
+
+    def _words(self, text: Text, spans: _Spans, at: int, name: str, limit: int | None, where: Any) -> Words:
+        starts, lengths = spans.starts[at], spans.lengths[at]
+        codes = np.empty(len(starts), np.int32)
+        firsts = np.empty(len(starts) if limit is None else min(len(starts), limit + 1), np.int64)
+        known, stopped = _core.intern_words(text, starts, lengths, codes, firsts)
+        if stopped >= 0 or (limit is not None and known > limit):
+            assert limit is not None
+            raise too_many_words(self.label, name, limit)
+        cells = _cells(text, _Spans(starts[None, firsts[:known]], lengths[None, firsts[:known]]), 0)
+        values = [
+            self._decoded(cell or b"", name, lambda r=int(row): where(r))
+            for cell, row in zip(cells, firsts[:known], strict=True)
+        ]
+        numbers: dict[str, int] = {}  # "a" and a are one word
+        table = np.array([*(numbers.setdefault(v, len(numbers)) for v in values), -1], dtype=np.int32)
+        return Words(table[codes], tuple(numbers))
+
+    def _decoded(self, cell: bytes, name: str, where: Any) -> str:
+        try:
+            return cell.decode()
+        except UnicodeDecodeError:
+            raise DataError(
+                f"{self.label}, {where()}, column {shown(name)}: {cell[:40]!r} is not UTF-8."
+            ) from None
+
+    # -- Errors ---------------------------------------------------------------------------------------------
+
+    def _end_of(self, text: Text, count: int) -> int:
+        """How many bytes at least hold so many rows; all, if there are not so many."""
+        low, high = 0, len(text)
+        while low < high:
+            middle = (low + high) // 2
+            enough = int(self._layout(text[:middle], final=False)[1][-1]) >= count
+            low, high = (low, middle) if enough else (middle + 1, high)
+        return low
+
+    def _line_of(self, text: Text, row: int) -> int:
+        """How many line ends there are before a row, which is found by halving the text."""
+        begin = self._end_of(text, row) if row else 0
+        rest = text[begin : begin + 4096].tobytes()
+        blank = len(rest) - len(rest.lstrip())
+        return int(np.count_nonzero(text[:begin] == 10)) + rest[:blank].count(b"\n")
+
+    def _error(self, text: Text, kind: int, at: int, column: int, first_line: int) -> DataError:
+        where = f"{self.label}, line {first_line + int(np.count_nonzero(text[:at] == 10))}"
+        if kind in (_FEW, _MANY):
+            return DataError(f"{where}: {column} fields where {len(self._names)} are expected.")
+        where = f"{where}, column {shown(self._names[column])}"
+        if kind == _OPEN:
+            return DataError(f"{where}: a quote is opened and never closed.")
+        if kind == _AFTER:
+            return DataError(f"{where}: text follows a closing quote.")
+        if kind == _LONG:
+            return DataError(f"{where}: a word of more than a billion bytes.")
+        quoted = at > 0 and text[at - 1] == ord('"')
+        rest = text[at : at + 4096].tobytes()
+        stop = b'"' if quoted else self._dialect.delimiter.encode()
+        cell = re.split(rb"[\r\n]", rest.split(stop, 1)[0], maxsplit=1)[0].strip(b" \t")
+        if _NUMBER.fullmatch(cell):
+            return DataError(f"{where}: {shown(cell)} is beyond the largest number.")
+        hint = (
+            ""
+            if not cell.isascii()
+            else f"; categorical=[{shown(self._names[column])}] reads the column as words"
+        )
+        return DataError(f"{where}: {shown(cell)} is not a number{hint}.")
+
+
+def _checked(delimiter: Any) -> str:
+    odd = not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii()
+    if odd or delimiter.isalnum() or delimiter in '"\r\n.+-\0':
+        raise DataError(f"delimiter must be one character such as ',' or ';', got {delimiter!r}.")
+    return str(delimiter)
+
+
+def rows_of(text: bytes, delimiter: str) -> Iterator[list[bytes]]:
+    """The rows of a text as fields, slowly: for the first ones, before anything is known. A quote left open ends it."""
+    stop = re.compile(b"[\n" + re.escape(delimiter.encode()) + b"]")
+    blanks = b" \t".replace(delimiter.encode(), b"")
+    at, row, quoted = 0, list[bytes](), False
+    while at < len(text):
+        start = at
+        while text[start : start + 1] and text[start] in blanks:
+            start += 1
+        cell = None
+        if text[start : start + 1] == b'"':
+            quoted = True
+            at = text.find(b'"', start + 1)
+            while at >= 0 and text[at + 1 : at + 2] == b'"':
+                at = text.find(b'"', at + 2)
+            if at < 0:
+                return
+            cell = text[start + 1 : at].replace(b'""', b'"')
+        found = stop.search(text, at)
+        end = found.start() if found else len(text)
+        more = found is not None and text[end] != 10
+        plain = text[start:end]
+        row.append((plain if more else plain.removesuffix(b"\r")).strip(blanks) if cell is None else cell)
+        at = end + 1
+        if more and at < len(text):
+            continue
+        if more:
+            row.append(b"")
+        if len(row) > 1 or row[0] or quoted:
+            yield row
+        row, quoted = [], False
+
+
+def _sniffed(sample: bytes) -> str:
+    """The delimiter that gives most of the first rows the same number of fields, at least two."""
+    start = sample[: 1 << 16]
+    best, chosen = (0.0, 0), ","
+    for delimiter in DELIMITERS:
+        counts = Counter()  # type: Counter[int]
+        for _, row in zip(range(20), rows_of(start, delimiter), strict=False):
+            counts[len(row)] += 1
+        if not counts:
+            continue
+        fields, rows = counts.most_common(1)[0]
+        score = (rows / sum(counts.values()), fields)
+        if fields > 1 and score > best:
+            best, chosen = score, delimiter
+    return chosen
+
+
+def _cells(text: Text, spans: _Spans, at: int) -> list[bytes | None]:
+    """The words of a column as bytes; None where one is missing."""
+    view = text.data
+    cells: list[bytes | None] = []
+    for start, length in zip(spans.starts[at].tolist(), spans.lengths[at].tolist(), strict=True):
+        if start < 0:
+            cells.append(None)
+        elif length < 0:
+            cells.append(bytes(view[start : start - 1 - length]).replace(b'""', b'"'))
+        else:
+            cells.append(bytes(view[start : start + length]))
+    return cells

@@ -1,0 +1,392 @@
+"""`Encoding`: from the columns of a file to a matrix, by a recipe learned from training rows and then applied unchanged.
+
+The rules:
+
+* A number that is missing becomes the median of its column among the first 20,000 training rows (0 if there is none there).
+* A column of words becomes one column of 0 and 1 for each word that occurs in training, in alphabetical order, and one
+  more for missing words if some are missing in training. A word never seen in training is 0 in all of them.
+* More than ``max_categories`` words (100 unless told otherwise) in a column is an error: such a column is an id or free text.
+* A target must not be missing. It is a class if it is words, or whole numbers of at most 50 kinds; else it is a quantity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelight.data.errors import DataError, listed, nearest, shown
+from kernelight.data.table import NUMBER, WORDS, Block, Plan, Words, resized
+
+MEDIAN_ROWS = 20_000
+MAX_CATEGORIES = 100
+MAX_WHOLE_LABELS = 50
+MAX_LABELS = 100_000
+CLASSIFICATION, REGRESSION = "classification", "regression"
+_VERSION = 1
+Label = str | int | float
+
+
+@dataclass(frozen=True)
+class EncodedColumn:
+    """A column of the file and what becomes of it: a number (``fill`` where it is missing), or a column for each category."""
+
+    name: str
+    kind: str
+    fill: float = 0.0
+    categories: tuple[str, ...] = ()
+    missing: bool = False  # whether missing words have a column of their own
+
+    @property
+    def width(self) -> int:
+        """How many features come of it."""
+        return 1 if self.kind == NUMBER else len(self.categories) + self.missing
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of these."""
+        if self.kind == NUMBER:
+            return [self.name]
+        return [f"{self.name}={value}" for value in self.categories] + [
+            f"{self.name} is missing"
+        ] * self.missing
+
+
+@dataclass(frozen=True)
+class EncodedTarget:
+    """What is to be predicted: its column, classification or regression, and the classes."""
+
+    name: str
+    kind: str
+    task: str
+    labels: tuple[Label, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How raw columns become features: plain data that is stored with a model (`to_plain`, `from_plain`).
+
+    ``columns`` is None for sparse rows (LIBSVM), which have ``width`` features and need no recipe.
+
+    >>> import tempfile, os
+    >>> from kernelight.data import Encoding, open_dataset
+    >>> path = os.path.join(tempfile.mkdtemp(), "fruit.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("weight,colour,kind\\n100,red,apple\\n,yellow,banana\\n140,green,apple\\n")
+    >>> encoding = open_dataset(path, target="kind").encoding
+    >>> encoding.feature_names
+    ['weight', 'colour=green', 'colour=red', 'colour=yellow']
+    >>> encoding.columns[0].fill, encoding.target.labels
+    (120.0, ('apple', 'banana'))
+    >>> Encoding.from_plain(encoding.to_plain()) == encoding
+    True
+    """
+
+    columns: tuple[EncodedColumn, ...] | None
+    width: int
+    target: EncodedTarget | None
+    ids: str | None = None
+    ignored: tuple[str, ...] = ()
+    file_columns: tuple[str, ...] = ()  # of a table without names, all of its columns in order
+    dtype: str = "float64"
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the features; None for sparse rows."""
+        if self.columns is None:
+            return None
+        return [name for column in self.columns for name in column.feature_names]
+
+    # -- Use ------------------------------------------------------------------------------------------------
+
+    def apply(self, block: Block) -> Any:
+        """The features of raw rows, which were read by this encoding's own plan. The block must not be used again."""
+        if self.columns is None:
+            return resized(block.numbers, self.width)
+        numbers = block.numbers
+        with np.errstate(over="ignore"):
+            if numbers.size and not math.isfinite(float(numbers.sum())):
+                fills = np.array([c.fill for c in self.columns if c.kind == NUMBER])
+                for at in np.flatnonzero(np.isnan(numbers).any(axis=0)).tolist():
+                    numbers[np.isnan(numbers[:, at]), at] = fills[at]
+        if not block.words and len(self.columns) == numbers.shape[1]:
+            return numbers
+        X = np.zeros((block.n_rows, self.width), dtype=self.dtype)
+        words = iter(block.words)
+        place, number = 0, 0
+        for column in self.columns:
+            if column.kind == NUMBER:
+                X[:, place] = numbers[:, number]
+                number += 1
+            else:
+                _one_hot(X, place, column, next(words))
+            place += column.width
+        return X
+
+    def apply_target(self, block: Block, label: str) -> NDArray[Any] | None:
+        """The target of raw rows: words, whole numbers or numbers; a missing one is an error."""
+        if self.target is None or block.target is None:
+            return None
+        values = block.target
+        gone = values.codes < 0 if isinstance(values, Words) else ~np.isfinite(values)
+        if gone.any():
+            at = block.first_row + int(np.argmax(gone))
+            raise DataError(
+                f"{label}, {block.locate(at)}, column {shown(self.target.name)}: the target is missing; leave such rows out."
+            )
+        if isinstance(values, Words):
+            return np.array(values.values or ("",))[values.codes]
+        if self.target.task == CLASSIFICATION and self.target.labels is not None:
+            whole = all(isinstance(known, int) for known in self.target.labels)
+            if whole and (np.floor(values) == values).all():
+                return values.astype(np.int64)
+        return values
+
+    def plan(self, available: Sequence[str] | None, label: str, allowed: Iterable[str] = ()) -> Plan:
+        """What to read of a file with these columns; columns that do not match are an error that lists them."""
+        target = self.target
+        if self.columns is None:
+            if available is not None:
+                raise DataError(
+                    f"{label} has named columns, but the model was trained on sparse rows without names."
+                )
+            return Plan(target=target.name if target else None, dtype=self.dtype, width=self.width)
+        if available is None:
+            raise DataError(
+                f"{label} has sparse rows without names, but the model was trained on the columns "
+                f"{listed([c.name for c in self.columns])}."
+            )
+        wanted = [column.name for column in self.columns]
+        known = {
+            *wanted,
+            *self.ignored,
+            *allowed,
+            *([target.name] if target else []),
+            *([self.ids] if self.ids else []),
+        }
+        absent = [name for name in wanted if name not in set(available)]
+        more = [name for name in available if name not in known]
+        if absent or more:
+            parts = [f"{listed(absent)} missing"] if absent else []
+            parts += [f"{listed(more)} not known to the model"] if more else []
+            hint = nearest(absent[0], more) if absent and more else ""
+            raise DataError(
+                f"{label}: its columns do not match those of the model: {'; '.join(parts)}{hint or '.'}"
+            )
+        return Plan(
+            numbers=tuple(c.name for c in self.columns if c.kind == NUMBER),
+            words=tuple(c.name for c in self.columns if c.kind == WORDS),
+            target=target.name if target and target.name in available else None,
+            target_kind=target.kind if target else NUMBER,
+            ids=self.ids if self.ids in available else None,
+            dtype=self.dtype,
+        )
+
+    # -- Plain data -----------------------------------------------------------------------------------------
+
+    def to_plain(self) -> dict[str, Any]:
+        """Plain data that JSON can say."""
+        columns = None
+        if self.columns is not None:
+            columns = [
+                {"name": c.name, "fill": c.fill}
+                if c.kind == NUMBER
+                else {"name": c.name, "categories": list(c.categories), "missing": c.missing}
+                for c in self.columns
+            ]
+        target = None
+        if self.target is not None:
+            labels = None if self.target.labels is None else list(self.target.labels)
+            target = {
+                "name": self.target.name, "kind": self.target.kind, "task": self.target.task, "labels": labels,
+            }  # fmt: skip
+        return {
+            "version": _VERSION, "columns": columns, "width": self.width, "target": target, "ids": self.ids,
+            "ignored": list(self.ignored), "file_columns": list(self.file_columns), "dtype": self.dtype,
+        }  # fmt: skip
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> Encoding:
+        """The encoding that `to_plain` gave; anything else is a ValueError."""
+        try:
+            return cls._from_plain(plain)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"This is not a stored encoding of data: {error!r}.") from error
+
+    @classmethod
+    def _from_plain(cls, plain: dict[str, Any]) -> Encoding:
+        if plain["version"] != _VERSION:
+            raise ValueError(
+                f"This encoding has version {plain['version']!r}; this kernelight reads version {_VERSION}: update it."
+            )
+        columns = None
+        if plain["columns"] is not None:
+            columns = tuple(_column(entry) for entry in plain["columns"])
+        width = plain["width"]
+        whole = isinstance(width, int) and not isinstance(width, bool) and width >= 0
+        if not whole or (columns is not None and width != sum(column.width for column in columns)):
+            raise ValueError(f"A stored encoding has the width {width!r}, which its columns do not have.")
+        target = None
+        if plain["target"] is not None:
+            entry = plain["target"]
+            if entry["kind"] not in (NUMBER, WORDS) or entry["task"] not in (CLASSIFICATION, REGRESSION):
+                raise ValueError(f"A stored encoding has a target that cannot be: {shown(str(entry))}.")
+            labels = None if entry["labels"] is None else tuple(entry["labels"])
+            if labels is not None and not all(isinstance(known, (str, int, float)) for known in labels):
+                raise ValueError("A stored encoding has labels that are neither words nor numbers.")
+            target = EncodedTarget(_text(entry["name"]), entry["kind"], entry["task"], labels)
+        if plain["dtype"] not in ("float32", "float64"):
+            raise ValueError(
+                f"A stored encoding has the dtype {plain['dtype']!r}; float32 or float64 is expected."
+            )
+        ids = None if plain["ids"] is None else _text(plain["ids"])
+        ignored, file_columns = (tuple(map(_text, plain[key])) for key in ("ignored", "file_columns"))
+        return cls(columns, width, target, ids, ignored, file_columns, plain["dtype"])
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"A stored encoding has {value!r} where a name is expected.")
+    return value
+
+
+def _column(entry: dict[str, Any]) -> EncodedColumn:
+    name = _text(entry["name"])
+    if "categories" in entry:
+        categories, missing = tuple(map(_text, entry["categories"])), entry["missing"]
+        if not isinstance(missing, bool) or len(set(categories)) != len(categories):
+            raise ValueError(f"A stored encoding has categories of {shown(name)} that cannot be.")
+        return EncodedColumn(name, WORDS, categories=categories, missing=missing)
+    fill = entry["fill"]
+    if isinstance(fill, bool) or not isinstance(fill, (int, float)) or not math.isfinite(fill):
+        raise ValueError(f"A stored encoding fills {shown(name)} with {fill!r}; a finite number is expected.")
+    return EncodedColumn(name, NUMBER, fill=float(fill))
+
+
+def _one_hot(X: NDArray[Any], place: int, column: EncodedColumn, words: Words) -> None:
+    """Ones into the columns of ``X`` that belong to a column of words."""
+    number = {value: at for at, value in enumerate(column.categories)}
+    absent = len(column.categories) if column.missing else -1
+    table = np.array([*(number.get(value, -1) for value in words.values), absent], dtype=np.int64)
+    at = table[words.codes]
+    rows = np.flatnonzero(at >= 0)
+    X[rows, place + at[rows]] = 1
+
+
+class Learner:
+    """Learns an encoding from blocks of training rows, whatever their sizes."""
+
+    def __init__(self, label: str, plan: Plan, order: Sequence[str] | None, task: str | None) -> None:
+        self._label, self._plan, self._order, self._task = label, plan, order, task
+        self._heads: list[NDArray[Any]] = []
+        self._head_rows = self._rows = self._width = 0
+        self._words: list[set[str]] = [set() for _ in plan.words]
+        self._missing = [False] * len(plan.words)
+        self._labels: set[Any] = set()
+        self._classes = plan.target is not None and task != REGRESSION  # whether classes are still collected
+
+    def add(self, block: Block) -> None:
+        """Look at more rows."""
+        self._rows += block.n_rows
+        if sp.issparse(block.numbers):
+            self._width = max(self._width, block.numbers.shape[1])
+        elif self._head_rows < MEDIAN_ROWS:
+            self._heads.append(block.numbers[: MEDIAN_ROWS - self._head_rows].copy())
+            self._head_rows += len(self._heads[-1])
+        for at, words in enumerate(block.words):
+            self._words[at].update(words.values)
+            self._missing[at] |= bool((words.codes < 0).any())
+            if self._plan.limit is not None and len(self._words[at]) > self._plan.limit:
+                raise too_many_words(self._label, self._plan.words[at], self._plan.limit)
+        if self._classes:
+            self._add_labels(block.target)
+
+    def _add_labels(self, target: Any) -> None:
+        if isinstance(target, Words):
+            self._labels.update(target.values)
+        else:
+            found = np.unique(target[np.isfinite(target)])
+            if self._task is None and (np.floor(found) != found).any():
+                self._classes = False
+                return
+            self._labels.update(found.tolist())
+            if self._task is None and len(self._labels) > MAX_WHOLE_LABELS:
+                self._classes = False
+                return
+        if len(self._labels) > MAX_LABELS:
+            raise DataError(
+                f"{self._label}: the target {shown(str(self._plan.target))} has more than {MAX_LABELS} classes."
+            )
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether no further row can change what was learned."""
+        return (
+            self._order is not None
+            and not self._plan.words
+            and not self._classes
+            and self._head_rows >= MEDIAN_ROWS
+        )
+
+    def encoding(self, **more: Any) -> Encoding:
+        """What was learned."""
+        if self._rows == 0:
+            raise DataError(f"{self._label} has no rows.")
+        target = self._encoded_target()
+        dtype = np.dtype(self._plan.dtype).name
+        if self._order is None:
+            width = self._width if self._plan.width is None else self._plan.width
+            return Encoding(None, width, target, dtype=dtype, **more)
+        fills = dict(zip(self._plan.numbers, self._medians(), strict=True))
+        words = {
+            name: (tuple(sorted(values)), missing)
+            for name, values, missing in zip(self._plan.words, self._words, self._missing, strict=True)
+        }
+        columns = tuple(
+            EncodedColumn(name, NUMBER, fill=fills[name])
+            if name in fills
+            else EncodedColumn(name, WORDS, categories=words[name][0], missing=words[name][1])
+            for name in self._order
+        )
+        width = sum(column.width for column in columns)
+        if width == 0:
+            raise DataError(f"{self._label} has no features: every column is the target, an id or ignored.")
+        return Encoding(columns, width, target, dtype=dtype, **more)
+
+    def _medians(self) -> list[float]:
+        head = self._heads[0] if len(self._heads) == 1 else np.concatenate(self._heads)
+        found = []
+        for at in range(head.shape[1]):
+            values = head[:, at].astype(np.float64)
+            values = values[~np.isnan(values)]
+            found.append(float(np.median(values)) if len(values) else 0.0)
+        return found
+
+    def _encoded_target(self) -> EncodedTarget | None:
+        plan = self._plan
+        if plan.target is None:
+            return None
+        if not self._classes:
+            return EncodedTarget(plan.target, plan.target_kind, REGRESSION)
+        labels: list[Any] = sorted(self._labels)
+        if plan.target_kind == NUMBER and all(float(value).is_integer() for value in labels):
+            labels = [int(value) for value in labels]
+        if len(labels) < 2:
+            found = f"one value only, {labels[0]!r}" if labels else "no value"
+            raise DataError(
+                f"{self._label}: the target {shown(plan.target)} has {found}; a classifier needs at least two classes."
+            )
+        return EncodedTarget(plan.target, plan.target_kind, CLASSIFICATION, tuple(labels))
+
+
+def too_many_words(label: str, name: str, limit: int) -> DataError:
+    """The error of a column of words that is an id or free text."""
+    return DataError(
+        f"{label}, column {shown(name)}: more than {limit} different words; ignore=[{shown(name)}] leaves the column out, "
+        f"max_categories raises the limit."
+    )

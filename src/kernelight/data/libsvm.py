@@ -1,0 +1,111 @@
+"""LIBSVM (svmlight) text: ``label index:value index:value ...``, sparse rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kernelight import _core
+from kernelight._checks import resources
+from kernelight.data.errors import DataError, shown
+from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
+from kernelight.data.table import Block, Plan, Source
+
+_INT32, _INT64 = 2**31 - 1, 2**63 - 1
+_LABEL, _INDEX, _COLON, _VALUE, _ORDER, _BELOW, _BEYOND = range(1, 8)  # of core/parse_libsvm.h
+LINE = re.compile(rb"[ \t]*[^\s:,]+(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:[^\s:]+)*[ \t\r]*(?:#[^\n]*)?")
+ENTRY = re.compile(rb"[ \t]\d+:[^\s:]")
+
+
+class LibsvmSource(Source):
+    """A LIBSVM file."""
+
+    columns = None
+    target = "label"
+    headed = False
+
+    def __init__(self, source: ByteSource, *, zero_based: bool, threads: int) -> None:
+        self.label, self._source = source.label, source
+        self._base, self._threads = (0 if zero_based else 1), threads
+
+    def whole(self, plan: Plan) -> Block:
+        text = self._source.whole()
+        return self._parsed(text, plan, 0, 1)
+
+    def blocks(self, plan: Plan) -> Iterator[Block]:
+        row, line, carry = 0, 1, b""
+        with self._source.reader() as reader:
+            while True:
+                part = reader.read(CHUNK)
+                content = carry + part
+                end = content.rfind(b"\n") + 1 if part else len(content)
+                if len(content) - end > LONGEST_ROW:
+                    raise DataError(f"{self.label}, line {line}: it has more than {LONGEST_ROW} bytes.")
+                carry = content[end:]
+                if end:
+                    block = self._parsed(np.frombuffer(content, np.uint8, end), plan, row, line)
+                    row, line = row + block.n_rows, line + content.count(b"\n", 0, end)
+                    if block.n_rows:
+                        yield block
+                if not part:
+                    return
+
+    def _parsed(self, text: Text, plan: Plan, first_row: int, first_line: int) -> Block:
+        pieces = _core.text_pieces(len(text))
+        rows, entries = np.zeros((2, pieces + 1), dtype=np.int64)
+        threads = resources(self._threads).for_work(16 * len(text)).threads
+        _core.libsvm_layout(text, rows, entries, threads)
+        labels = np.empty(rows[-1])
+        starts = np.empty(rows[-1] + 1, dtype=np.int64)
+        values = np.empty(entries[-1], dtype=plan.dtype)
+        limit = _INT64 if plan.width is None else plan.width
+        indices: Any = np.empty(entries[-1], dtype=np.int32)
+        found = _core.libsvm_parse(
+            text, rows, entries, self._base, min(limit, _INT32), labels, starts, indices, values, threads
+        )
+        if found[3] == _BEYOND and limit > _INT32:
+            indices = np.empty(entries[-1], dtype=np.int64)
+            found = _core.libsvm_parse(
+                text, rows, entries, self._base, limit, labels, starts, indices, values, threads
+            )
+        n_rows, n_entries, width, kind, at = found
+        if kind:
+            raise self._error(text, kind, at, first_line, plan.width)
+        shape = (n_rows, width if plan.width is None else plan.width)
+        X = sp.csr_matrix(
+            (values[:n_entries], indices[:n_entries], starts[: n_rows + 1]), shape=shape, copy=False
+        )
+        return Block(X, target=None if plan.target is None else labels[:n_rows], first_row=first_row)
+
+    def _error(self, text: Text, kind: int, at: int, first_line: int, width: int | None) -> DataError:
+        line = first_line + int(np.count_nonzero(text[:at] == 10))
+        token = re.split(rb"[\s#]", text[at : at + 4096].tobytes(), maxsplit=1)[0]
+        where = f"{self.label}, line {line}"
+        index, _, value = token.partition(b":")
+        entry = shown(token)
+        if kind == _LABEL:
+            return DataError(f"{where}: the label {entry} is not a finite number.")
+        if kind == _COLON:
+            return DataError(f"{where}: {entry} has no value; index:value is expected.")
+        if kind == _INDEX:
+            return DataError(f"{where}: {entry} is not index:value with a whole index of at most {_INT64}.")
+        if kind == _VALUE:
+            reason = "is not a finite number" if value else "is missing"
+            return DataError(f"{where}, index {index.decode()}: the value {shown(value)} {reason}.")
+        if kind == _ORDER:
+            return DataError(f"{where}: index {index.decode()} does not ascend.")
+        if kind == _BELOW:
+            return DataError(
+                f"{where}: index 0, where the first is 1; zero_based=True reads files that begin at 0."
+            )
+        return DataError(f"{where}: index {index.decode()} is beyond the {width} features of the model.")
+
+
+def looks_like_libsvm(lines: list[bytes]) -> bool:
+    """Whether the first lines of a text are rows of this format."""
+    rows = [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]
+    return bool(rows) and bool(LINE.fullmatch(rows[0])) and any(ENTRY.search(row) for row in rows[:5])

@@ -1,0 +1,194 @@
+"""`open_dataset`: from a path or a name to a `Dataset`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelight._checks import check_choice, check_int, resources
+from kernelight.data.bundled import BUNDLED, bundled, openml
+from kernelight.data.columnar import ColumnarSource
+from kernelight.data.dataset import AUTO, CLASSIFICATION, REGRESSION, Dataset, Wishes
+from kernelight.data.delimited import DelimitedSource
+from kernelight.data.encoding import MAX_CATEGORIES, Encoding
+from kernelight.data.errors import DataError, nearest
+from kernelight.data.libsvm import LibsvmSource, looks_like_libsvm
+from kernelight.data.npz import NpzSource
+from kernelight.data.sources import ByteSource, file_source, standard_input
+from kernelight.data.table import Source
+
+FORMATS = ("csv", "libsvm", "parquet", "arrow", "npz")
+_ENDINGS = {
+    ".csv": "csv", ".tsv": "csv", ".svm": "libsvm", ".libsvm": "libsvm", ".svmlight": "libsvm", ".parquet": "parquet",
+    ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".npz": "npz",
+}  # fmt: skip
+_COMPRESSED = (".gz", ".bz2", ".xz")
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz", b"\xff\xff\xff\xff": "arrow"}
+
+
+def open_dataset(
+    path_or_name: str | os.PathLike[str],
+    *,
+    target: str | int | None = AUTO,
+    ids: str | None = None,
+    ignore: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    task: str | None = None,
+    encoding: Encoding | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    missing: Sequence[str] | None = None,
+    max_categories: int = MAX_CATEGORIES,
+    zero_based: bool = False,
+    n_features: int | None = None,
+    part: str | None = None,
+    dtype: Any = np.float64,
+    n_jobs: int | None = None,
+) -> Dataset:
+    """Open a data set without reading it.
+
+    Parameters
+    ----------
+    path_or_name : str or path
+        A file (LIBSVM text, CSV or TSV, each also as .gz, .bz2 or .xz; Parquet, Arrow, Feather; NPZ), ``-`` for standard input,
+        the name of a .npz file in the folder KERNELIGHT_DATA, a set that comes with scikit-learn (``digits``, ``wine``,
+        ``breast_cancer``, ``iris``, ``diabetes``), or ``openml:NAME``.
+    target : str, int or None
+        The column to predict, by name or place; None if there is none. "auto" takes the one that the format knows, else a column
+        called target, label, class or y, else the last.
+    ids : str, optional
+        A column that only names the rows.
+    ignore : list of str
+        Columns to leave out.
+    categorical : list of str
+        Columns of numbers that are to be read as words.
+    task : {"classification", "regression"}, optional
+        What the target is; inferred if not said.
+    encoding : Encoding, optional
+        That of a model: the file is then encoded like the one it was trained on, and must have the same columns.
+    format : {"csv", "libsvm", "parquet", "arrow", "npz"}, optional
+        Recognised if not said.
+    delimiter, header, missing
+        Of delimited text: the delimiter, whether the first row has names, the words that stand for a missing value; recognised
+        if not said.
+    max_categories : int
+        How many different words a column may have.
+    zero_based, n_features
+        Of LIBSVM files: whether indices begin at 0, and how many features there are (as many as occur if not said).
+    part : {"train", "test"}, optional
+        Of NPZ files that have both.
+    dtype : {float64, float32}
+        Of X.
+    n_jobs : int, optional
+        Threads for parsing.
+
+    Returns
+    -------
+    Dataset
+        Errors of the data are `DataError`.
+
+    Examples
+    --------
+    >>> from kernelight.data import open_dataset
+    >>> X, y = open_dataset("digits").materialise()
+    >>> X.shape, y[:3]
+    ((1797, 64), array([0, 1, 2]))
+    """
+    check_choice("task", task, (None, CLASSIFICATION, REGRESSION))
+    check_choice("format", format, (None, *FORMATS))
+    check_choice("part", part, (None, "train", "test"))
+    check_int("max_categories", max_categories, low=1)
+    if n_features is not None:
+        check_int("n_features", n_features, low=1)
+    check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
+    name = os.fspath(path_or_name)
+    wishes = Wishes(target, ids, tuple(ignore), task, max_categories, n_features, np.dtype(dtype).name)
+    if encoding is not None:
+        categorical = [c.name for c in encoding.columns or () if c.kind == "words"]
+    found = _found(name)
+    if isinstance(found, Source):
+        return Dataset(found, wishes, encoding)
+    form = format or _format(found)
+    threads = resources(n_jobs).threads
+    if form not in ("csv", "libsvm") and found.compression:
+        raise DataError(f"{found.label} is {form} inside {found.compression}: unpack it first.")
+    source: Source
+    if form == "libsvm":
+        source = LibsvmSource(found, zero_based=zero_based, threads=threads)
+    elif form == "csv":
+        source = DelimitedSource(
+            found, delimiter=delimiter, header=header, missing=missing, categorical=categorical,
+            names=_names(encoding), threads=threads,
+        )  # fmt: skip
+    elif form == "npz":
+        source = NpzSource(found, part)
+    else:
+        source = ColumnarSource(found, form=form, categorical=tuple(categorical))
+    unknown = [
+        c for c in categorical if source.columns is not None and c not in {k.name for k in source.columns}
+    ]
+    if unknown and encoding is None:
+        known = [column.name for column in source.columns or ()]
+        raise DataError(
+            f"{found.label}: there is no column {unknown[0]!r} of words{nearest(unknown[0], known) or '.'}"
+        )
+    return Dataset(source, wishes, encoding)
+
+
+def _names(encoding: Encoding | None) -> tuple[str, ...]:
+    """Of a table without names: what the columns were called in training, without the target."""
+    if encoding is None or not encoding.file_columns:
+        return ()
+    target = None if encoding.target is None else encoding.target.name
+    return tuple(name for name in encoding.file_columns if name != target)
+
+
+def _found(name: str) -> ByteSource | Source:
+    """The bytes of a file, or a data set that is no file."""
+    if name == "-":
+        return standard_input()
+    if name.startswith("openml:"):
+        return openml(name.removeprefix("openml:"))
+    if not name:
+        raise DataError("The name of the data set is empty.")
+    if os.path.isfile(name) or os.sep in name or "\0" in name:
+        return file_source(name)
+    folder = os.environ.get("KERNELIGHT_DATA")
+    if folder:
+        path = os.path.join(folder, f"{name}.npz")
+        if os.path.isfile(path):
+            return file_source(path, name)
+    if name in BUNDLED:
+        return bundled(name)
+    if not os.path.exists(name):
+        known = list(BUNDLED)
+        for place in (folder or "", "."):
+            if os.path.isdir(place):
+                some = sorted(os.listdir(place))[:10_000]
+                known += (
+                    some if place == "." else [s.removesuffix(".npz") for s in some if s.endswith(".npz")]
+                )
+        raise DataError(f"{name}: there is no such file or data set{nearest(name, known) or '.'}")
+    return file_source(name)
+
+
+def _format(source: ByteSource) -> str:
+    """By what a file begins with, by its ending, by its first lines."""
+    start = source.head(1 << 16)
+    if not start:
+        raise DataError(f"{source.label} is empty.")
+    for magic, form in _MAGIC.items():
+        if start.startswith(magic):
+            return form
+    path = source.label.lower()
+    for ending in _COMPRESSED:
+        path = path.removesuffix(ending)
+    ending = os.path.splitext(path)[1]
+    if ending in _ENDINGS:
+        return _ENDINGS[ending]
+    lines = start.split(b"\n")
+    return "libsvm" if looks_like_libsvm(lines[:-1] or lines) else "csv"

@@ -1,0 +1,216 @@
+"""Raw rows on their way from a file to a matrix: what a format has to deliver, and nothing of what is learned from it."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelight.data.errors import DataError, shown
+
+NUMBER, WORDS = "number", "words"
+
+
+@dataclass(frozen=True)
+class Words:
+    """A column of words: ``values[codes[i]]`` is that of row i; a code of -1 is a missing one."""
+
+    codes: NDArray[np.int32]
+    values: tuple[str, ...]
+
+    def texts(self) -> list[str]:
+        """The words one by one; "" where there is none."""
+        known = (*self.values, "")
+        return [known[code] for code in self.codes.tolist()]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a file: its name, and NUMBER, WORDS or, of columns that are neither, what it is."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is wanted of a file: features that are numbers and that are words, in this order, the target and the ids."""
+
+    numbers: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    target: str | None = None
+    target_kind: str = NUMBER
+    ids: str | None = None
+    dtype: Any = np.float64
+    limit: int | None = None  # how many different words a column of features may have; None: any
+    width: int | None = None  # sparse rows: how many features there are; None: as many as occur
+
+
+def _by_row(row: int) -> str:
+    return f"row {row + 1}"
+
+
+@dataclass
+class Block:
+    """Some rows. ``numbers`` is (rows, numbers of the plan), NaN where a value is missing, or a CSR matrix."""
+
+    numbers: Any
+    words: tuple[Words, ...] = ()
+    target: NDArray[np.float64] | Words | None = None
+    ids: list[str] | None = None
+    first_row: int = 0
+    locate: Callable[[int], str] = field(default=_by_row)  # where a row (counted within the data set) is
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.numbers.shape[0])
+
+
+class Source(ABC):
+    """A data set as its format knows it. ``columns`` is None for sparse rows, whose features have numbers and no names."""
+
+    label: str
+    columns: tuple[Column, ...] | None
+    target: str | None = None  # of formats that know which it is
+    target_kind: str = NUMBER
+    headed: bool = True  # whether the names are those of the file
+
+    @abstractmethod
+    def blocks(self, plan: Plan) -> Iterator[Block]:
+        """The rows, some at a time."""
+
+    def whole(self, plan: Plan) -> Block:
+        """All rows."""
+        return joined(list(self.blocks(plan)), plan)
+
+
+def joined(blocks: Sequence[Block], plan: Plan) -> Block:
+    """Blocks one after another as one block."""
+    if len(blocks) == 1:
+        return blocks[0]
+    if not blocks:
+        empty = np.zeros(0) if plan.target_kind == NUMBER else Words(np.zeros(0, np.int32), ())
+        return Block(
+            np.zeros((0, len(plan.numbers)), plan.dtype),
+            tuple(Words(np.zeros(0, np.int32), ()) for _ in plan.words),
+            None if plan.target is None else empty,
+            None if plan.ids is None else [],
+        )
+    if sp.issparse(blocks[0].numbers):
+        width = max(block.numbers.shape[1] for block in blocks)
+        numbers = sp.vstack([resized(block.numbers, width) for block in blocks], format="csr")
+    else:
+        numbers = np.concatenate([block.numbers for block in blocks])
+    targets = [block.target for block in blocks]
+    return Block(
+        numbers,
+        tuple(joined_words([block.words[at] for block in blocks]) for at in range(len(blocks[0].words))),
+        None if plan.target is None else _joined_target(targets),
+        None if plan.ids is None else [name for block in blocks for name in block.ids or []],
+        blocks[0].first_row,
+        lambda row: next(block for block in reversed(blocks) if block.first_row <= row).locate(row),
+    )
+
+
+def _joined_target(targets: Sequence[Any]) -> Any:
+    return joined_words(targets) if isinstance(targets[0], Words) else np.concatenate(targets)
+
+
+def joined_words(parts: Sequence[Words]) -> Words:
+    """Columns of words one after another."""
+    numbers: dict[str, int] = {}
+    codes = []
+    for part in parts:
+        mapped = [numbers.setdefault(value, len(numbers)) for value in part.values]
+        codes.append(np.array([*mapped, -1], dtype=np.int32)[part.codes])
+    return Words(np.concatenate(codes), tuple(numbers))
+
+
+def resized(X: Any, width: int) -> Any:
+    """A CSR matrix with more columns, of the same arrays."""
+    return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], width), copy=False)
+
+
+def refuse_infinite(label: str, matrix: NDArray[Any], names: Sequence[str], first_row: int) -> None:
+    """Refuse infinity; NaN stands for a missing value."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if math.isfinite(float(matrix.sum())):
+            return
+    found = np.isinf(matrix)
+    if found.any():
+        row, column = (int(i) for i in np.unravel_index(int(np.argmax(found)), matrix.shape))
+        raise DataError(
+            f"{label}, row {first_row + row + 1}, column {shown(names[column])}: infinity is no value."
+        )
+
+
+def words_of(values: Sequence[Any]) -> Words:
+    """A column of Python values, None where one is missing, as words."""
+    numbers: dict[str, int] = {}
+    codes = [-1 if value is None else numbers.setdefault(str(value), len(numbers)) for value in values]
+    return Words(np.array(codes, dtype=np.int32), tuple(numbers))
+
+
+class ArraySource(Source):
+    """A data set that is in memory: a matrix (dense or CSR), some columns of words, and a target."""
+
+    STEP = 1 << 16  # rows of a block
+
+    def __init__(
+        self,
+        label: str,
+        names: Sequence[str] | None,
+        matrix: Any,
+        words: dict[str, Words],
+        target: tuple[str, Any] | None,
+    ) -> None:
+        self.label, self._matrix, self._words, self._target = label, matrix, words, target
+        self._places: dict[str, int] = {}
+        if names is not None:
+            numbers = [name for name in names if name not in words]
+            self._places = {name: at for at, name in enumerate(numbers)}
+        self.columns = (
+            None
+            if names is None
+            else tuple(Column(name, WORDS if name in words else NUMBER) for name in names)
+        )
+        if target is not None:
+            self.target = target[0]
+            self.target_kind = WORDS if isinstance(target[1], Words) else NUMBER
+
+    def blocks(self, plan: Plan) -> Iterator[Block]:
+        rows = self._matrix.shape[0]
+        for start in range(0, rows, self.STEP):
+            yield self._part(plan, start, min(rows, start + self.STEP))
+
+    def whole(self, plan: Plan) -> Block:
+        return self._part(plan, 0, self._matrix.shape[0])
+
+    def _part(self, plan: Plan, start: int, stop: int) -> Block:
+        rows = slice(start, stop)
+        if self.columns is None:
+            numbers = self._matrix[rows].astype(plan.dtype)
+        else:
+            places = [self._places[name] for name in plan.numbers]
+            every = places == list(range(self._matrix.shape[1]))
+            part = self._matrix[rows] if every else self._matrix[rows, places]
+            with np.errstate(over="ignore"):
+                numbers = np.array(part, dtype=plan.dtype, order="C")
+            refuse_infinite(self.label, numbers, plan.numbers, start)
+        target: Any = None
+        if plan.target is not None and self._target is not None:
+            values = self._target[1]
+            target = (
+                Words(values.codes[rows], values.values)
+                if isinstance(values, Words)
+                else values[rows].astype(np.float64)
+            )
+        words = tuple(Words(self._words[name].codes[rows], self._words[name].values) for name in plan.words)
+        return Block(numbers, words, target, None, start)

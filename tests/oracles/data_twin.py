@@ -1,0 +1,126 @@
+"""The parsers of text once more, slowly: regular expressions and Python's float."""
+
+from __future__ import annotations
+
+import math
+import re
+
+NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+LABEL, INDEX, COLON, VALUE, ORDER, BELOW, BEYOND = range(1, 8)
+FEW, MANY, NOT_NUMBER, OPEN, AFTER = range(1, 6)
+SKIP, FEATURE, ASIDE, WORD = range(4)
+
+
+class Wrong(Exception):  # noqa: N818
+    """kind, byte of the text, and column or number of fields."""
+
+
+def libsvm_rows(text: bytes, base: int, limit: int):
+    """A list of (label, indices, values)."""
+    rows, line_start = [], 0
+    for line in text.split(b"\n"):
+        row = _libsvm_row(line, line_start, base, limit)
+        if row is not None:
+            rows.append(row)
+        line_start += len(line) + 1
+    return rows
+
+
+def _libsvm_row(line, line_start, base, limit):
+    body = line.split(b"#")[0]
+    tokens = [(found.start() + line_start, found.group()) for found in re.finditer(rb"[^ \t\r\v\f]+", body)]
+    if not tokens:
+        return None
+    at, token = tokens.pop(0)
+    if not NUMBER.fullmatch(token) or not math.isfinite(float(token)):
+        raise Wrong(LABEL, at)
+    label, indices, values = float(token), [], []
+    if tokens and re.match(rb"qid:.", tokens[0][1]) and len(line) + line_start > tokens[0][0] + 4:
+        at, token = tokens.pop(0)
+        if not re.fullmatch(rb"qid:[0-9]+", token) or int(token[4:]) > 2**62:
+            raise Wrong(INDEX, at)
+    for at, token in tokens:
+        found = re.match(rb"([0-9]+)(:?)", token)
+        if not found:
+            raise Wrong(INDEX, at)
+        if not found[2]:
+            raise Wrong(COLON if found.end() == len(token) else INDEX, at)
+        index, value = int(found[1]) - base, token[found.end() :]
+        if index < 0:
+            raise Wrong(BELOW, at)
+        if index >= limit:
+            raise Wrong(BEYOND, at)
+        if indices and index <= indices[-1]:
+            raise Wrong(ORDER, at)
+        if not NUMBER.fullmatch(value) or not math.isfinite(float(value)):
+            raise Wrong(VALUE, at)
+        indices.append(index)
+        values.append(float(value))
+    return label, indices, values
+
+
+def csv_rows(text: bytes, delimiter: bytes, kinds, missing):
+    """A list of rows; of each field its number (NaN: missing), its word (None: missing), or "skipped"."""
+    rows, at = [], 0
+    while at < len(text):
+        blank = re.match(
+            rb"[ \t]*(?:\r?\n|\r?\Z)".replace(b"\\t" if delimiter == b"\t" else b"\0", b""), text[at:]
+        )
+        if blank:
+            at += max(1, blank.end())
+            continue
+        row, at = _csv_row(text, at, delimiter, kinds, missing)
+        rows.append(row)
+    return rows
+
+
+def _csv_row(text, at, delimiter, kinds, missing):
+    start, row, count = at, [], 0
+    while True:
+        cell, quote, content, problem, at = _csv_field(text, at, delimiter)
+        if count < len(kinds):
+            kind = kinds[count]
+            if problem:
+                raise Wrong(problem, quote, count)
+            if kind == SKIP:
+                row.append("skipped")
+            elif kind == WORD:
+                row.append(None if cell == b"" or cell in missing else cell)
+            else:
+                row.append(_csv_number(cell, content, count, missing))
+        count += 1
+        if text[at : at + 1] == delimiter:
+            at += 1
+            continue
+        if count < len(kinds):
+            raise Wrong(FEW, start, count)
+        if count > len(kinds):
+            raise Wrong(MANY, start, count)
+        end = re.match(rb"\r?\n|\r?\Z", text[at:])
+        return row, at + end.end()
+
+
+def _csv_number(cell, content, column, missing):
+    word = cell.strip(b" \t")
+    if NUMBER.fullmatch(word) and math.isfinite(float(word)):
+        return float(word)
+    if not NUMBER.fullmatch(word) and (word == b"" or word in missing):
+        return math.nan
+    raise Wrong(NOT_NUMBER, content, column)
+
+
+def _csv_field(text, at, delimiter):
+    """Its content, place of the quote, place of the content, kind of error, and where it ends."""
+    blanks = b" \t".replace(delimiter, b"")
+    while text[at : at + 1] and text[at : at + 1] in (blanks[i : i + 1] for i in range(len(blanks))):
+        at += 1
+    rest = re.compile(rb"(?:(?!" + re.escape(delimiter) + rb"|\n|\r\n|\r\Z)[\s\S])*")
+    if text[at : at + 1] != b'"':
+        end = rest.match(text, at).end()
+        return text[at:end].strip(blanks), None, at, 0, end
+    found = re.compile(rb'"((?:[^"]|"")*)"(?!")').match(text, at)
+    if not found:
+        return b"", at, at + 1, OPEN, len(text)
+    end = rest.match(text, found.end()).end()
+    problem = AFTER if text[found.end() : end].strip(blanks) else 0
+    return found[1].replace(b'""', b'"'), at, at + 1, problem, end
