@@ -1,6 +1,6 @@
 """Parquet, Arrow and Feather files, read by pyarrow, a batch of rows at a time.
 
-Numbers, booleans (0 and 1) and decimals are numbers; text and dictionaries of text are words; all else (dates, lists) cannot be a
+Numbers, booleans (0 and 1) and decimals are numbers; text and dictionaries of text are words; the rest (dates, lists) can be no
 feature. A null and NaN are missing values.
 """
 

@@ -38,6 +38,8 @@ class Wishes:
     max_categories: int = MAX_CATEGORIES
     n_features: int | None = None
     dtype: str = "float64"
+    missing: tuple[str, ...] | None = None
+    zero_based: bool = False
 
 
 class Dataset:
@@ -248,8 +250,8 @@ class Dataset:
         if asked != AUTO:
             hint = nearest(asked, names) or f"; there are {listed(names)}."
             raise DataError(f"{self.name}: there is no column {shown(asked)} for the target{hint}")
-        if type(self._source).__name__ == "NpzSource":
-            return None  # no array y
+        if not self._source.guesses:
+            return None
         return next((name for name in names if name.lower() in TARGET_NAMES), names[-1])
 
     def _planned_by(self, encoding: Encoding) -> Plan:
@@ -257,7 +259,15 @@ class Dataset:
         source, asked = self._source, self._wishes.target
         names = None if source.columns is None else [column.name for column in source.columns]
         more = [*self._wishes.ignore, *([self._wishes.ids] if self._wishes.ids else [])]
-        plan = encoding.plan(None if names is None else [*names, *self._own_target(names)], self.name, more)
+        apart = source.target is not None and (names is None or source.target not in names)
+        if apart and names is not None and encoding.target is not None:
+            names = [
+                *names,
+                encoding.target.name,
+            ]  # a target that the format keeps apart, whatever it calls it
+        plan = encoding.plan(names, self.name, more)
+        if names is None and not apart:
+            plan = replace(plan, target=None)
         if self._wishes.ids is not None:
             if names is None or self._wishes.ids not in names:
                 raise DataError(f"{self.name}: there is no column {shown(self._wishes.ids)} of ids.")
@@ -268,11 +278,6 @@ class Dataset:
             raise DataError(f"{self.name}: there is no column {shown(str(asked))} for the target.")
         return plan
 
-    def _own_target(self, names: Sequence[str]) -> list[str]:
-        """A target that the format keeps apart from the columns counts as one of them."""
-        target = self._source.target
-        return [] if target is None or target in names else [target]
-
     def _learner(self) -> Learner:
         return Learner(self.name, self._plan, self._order, self._wishes.task)
 
@@ -282,6 +287,8 @@ class Dataset:
             ids=self._plan.ids,
             ignored=self._wishes.ignore,
             file_columns=() if self._source.headed else columns,
+            missing_words=self._wishes.missing,
+            zero_based=self._wishes.zero_based,
         )
 
 

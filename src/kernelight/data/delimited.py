@@ -1,6 +1,6 @@
 """Delimited text: CSV, TSV and the like, with or without names, quoted or not.
 
-The first 500 rows (of the first megabyte) decide what a column is: words, if half or more of what is there is not numbers; else
+The first 500 rows (of the first 4 MB) decide what a column is: words, if half or more of what is there is not numbers; else
 numbers, and then a word in it is an error, wherever it is. ``categorical`` names columns that look like numbers and are words.
 """
 
@@ -21,7 +21,7 @@ from kernelight.data.errors import DataError, shown
 from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
 from kernelight.data.table import NUMBER, WORDS, Block, Column, Plan, Source, Words
 
-SAMPLE = 1 << 20  # bytes
+SAMPLE = 1 << 22  # bytes
 SAMPLE_ROWS = 500
 DELIMITERS = (",", "\t", ";", "|")
 MISSING = (
@@ -113,12 +113,11 @@ class DelimitedSource(Source):
         return sample[self._mark :], ended
 
     def _looks_headed(self, first: list[bytes]) -> bool:
-        absent = {word.encode() for word in self._dialect.missing} | {b""}
-        return not any(_NUMBER.fullmatch(cell) or cell in absent for cell in first)
+        return any(first) and not any(_NUMBER.fullmatch(cell) for cell in first)
 
     def _header(self, first: list[bytes]) -> list[str]:
         try:
-            names = [cell.decode() for cell in first]
+            names = [cell.decode() or f"column_{at + 1}" for at, cell in enumerate(first)]
         except UnicodeDecodeError:
             raise DataError(f"{self.label}, line 1: the names of the columns are not UTF-8.") from None
         twice = next((name for name, count in Counter(names).items() if count > 1), None)
@@ -131,7 +130,7 @@ class DelimitedSource(Source):
         text = np.frombuffer(sample, np.uint8)
         at = self._end_of(text, 1)
         if at == len(text) and not ended:
-            raise DataError(f"{self.label}, line 1: the names of the columns do not end within a megabyte.")
+            raise DataError(f"{self.label}, line 1: the names of the columns do not end within 4 megabytes.")
         return at
 
     def _kinds(self, sample: bytes, ended: bool, categorical: set[str]) -> tuple[Column, ...]:
@@ -142,12 +141,19 @@ class DelimitedSource(Source):
         while cut < SAMPLE_ROWS and (position := content.find(b"\n", position) + 1):
             cut += 1
         text = text[:position] if position else text
-        starts, rows, _ = self._layout(text, final=ended or position > 0)
+        starts, rows, _ = self._layout(text, final=ended and position == 0)
         count = len(self._names)
         found = self._run(text, starts, rows, [(_WORD, at) for at in range(count)], 0, 0, count, np.float64)
+        absent = {word.encode() for word in self._dialect.missing} | {b""}
+        if found is None:  # damaged: what is whole decides, so that the damage is what will be spoken of
+            whole = (row for row in rows_of(text.tobytes(), self._dialect.delimiter) if len(row) == count)
+            table = list(zip(*(row for _, row in zip(range(SAMPLE_ROWS), whole, strict=False)), strict=True))
         kinds = []
         for at, name in enumerate(self._names):
-            cells = [] if found is None else [c for c in _cells(text, found[2], at) if c is not None]
+            if found is not None:
+                cells = [cell for cell in _cells(text, found[2], at) if cell is not None]
+            else:
+                cells = [cell for cell in table[at] if cell not in absent] if table else []
             odd = sum(not _NUMBER.fullmatch(cell) for cell in cells)
             words = name in categorical or (bool(cells) and 2 * odd >= len(cells))
             kinds.append(Column(name, WORDS if words else NUMBER))

@@ -94,6 +94,8 @@ class Encoding:
     ignored: tuple[str, ...] = ()
     file_columns: tuple[str, ...] = ()  # of a table without names, all of its columns in order
     dtype: str = "float64"
+    missing_words: tuple[str, ...] | None = None  # what stands for a missing value; None: the usual words
+    zero_based: bool = False  # LIBSVM: whether indices begin at 0
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -109,7 +111,7 @@ class Encoding:
         if self.columns is None:
             return resized(block.numbers, self.width)
         numbers = block.numbers
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             if numbers.size and not math.isfinite(float(numbers.sum())):
                 fills = np.array([c.fill for c in self.columns if c.kind == NUMBER])
                 for at in np.flatnonzero(np.isnan(numbers).any(axis=0)).tolist():
@@ -136,8 +138,13 @@ class Encoding:
         gone = values.codes < 0 if isinstance(values, Words) else ~np.isfinite(values)
         if gone.any():
             at = block.first_row + int(np.argmax(gone))
+            found = (
+                "missing"
+                if isinstance(values, Words) or np.isnan(values[at - block.first_row])
+                else "infinite"
+            )
             raise DataError(
-                f"{label}, {block.locate(at)}, column {shown(self.target.name)}: the target is missing; leave such rows out."
+                f"{label}, {block.locate(at)}, column {shown(self.target.name)}: the target is {found}; leave such rows out."
             )
         if isinstance(values, Words):
             return np.array(values.values or ("",))[values.codes]
@@ -208,6 +215,7 @@ class Encoding:
         return {
             "version": _VERSION, "columns": columns, "width": self.width, "target": target, "ids": self.ids,
             "ignored": list(self.ignored), "file_columns": list(self.file_columns), "dtype": self.dtype,
+            "missing_words": None if self.missing_words is None else list(self.missing_words), "zero_based": self.zero_based,
         }  # fmt: skip
 
     @classmethod
@@ -246,7 +254,13 @@ class Encoding:
             )
         ids = None if plain["ids"] is None else _text(plain["ids"])
         ignored, file_columns = (tuple(map(_text, plain[key])) for key in ("ignored", "file_columns"))
-        return cls(columns, width, target, ids, ignored, file_columns, plain["dtype"])
+        words = plain["missing_words"]
+        words = None if words is None else tuple(map(_text, words))
+        if not isinstance(plain["zero_based"], bool):
+            raise ValueError("A stored encoding does not say whether indices begin at 0.")
+        return cls(
+            columns, width, target, ids, ignored, file_columns, plain["dtype"], words, plain["zero_based"]
+        )
 
 
 def _text(value: Any) -> str:

@@ -102,7 +102,7 @@ class LibsvmSource(Source):
             return DataError(
                 f"{where}: index 0, where the first is 1; zero_based=True reads files that begin at 0."
             )
-        return DataError(f"{where}: index {index.decode()} is beyond the {width} features of the model.")
+        return DataError(f"{where}: index {index.decode()} is beyond the last feature, {width}.")
 
 
 def looks_like_libsvm(lines: list[bytes]) -> bool:

@@ -58,7 +58,7 @@ def open_dataset(
         the name of a .npz file in the folder KERNELIGHT_DATA, a set that comes with scikit-learn (``digits``, ``wine``,
         ``breast_cancer``, ``iris``, ``diabetes``), or ``openml:NAME``.
     target : str, int or None
-        The column to predict, by name or place; None if there is none. "auto" takes the one that the format knows, else a column
+        The column to predict, by name or place; None if there is none. "auto" takes the one the format knows, else a column
         called target, label, class or y, else the last.
     ids : str, optional
         A column that only names the rows.
@@ -106,7 +106,13 @@ def open_dataset(
         check_int("n_features", n_features, low=1)
     check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
     name = os.fspath(path_or_name)
-    wishes = Wishes(target, ids, tuple(ignore), task, max_categories, n_features, np.dtype(dtype).name)
+    if encoding is not None:
+        missing = encoding.missing_words if missing is None else missing
+        zero_based = zero_based or encoding.zero_based
+    wishes = Wishes(
+        target, ids, tuple(ignore), task, max_categories, n_features, np.dtype(dtype).name,
+        None if missing is None else tuple(missing), zero_based,
+    )  # fmt: skip
     if encoding is not None:
         categorical = [c.name for c in encoding.columns or () if c.kind == "words"]
     found = _found(name)
@@ -155,7 +161,7 @@ def _found(name: str) -> ByteSource | Source:
         return openml(name.removeprefix("openml:"))
     if not name:
         raise DataError("The name of the data set is empty.")
-    if os.path.isfile(name) or os.sep in name or "\0" in name:
+    if os.path.isfile(name) or "\0" in name:
         return file_source(name)
     folder = os.environ.get("KERNELIGHT_DATA")
     if folder:
@@ -164,16 +170,21 @@ def _found(name: str) -> ByteSource | Source:
             return file_source(path, name)
     if name in BUNDLED:
         return bundled(name)
-    if not os.path.exists(name):
-        known = list(BUNDLED)
-        for place in (folder or "", "."):
-            if os.path.isdir(place):
-                some = sorted(os.listdir(place))[:10_000]
-                known += (
-                    some if place == "." else [s.removesuffix(".npz") for s in some if s.endswith(".npz")]
-                )
-        raise DataError(f"{name}: there is no such file or data set{nearest(name, known) or '.'}")
-    return file_source(name)
+    if os.path.lexists(name):
+        return file_source(name)
+    place, file = os.path.split(name)
+    known = _files(place or ".")
+    if not place:
+        known += [*BUNDLED, *(s.removesuffix(".npz") for s in _files(folder or "") if s.endswith(".npz"))]
+    raise DataError(f"{name}: there is no such file or data set{nearest(file, known) or '.'}")
+
+
+def _files(folder: str) -> list[str]:
+    """What is in a folder, as far as that can be seen."""
+    try:
+        return sorted(os.listdir(folder))[:10_000]
+    except OSError:
+        return []
 
 
 def _format(source: ByteSource) -> str:

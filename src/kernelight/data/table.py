@@ -81,6 +81,7 @@ class Source(ABC):
     target: str | None = None  # of formats that know which it is
     target_kind: str = NUMBER
     headed: bool = True  # whether the names are those of the file
+    guesses: bool = True  # whether a column may be taken for the target without being named
 
     @abstractmethod
     def blocks(self, plan: Plan) -> Iterator[Block]:
@@ -162,6 +163,7 @@ class ArraySource(Source):
     """A data set that is in memory: a matrix (dense or CSR), some columns of words, and a target."""
 
     STEP = 1 << 16  # rows of a block
+    guesses = False
 
     def __init__(
         self,
@@ -196,6 +198,10 @@ class ArraySource(Source):
     def _part(self, plan: Plan, start: int, stop: int) -> Block:
         rows = slice(start, stop)
         if self.columns is None:
+            if plan.width is not None and self._matrix.shape[1] > plan.width:
+                raise DataError(
+                    f"{self.label} has {self._matrix.shape[1]} features where the model has {plan.width}."
+                )
             numbers = self._matrix[rows].astype(plan.dtype)
         else:
             places = [self._places[name] for name in plan.numbers]
@@ -205,12 +211,25 @@ class ArraySource(Source):
                 numbers = np.array(part, dtype=plan.dtype, order="C")
             refuse_infinite(self.label, numbers, plan.numbers, start)
         target: Any = None
-        if plan.target is not None and self._target is not None:
-            values = self._target[1]
+        if plan.target is not None:
             target = (
-                Words(values.codes[rows], values.values)
-                if isinstance(values, Words)
-                else values[rows].astype(np.float64)
+                self._column(plan.target, rows) if self._target is None else _rows_of(self._target[1], rows)
             )
+        ids = None if plan.ids is None else _texts(self._column(plan.ids, rows))
         words = tuple(Words(self._words[name].codes[rows], self._words[name].values) for name in plan.words)
-        return Block(numbers, words, target, None, start)
+        return Block(numbers, words, target, ids, start)
+
+    def _column(self, name: str, rows: slice) -> Any:
+        return _rows_of(
+            self._words[name] if name in self._words else self._matrix[:, self._places[name]], rows
+        )
+
+
+def _rows_of(column: Any, rows: slice) -> Any:
+    if isinstance(column, Words):
+        return Words(column.codes[rows], column.values)
+    return column[rows].astype(np.float64)
+
+
+def _texts(column: Any) -> list[str]:
+    return column.texts() if isinstance(column, Words) else [f"{value:.17g}" for value in column.tolist()]

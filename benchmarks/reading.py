@@ -1,0 +1,92 @@
+"""How fast data files become matrices: LIBSVM text against scikit-learn, CSV against the C parser of pandas.
+
+Files of 200 MB are generated in a temporary folder and read from the cache of the system. The whole of `open_dataset(...).materialise()` is
+timed, with what it learns about the columns; the peers give the same matrix and labels. Of the slow peer of LIBSVM files one reading counts.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from _measure import CORES, Row, at_least, best_of_turns, show, threads
+from sklearn.datasets import load_svmlight_file
+
+from kernelight.data import open_dataset
+
+BYTES = 200e6
+REPEATS = 5
+
+
+def run() -> list[Row]:
+    """One row for each claim."""
+    with tempfile.TemporaryDirectory(prefix="kernelight-") as folder:
+        return _libsvm(Path(folder)) + _csv(Path(folder))
+
+
+def _repeated(path: Path, head: str, block: str) -> str:
+    """A file of so many bytes: the head, then the block again and again."""
+    with open(path, "w") as file:
+        file.write(head)
+        for _ in range(int(BYTES / len(block)) + 1):
+            file.write(block)
+    return os.fspath(path)
+
+
+def _counts() -> list[int]:
+    return [1, CORES] if CORES > 1 else [1]
+
+
+def _libsvm(folder: Path) -> list[Row]:
+    rng = np.random.default_rng(0)
+    lines = []
+    for label in range(5000):
+        indices = np.unique(rng.integers(1, 50_000, 75))
+        entries = " ".join(
+            f"{i}:{value:.6g}" for i, value in zip(indices, rng.random(len(indices)), strict=True)
+        )
+        lines.append(f"{label % 3} {entries}\n")
+    path = _repeated(folder / "rows.svm", "", "".join(lines))
+    peer = best_of_turns(1, lambda: load_svmlight_file(path))[0]
+    rows = []
+    for count in _counts():
+        with threads(count):
+            ours = best_of_turns(REPEATS, lambda: open_dataset(path).materialise())[0]
+        claim = f"LIBSVM text, 200 MB, {count} thread{'s' * (count > 1)}"
+        rows.append(at_least(claim, "scikit-learn load_svmlight_file", 10, peer / ours))
+    return rows
+
+
+def _csv(folder: Path) -> list[Row]:
+    rng = np.random.default_rng(0)
+    rows = []
+    for digits, form in (("17 digits", "%r"), ("6 digits", "%.6g")):
+        values = rng.normal(size=(20_000, 30)).tolist()
+        block = "".join(
+            f"{','.join(form % value for value in row)},{at % 3}\n" for at, row in enumerate(values)
+        )
+        names = ",".join([*(f"column {at}" for at in range(30)), "label"])
+        path = _repeated(folder / "rows.csv", f"{names}\n", block)
+        for count in _counts():
+            with threads(count):
+                ours, peer = best_of_turns(
+                    REPEATS,
+                    lambda path=path: open_dataset(path).materialise(),
+                    lambda path=path: _by_pandas(path),
+                )
+            claim = f"CSV, 200 MB of numbers of {digits}, {count} thread{'s' * (count > 1)}"
+            rows.append(at_least(claim, "pandas, engine c", 1, peer / ours))
+    return rows
+
+
+def _by_pandas(path: str) -> tuple[np.ndarray, np.ndarray]:
+    frame = pd.read_csv(path, engine="c")
+    y = frame.pop("label").to_numpy()
+    return np.ascontiguousarray(frame.to_numpy()), y
+
+
+if __name__ == "__main__":
+    show(run())
