@@ -1,0 +1,165 @@
+"""compare: the study of one data set, from arrays to a `Study`."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from contextlib import nullcontext
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import kernelight
+from kernelight.study.details import fitted_of, picture_of
+from kernelight.study.inputs import Target, components_of, rows_of, seconds_of, target_of
+from kernelight.study.journal import Journal, fingerprint
+from kernelight.study.models import Data, train
+from kernelight.study.plan import CANDIDATES, COMPONENTS, Plan, make_plan
+from kernelight.study.progress import terminal_progress
+from kernelight.study.recommend import recommend
+from kernelight.study.result import Study
+from kernelight.study.run import NO_TIME, Clock, Run, Watch
+
+
+def compare(
+    X: Any, y: Any, *, task: str | None = None, budget: str | float | None = "2m", seed: int = 0, repeats: int = 3,
+    components: Sequence[int] = COMPONENTS, kernels: Sequence[str] | None = None, resume: str | Path | None = None,
+    progress: Watch | bool | None = None, name: str = "data", command: str | None = None, n_jobs: int | None = None,
+) -> Study:  # fmt: skip
+    """Compare kernels on your data: which is worth its price, or is linear enough?
+
+    A fifth of the rows is set aside for the test, and chooses nothing. Of the others, fifths are held out in turn (validation)
+    to choose scaling, gamma, p, C, the number of components and the kernel. Rounds go from few rows and components upward;
+    the better half goes on. Ctrl-C ends the run, and what was found until then is the result.
+
+    Parameters
+    ----------
+    X : array-like, frame or sparse matrix of shape (n, d)
+    y : array-like of shape (n,)
+        Labels or numbers.
+    task : "classification", "regression" or None, default=None
+        None looks at the target, and says what it found in ``notes``.
+    budget : str, float or None, default="2m"
+        Time for the whole study: "90s", "2m", "1h", or seconds; None is no limit. A model that would take too
+        long is not begun; what was left out is listed.
+    seed : int, default=0
+        Draws the splits and the hashes. Unless time was short, the same seed makes the same choices.
+    repeats : int, default=3
+        How many of the fifths are held out in turn on all rows, 1 to 5; with fewer than 500 rows all are.
+    components : sequence of int, default=(64, 256, 1024, 4096)
+        The grid of k.
+    kernels : sequence of str or None, default=None
+        Candidates by name (linear, gmm, gaussian, rbf, acos, acos_chi2, gmm_nystroem, gaussian_nystroem, mm_acos, mm_acos_chi2,
+        gmm_power, folded_rbf, mm_rbf); None is all that the data admit. The linear model is always there.
+    resume : path or None, default=None
+        A journal of finished models: read if it is there, and written on the way.
+    progress : bool, callable or None, default=None
+        A callable gets what is being done and the share that is done. None is a bar if standard error is a terminal.
+    name, command : str
+        For the report: what the data are called, and how to run the study again.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelight.study import compare
+    >>> study = compare(*load_iris(return_X_y=True), kernels=["gmm"], components=[64], budget="20s")
+    >>> study.task, study.recommendation["candidate"] in {"linear", "gmm"}
+    ('classification', True)
+    """
+    seconds = seconds_of(budget)
+    clock = Clock(seconds)
+    if not 1 <= repeats <= 5:
+        raise ValueError(f"repeats must be between 1 and 5, got {repeats}.")
+    X = rows_of(X)
+    target = target_of(X, y, task)
+    grid = components_of(components)
+    plan = make_plan(X, target.values, target.task, seed, repeats, grid, kernels)
+    decides = {
+        "seed": seed,
+        "repeats": repeats,
+        "components": list(grid),
+        "task": target.task,
+        "version": kernelight.__version__,
+    }
+    journal = Journal(resume, fingerprint(X, target.values, decides) if resume is not None else "")
+    data = Data(X, target.values, target.task, seed, n_jobs)
+    with nullcontext(progress) if callable(progress) else terminal_progress(progress, clock) as watch:
+        run = Run(plan, data, journal, clock, watch)
+        interrupted = False
+        try:
+            run.run()
+        except KeyboardInterrupt:
+            interrupted = True
+            if not run.cells:
+                raise
+        settings = decides | {"budget": seconds, "kernels": None if kernels is None else list(kernels)}
+        settings |= {"command": command or _call(name, settings)}
+        return _finished(run, plan, data, target, name, settings, interrupted)
+
+
+def _finished(
+    run: Run, plan: Plan, data: Data, target: Target, name: str, settings: dict[str, Any], interrupted: bool
+) -> Study:
+    """The recommendation, and a closer look at the model that is recommended."""
+    recommendation = recommend(run.cells, run.labels, target.task)
+    chosen = next(
+        cell
+        for cell in run.cells
+        if (cell["candidate"], cell["k"], cell["test"])
+        == (recommendation["candidate"], recommendation["k"], recommendation["test"])
+    )
+    candidate = next(each for each in CANDIDATES if each.name == chosen["candidate"])
+    model = train(
+        candidate, data.at(plan.learn[: chosen["rows"]]), chosen["k"] or 1, chosen["settings"], chosen["C"]
+    )
+    predicted = model.predict(run.test.X)
+    in_time = not interrupted and run.clock.left > 0
+    picture = picture_of(model, run.test, data.seed) if in_time else None
+    if picture is None and not interrupted and not in_time:
+        run.left_out.append(["Picture of the codes", NO_TIME])
+    notes = [target.said]
+    if interrupted:
+        notes.append("Interrupted: this is what was found until then.")
+    if run.pressed:
+        notes.append(
+            "Time decided what was left out (listed below): a longer budget may change the recommendation."
+        )
+    if len(plan.test) < 100:
+        notes.append(f"Only {len(plan.test)} rows to test on: intervals are wide.")
+    facts = plan.facts | {
+        "name": name,
+        "learned": len(plan.learn),
+        "tested": len(plan.test),
+        "class_names": target.classes,
+    }
+    return Study(
+        task=target.task, data=facts, labels=run.labels, cells=run.cells, recommendation=recommendation,
+        left_out=run.left_out, notes=notes, settings=settings, versions=_versions(), seconds=run.clock.elapsed,
+        interrupted=interrupted, picture=picture, **fitted_of(run.test, predicted, target.classes),
+    )  # fmt: skip
+
+
+def _call(name: str, settings: dict[str, Any]) -> str:
+    """The call that does the same again."""
+    more = [
+        f"{key}={settings[key]!r}"
+        for key in ("task", "budget", "seed", "repeats", "components", "kernels")
+        if settings[key] is not None
+    ]
+    return f"compare(X, y, {', '.join(more)}, name={name!r})"
+
+
+def _versions() -> dict[str, str]:
+    packages = ("kernelight", "numpy", "scipy", "scikit-learn")
+    found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
+    return found | {package: _version(package) for package in packages}
+
+
+def _version(package: str) -> str:
+    return kernelight.__version__ if package == "kernelight" else version(package)

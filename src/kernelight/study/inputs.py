@@ -1,0 +1,95 @@
+"""What comes in: rows and targets, checked, each complaint one sentence; budgets like "2m"; is it classes or numbers?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+
+from kernelight.study.plan import MIN_ROWS
+
+TASKS = ("classification", "regression")
+MOST_CLASSES = 100  # whole numbers of more values than this are quantities
+ROWS_A_CLASS = 3  # and of fewer rows a value than this
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target as numbers; ``classes`` are the names of labels 0, 1, ... or None in a regression."""
+
+    task: str
+    values: NDArray[Any]
+    classes: list[str] | None
+    said: str  # how the task was settled, for the user
+
+
+def seconds_of(budget: str | float | None) -> float | None:
+    """Seconds of "90s", "2m", "1.5h" or a number; None is no limit."""
+    if budget is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", str(budget))
+    seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    if seconds <= 0:
+        raise ValueError(f'budget must be a time such as "90s", "2m" or "1h", or None, got {budget!r}.')
+    return seconds
+
+
+def rows_of(X: Any) -> Any:
+    """Dense or CSR rows of floating-point numbers."""
+    return check_array(
+        X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=MIN_ROWS, estimator="compare",
+        input_name="X",
+    )  # fmt: skip
+
+
+def target_of(X: Any, y: Any, task: str | None) -> Target:
+    """The target, with the task as given or as its values suggest."""
+    if task is not None and task not in TASKS:
+        raise ValueError(f"task must be one of {', '.join(TASKS)}, or None, got {task!r}.")
+    values = column_or_1d(y)
+    check_consistent_length(X, values)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError("The target has missing or infinite values: leave those rows out.")
+    settled, reason = (task, "as asked") if task else infer_task(values)
+    if settled == "regression":
+        if values.dtype.kind not in "biuf":
+            raise ValueError("A regression needs a target of numbers; this one has other values.")
+        values = values.astype(np.float64)
+        if values.min() == values.max():
+            raise ValueError("The target has the same value in every row: there is nothing to learn.")
+        return Target(settled, values, None, f"Task: regression ({reason}).")
+    names, labels = np.unique(values.astype(str) if values.dtype.kind == "O" else values, return_inverse=True)
+    if len(names) < 2:
+        raise ValueError("The target has one class only: there is nothing to learn.")
+    plain = [str(int(name)) if _is_whole(name) else str(name) for name in names.tolist()]
+    return Target(settled, labels, plain, f"Task: classification into {len(names)} classes ({reason}).")
+
+
+def infer_task(values: NDArray[Any]) -> tuple[str, str]:
+    """Classes or numbers, and why."""
+    if values.dtype.kind not in "iuf":
+        return "classification", "the target holds names"
+    distinct = len(np.unique(values))
+    if values.dtype.kind == "f" and not np.equal(np.floor(values), values).all():
+        return "regression", "the target holds fractions"
+    if distinct <= min(MOST_CLASSES, max(2, len(values) // ROWS_A_CLASS)):
+        return "classification", f"the target holds {distinct} whole numbers"
+    return "regression", f"the target holds {distinct:,} different numbers"
+
+
+def components_of(components: Sequence[int]) -> tuple[int, ...]:
+    """The grid of k, sorted."""
+    found = sorted({int(k) for k in components})
+    if not found or found[0] < 1:
+        raise ValueError(f"components must be numbers of 1 or more, got {list(components)!r}.")
+    return tuple(found)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, float) and value.is_integer()

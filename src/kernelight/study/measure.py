@@ -1,0 +1,122 @@
+"""Numbers about a model: how good with which doubt, how fast, how large, and how far its features are from the kernel."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+from sklearn.base import clone
+
+from kernelight.study.models import Data, Model
+
+LEVEL = 0.95
+RESAMPLES = 400
+PAIR_ROWS = 64  # rows whose pairs are compared with the kernel
+PREDICT_SECONDS = 0.02  # predictions are timed for at least so long
+MOST_TIMED_ROWS = 5_000
+
+
+def wilson(successes: float, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """The Wilson score interval of a share: all p for which (share - p)^2 <= z^2 p (1 - p) / n.
+
+    >>> [round(end, 3) for end in wilson(90, 100)]
+    [0.826, 0.945]
+    """
+    z = float(norm.ppf(0.5 + level / 2))
+    share = successes / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def r2_interval(y: NDArray[Any], predicted: NDArray[Any], level: float = LEVEL) -> tuple[float, float]:
+    """The percentile interval of R^2 over resamples of the rows; the same resamples every time.
+
+    With counts c of a resample, R^2 = 1 - sum c e^2 / (sum c y^2 - (sum c y)^2 / n), for errors e.
+    """
+    rng, n = np.random.default_rng(0), len(y)
+    centred = y - y.mean()
+    errors = np.square(y - predicted)
+    found = []
+    for _ in range(RESAMPLES):
+        counts = np.bincount(rng.integers(0, n, n), minlength=n)
+        spread = counts @ np.square(centred) - (counts @ centred) ** 2 / n
+        if spread > 0:
+            found.append(1 - counts @ errors / spread)
+    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def doubt(score: float, n: int, task: str) -> float:
+    """The standard error of a score on n rows held out.
+
+    Accuracy: that of a share, with two rows added on each side (Agresti and Coull), so that 100 % is not certainty. R^2: the
+    large-sample value 2 R (1 - R^2) / sqrt(n) (Olkin and Finn), with R^2 kept within [0.01, 0.99].
+    """
+    if task == "classification":
+        share = (score * n + 2) / (n + 4)
+        return math.sqrt(share * (1 - share) / (n + 4))
+    square = min(max(score, 0.01), 0.99)
+    return 2 * math.sqrt(square) * (1 - square) / math.sqrt(n)
+
+
+def test_report(model: Model, test: Data) -> dict[str, Any]:
+    """Score on the test rows with its interval, and predictions a second."""
+    predicted = model.predict(test.X)
+    score = test.score(predicted)
+    ends = (
+        wilson(score * len(test.y), len(test.y)) if test.is_classification else r2_interval(test.y, predicted)
+    )
+    return {"test": score, "low": ends[0], "high": ends[1], "rows_a_second": rows_a_second(model, test.X)}
+
+
+def rows_a_second(model: Model, X: Any) -> float:
+    """Predictions a second, the best of some calls."""
+    rows = X[:MOST_TIMED_ROWS]
+    best, start = math.inf, time.perf_counter()
+    while True:
+        before = time.perf_counter()
+        model.predict(rows)
+        now = time.perf_counter()
+        best = min(best, now - before)
+        if now - start > PREDICT_SECONDS:
+            return float(rows.shape[0] / max(best, 1e-9))
+
+
+def kernel_error(model: Model, X: Any) -> dict[str, float | None] | None:
+    """Root mean square distance of inner products from the kernel over pairs of rows: measured, and as theory has it.
+
+    Theory: the mean over pairs of variance + (expected - K)^2, under the root; None where there is none (Nystroem). Structured
+    projections are predicted as if their directions were independent, which they nearly are.
+    """
+    if model.feature_map is None:
+        return None
+    rows = model.scaling(X[:PAIR_ROWS])
+    features = model.feature_map.transform(rows)
+    inner = features @ features.T
+    inner = np.asarray(inner.todense() if hasattr(inner, "todense") else inner, dtype=np.float64)
+    kernel = np.asarray(model.feature_map.kernel(rows), dtype=np.float64)
+    pairs = np.triu_indices(len(kernel), 1)
+    measured = _rms(inner[pairs] - kernel[pairs])
+    theorist = _with_theory(model.feature_map, rows)
+    if theorist is None:
+        return {"measured": measured, "predicted": None}
+    variance = theorist.variance(rows)[pairs]
+    bias = theorist.expected(rows)[pairs] - kernel[pairs]
+    return {"measured": measured, "predicted": float(np.sqrt(np.mean(variance + np.square(bias))))}
+
+
+def _with_theory(feature_map: Any, rows: Any) -> Any:
+    """The map, or one like it with independent directions, if either knows its variance; else None."""
+    for_theory = feature_map
+    if feature_map.variance_gap and "projection" in feature_map.get_params(deep=False):
+        for_theory = clone(feature_map).set_params(projection="gaussian").fit(rows)
+    return None if for_theory.theory_gap or for_theory.variance_gap else for_theory
+
+
+def _rms(values: NDArray[np.float64]) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))

@@ -1,0 +1,214 @@
+"""Every candidate, asked two things: which settings are best on rows held out (`tune`), and a model with them (`train`).
+
+Maps and exact machines are the front door (KernelClassifier, KernelRegressor); the linear model has columns scaled and divided
+by one number so that rows have length about 1 and C means the same; gradient boosting is scikit-learn's, a few trees at a time.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, r2_score
+
+from kernelight import KernelClassifier, KernelRegressor, LinearClassifier, LinearRegressor
+from kernelight.study.plan import C_GRID, LINEAR, Candidate, Split
+
+SETTINGS = ("scale", "gamma", "p")
+EVEN = 1e-4  # scores this close are equal; the smaller C wins
+TREES, TREES_A_STEP = 100, 10
+LINEAR_SCALES = ("minmax", "standard")
+SPARSE_LINEAR_SCALES = ("max", "none")
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What validation chose, and the score of each C at those settings."""
+
+    settings: dict[str, Any]
+    C: float
+    score: float
+    curve: list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A trained model, as the study needs it."""
+
+    predict: Callable[[Any], NDArray[Any]]
+    n_bytes: int
+    feature_map: Any = None
+    scaling: Any = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows and targets of one task."""
+
+    X: Any
+    y: NDArray[Any]
+    task: str
+    seed: int = 0
+    n_jobs: int | None = None
+
+    def at(self, rows: NDArray[np.intp]) -> Data:
+        """Some of the rows."""
+        return Data(self.X[rows], self.y[rows], self.task, self.seed, self.n_jobs)
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether targets are labels."""
+        return self.task == "classification"
+
+    def score(self, predicted: NDArray[Any]) -> float:
+        """Accuracy or R^2."""
+        return float(
+            accuracy_score(self.y, predicted) if self.is_classification else r2_score(self.y, predicted)
+        )
+
+
+def tune(candidate: Candidate, data: Data, k: int, splits: list[Split], settings: dict[str, Any]) -> Tuned:
+    """The best of what is open, on the rows held out by ``splits``; ``settings`` are settled already."""
+    if candidate.kind == LINEAR:
+        return _tune_linear(data, splits, settings)
+    wishes = dict.fromkeys(candidate.searched, "tune") | settings
+    with _calm():
+        model = _front_door(candidate, data, k, wishes, C="tune", cv=splits).fit(data.X, data.y)
+    chosen = {name: getattr(model, f"{name}_") for name in SETTINGS if getattr(model, f"{name}_") is not None}
+    finest = model.search_[-1]["n_rows"], model.search_[-1]["n_components"]
+    curve = [
+        (entry["C"], entry["score"])
+        for entry in model.search_
+        if all(entry[name] == value for name, value in chosen.items())
+        and (entry["n_rows"], entry["n_components"]) == finest
+    ]
+    latest = dict(curve)  # the rough round may have had the same size: the fine one comes later
+    return Tuned(chosen, model.C_, model.validation_score_, sorted(latest.items()))
+
+
+def train(candidate: Candidate, data: Data, k: int, settings: dict[str, Any], C: float) -> Model:
+    """A model with everything settled, of all rows."""
+    with _calm():
+        if candidate.kind == LINEAR:
+            return _train_linear(data, settings, C)
+        model = _front_door(candidate, data, k, settings, C=C, cv=None).fit(data.X, data.y)
+    n_bytes = sum(array.nbytes for array in model.to_state().arrays.values())
+    return Model(model.predict, n_bytes, model.map_, model.scaling_)
+
+
+def boost(data: Data, seconds: float) -> Model:
+    """Gradient boosting of at most 100 rounds of trees, fewer if time runs out."""
+    kind = HistGradientBoostingClassifier if data.is_classification else HistGradientBoostingRegressor
+    model = kind(max_iter=TREES_A_STEP, early_stopping=False, warm_start=True, random_state=data.seed)
+    X = data.X.toarray() if sp.issparse(data.X) else data.X
+    start = time.perf_counter()
+    for done in range(0, TREES, TREES_A_STEP):
+        model.set_params(max_iter=done + TREES_A_STEP).fit(X, data.y)
+        spent = time.perf_counter() - start
+        if spent * (done + 2 * TREES_A_STEP) / (done + TREES_A_STEP) > seconds:
+            break
+    reached = model.n_iter_
+    note = "" if reached == TREES else f"{reached} of {TREES} rounds of trees: no time for more"
+
+    def predict(rows: Any) -> NDArray[Any]:
+        return np.asarray(model.predict(rows.toarray() if sp.issparse(rows) else rows))
+
+    return Model(predict, len(pickle.dumps(model)), note=note)
+
+
+def _front_door(candidate: Candidate, data: Data, k: int, wishes: dict[str, Any], **more: Any) -> Any:
+    kind = KernelClassifier if data.is_classification else KernelRegressor
+    return kind(
+        candidate.kernel, k, method=candidate.method, random_state=data.seed, n_jobs=data.n_jobs,
+        **{"scale": "minmax"} | wishes, **more,
+    )  # fmt: skip
+
+
+class _calm(warnings.catch_warnings):  # noqa: N801  # reads as what it does
+    """Solvers that stopped early are good enough to compare, and a warning for each would bury the rest."""
+
+    def __enter__(self) -> Any:
+        entered = super().__enter__()
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return entered
+
+
+@dataclass(frozen=True)
+class Columns:
+    """x -> (x - origin) / unit, for each column; columns that are constant become 0."""
+
+    name: str
+    origin: NDArray[np.float64] | None
+    unit: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
+
+    @classmethod
+    def of(cls, name: str, X: Any) -> Columns:
+        """The scaling of that name; then all is divided by the root mean square of the rows' lengths."""
+        dense = not sp.issparse(X)
+        if name == "none":
+            origin, unit = None, np.ones(X.shape[1])
+        elif name == "max":
+            peak = abs(X).max(axis=0)
+            origin, unit = None, np.ravel(peak.toarray() if sp.issparse(peak) else peak).astype(np.float64)
+        elif name == "standard":
+            origin, unit = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+        else:
+            origin = X.min(axis=0).astype(np.float64)
+            unit = X.max(axis=0) - origin
+        still = (X.min(axis=0) == X.max(axis=0)) if dense else unit == 0
+        unit = np.where(still, np.inf, unit)
+        rough = cls(name, origin, unit)(X)
+        squares = rough.multiply(rough).sum() if sp.issparse(rough) else np.square(rough).sum()
+        length = float(np.sqrt(squares / X.shape[0]))
+        return cls(name, origin, unit * (length or 1.0))
+
+    def __call__(self, X: Any) -> Any:
+        """Scaled rows."""
+        if sp.issparse(X):
+            return sp.csr_matrix(X @ sp.diags(1.0 / self.unit))
+        moved = X if self.origin is None else X - self.origin
+        return np.ascontiguousarray(moved / self.unit)
+
+
+def _tune_linear(data: Data, splits: list[Split], settings: dict[str, Any]) -> Tuned:
+    names = SPARSE_LINEAR_SCALES if sp.issparse(data.X) else LINEAR_SCALES
+    best: Tuned | None = None
+    for name in (settings["scale"],) if "scale" in settings else names:
+        rows = Columns.of(name, data.X)(data.X)
+        with _calm():
+            found = [
+                _linear(data, 1.0).fit_path(
+                    rows[train], data.y[train], list(C_GRID), validation=(rows[held], data.y[held])
+                )
+                for train, held in splits
+            ]
+        scores = np.mean([path.scores for path in found], axis=0)
+        if best is None or scores.max() > best.score + EVEN:
+            at = int(np.argmax(scores >= scores.max() - EVEN))
+            curve = list(zip(C_GRID, scores.tolist(), strict=True))
+            best = Tuned({"scale": name}, C_GRID[at], float(scores.max()), curve)
+    assert best is not None
+    return best
+
+
+def _train_linear(data: Data, settings: dict[str, Any], C: float) -> Model:
+    columns = Columns.of(settings["scale"], data.X)
+    model = _linear(data, C).fit(columns(data.X), data.y)
+    arrays = [columns.unit, columns.origin, *model.to_state().arrays.values()]
+    n_bytes = sum(array.nbytes for array in arrays if array is not None)
+    return Model(lambda rows: np.asarray(model.predict(columns(rows))), n_bytes, scaling=columns)
+
+
+def _linear(data: Data, C: float) -> Any:
+    kind = LinearClassifier if data.is_classification else LinearRegressor
+    return kind(C=C, random_state=data.seed, n_jobs=data.n_jobs)

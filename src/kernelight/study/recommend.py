@@ -1,0 +1,88 @@
+"""The recommendation in words and in code, with the numbers that carry it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelight.study.plan import CANDIDATES
+from kernelight.study.result import best_of, by_candidate, choose, comparable
+from kernelight.study.text import bytes_text, label_of, score_text, seconds_text
+
+_CANDIDATE = {candidate.name: candidate for candidate in CANDIDATES}
+
+
+def recommend(cells: list[dict[str, Any]], labels: dict[str, str], task: str) -> dict[str, Any]:
+    """The cell chosen by validation, with a headline, a reason and a line of code."""
+    chosen, best = choose(cells)
+    final = comparable(cells)
+    lines = {name: best_of(some) for name, some in by_candidate(final).items()}
+    return {
+        "candidate": chosen["candidate"], "k": chosen["k"], "score": chosen["score"], "test": chosen["test"],
+        "low": chosen["low"], "high": chosen["high"],
+        "headline": _headline(chosen, labels, task),
+        "reason": " ".join([_reason(chosen, best, labels, task), *_against(chosen, lines, labels, task)]),
+        "code": code_of(chosen, task),
+    }  # fmt: skip
+
+
+def _headline(chosen: dict[str, Any], labels: dict[str, str], task: str) -> str:
+    right = (
+        f"{score_text(chosen['test'], task)} of the test rows right"
+        if task == "classification"
+        else f"R² {score_text(chosen['test'], task)} on the test rows"
+    )
+    if chosen["candidate"] == "linear":
+        return f"A linear model is enough: {right}, in {bytes_text(chosen['bytes'])}."
+    return (
+        f"Use {label_of(chosen, labels)}: {right}, trained in {seconds_text(chosen['fit_seconds'])}, "
+        f"{bytes_text(chosen['bytes'])}."
+    )
+
+
+def _reason(chosen: dict[str, Any], best: dict[str, Any], labels: dict[str, str], task: str) -> str:
+    doubt = score_text(best["doubt"], task)
+    if chosen is best:
+        others = "no smaller model comes within one standard error of it"
+        return f"It is the best on rows held out ({score_text(chosen['score'], task)}, standard error {doubt}), and {others}."
+    return (
+        f"On rows held out it scores {score_text(chosen['score'], task)}, within one standard error ({doubt}) of the best, "
+        f"{label_of(best, labels)} ({score_text(best['score'], task)}), and it is the smallest model that does."
+    )
+
+
+def _against(
+    chosen: dict[str, Any], lines: dict[str, dict[str, Any]], labels: dict[str, str], task: str
+) -> list[str]:
+    """The linear model and the references, on the same test rows."""
+    said = []
+    linear = lines.get("linear")
+    if linear is not None and linear is not chosen:
+        said.append(f"The linear model reaches {score_text(linear['test'], task)} on the test rows.")
+    for cell in lines.values():
+        if cell["reference"]:
+            ahead = cell["test"] > chosen["high"]
+            remark = ": clearly more, so look at it too" if ahead else ""
+            said.append(f"{label_of(cell, labels)}, for reference, {score_text(cell['test'], task)}{remark}.")
+    return said
+
+
+def code_of(chosen: dict[str, Any], task: str) -> str:
+    """The line that makes the model."""
+    candidate = _CANDIDATE[chosen["candidate"]]
+    settings = dict(chosen["settings"])
+    kind = "Classifier" if task == "classification" else "Regressor"
+    if candidate.name == "linear":
+        scaler = {
+            "minmax": "MinMaxScaler()",
+            "standard": "StandardScaler()",
+            "max": "MaxAbsScaler()",
+            "none": "",
+        }[settings["scale"]]
+        machine = "LinearSVC()" if task == "classification" else "RidgeCV()"
+        return f"make_pipeline({scaler}, {machine}).fit(X, y)" if scaler else f"{machine}.fit(X, y)"
+    scale = settings.pop("scale")
+    arguments = [repr(candidate.kernel), f"n_components={chosen['k']}"]
+    arguments += [f"method={candidate.method!r}"] if candidate.method else []
+    arguments += [f"scale={None if scale == 'none' else scale!r}"]
+    arguments += [f"{name}={value:g}" for name, value in settings.items() if not (name == "p" and value == 1)]
+    return f"Kernel{kind}({', '.join(arguments)}, C={chosen['C']:g}).fit(X, y)"

@@ -1,0 +1,66 @@
+"""The study as a table in the terminal; plain text where there is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TextIO
+
+from kernelight.study.result import Study
+from kernelight.study.text import bytes_text, count_text, score_text, seconds_text
+
+NUMBERS = ("test", "95 % interval", "validation", "train", "rows/s", "size", "k")
+
+
+def table_rows(study: Study) -> list[list[str]]:
+    """The head, and a row for each candidate at its own choice of k."""
+    head = ["model", *NUMBERS]
+    head[1] = f"test {study.measure}"
+    return [head, *(_row(cell, study) for cell in study.lines)]
+
+
+def _row(cell: dict[str, Any], study: Study) -> list[str]:
+    ends = " – ".join(score_text(cell[end], study.task).removesuffix(" %") for end in ("low", "high"))
+    return [
+        study.labels[cell["candidate"]] + (" (reference)" if cell["reference"] else ""),
+        score_text(cell["test"], study.task), ends, score_text(cell["score"], study.task),
+        seconds_text(cell["fit_seconds"]), count_text(cell["rows_a_second"]), bytes_text(cell["bytes"]),
+        "-" if cell["k"] is None else f"{cell['k']:,}",
+    ]  # fmt: skip
+
+
+def print_study(study: Study, file: TextIO | None = None) -> None:
+    """Print notes, the table, and the recommendation."""
+    file = file or sys.stdout
+    for note in study.notes:
+        print(note, file=file)
+    if file.isatty():
+        _print_rich(study, file)
+    else:
+        print(plain_table(table_rows(study)), file=file)
+    print(f"\n{study.recommendation['headline']}\n{study.recommendation['reason']}", file=file)
+
+
+def plain_table(rows: list[list[str]]) -> str:
+    """Aligned columns, names to the left and numbers to the right."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            text.ljust(width) if at == 0 else text.rjust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def _print_rich(study: Study, file: TextIO) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    head, *rows = table_rows(study)
+    table = Table(box=None, header_style="bold")
+    for at, title in enumerate(head):
+        table.add_column(title, justify="left" if at == 0 else "right", no_wrap=at > 0)
+    for cell, row in zip(study.lines, rows, strict=True):
+        style = "bold green" if cell["candidate"] == study.recommendation["candidate"] else None
+        table.add_row(*row, style="dim" if cell["reference"] else style)
+    Console(file=file).print(table)
