@@ -1,0 +1,1 @@
+"""The report: a study as one HTML file that needs nothing else."""

@@ -1,0 +1,85 @@
+"""Scales of a chart: numbers to places, and the ticks that people expect."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From numbers between ``low`` and ``high`` to places between ``start`` and ``end``; what lies outside goes to the edge."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    ticks: tuple[float, ...]
+    text: Callable[[float], str]
+    title: str
+    log: bool = False
+
+    def __call__(self, value: float) -> float:
+        """The place of a number."""
+        low, high, at = (_log(number) if self.log else number for number in (self.low, self.high, value))
+        share = (at - low) / (high - low) if high > low else 0.5
+        return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
+
+
+def linear_axis(
+    values: Sequence[float], start: float, end: float, text: Callable[[float], str], title: str, *, most: float = math.inf
+) -> Axis:  # fmt: skip
+    """Round ticks around the values, none beyond ``most``."""
+    low, high = min(values), max(values)
+    room = 0.06 * (high - low) or 0.02 * (abs(high) or 1.0)
+    low, high = low - room, min(high + room, most) if high <= most else high + room
+    step = nice_step((high - low) / 4)
+    first = math.ceil(low / step - 1e-9)
+    ticks = [
+        round(at * step, 12)
+        for at in range(first, first + 20)
+        if at * step <= high + 1e-9 * max(1.0, abs(high))
+    ]
+    return Axis(low, high, start, end, tuple(ticks), text, title)
+
+
+def log_axis(
+    values: Sequence[float], start: float, end: float, text: Callable[[float], str], title: str, *, at: Sequence[float] = ()
+) -> Axis:  # fmt: skip
+    """Powers of ten (and halves of them where there are few), or the ticks ``at`` that are given."""
+    low, high = min(values), max(values)
+    low, high = low / 1.25, high * 1.25
+    ticks = list(at)
+    if not ticks:
+        tens = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        for steps in ((1,), (1, 3), (1, 2, 5), range(1, 10)):
+            ticks = [step * 10.0**ten for ten in tens for step in steps]
+            ticks = [tick for tick in ticks if low <= tick <= high]
+            if len(ticks) >= 3:
+                break
+        every = max(1, math.ceil(len(ticks) / 6))
+        ticks = ticks[::every]
+    return Axis(low, high, start, end, tuple(ticks), text, title, log=True)
+
+
+def nice_step(rough: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is at least so large.
+
+    >>> nice_step(0.013), nice_step(3)
+    (0.02, 5.0)
+    """
+    ten = 10.0 ** math.floor(math.log10(rough))
+    return float(next((step * ten for step in (1, 2, 5) if step * ten >= rough * (1 - 1e-9)), 10 * ten))
+
+
+def score_window(scores: Sequence[float]) -> list[float]:
+    """The scores a chart should show: the best ones well, and not the far worst, which go to the lower edge."""
+    ordered = sorted(scores)
+    best, quarter = ordered[-1], ordered[len(ordered) // 4]
+    low = max(ordered[0], best - 2.5 * (best - quarter)) if len(ordered) > 3 else ordered[0]
+    return [low if low < best else best - 0.01, best]
+
+
+def _log(value: float) -> float:
+    return math.log10(max(value, 1e-300))

@@ -1,0 +1,231 @@
+"""The page: headline, table, charts, and how to do it again, in one file without any address in it."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from kernelight.study.report.charts import Charts
+from kernelight.study.report.pictures import cloud, cloud_legend, matrix, pairs_table
+from kernelight.study.report.svg import Chart
+from kernelight.study.result import Study
+from kernelight.study.text import bytes_text, count_text, score_text, seconds_text
+
+
+def write_report(study: Study, path: str | Path = "report.html") -> Path:
+    """Write the report of a study; the path it was written to."""
+    path = Path(path)
+    path.write_text(render_report(study), encoding="utf-8")
+    return path
+
+
+def render_report(study: Study) -> str:
+    """The report as HTML text: one page, no other files, no network."""
+    charts = Charts(study)
+    style = files("kernelight.study.report").joinpath("style.css").read_text(encoding="utf-8")
+    script = files("kernelight.study.report").joinpath("script.js").read_text(encoding="utf-8")
+    parts = [
+        _head(study), _models(study, charts), _curves(charts), _prices(charts), _theory(charts), _closer(study, charts),
+        _left_out(study), _again(study),
+    ]  # fmt: skip
+    name = escape(study.data["name"])
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}: kernels compared</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="icon" href="data:,">'
+        f"<style>{style}</style></head><body><main>{''.join(parts)}</main>"
+        f'<div id="tip" role="status"></div><script>{script}</script></body></html>\n'
+    )
+
+
+def _head(study: Study) -> str:
+    chosen = study.recommendation
+    cell = next(
+        cell
+        for cell in study.final_cells
+        if (cell["candidate"], cell["k"]) == (chosen["candidate"], chosen["k"])
+    )
+    ends = f"{score_text(cell['low'], study.task)} to {score_text(cell['high'], study.task)}"
+    tiles = [
+        (score_text(cell["test"], study.task), f"test {study.measure}; 95 % interval {ends}"),
+        (seconds_text(cell["fit_seconds"]), f"to train on {cell['rows']:,} rows"),
+        (count_text(cell["rows_a_second"]), "predictions a second"),
+        (bytes_text(cell["bytes"]), "size of the model"),
+    ]
+    shown = "".join(
+        f'<div class="tile"><b>{escape(value)}</b><span>{escape(what)}</span></div>' for value, what in tiles
+    )
+    return (
+        f'<header><p class="eyebrow">Kernels compared on {escape(study.data["name"])}</p>'
+        f'<h1>{escape(chosen["headline"])}</h1><p class="lead">{escape(chosen["reason"])}</p>'
+        f'<p class="soft">{escape(_data_line(study))}</p>{"".join(f"<p class=soft>{escape(note)}</p>" for note in study.notes)}'
+        f'</header><div class="tiles">{shown}</div>{_code(chosen["code"])}'
+    )
+
+
+def _data_line(study: Study) -> str:
+    data = study.data
+    kind = "sparse" if data["sparse"] else "dense"
+    return (
+        f"{data['rows']:,} {kind} rows of {data['features']:,} features: {data['learned']:,} to learn from and choose by, "
+        f"{data['tested']:,} set aside for the test."
+    )
+
+
+def _code(text: str) -> str:
+    return (
+        f'<div class="code"><pre>{escape(text)}</pre><button class="copy" type="button">Copy</button></div>'
+    )
+
+
+# Title, which way the first click sorts, and whether a phone leaves it out.
+_COLUMNS = (
+    ("model", "ascending", False), ("test", "descending", False), ("validation", "descending", True),
+    ("train", "ascending", False), ("rows/s", "descending", False), ("size", "ascending", False),
+)  # fmt: skip
+
+
+def _models(study: Study, charts: Charts) -> str:
+    heads = "".join(
+        f'<th scope="col" data-first="{first}" class="{"num" if at else ""}{" wide" if wide else ""}">'
+        f'<button type="button">{f"test {study.measure}" if title == "test" else title}</button></th>'
+        for at, (title, first, wide) in enumerate(_COLUMNS)
+    )
+    rows = "".join(_model_row(cell, study, charts) for cell in study.lines)
+    return (
+        "<section><h2>The models</h2><p class=soft>Each with the fewest components that are within one standard error of its "
+        "own best. The test rows chose nothing; the interval is the doubt that their number leaves. Click a head to sort.</p>"
+        f'<div class="scroll"><table class="sortable" id="models"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody>'
+        "</table></div></section>"
+    )
+
+
+def _model_row(cell: dict[str, Any], study: Study, charts: Charts) -> str:
+    name, task = study.labels[cell["candidate"]], study.task
+    settings = [f"{key} {value:g}" for key, value in cell["settings"].items() if key != "scale"]
+    settings += [f"C {cell['C']:g}"] if cell["C"] is not None else []
+    about = [f"k = {cell['k']:,}"] if cell["k"] is not None else []
+    about += ["reference"] if cell["reference"] else []
+    about += settings + ([f"scale {cell['settings']['scale']}"] if cell["settings"] else [])
+    about += [cell["note"]] if cell["note"] else []
+    kind = "chosen" if cell["candidate"] == study.recommendation["candidate"] else ""
+    kind = "reference" if cell["reference"] else kind
+    ends = " – ".join(score_text(cell[end], task).removesuffix(" %") for end in ("low", "high"))
+    numbers = [
+        (cell["test"], score_text(cell["test"], task), ends), (cell["score"], score_text(cell["score"], task), ""),
+        (cell["fit_seconds"], seconds_text(cell["fit_seconds"]), ""),
+        (cell["rows_a_second"], count_text(cell["rows_a_second"]), ""), (cell["bytes"], bytes_text(cell["bytes"]), ""),
+    ]  # fmt: skip
+    cells = "".join(
+        f'<td class="num{" wide" if wide else ""}" data-value="{value}">{escape(text)}'
+        f"{f'<small>{escape(more)}</small>' if more else ''}</td>"
+        for (value, text, more), (_, _, wide) in zip(numbers, _COLUMNS[1:], strict=True)
+    )
+    key = f'<i class="key {charts.styles.get(cell["candidate"], "other")}"></i>'
+    return (
+        f'<tr class="{kind}"><td data-value="{escape(name, quote=True)}">{key}{escape(name)}'
+        f"<small>{escape(', '.join(about))}</small></td>{cells}</tr>"
+    )
+
+
+def _figure(title: str, caption: str, chart: Chart | None, identity: str) -> str:
+    if chart is None:
+        return ""
+    return _framed(title, caption, chart.svg() + chart.legend(), identity)
+
+
+def _framed(title: str, caption: str, inside: str, identity: str) -> str:
+    return f'<figure id="{identity}"><h3>{escape(title)}</h3><figcaption>{escape(caption)}</figcaption>{inside}</figure>'
+
+
+def _curves(charts: Charts) -> str:
+    figures = _figure(
+        "Accuracy against k" if charts.study.task == "classification" else "R² against k",
+        "The tinted band is within one standard error of the best. A ring marks the recommendation.",
+        charts.components(), "chart-k",
+    )  # fmt: skip
+    figures += _figure(
+        "Accuracy against C" if charts.study.task == "classification" else "R² against C",
+        "Each model at its own k; a ring marks the C that was chosen.", charts.penalty(), "chart-c",
+    )  # fmt: skip
+    return f'<section><h2>What more components and another C buy</h2><div class="grid-2">{figures}</div></section>'
+
+
+def _prices(charts: Charts) -> str:
+    caption = "Rings and the dotted stairs mark the Pareto set: nothing cheaper is better."
+    figures = _figure("Against training time", caption, charts.price("fit_seconds"), "chart-time")
+    figures += _figure("Against model size", caption, charts.price("bytes"), "chart-bytes")
+    return f'<section><h2>What it costs</h2><div class="grid-2">{figures}</div></section>'
+
+
+def _theory(charts: Charts) -> str:
+    chart = charts.kernel_errors()
+    if chart is None:
+        return ""
+    figure = _figure(
+        "Measured against predicted error",
+        "How far inner products of codes or features are from the exact kernel, over pairs of rows. "
+        "On the dashed line, theory is right.",
+        chart, "chart-error",
+    )  # fmt: skip
+    text = (
+        "<p>Random codes estimate a kernel, and theory says how well: the error falls with the root of k, four times "
+        "the components for half the error.</p><p class=soft>Nyström features have no such formula, and are not shown. "
+        "Structured projections are predicted as if their directions were independent.</p>"
+    )
+    return (
+        "<section><h2>Are the features as good as theory says?</h2>"
+        f'<div class="grid-2"><div>{text}</div>{figure}</div></section>'
+    )
+
+
+def _closer(study: Study, charts: Charts) -> str:
+    figures = ""
+    if study.picture is not None:
+        what = "its features" if study.recommendation["k"] else "the scaled columns"
+        caption = f"{len(study.picture['points']):,} test rows by {study.picture['method']} of {what}."
+        figures += _framed(
+            "Rows as the model sees them", caption, cloud(study) + cloud_legend(study), "chart-rows"
+        )
+    if study.confusion is not None and "matrix" in study.confusion:
+        caption = "Rows are the true classes, columns the predicted ones; test rows."
+        figures += _framed("What it confuses", caption, matrix(study.confusion), "chart-confusion")
+    elif study.confusion is not None:
+        caption = "The pairs of classes confused most, on test rows."
+        figures += _framed("What it confuses", caption, pairs_table(study.confusion), "chart-confusion")
+    figures += _figure("Predicted against true", "Test rows.", charts.fitted(), "chart-fitted")
+    if not figures:
+        return ""
+    return f'<section><h2>The recommended model at work</h2><div class="grid-2">{figures}</div></section>'
+
+
+def _left_out(study: Study) -> str:
+    if not study.left_out:
+        return ""
+    reasons: dict[str, list[str]] = {}
+    for what, why in study.left_out:
+        reasons.setdefault(why, []).append(what)
+    items = "".join(
+        f"<li>{escape(why[:1].upper() + why[1:])}: {escape('; '.join(what))}.</li>"
+        for why, what in reasons.items()
+    )
+    return f"<section><h2>What was left out</h2><ul>{items}</ul></section>"
+
+
+def _again(study: Study) -> str:
+    budget = study.settings["budget"]
+    facts = {
+        "seed": str(study.settings["seed"]),
+        "time": f"{seconds_text(study.seconds)} of {seconds_text(budget) if budget else 'any'}",
+        "models trained": str(len(study.cells)),
+        **study.versions,
+    }
+    listed = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
+    return (
+        f"<section><h2>How to do it again</h2>{_code(study.settings['command'])}<dl>{listed}</dl>"
+        "<p class='soft after'>How it was chosen: a fifth of the rows was set aside first and chose nothing. Of the others, "
+        "fifths were held out in turn to choose scaling, gamma, p, C, k and the kernel. Of all models within one standard "
+        "error of the best, the smallest is recommended; if the linear model is among them, it is.</p></section>"
+    )
