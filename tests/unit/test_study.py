@@ -1,0 +1,289 @@
+"""The study: honest splits, the rule of one standard error, budgets, interruption, resumption, and odd data."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris, make_classification
+
+from kernelight.study import Study, compare, print_study, render_report
+from kernelight.study.inputs import infer_task, seconds_of
+from kernelight.study.measure import doubt, r2_interval, wilson
+from kernelight.study.plan import cut, fifths, make_plan
+from kernelight.study.result import choose
+
+QUICK: dict[str, Any] = {
+    "budget": "60s",
+    "components": [32],
+    "kernels": ["gmm"],
+    "progress": False,
+    "n_jobs": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def rings() -> tuple[np.ndarray, np.ndarray]:
+    """Two classes that no line separates."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (600, 2))
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def study(rings: tuple[np.ndarray, np.ndarray]) -> Study:
+    X, y = rings
+    return compare(
+        X, y, budget="90s", components=[32, 128], kernels=["gmm", "gaussian"], n_jobs=1, name="rings"
+    )
+
+
+def cell(name: str, score: float, n_bytes: int, **more: Any) -> dict[str, Any]:
+    """As much of a cell as the rule looks at."""
+    return {
+        "candidate": name, "k": 64, "rows": 100, "reference": False, "score": score, "bytes": n_bytes, "doubt": 0.01,
+    } | more  # fmt: skip
+
+
+def test_a_kernel_is_recommended_where_linear_fails(study: Study) -> None:
+    lines = {line["candidate"]: line for line in study.lines}
+    assert study.recommendation["candidate"] in {"gmm", "gaussian"}
+    assert lines["linear"]["test"] < 0.7 < 0.9 < study.recommendation["test"]
+    assert study.recommendation["low"] <= study.recommendation["test"] <= study.recommendation["high"]
+    assert "boosting" in lines
+    assert any(name.startswith("exact_") for name in lines)
+
+
+def test_code_of_the_recommendation_makes_the_model(
+    study: Study, rings: tuple[np.ndarray, np.ndarray]
+) -> None:
+    from kernelight import KernelClassifier
+
+    X, y = rings
+    model = eval(study.recommendation["code"], {"KernelClassifier": KernelClassifier, "X": X, "y": y})
+    assert model.score(X, y) > 0.9
+
+
+def test_linear_is_enough_where_it_is() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 5))
+    found = compare(X, X[:, 0] - X[:, 1] > 0, **QUICK)
+    assert found.recommendation["candidate"] == "linear"
+    assert found.recommendation["headline"].startswith("A linear model is enough")
+
+
+def test_the_rule_takes_the_smallest_within_one_standard_error() -> None:
+    cells = [cell("gmm", 0.95, 900), cell("rbf", 0.945, 500), cell("acos", 0.93, 100)]
+    chosen, best = choose(cells)
+    assert (chosen["candidate"], best["candidate"]) == ("rbf", "gmm")
+    boosted = cell("boosting", 0.99, 10, reference=True)
+    assert choose([*cells, boosted])[0]["candidate"] == "rbf"
+    fewer_rows = cell("gaussian", 0.99, 10, rows=50)
+    assert choose([*cells, fewer_rows])[0]["candidate"] == "rbf"
+
+
+def test_the_test_rows_choose_nothing() -> None:
+    """Other targets in the test part change what is reported, and nothing else."""
+    rng = np.random.default_rng(3)
+    X = rng.random((200, 4))
+    y = np.sin(6 * X[:, 0]) + X[:, 1]
+    other = y.copy()
+    test = make_plan(X, y, "regression", 0, 3, (32,), None).test
+    other[test] = rng.standard_normal(len(test))
+    found, fooled = compare(X, y, **QUICK), compare(X, other, **QUICK)
+    validation = [[(c["candidate"], c["C"], c["score"]) for c in one.cells] for one in (found, fooled)]
+    assert validation[0] == validation[1]
+    assert found.recommendation["candidate"] == fooled.recommendation["candidate"]
+    assert fooled.recommendation["test"] < 0.5 < found.recommendation["test"]
+
+
+def test_same_seed_same_choices(rings: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = rings
+    first, second = (compare(X, y, **QUICK) for _ in range(2))
+    timed = {"seconds", "fit_seconds", "rows_a_second"}
+    plain = [
+        [{key: value for key, value in c.items() if key not in timed} for c in found.cells]
+        for found in (first, second)
+    ]
+    assert plain[0] == plain[1]
+
+
+def test_json_and_back(study: Study, tmp_path: Path) -> None:
+    assert Study.from_json(study.to_json()) == study
+    assert Study.load(study.save(tmp_path / "study.json")) == study
+    with pytest.raises(ValueError, match="not the JSON of a study"):
+        Study.from_json("{}")
+    with pytest.raises(ValueError, match="format 99"):
+        Study.from_json(json.dumps(json.loads(study.to_json()) | {"format": 99}))
+
+
+def test_interrupted_run_reports_what_is_done(rings: tuple[np.ndarray, np.ndarray], tmp_path: Path) -> None:
+    X, y = rings
+    calls: list[str] = []
+
+    def stop(doing: str, share: float) -> None:
+        calls.append(doing)
+        assert 0 <= share <= 1
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+
+    journal = tmp_path / "cells.jsonl"
+    settings = QUICK | {"progress": stop, "resume": journal}
+    found = compare(X, y, **settings)
+    assert found.interrupted
+    assert len(found.cells) == 3
+    assert any("Interrupted" in note for note in found.notes)
+    assert "<html" in render_report(found)
+
+    with journal.open("ab") as file:
+        file.write(b'{"key": "cut o')  # the machine went down
+    done: list[str] = []
+    again = compare(X, y, **QUICK | {"resume": journal, "progress": lambda doing, share: done.append(doing)})
+    assert not again.interrupted
+    assert again.cells[:3] == found.cells  # not measured a second time: times are equal too
+    assert len(again.cells) > 3
+    third = compare(X, y, **QUICK | {"resume": journal})
+    assert third.cells == again.cells
+
+
+def test_journal_of_other_data_is_refused(rings: tuple[np.ndarray, np.ndarray], tmp_path: Path) -> None:
+    X, y = rings
+    journal = tmp_path / "cells.jsonl"
+    compare(X[:100], y[:100], **QUICK | {"resume": journal})
+    with pytest.raises(ValueError, match="other data or other settings"):
+        compare(X[:99], y[:99], **QUICK | {"resume": journal})
+    (tmp_path / "other").write_text("something\n")
+    with pytest.raises(ValueError, match="not the journal of a study"):
+        compare(X, y, **QUICK | {"resume": tmp_path / "other"})
+
+
+def test_budget_is_kept_and_what_is_left_out_is_named() -> None:
+    X, y = make_classification(3000, 20, random_state=0)
+    start = time.perf_counter()
+    found = compare(X, y, budget="3s", progress=False, n_jobs=1)
+    assert time.perf_counter() - start < 15  # the machine may be busy; a full run takes minutes
+    assert any("no time" in why for _, why in found.left_out)
+    assert any("Time decided" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("make", ["tiny", "many", "regression", "sparse", "constant", "signed sparse"])
+def test_odd_data(make: str) -> None:
+    rng = np.random.default_rng(2)
+    X: Any = rng.random((120, 6))
+    y: Any = (X[:, 0] > 0.5).astype(int)
+    settings = QUICK
+    if make == "tiny":
+        X, y = X[:20], np.array(["no", "yes"])[y[:20]]
+    elif make == "many":
+        X, y = rng.random((300, 6)), np.repeat(np.arange(50), 6)
+        settings = QUICK | {"budget": "8s"}
+    elif make == "regression":
+        y = np.sin(5 * X[:, 0]) + X[:, 1]
+    elif make == "sparse":
+        X = sp.random_array((120, 40), density=0.2, rng=rng, format="csr")
+    elif make == "signed sparse":
+        X = sp.random_array((120, 40), density=0.2, rng=rng, format="csc") * -1.0
+        settings = QUICK | {"kernels": ["gmm", "mm_acos"]}
+    else:
+        X[:, 3] = 7.0
+    found = compare(X, y, **settings)
+    assert found.task == ("regression" if make == "regression" else "classification")
+    page = render_report(found)
+    assert found.recommendation["headline"].split(":")[0] in page
+    assert Study.from_json(found.to_json()) == found
+    if make == "signed sparse":
+        assert any("nonnegative" in why for _, why in found.left_out)
+    if make == "tiny":
+        assert any("intervals are wide" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "more", "said"),
+    [
+        (np.ones((5, 2)), [0, 1, 0, 1, 0], {}, "minimum of 10"),
+        (np.full((20, 2), np.nan), [0, 1] * 10, {}, "NaN"),
+        (np.ones((20, 2)), [0] * 20, {}, "one class only"),
+        (np.ones((20, 2)), [0.5] * 20, {}, "same value"),
+        (np.ones((20, 2)), [0.5, np.nan] * 10, {}, "missing or infinite"),
+        (np.ones((20, 2)), [0, 1] * 9, {}, "inconsistent numbers"),
+        (np.ones((20, 2)), [0, 1] * 10, {"budget": "soon"}, "budget must be a time"),
+        (np.ones((20, 2)), [0, 1] * 10, {"task": "ranking"}, "task must be one of"),
+        (np.ones((20, 2)), [0, 1] * 10, {"kernels": ["gnn"]}, "no candidate gnn"),
+        (np.ones((20, 2)), ["a", "b"] * 10, {"task": "regression"}, "target of numbers"),
+        (np.ones((20, 2)), np.arange(20), {"task": "classification"}, "Too few rows to test on"),
+        (np.ones((20, 2)), [0, 1] * 10, {"repeats": 9}, "repeats must be"),
+        (np.ones((20, 2)), [0, 1] * 10, {"components": [0]}, "components must be"),
+    ],
+)
+def test_bad_input_is_one_sentence(X: Any, y: Any, more: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        compare(X, y, **more)
+
+
+def test_tasks_are_inferred() -> None:
+    assert infer_task(np.array(["a", "b"]))[0] == "classification"
+    assert infer_task(np.array([0.5, 1.5]))[0] == "regression"
+    assert infer_task(np.repeat(np.arange(10.0), 5))[0] == "classification"
+    assert infer_task(np.arange(100))[0] == "regression"
+
+
+def test_budgets_are_read() -> None:
+    assert [seconds_of(text) for text in ("90s", "2m", "1.5h", 7, None)] == [90, 120, 5400, 7, None]
+
+
+def test_rows_are_cut_fairly() -> None:
+    y = np.repeat([0, 1, 2], [500, 100, 3])
+    learn, test = cut(y, "classification", np.random.default_rng(0))
+    assert sorted([*learn, *test]) == list(range(len(y)))
+    assert np.bincount(y[test], minlength=3).tolist() == [100, 20, 0]
+    begun = np.bincount(y[learn[:120]], minlength=3)
+    assert abs(int(begun[1]) - 20) <= 2
+    held = fifths(y[learn])
+    assert np.bincount(held[held >= 0]).max() - np.bincount(held[held >= 0]).min() <= 1
+    assert fifths(np.array([0, 0, 0, 1]))[-1] == -1
+
+
+def test_intervals_cover() -> None:
+    """Wilson's interval and the bootstrap, against what they promise."""
+    rng = np.random.default_rng(0)
+    low, high = np.transpose([wilson(count, 200) for count in rng.binomial(200, 0.9, 2000)])
+    assert 0.93 < np.mean((low <= 0.9) & (high >= 0.9)) < 0.975
+    covered = 0
+    for _ in range(100):
+        truth = rng.standard_normal(200)
+        ends = r2_interval(truth + rng.standard_normal(200), truth)
+        covered += ends[0] <= 0.5 <= ends[1]
+    assert covered >= 85
+
+
+def test_doubt_is_the_spread_of_scores() -> None:
+    rng = np.random.default_rng(0)
+    shares = rng.binomial(300, 0.9, 4000) / 300
+    assert doubt(0.9, 300, "classification") == pytest.approx(shares.std(), rel=0.1)
+    x, noise = rng.standard_normal((2, 4000, 300))
+    y = x + noise
+    scores = 1 - np.square(noise).sum(axis=1) / np.square(y - y.mean(axis=1, keepdims=True)).sum(axis=1)
+    assert doubt(0.5, 300, "regression") == pytest.approx(scores.std(), rel=0.25)
+    assert doubt(1.0, 10, "classification") > 0
+
+
+def test_table_in_plain_text(study: Study) -> None:
+    out = io.StringIO()
+    print_study(study, out)
+    text = out.getvalue()
+    assert text.startswith("Task: classification into 2 classes")
+    assert study.recommendation["headline"] in text
+    assert "Gradient boosting (reference)" in text
+
+
+def test_the_model_of_iris_has_named_classes() -> None:
+    X, y = load_iris(return_X_y=True)
+    found = compare(X, np.array(["setosa", "versicolor", "virginica"])[y], **QUICK)
+    assert found.confusion is not None
+    assert found.confusion["classes"] == ["setosa", "versicolor", "virginica"]
