@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelight import data, hashing, kernels, theory
+    from kernelight import data, hashing, kernels, study, theory
     from kernelight._registry import load
     from kernelight.codes import Codes
     from kernelight.compose.estimators import KernelClassifier, KernelRegressor
@@ -29,7 +29,7 @@ __version__ = "0.1.0"
 __all__ = [
     "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelClassifier", "KernelNystroem", "KernelRegressor",
     "LinearClassifier", "LinearRegressor", "Product", "RandomFourier", "SignProjection", "State", "TernaryClassifier",
-    "__version__", "data", "feature_map", "hashing", "kernels", "load", "open_dataset", "theory",
+    "__version__", "data", "feature_map", "hashing", "kernels", "load", "open_dataset", "study", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -55,6 +55,7 @@ _HOMES = {
     "load": "kernelight._registry",
     "kernels": "kernelight.kernels",
     "open_dataset": "kernelight.data.opening",
+    "study": "kernelight.study",
     "theory": "kernelight.theory",
 }
 

@@ -2,6 +2,22 @@
 
 `compare` runs the study, `Study` is what it found (plain data, to and from JSON), `write_report` makes the page.
 docs/study.md is the guide.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> from sklearn.datasets import load_iris
+>>> from kernelight.study import Study, compare, print_study, render_report, write_report
+>>> study = compare(*load_iris(return_X_y=True), kernels=["gmm"], components=[32], name="iris")
+>>> print_study(study)  # doctest: +ELLIPSIS
+Task: classification into 3 classes (the target holds 3 whole numbers).
+...
+>>> "iris" in render_report(study)
+True
+>>> with tempfile.TemporaryDirectory() as folder:
+...     write_report(study, Path(folder) / "report.html").name
+'report.html'
+>>> Study.from_json(study.to_json()) == study
+True
 """
 
 from kernelight.study.compare import compare

@@ -118,10 +118,11 @@ def _finished(
     model = train(
         candidate, data.at(plan.learn[: chosen["rows"]]), chosen["k"] or 1, chosen["settings"], chosen["C"]
     )
-    predicted = model.predict(run.test.X)
-    in_time = not interrupted and run.clock.left > 0
-    picture = picture_of(model, run.test, data.seed) if in_time else None
-    if picture is None and not interrupted and not in_time:
+    test = run.test_for(chosen["rows"])
+    predicted = model.predict(test.X)
+    in_time = not interrupted and run.clock.to_the_end > 0
+    picture = picture_of(model, test, data.seed, run.clock.to_the_end) if in_time else None
+    if not interrupted and not in_time:
         run.left_out.append(["Picture of the codes", NO_TIME])
     notes = [target.said]
     if interrupted:
@@ -130,18 +131,22 @@ def _finished(
         notes.append(
             "Time decided what was left out (listed below): a longer budget may change the recommendation."
         )
+    if chosen["rows"] < len(plan.learn):
+        notes.append(
+            f"There was time for {chosen['rows']:,} of {len(plan.learn):,} rows: all models below learned from so many."
+        )
     if len(plan.test) < 100:
         notes.append(f"Only {len(plan.test)} rows to test on: intervals are wide.")
     facts = plan.facts | {
         "name": name,
         "learned": len(plan.learn),
-        "tested": len(plan.test),
+        "tested": len(test.y),
         "class_names": target.classes,
     }
     return Study(
         task=target.task, data=facts, labels=run.labels, cells=run.cells, recommendation=recommendation,
         left_out=run.left_out, notes=notes, settings=settings, versions=_versions(), seconds=run.clock.elapsed,
-        interrupted=interrupted, picture=picture, **fitted_of(run.test, predicted, target.classes),
+        interrupted=interrupted, picture=picture, **fitted_of(test, predicted, target.classes),
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from kernelight.study.models import Data, Model
 
 PICTURE_ROWS = 400
 FEWEST_FOR_TSNE = 60
+TSNE_SECONDS = 4.0  # that it may take on a busy machine
 SCATTER_ROWS = 500
 MOST_CELLS = 20  # classes of a confusion matrix that can be read
 PAIRS = 15  # of classes confused most, where the matrix cannot be read
@@ -36,8 +37,8 @@ def fitted_of(test: Data, predicted: NDArray[Any], classes: list[str] | None) ->
     return {"confusion": {"classes": classes, "pairs": pairs}}
 
 
-def picture_of(model: Model, test: Data, seed: int) -> dict[str, Any] | None:
-    """Some test rows in the plane: t-SNE of their codes or features, PCA where rows are few; None if they have no extent."""
+def picture_of(model: Model, test: Data, seed: int, seconds: float) -> dict[str, Any] | None:
+    """Some test rows in the plane: t-SNE of their codes or features, PCA where rows or seconds are few; None if impossible."""
     rows = model.scaling(test.X[:PICTURE_ROWS])
     features = rows if model.feature_map is None else model.feature_map.transform(rows)
     n, width = features.shape
@@ -48,9 +49,11 @@ def picture_of(model: Model, test: Data, seed: int) -> dict[str, Any] | None:
     with np.errstate(all="ignore"):
         flat = squeeze(max(2, size) if width > 2 else 2, random_state=seed).fit_transform(features)
     method = "PCA"
-    if n >= FEWEST_FOR_TSNE and size >= 2 and np.ptp(flat, axis=0).max() > 0:
+    if n >= FEWEST_FOR_TSNE and seconds > TSNE_SECONDS and size >= 2 and np.ptp(flat, axis=0).max() > 0:
         perplexity = min(30.0, n / 5)
-        flat = TSNE(2, perplexity=perplexity, init="pca", random_state=seed, n_jobs=1).fit_transform(flat)
+        flat = TSNE(
+            2, perplexity=perplexity, init="pca", max_iter=500, random_state=seed, n_jobs=1
+        ).fit_transform(flat)
         method = "t-SNE"
     if not np.isfinite(flat).all():
         return None

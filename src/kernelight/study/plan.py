@@ -26,6 +26,7 @@ FEW_ROWS = 500  # below, each fifth is held out in turn: fewer would be too few 
 SCREEN_ROWS, SCREEN_COMPONENTS = 1_000, 128
 MIDDLE_ROWS = (4_000, 16_000, 64_000)  # of the rounds between the first one and all rows
 MOST_EXACT_ROWS = 5_000
+MOST_BOOSTED_VALUES = 50_000_000  # rows x columns: boosting takes dense rows only
 WIDE = 200_000  # columns beyond which a dense matrix of directions is out of the question
 
 LINEAR, MAP, BOOSTING, EXACT = "linear", "map", "boosting", "exact"
@@ -46,6 +47,7 @@ class Candidate:
     borrowed: dict[str, str] = field(default_factory=dict, hash=False)
     nonnegative: bool = False
     dense_directions: bool = False
+    most_rows: int | None = None  # beyond, it takes too long to be worth a try
 
     @property
     def is_reference(self) -> bool:
@@ -76,7 +78,8 @@ CANDIDATES = (
         dense_directions=True,
     ),
     Candidate(
-        "mm_rbf", "Min-max × RBF", kernel="mm_rbf", borrowed={"gamma": "rbf"}, nonnegative=True, dense_directions=True
+        "mm_rbf", "Min-max × RBF", kernel="mm_rbf", borrowed={"gamma": "rbf"}, nonnegative=True, dense_directions=True,
+        most_rows=5_000,
     ),
 )  # fmt: skip
 BOOSTED = Candidate("boosting", "Gradient boosting", BOOSTING)
@@ -86,7 +89,7 @@ def exact_twin(candidate: Candidate) -> Candidate:
     """The kernel machine without approximation, with the settings of its linearized twin."""
     own = dict.fromkeys(("scale", "gamma", "p"), candidate.name)
     return Candidate(
-        f"exact_{candidate.name}", f"Exact SVM, {candidate.label}", EXACT, candidate.kernel, EXACT,
+        f"exact_{candidate.name}", f"Exact SVM, {candidate.label.partition(',')[0]}", EXACT, candidate.kernel, EXACT,
         searched=(), borrowed=own,
     )  # fmt: skip
 
@@ -153,6 +156,8 @@ def admit(facts: dict[str, Any], only: Any) -> tuple[tuple[Candidate, ...], tupl
             reason = "needs nonnegative values; sparse rows cannot be shifted without filling their zeros"
         elif candidate.dense_directions and facts["features"] > WIDE:
             reason = f"needs a direction for each of {facts['features']:,} columns and component"
+        elif candidate.most_rows is not None and facts["rows"] > candidate.most_rows:
+            reason = f"its features are long; here it is for up to {candidate.most_rows:,} rows"
         else:
             chosen.append(candidate)
             continue
@@ -173,11 +178,14 @@ def named(only: Any) -> tuple[Candidate, ...]:
 
 
 def rounds_of(n_rows: int, turns: int, components: tuple[int, ...]) -> tuple[Round, ...]:
-    """From few rows to all, then from few components to many; a share goes on after each round that is dear."""
+    """From few rows to all, then from few components to many; a share goes on after each round that is dear.
+
+    All go on from the fewest components: cosines need more of them than landmarks do, and would be judged too early.
+    """
     some = min(components, key=lambda k: abs(k - COMPONENTS[1]))
     first = Round(min(n_rows, SCREEN_ROWS), SCREEN_COMPONENTS, 1, 1.0 if n_rows <= MIDDLE_ROWS[0] else 0.5)
-    between = [Round(rows, some, 1, 0.6) for rows in MIDDLE_ROWS if rows < n_rows]
-    full = [Round(n_rows, k, turns, 0.7 if k < some else 0.5) for k in sorted(components)]
+    between = [Round(rows, some, 1, 0.6) for rows in MIDDLE_ROWS if 2 * rows <= n_rows]
+    full = [Round(n_rows, k, turns, 1.0 if k < some else 0.5) for k in sorted(components)]
     return (first, *between, *full)
 
 

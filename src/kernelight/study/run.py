@@ -17,14 +17,27 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from kernelight.study.journal import Journal
 from kernelight.study.measure import doubt, kernel_error, test_report
 from kernelight.study.models import Data, boost, train, tune
-from kernelight.study.plan import BOOSTED, EXACT, LINEAR, MOST_EXACT_ROWS, Candidate, Plan, Round, exact_twin
+from kernelight.study.plan import (
+    BOOSTED,
+    EXACT,
+    LINEAR,
+    MOST_BOOSTED_VALUES,
+    MOST_EXACT_ROWS,
+    Candidate,
+    Plan,
+    Round,
+    exact_twin,
+)
+from kernelight.study.result import comparable
 
 SCREEN_SHARE = 0.4  # of the budget, at most, for the first round
 BOOSTING_SHARE = 0.15
+EARLY_TEST_ROWS = 2_000  # rounds on some of the rows are tested on some of the rows
 RESERVE_SHARE, MOST_RESERVE = 0.1, 8.0  # for the end: the chosen model once more, and its picture
 COMPONENTS_POWER = 0.8
 FEWEST = 3  # candidates that go on from a round
 EXACT_TWINS = 2
+TWINS_FROM = 256  # components: before the dearest rounds, as they say how much those could still bring
 NO_TIME = "no time within the budget"
 Watch = Callable[[str, float], None]  # what is being done, and the share of the work that is done
 
@@ -34,6 +47,7 @@ class Clock:
 
     def __init__(self, budget: float | None) -> None:
         self.budget, self._start = budget, time.perf_counter()
+        self.set_aside = 0.0  # seconds that are promised to others
 
     @property
     def elapsed(self) -> float:
@@ -45,7 +59,13 @@ class Clock:
         """Seconds for models; the reserve is not among them."""
         if self.budget is None:
             return float("inf")
-        return self.budget - min(RESERVE_SHARE * self.budget, MOST_RESERVE) - self.elapsed
+        reserve = min(RESERVE_SHARE * self.budget, MOST_RESERVE) + self.set_aside
+        return self.budget - reserve - self.elapsed
+
+    @property
+    def to_the_end(self) -> float:
+        """Seconds until the budget is used up, the reserve among them."""
+        return float("inf") if self.budget is None else self.budget - self.elapsed
 
     def share(self, share: float) -> float:
         """So much of the budget in seconds."""
@@ -57,36 +77,54 @@ class Run:
 
     def __init__(self, plan: Plan, data: Data, journal: Journal, clock: Clock, watch: Watch) -> None:
         self.plan, self.data, self.journal, self.clock, self._watch = plan, data, journal, clock, watch
-        self.test = data.at(plan.test)
+        self._test, self._early_test = data.at(plan.test), data.at(plan.test[:EARLY_TEST_ROWS])
         self.cells: list[dict[str, Any]] = []
         self.left_out: list[list[str]] = [list(pair) for pair in plan.not_admitted]
         self.pressed = False  # whether time decided anything
         self.labels: dict[str, str] = {}
         self._settings: dict[str, dict[str, Any]] = {}
-        self._boosted = False
+        self._boosted = self._twinned = False
         self._work, self._done = self._expected_work(), 0.0
+        clock.set_aside = 0.0 if clock.budget is None else clock.share(BOOSTING_SHARE)
 
     def run(self) -> None:
-        """All rounds, then the references that are left."""
-        going = list(self.plan.candidates)
+        """All rounds, with the references in between."""
+        going, last = list(self.plan.candidates), self.plan.rounds[-1]
         for at, stage in enumerate(self.plan.rounds):
             going = self._round(stage, going, first=at == 0)
+            if len(going) < 2 <= len(self.plan.candidates):
+                break  # there is no time for kernels any more: more about the linear model alone says nothing
             if stage.rows == len(self.plan.learn) and not self._boosted:
-                self._boost()
+                self._boost(stage.rows)
+            if stage.rows == len(self.plan.learn) and (stage.components >= TWINS_FROM or stage is last):
+                self._exact_twins()
             going = self._best(stage, going)
         if not self._boosted:
-            self._boost()
-        self._exact_twins()
+            self._boost(comparable(self.cells)[0]["rows"])
+
+    def test_for(self, rows: int) -> Data:
+        """The test rows of models that learned from so many rows."""
+        return self._test if rows == len(self.plan.learn) else self._early_test
 
     def _round(self, stage: Round, going: list[Candidate], *, first: bool) -> list[Candidate]:
-        """The candidates that were measured in this round."""
-        measured = []
+        """The candidates that were measured in this round; none if there is no time for the linear model and a kernel."""
+        measured: list[Candidate] = []
+        others = [self._foreseen(candidate, stage) for candidate in going if candidate.kind != LINEAR]
+        linear = sum(self._foreseen(candidate, stage) for candidate in going if candidate.kind == LINEAR)
+        if others and linear + min(others) > self.clock.left:
+            for candidate in going:
+                self._leave(f"{candidate.label}, {_stage_text(candidate, stage)}", NO_TIME)
+            self.pressed = True
+            return measured
         for candidate in going:
             if candidate.kind == LINEAR and self._find(candidate.name, stage.rows):
                 measured.append(candidate)
                 continue
+            if candidate.method == "nystroem" and stage.components > stage.rows:
+                self._leave(f"{candidate.label}, {_stage_text(candidate, stage)}", "more landmarks than rows")
+                continue
             late = first and self.clock.elapsed > self.clock.share(SCREEN_SHARE)
-            if (late or self._foreseen(candidate, stage) > self.clock.left) and measured:
+            if (late or self._foreseen(candidate, stage) > self.clock.left) and self.cells:
                 self._leave(f"{candidate.label}, {_stage_text(candidate, stage)}", NO_TIME)
                 self.pressed = True
                 continue
@@ -96,8 +134,7 @@ class Run:
 
     def _cell(self, candidate: Candidate, stage: Round) -> bool:
         """Measure a candidate in a round; False if it cannot take the data."""
-        k = None if candidate.kind in (LINEAR, EXACT) else stage.components
-        key = f"{candidate.name}/{k}/{stage.rows}/{stage.turns}"
+        k, key = _components(candidate, stage), _key(candidate, stage)
         self._say(f"{candidate.label}, {_stage_text(candidate, stage)}")
         cell = self.journal.get(key)
         if cell is None:
@@ -132,24 +169,28 @@ class Run:
             **self._described(candidate, k, stage.rows),
             "settings": tuned.settings, "C": tuned.C, "score": tuned.score, "held_out": held,
             "doubt": doubt(tuned.score, held, data.task), "curve": [list(point) for point in tuned.curve],
-            "fit_seconds": fit_seconds, "bytes": model.n_bytes, **test_report(model, self.test),
+            "fit_seconds": fit_seconds, "bytes": model.n_bytes, **test_report(model, self.test_for(stage.rows)),
             "kernel_error": kernel_error(model, data.X), "note": model.note,
             "turns": stage.turns, "seconds": time.perf_counter() - start,
         }  # fmt: skip
 
-    def _boost(self) -> None:
-        """Gradient boosting, on all rows that are learned from; one fifth of them scores it."""
+    def _boost(self, rows: int) -> None:
+        """Gradient boosting on so many rows; one fifth of them scores it."""
         self._boosted = True
+        self.clock.set_aside = 0.0
         seconds = min(self.clock.share(BOOSTING_SHARE), self.clock.left)
+        if rows * self.plan.facts["features"] > MOST_BOOSTED_VALUES:
+            self._leave(BOOSTED.label, "takes dense rows only, and these would be too many numbers")
+            return
         if seconds <= 0:
             self._leave(BOOSTED.label, NO_TIME)
             self.pressed = True
             return
         self._say(f"{BOOSTED.label}, for reference")
-        key = f"{BOOSTED.name}/None/{len(self.plan.learn)}/1"
+        key = f"{BOOSTED.name}/None/{rows}/1"
         cell = self.journal.get(key)
         if cell is None:
-            data = self.data.at(self.plan.learn)
+            data = self.data.at(self.plan.learn[:rows])
             train_rows, held = self.plan.splits(data.y, 1)[0]
             start = time.perf_counter()
             with threadpool_limits(1 if _is_busy() else None):
@@ -158,9 +199,9 @@ class Run:
                 before = time.perf_counter()
                 model = boost(data, seconds / 2)
                 fit_seconds = time.perf_counter() - before
-                tested = test_report(model, self.test)
+                tested = test_report(model, self.test_for(rows))
             cell = {
-                **self._described(BOOSTED, None, len(data.y)),
+                **self._described(BOOSTED, None, rows),
                 "settings": {}, "C": None, "score": score, "held_out": len(held),
                 "doubt": doubt(score, len(held), data.task), "curve": [], "fit_seconds": fit_seconds,
                 "bytes": model.n_bytes, **tested, "kernel_error": None, "note": model.note, "turns": 1,
@@ -172,7 +213,10 @@ class Run:
         self.cells.append(cell)
 
     def _exact_twins(self) -> None:
-        """The best kernels without approximation, where rows are few."""
+        """The best kernels without approximation, where rows are few; once."""
+        if self._twinned:
+            return
+        self._twinned = True
         stage = Round(len(self.plan.learn), 1, 1)
         full = [
             cell for cell in self.cells if cell["rows"] == stage.rows and cell["candidate"] in self._settings
@@ -215,21 +259,28 @@ class Run:
 
     def _foreseen(self, candidate: Candidate, stage: Round) -> float:
         """Seconds that a cell will take; 0 if nothing is known, or if it is done already."""
-        if self.journal.get(f"{candidate.name}/{stage.components}/{stage.rows}/{stage.turns}"):
+        if self.journal.get(_key(candidate, stage)) or (
+            candidate.kind == LINEAR and self._find(candidate.name, stage.rows)
+        ):
             return 0.0
         before = [cell for cell in self.cells if cell["candidate"] == candidate.name]
         if not before:
             return 0.0
         last = before[-1]
+        seconds = last["seconds"]
+        if (
+            len(before) == 1
+        ):  # the first one searched settings too: count a fit for each C and turn, from warm starts
+            seconds = min(seconds, last["fit_seconds"] * (2 + 3 * last["turns"]))
         grown = stage.rows / last["rows"] * stage.turns / last["turns"]
         if last["k"]:
             grown *= (stage.components / last["k"]) ** COMPONENTS_POWER
-        return float(last["seconds"] * grown)
+        return float(seconds * grown)
 
     def _foreseen_exact(self, n_rows: int) -> float:
-        """A Gram matrix and some SVMs for each class: a few microseconds a pair of rows, class and C."""
-        classes = self.plan.facts["classes"] or 1
-        return 2e-7 * n_rows**2 * (classes if classes > 2 else 1) * 2
+        """A Gram matrix and some machines: as measured, tens of nanoseconds a pair of rows and class; numbers take longer."""
+        classes = self.plan.facts["classes"]
+        return n_rows**2 * (4e-7 if classes is None else 4e-8 * (classes if classes > 2 else 1))
 
     def _say(self, doing: str) -> None:
         spent = self.clock.elapsed / self.clock.budget if self.clock.budget else 0.0
@@ -253,6 +304,14 @@ class Run:
 
 def _work(stage: Round) -> float:
     return float(stage.rows * stage.turns * (stage.components + 64) ** COMPONENTS_POWER)
+
+
+def _components(candidate: Candidate, stage: Round) -> int | None:
+    return None if candidate.kind in (LINEAR, EXACT) else stage.components
+
+
+def _key(candidate: Candidate, stage: Round) -> str:
+    return f"{candidate.name}/{_components(candidate, stage)}/{stage.rows}/{stage.turns}"
 
 
 def _stage_text(candidate: Candidate, stage: Round) -> str:
