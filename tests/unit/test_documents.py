@@ -22,6 +22,7 @@ RUNNABLE = [
     ROOT / "docs" / "data.md",
     ROOT / "docs" / "front-door.md",
     ROOT / "docs" / "linearizations.md",
+    ROOT / "docs" / "study.md",
     ROOT / "docs" / "ternary.md",
     ROOT / "docs" / "theory.md",
 ]
