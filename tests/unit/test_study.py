@@ -86,6 +86,10 @@ def test_the_rule_takes_the_smallest_within_one_standard_error() -> None:
     assert choose([*cells, boosted])[0]["candidate"] == "rbf"
     fewer_rows = cell("gaussian", 0.99, 10, rows=50)
     assert choose([*cells, fewer_rows])[0]["candidate"] == "rbf"
+    linear, alone = cell("linear", 0.9, 1, rows=400), cell("acos", 0.9, 100, rows=400)
+    assert (
+        choose([*cells, linear, alone])[0]["candidate"] == "rbf"
+    )  # two models on more rows are no comparison
 
 
 def test_the_test_rows_choose_nothing() -> None:

@@ -111,8 +111,7 @@ def _finished(
     chosen = next(
         cell
         for cell in run.cells
-        if (cell["candidate"], cell["k"], cell["test"])
-        == (recommendation["candidate"], recommendation["k"], recommendation["test"])
+        if all(cell[key] == recommendation[key] for key in ("candidate", "k", "rows"))
     )
     candidate = next(each for each in CANDIDATES if each.name == chosen["candidate"])
     model = train(

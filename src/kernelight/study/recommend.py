@@ -17,7 +17,8 @@ def recommend(cells: list[dict[str, Any]], labels: dict[str, str], task: str) ->
     final = comparable(cells)
     lines = {name: best_of(some) for name, some in by_candidate(final).items()}
     return {
-        "candidate": chosen["candidate"], "k": chosen["k"], "score": chosen["score"], "test": chosen["test"],
+        "candidate": chosen["candidate"], "k": chosen["k"], "rows": chosen["rows"],
+        "score": chosen["score"], "test": chosen["test"],
         "low": chosen["low"], "high": chosen["high"],
         "headline": _headline(chosen, labels, task),
         "reason": " ".join([_reason(chosen, best, labels, task), *_against(chosen, lines, labels, task)]),

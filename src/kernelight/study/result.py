@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 FORMAT = 1
+FEWEST_KERNELS = 3  # on the rows that are compared
 
 
 @dataclass
@@ -111,10 +112,18 @@ class Study:
 
 
 def comparable(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Cells of the most rows that a kernel was tried on; of the most rows at all if there is no kernel."""
+    """Cells of the most rows that three kernels were tried on (all, if fewer were); of the most rows at all if none was.
+
+    One kernel that was still in time for all rows is no comparison: then fewer rows, with all kernels, are better.
+    """
     own = [cell for cell in cells if not cell["reference"]]
-    kernels = [cell for cell in own if cell["candidate"] != "linear"]
-    most = max((cell["rows"] for cell in kernels or own), default=0)
+    kernels: dict[int, set[str]] = {}
+    for cell in own:
+        if cell["candidate"] != "linear":
+            kernels.setdefault(cell["rows"], set()).add(cell["candidate"])
+    needed = min(FEWEST_KERNELS, max(map(len, kernels.values()), default=0))
+    enough = [rows for rows, names in kernels.items() if len(names) >= needed]
+    most = max(enough or [cell["rows"] for cell in own], default=0)
     return [cell for cell in cells if cell["rows"] == most]
 
 

@@ -108,8 +108,13 @@ def _model_row(cell: dict[str, Any], study: Study, charts: Charts) -> str:
     settings += [f"C {cell['C']:g}"] if cell["C"] is not None else []
     about = [f"k = {cell['k']:,}"] if cell["k"] is not None else []
     about += ["reference"] if cell["reference"] else []
-    about += settings + ([f"scale {cell['settings']['scale']}"] if cell["settings"] else [])
     about += [cell["note"]] if cell["note"] else []
+    settings += [f"scale {cell['settings']['scale']}"] if cell["settings"] else []
+    more = (
+        f'<span class="wide">{escape((", " if about else "") + ", ".join(settings))}</span>'
+        if settings
+        else ""
+    )
     kind = "chosen" if cell["candidate"] == study.recommendation["candidate"] else ""
     kind = "reference" if cell["reference"] else kind
     ends = " – ".join(score_text(cell[end], task).removesuffix(" %") for end in ("low", "high"))
@@ -120,13 +125,13 @@ def _model_row(cell: dict[str, Any], study: Study, charts: Charts) -> str:
     ]  # fmt: skip
     cells = "".join(
         f'<td class="num{" wide" if wide else ""}" data-value="{value}">{escape(text)}'
-        f"{f'<small>{escape(more)}</small>' if more else ''}</td>"
-        for (value, text, more), (_, _, wide) in zip(numbers, _COLUMNS[1:], strict=True)
+        f"{f'<small>{escape(under)}</small>' if under else ''}</td>"
+        for (value, text, under), (_, _, wide) in zip(numbers, _COLUMNS[1:], strict=True)
     )
     key = f'<i class="key {charts.styles.get(cell["candidate"], "other")}"></i>'
     return (
         f'<tr class="{kind}"><td data-value="{escape(name, quote=True)}">{key}{escape(name)}'
-        f"<small>{escape(', '.join(about))}</small></td>{cells}</tr>"
+        f"<small>{escape(', '.join(about))}{more}</small></td>{cells}</tr>"
     )
 
 
