@@ -183,7 +183,11 @@ def rounds_of(n_rows: int, turns: int, components: tuple[int, ...]) -> tuple[Rou
     All go on from the fewest components: cosines need more of them than landmarks do, and would be judged too early.
     """
     some = min(components, key=lambda k: abs(k - COMPONENTS[1]))
-    first = Round(min(n_rows, SCREEN_ROWS), SCREEN_COMPONENTS, 1, 1.0 if n_rows <= MIDDLE_ROWS[0] else 0.5)
+    first = Round(
+        min(n_rows, SCREEN_ROWS), SCREEN_COMPONENTS,
+        turns if n_rows <= SCREEN_ROWS else 1,  # scores on all rows are compared: they must be of the same rows held out
+        1.0 if n_rows <= MIDDLE_ROWS[0] else 0.5,
+    )  # fmt: skip
     between = [Round(rows, some, 1, 0.6) for rows in MIDDLE_ROWS if 2 * rows <= n_rows]
     full = [Round(n_rows, k, turns, 1.0 if k < some else 0.5) for k in sorted(components)]
     return (first, *between, *full)
