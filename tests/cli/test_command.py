@@ -93,3 +93,15 @@ def test_wrong_files_are_one_sentence(tmp_path):
     )
     assert "Traceback" in debug.stderr
     assert run("nothing", status=2)
+
+
+def test_compare_writes_its_report(tmp_path):
+    said = run("compare", "wine", "--budget", "8s", "--output", tmp_path / "report.html")
+    assert f"The report is {tmp_path / 'report.html'}." in said
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "kernelight compare wine" in page
+    assert "absent.csv" in run("compare", tmp_path / "absent.csv", status=2)
+    table = tmp_path / "table.csv"
+    table.write_text("a,b\n1,2\n3,x\n")
+    assert "table.csv" in run("compare", table, "--target", "c", status=2)
+    assert not (tmp_path / "c.html").exists()

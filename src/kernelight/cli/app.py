@@ -59,6 +59,29 @@ def verb(module: str) -> Callable[..., Any]:
     return call
 
 
+@app.command(epilog="Example: kernelight compare table.csv --target price --budget 5m")
+def compare(
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A file of any format we read, - or the name of a data set.")
+    ],
+    target: Annotated[
+        str, typer.Option(help="The column to predict; auto finds one called target, or takes the last.")
+    ] = "auto",
+    task: Annotated[
+        str | None, typer.Option(help="classification or regression; otherwise the target decides.")
+    ] = None,
+    budget: Annotated[str, typer.Option(help="Time for all of it: 90s, 2m, 1h.")] = "2m",
+    seed: Annotated[int, typer.Option(help="Draws splits and hashes.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Threads; all cores otherwise.")] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="Where the report goes.")] = "report.html",
+    resume: Annotated[str | None, typer.Option(help="A file of what is finished, to go on from.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table and no progress.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare kernels on your data: a recommendation, a table, and a report to look at."""
+    verb("compare")(data, target, task, budget, seed, jobs, output, resume, quiet, as_json)
+
+
 @app.command(epilog="Example: kernelight kernels --json")
 def kernels(as_json: Json = False) -> None:
     """List the kernels: their names, formulas, parameters, and the rows they are for."""

@@ -1,0 +1,29 @@
+"""``kernelight compare``: would a nonlinear kernel help on these data, which one, and what does it cost?"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from kernelight.data import open_dataset
+from kernelight.study import compare, print_study, write_report
+
+
+def run(
+    data: str, target: str, task: str | None, budget: str, seed: int, jobs: int | None, output: str, resume: str | None,
+    quiet: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Read the data, compare, write the report, and say what was found."""
+    dataset = open_dataset(data, target=target, task=task)
+    X, y = dataset.materialise()
+    study = compare(
+        X, y, task=dataset.task, budget=budget, seed=seed, resume=resume, name=dataset.name, n_jobs=jobs,
+        progress=None if sys.stderr.isatty() and not quiet else False, command=shlex.join(["kernelight", *sys.argv[1:]]),
+    )  # fmt: skip
+    report = write_report(study, output)
+    if as_json:
+        print(study.to_json())
+        return
+    if not quiet:
+        print_study(study)
+    print(f"The report is {report}.")
