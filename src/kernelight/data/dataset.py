@@ -20,7 +20,12 @@ AUTO = "auto"
 
 
 class Batch(NamedTuple):
-    """Some rows: features, target (None if there is none), and ids (None unless a column of ids was named)."""
+    """Some rows: features, target (None if there is none), and ids (None unless a column of ids was named).
+
+    >>> from kernelight import open_dataset
+    >>> [batch.X.shape for batch in open_dataset("wine").batches(rows=100)]
+    [(100, 13), (78, 13)]
+    """
 
     X: Any
     y: NDArray[Any] | None
