@@ -96,3 +96,11 @@ def directions(kind, n_features, n_outputs, seed=0):
     sines = FourierReadout(pairs=True, amplitude=1.0, shift=np.zeros(0, dtype=np.float32))
     features, _ = projection.read(np.eye(n_features), RowRule(FIXED), sines, resources(1))
     return features[:, 1::2].T.astype(np.float64) / small
+
+
+def circles(n_rows, *, seed=0, classes=2):
+    """Points in the plane; the class is the ring they lie in."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n_rows, 2))
+    rings = np.minimum((np.hypot(*X.T) * classes).astype(int), classes - 1)
+    return X, rings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -15,9 +16,16 @@ from kernelight.study.text import bytes_text, count_text, score_text, seconds_te
 
 
 def write_report(study: Study, path: str | Path = "report.html") -> Path:
-    """Write the report of a study; the path it was written to."""
+    """Write the report of a study, all or nothing; the path it was written to."""
     path = Path(path)
-    path.write_text(render_report(study), encoding="utf-8")
+    page = render_report(study)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        beside.write_text(page, encoding="utf-8")
+        beside.replace(path)
+    except BaseException:  # a full disk or an interrupt must not leave a part behind
+        beside.unlink(missing_ok=True)
+        raise
     return path
 
 
