@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from kernelight.linearize.nystroem import KernelNystroem
     from kernelight.linearize.signs import SignProjection
     from kernelight.state import State
+    from kernelight.tables.model import TableModel
 
 __version__ = "0.1.0"
 __all__ = [
     "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelClassifier", "KernelNystroem", "KernelRegressor",
-    "LinearClassifier", "LinearRegressor", "Product", "RandomFourier", "SignProjection", "State", "TernaryClassifier",
-    "__version__", "data", "feature_map", "hashing", "kernels", "load", "open_dataset", "study", "theory",
+    "LinearClassifier", "LinearRegressor", "Product", "RandomFourier", "SignProjection", "State", "TableModel",
+    "TernaryClassifier", "__version__", "data", "feature_map", "hashing", "kernels", "load", "open_dataset", "study", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -46,6 +47,7 @@ _HOMES = {
     "RandomFourier": "kernelight.linearize.fourier",
     "SignProjection": "kernelight.linearize.signs",
     "State": "kernelight.state",
+    "TableModel": "kernelight.tables.model",
     "TernaryClassifier": "kernelight.linear.ternary",
     "data": "kernelight.data",
     "feature_map": "kernelight.linearize.choose",

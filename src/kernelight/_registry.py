@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from kernelight.state import Path, State
+from kernelight._files import Path
+from kernelight.state import State
 
 _KERNELS = (
     "Linear", "RBF", "FoldedRBF", "Gaussian", "Acos", "AcosChi2", "MinMax", "GMM", "ExpGMM", "NGMM",
@@ -33,6 +34,7 @@ FAMILIES: dict[str, dict[str, str]] = {
         "LinearRegressor": "kernelight.linear.regressor:LinearRegressor",
         "TernaryClassifier": "kernelight.linear.ternary:TernaryClassifier",
     },
+    "table": {"TableModel": "kernelight.tables.model:TableModel"},
 }
 
 

@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernelight._checks import Matrix, as_matrix, as_names, check_choice, check_int, check_numbers
-from kernelight.state import Path, State
+from kernelight._files import Path
+from kernelight.state import State
 
 Self = TypeVar("Self", bound="Stored")
 
@@ -117,7 +118,7 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """
         check_choice("weights", weights, (None, "float16"))
         state = self.to_state()
-        (state if weights is None else _halved(state)).save(path)
+        (state if weights is None else halved(state)).save(path)
 
     @classmethod
     def load(cls: type[Self], path: Path) -> Self:
@@ -168,7 +169,7 @@ WEIGHTS, POWER = "weights_", "power_"
 LARGEST_HALF = 15  # half precision reaches to 2^16; 2^15 is left when the last digits are rounded up
 
 
-def _halved(state: State) -> State:
+def halved(state: State) -> State:
     """The same state with weights in half precision, divided by a power of 2 that makes the largest large."""
     arrays = dict(state.arrays)
     for name, array in state.arrays.items():
@@ -180,7 +181,7 @@ def _halved(state: State) -> State:
 
 
 def _whole(array: Any, power: Any) -> Any:
-    """An array as it was before `_halved`, in single precision; any other as it is."""
+    """An array as it was before `halved`, in single precision; any other as it is."""
     if power is None or not isinstance(array, np.ndarray):
         return array
     if (

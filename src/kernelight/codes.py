@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import as_slot_numbers, check_int, resources
+from kernelight._files import Path
 from kernelight._slots import (
     MAX_BITS,
     as_slots,
@@ -28,7 +29,7 @@ from kernelight._slots import (
     slot_dtype,
     unpacked,
 )
-from kernelight.state import ALGORITHM_VERSION, Immutable, Path, State, read_only
+from kernelight.state import ALGORITHM_VERSION, Immutable, State, read_only
 
 
 class Codes(Immutable):

@@ -7,15 +7,12 @@ code.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
 import math
 import mmap
 import numbers
 import os
-import secrets
 import stat
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -24,6 +21,8 @@ from typing import Any, BinaryIO, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save as safetensors_bytes
+
+from kernelight._files import Path, replacing
 
 FORMAT_VERSION = 1  # how a file is laid out
 ALGORITHM_VERSION = 1  # what a seed means: see core/portable
@@ -40,7 +39,6 @@ _DTYPES = {
     **{f"U{8 * size}": np.dtype(f"<u{size}") for size in (1, 2, 4, 8)},
     **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
 }
-Path = str | os.PathLike[str]
 
 
 class Immutable:
@@ -187,7 +185,8 @@ class State(Immutable):
             raise ValueError(
                 f"{os.fsdecode(path)} was not written: its meta would not be read again, {error}."
             ) from None
-        _write_whole(path, content)
+        with replacing(path) as handle:
+            handle.write(content)
 
     @classmethod
     def load(cls, path: Path, kind: str | None = None) -> State:
@@ -297,31 +296,6 @@ def _storable(name: str, value: Any) -> NDArray[Any]:
 
 def _dtype_name(dtype: np.dtype[Any]) -> str:
     return next(name for name, known in _DTYPES.items() if known == dtype)
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write beside the target, make it durable, then rename over it; an old file keeps its permissions."""
-    target = os.path.realpath(os.fsdecode(path))
-    directory = os.path.dirname(target)
-    if os.path.isdir(target):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fsdecode(path))
-    if os.path.lexists(target) and not os.path.isfile(target):
-        raise OSError(errno.EINVAL, "Not a regular file: a save would replace it", os.fsdecode(path))
-    if not os.path.isdir(directory):
-        raise FileNotFoundError(errno.ENOENT, "No such directory", directory)
-    temporary = os.path.join(directory, f".kernelight-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as handle:
-            handle.write(content)
-            handle.flush()
-            os.fsync(handle.fileno())
-        if os.path.exists(target):
-            os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
-        os.replace(temporary, target)
-    except BaseException:  # an interrupt must not leave the temporary file behind either
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 # Reading. The header is read here rather than by safetensors for three reasons: its errors do not tell a

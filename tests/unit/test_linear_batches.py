@@ -85,10 +85,51 @@ def test_rows_that_come_again_are_known(monkeypatch, kind):
     assert total < 1.1 * np.abs(whole._duals).sum()
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_equal_rows_count_as_often_as_they_come(loss):
+    """Two kinds of rows, nine of ten of the first and two of three of the second in class 1, over and over in every batch."""
+    X = np.tile([[1.0, 0.0]] * 10 + [[0.0, 1.0]] * 6, (100, 1))
+    y = np.tile([1] * 9 + [0] + [1] * 4 + [0] * 2, 100)
+    mixed = np.random.default_rng(0).permutation(1600)
+    whole = LinearClassifier(loss=loss).fit(X, y)
+    parts = in_batches(LinearClassifier(loss=loss), X[mixed], y[mixed], 100, passes=3, classes=[0, 1])
+    assert parts._pass.n_rows == 1600
+    assert len(parts._memory) == 1600
+    kinds = np.eye(2)
+    np.testing.assert_allclose(parts.decision_function(kinds), whole.decision_function(kinds), atol=0.02)
+
+
+def test_passes_are_told_by_batches_or_rows(monkeypatch):
+    monkeypatch.setattr(base, "MEMORY_BYTES", 100 * 128)
+    X, y = CODES[:300], LABELS[:300]
+    model = in_batches(LinearClassifier(), X, y, 50, passes=1, classes=range(10))
+    assert (model._pass.n_rows, model._pass.n_equal) == (300, 0)
+    for start in (100, 0, 250):  # in another order
+        model.partial_fit(X[start : start + 50], y[start : start + 50])
+    assert model._pass.n_rows == 150
+    again = np.random.default_rng(0).permutation(300)
+    in_batches(model, X[again], y[again], 60, passes=1)
+    assert (
+        len(model._memory) + len(model._ledger.keys) <= 450
+    )  # half of them were not to be expected in this pass
+    in_batches(model, X[again], y[again], 60, passes=1)
+    assert model._pass.n_rows == 300
+
+
+def test_the_ledger_is_bounded(monkeypatch):
+    monkeypatch.setattr(base, "MEMORY_BYTES", 10 * 128)
+    monkeypatch.setattr(_stream, "LEDGER_BYTES", 100 * (8 + 4 * 10 + 1))
+    model = in_batches(LinearClassifier(), CODES[:300], LABELS[:300], 50, passes=2, classes=range(10))
+    assert 50 <= len(model._ledger.keys) <= 100
+    assert (np.diff(model._ledger.keys.astype(object)) >= 0).all()
+    assert model.score(CODES[TEST], LABELS[TEST]) > 0.85
+
+
 def test_matches_pair_equal_keys_once():
     stored = np.array([5, 3, 5, 9, 5], dtype=np.uint64)
     keys = np.array([5, 4, 5, 9, 5, 5, 3], dtype=np.uint64)
     assert _stream.matches(keys, stored).tolist() == [0, -1, 2, 3, 4, -1, 1]
+    assert _stream.matches(keys, np.sort(stored), ascending=True).tolist() == [1, -1, 2, 4, 3, -1, 0]
     assert _stream.matches(keys[:0], stored).tolist() == []
     assert _stream.matches(keys, stored[:0]).tolist() == [-1] * 7
 

@@ -15,17 +15,18 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "kernelight"
 CORE, BINDINGS = ROOT / "core", ROOT / "bindings"
 
-BASEMENT = {"_core", "_checks", "_registry", "_slots", "_stored", "codes", "state"}
+BASEMENT = {"_core", "_checks", "_files", "_registry", "_slots", "_stored", "codes", "state"}
 NUMERIC = {"numpy", "scipy"}
 
 # room -> (rooms of ours that it may import, packages of others that it may import)
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "_checks": ({"_core"}, NUMERIC),
-    "state": (set(), {"numpy", "safetensors"}),
-    "_registry": ({"state"}, set()),
+    "_files": (set(), set()),
+    "state": ({"_files"}, {"numpy", "safetensors"}),
+    "_registry": ({"_files", "state"}, set()),
     "_slots": ({"_core", "_checks", "state"}, NUMERIC),
-    "codes": ({"_core", "_checks", "_slots", "state"}, NUMERIC),
-    "_stored": ({"_checks", "state"}, NUMERIC | {"sklearn"}),
+    "codes": ({"_core", "_checks", "_files", "_slots", "state"}, NUMERIC),
+    "_stored": ({"_checks", "_files", "state"}, NUMERIC | {"sklearn"}),
     "theory": (set(), NUMERIC),
     "kernels": (BASEMENT, NUMERIC),
     "linearize": (BASEMENT | {"kernels", "theory"}, NUMERIC | {"sklearn"}),
@@ -33,7 +34,11 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "linear": (BASEMENT, NUMERIC | {"sklearn", "threadpoolctl"}),
     "neighbors": (BASEMENT | {"theory"}, NUMERIC | {"sklearn"}),
     "compose": (BASEMENT | {"kernels", "linearize", "linear"}, NUMERIC | {"sklearn"}),
-    "data": ({"_core", "_checks"}, NUMERIC | {"pyarrow", "sklearn"}),  # sklearn for data sets by name only
+    "data": (
+        {"_core", "_checks", "_files"},
+        NUMERIC | {"pyarrow", "sklearn"},
+    ),  # sklearn for data sets by name only
+    "tables": (BASEMENT | {"data", "linearize", "compose"}, NUMERIC | {"sklearn"}),
     "__main__": ({"cli"}, set()),
     "export": ({"state", "codes", "_registry"}, NUMERIC),
 }

@@ -7,12 +7,16 @@ one sentence on standard error; a traceback is for ``--debug`` alone.
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+
+from kernelight.cli import options as opt
 
 app = typer.Typer(
     name="kernelight",
@@ -26,8 +30,6 @@ theory = typer.Typer(
     help="How many components, bits or bytes an error takes.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(theory, name="theory")
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
 def _version(asked: bool) -> None:
@@ -61,29 +63,133 @@ def verb(module: str) -> Callable[..., Any]:
 
 @app.command(epilog="Example: kernelight compare table.csv --target price --budget 5m")
 def compare(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A file of any format we read, - or the name of a data set.")
-    ],
-    target: Annotated[
-        str, typer.Option(help="The column to predict; auto finds one called target, or takes the last.")
-    ] = "auto",
-    task: Annotated[
-        str | None, typer.Option(help="classification or regression; otherwise the target decides.")
-    ] = None,
+    data: opt.Data,
+    target: opt.Target = "auto",
+    task: opt.Task = None,
     budget: Annotated[str, typer.Option(help="Time for all of it: 90s, 2m, 1h.")] = "2m",
-    seed: Annotated[int, typer.Option(help="Draws splits and hashes.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Threads; all cores otherwise.")] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Where the report goes.")] = "report.html",
     resume: Annotated[str | None, typer.Option(help="A file of what is finished, to go on from.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table and no progress.")] = False,
-    as_json: Json = False,
+    ids: opt.Ids = None,
+    ignore: opt.Ignore = None,
+    categorical: opt.Categorical = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    max_categories: opt.MaxCategories = 100,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    as_json: opt.Json = False,
 ) -> None:
     """Compare kernels on your data: a recommendation, a table, and a report to look at."""
-    verb("compare")(data, target, task, budget, seed, jobs, output, resume, quiet, as_json)
+    reading = opt.reading(
+        target=target, task=task, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter,
+        header=header, max_categories=max_categories, jobs=jobs,
+    )  # fmt: skip
+    verb("compare")(data, reading, budget, seed, jobs, output, resume, quiet, as_json)
+
+
+@app.command(epilog="Example: kernelight fit table.csv --target price -o model.klt --memory 1G")
+def fit(
+    data: opt.Data,
+    output: Annotated[str, typer.Option("--output", "-o", help="Where the model goes.")],
+    target: opt.Target = "auto",
+    task: opt.Task = None,
+    kernel: opt.Kernel = "gmm",
+    components: opt.Components = 1024,
+    bits: opt.Bits = 8,
+    method: opt.Method = None,
+    C: Annotated[str, typer.Option("-C", "--C", help="A number, or tune.")] = "tune",
+    gamma: Annotated[str, typer.Option(help="A number, or tune; of kernels that have one.")] = "tune",
+    p: Annotated[str, typer.Option("--p", help="A number, or tune; the power of gmm and exp_gmm.")] = "1",
+    scale: Annotated[
+        str,
+        typer.Option(
+            help="tune, none, minmax, quantile, standard, minmax+complement, quantile+complement or max."
+        ),
+    ] = "tune",
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="squared_hinge, hinge or logistic (which has probabilities); squared or epsilon_insensitive."
+        ),
+    ] = None,
+    balanced: Annotated[bool, typer.Option("--balanced", help="Let every class weigh the same.")] = False,
+    memory: opt.Memory = None,
+    passes: Annotated[
+        int, typer.Option(help="How often each row is seen where they do not fit into memory.")
+    ] = 3,
+    half: Annotated[bool, typer.Option("--half", help="Store the weights in half precision.")] = False,
+    ids: opt.Ids = None,
+    ignore: opt.Ignore = None,
+    categorical: opt.Categorical = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    max_categories: opt.MaxCategories = 100,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Train a model and write it to a file."""
+    given = {
+        "kernel": kernel, "n_components": components, "bits": bits, "method": method, "C": C, "gamma": gamma, "p": p,
+        "scale": scale, "loss": loss, "class_weight": "balanced" if balanced else None, "random_state": seed, "n_jobs": jobs,
+    }  # fmt: skip
+    reading = opt.reading(
+        target=target, task=task, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter,
+        header=header, max_categories=max_categories, jobs=jobs,
+    )  # fmt: skip
+    verb("fit")(data, output, given, reading, memory, passes, half, quiet, as_json)
+
+
+@app.command(epilog="Example: kernelight predict model.klt new.csv --output predictions.csv")
+def predict(
+    model: opt.Model,
+    data: opt.Data,
+    proba: Annotated[bool, typer.Option("--proba", help="Probabilities too; for loss logistic.")] = False,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="A .csv, .tsv, .jsonl or .parquet file; otherwise printed."),
+    ] = None,
+    ids: opt.Ids = None,
+    ignore: opt.Ignore = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each row.")] = False,
+) -> None:
+    """Predict the target of each row of a file."""
+    reading = opt.reading(
+        ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs
+    )
+    verb("predict")(model, data, proba, output, reading, quiet, as_json)
+
+
+@app.command(epilog="Example: kernelight evaluate model.klt test.csv")
+def evaluate(
+    model: opt.Model,
+    data: opt.Data,
+    ids: opt.Ids = None,
+    ignore: opt.Ignore = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    jobs: opt.Jobs = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Compare predictions with the target of a file that has it."""
+    reading = opt.reading(
+        ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs
+    )
+    verb("evaluate")(model, data, reading, as_json)
 
 
 @app.command(epilog="Example: kernelight kernels --json")
-def kernels(as_json: Json = False) -> None:
+def kernels(as_json: opt.Json = False) -> None:
     """List the kernels: their names, formulas, parameters, and the rows they are for."""
     verb("kernels")(as_json)
 
@@ -93,7 +199,7 @@ def info(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A model, map or codes, written by kernelight.")
     ],
-    as_json: Json = False,
+    as_json: opt.Json = False,
 ) -> None:
     """Say what a file of ours holds, how it was made, and what takes how many bytes."""
     verb("info")(file, as_json)
@@ -112,7 +218,7 @@ def components(
     bound: Annotated[
         str, typer.Option(help="normal (what to expect) or hoeffding (a guarantee).")
     ] = "normal",
-    as_json: Json = False,
+    as_json: opt.Json = False,
 ) -> None:
     """How many components an error takes."""
     verb("theory")("components", {
@@ -127,7 +233,7 @@ def memory(
     components: Annotated[int, typer.Option(help="Components of a row.")],
     bits: Annotated[int, typer.Option(help="Bits of a component; 32 or 64 for features.")] = 8,
     packed: Annotated[bool, typer.Option(help="Bits packed into words.")] = False,
-    as_json: Json = False,
+    as_json: opt.Json = False,
 ) -> None:
     """How many bytes codes take."""
     verb("theory")(
@@ -157,7 +263,14 @@ def sentence(error: BaseException) -> str:
         return f"{where}{error.strerror}."
     if isinstance(error, MemoryError):
         return "There is not enough memory for this: use fewer components or rows, or --memory."
-    return " ".join(str(error).split()) or type(error).__name__
+    return _in_options(" ".join(str(error).split())) or type(error).__name__
+
+
+def _in_options(text: str) -> str:
+    """Advice of the library as options of the command: ``ignore=['id']`` is ``--ignore id``."""
+    names = "ignore|categorical|task|loss|method|format|header|ids|target|memory"
+    text = re.sub(rf"\b({names})=\[?'([^']*)'\]?", lambda m: f"--{m[1]} {shlex.quote(m[2])}", text)
+    return text.replace("max_categories", "--max-categories")
 
 
 def _end(text: str, status: int) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import shlex
 import sys
+from typing import Any
 
+from kernelight.cli import show
 from kernelight.data import open_dataset
 from kernelight.study import compare, print_study, write_report
 
 
 def run(
-    data: str, target: str, task: str | None, budget: str, seed: int, jobs: int | None, output: str, resume: str | None,
+    data: str, reading: dict[str, Any], budget: str, seed: int, jobs: int | None, output: str, resume: str | None,
     quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Read the data, compare, write the report, and say what was found."""
-    dataset = open_dataset(data, target=target, task=task)
+    show.refuse_no_place(output)
+    dataset = open_dataset(data, **reading)
     X, y = dataset.materialise()
     study = compare(
         X, y, task=dataset.task, budget=budget, seed=seed, resume=resume, name=dataset.name, n_jobs=jobs,

@@ -38,6 +38,8 @@ def _row(array: NDArray[Any]) -> tuple[str, str, str]:
 def _said(meta: dict[str, Any]) -> dict[str, Any]:
     """The parts of the meta that a person would ask for."""
     said: dict[str, Any] = {}
+    if meta.get("kind") == "TableModel":
+        return _of_table(meta)
     for name in ("params", "decided"):
         for key, value in (meta.get(name) or {}).items():
             if value is not None and not isinstance(value, (list, dict)):
@@ -50,6 +52,18 @@ def _said(meta: dict[str, Any]) -> dict[str, Any]:
     for key, part in (meta.get("parts") or {}).items():
         said[key] = part.get("kind") if isinstance(part, dict) else part
     return said
+
+
+def _of_table(meta: dict[str, Any]) -> dict[str, Any]:
+    """Of a model of a file: what it was trained on, which columns it wants, and what its model says."""
+    encoding = meta["encoding"]
+    said = {"trained on": f"{meta['trained_on']}, {meta['n_rows']:,} rows"}
+    if encoding["target"] is not None:
+        said["target"] = f"{encoding['target']['name']} ({encoding['target']['task']})"
+    if encoding["columns"] is not None:
+        said["columns"] = _few([column["name"] for column in encoding["columns"]])
+    inner = meta["parts"]["model"]
+    return {**said, "model": inner["kind"], **_said(inner)}
 
 
 def _few(values: list[Any], most: int = 12) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -48,3 +51,39 @@ def size(count: float) -> str:
             return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
         count /= 1000
     raise AssertionError
+
+
+def refuse_no_place(path: str) -> None:
+    """Refuse a file that cannot be written, before the work for it is done."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a directory: name a file.")
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{path} cannot be written: there is no directory {folder}.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"{path} cannot be written: no permission to write in {folder}.")
+
+
+@contextmanager
+def progress(silent: bool) -> Iterator[Callable[[str, int, int | None], None]]:
+    """A bar on standard error, told what is being done, the rows done and the rows in all; nothing if there is no terminal."""
+    if silent or not sys.stderr.isatty():
+        yield lambda doing, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(bar_width=24), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        last = ""
+
+        def watch(doing: str, done: int, total: int | None) -> None:
+            nonlocal last
+            if doing != last:
+                bar.reset(task)
+                last = doing
+            rows = f"{done:,} rows" if done else ""
+            bar.update(task, completed=done, total=total, description=f"{doing} {rows}".strip())
+
+        yield watch

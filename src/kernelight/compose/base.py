@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from copy import copy
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -108,7 +107,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         target = self._more_targets(y)
         check_consistent_length(X, target)
         weight = None if sample_weight is None else _checks.as_row_weights(sample_weight, X.shape[0])
-        self.model_ = copy(self.model_)
+        self.model_ = self.model_._copy()  # with what it remembers, which copy() leaves behind
         for rows in blocks(X, block_width(X, self.scaling_, n_outputs(self.map_))):
             seen = features_of(self.map_, self.scaling_(X[rows]))
             self.model_.partial_fit(

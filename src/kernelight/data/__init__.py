@@ -1,12 +1,13 @@
 """Data sets from files, standard input and names, as matrices or in batches.
 
 `open_dataset` recognises the format, learns what becomes of each column (`Encoding`), and gives a `Dataset`. What is wrong
-with data is a `DataError`: one sentence with the file, the place and what was found.
+with data is a `DataError`: one sentence with the file, the place and what was found. `replacing` writes files all or nothing.
 """
 
+from kernelight._files import replacing
 from kernelight.data.dataset import Batch, Dataset
 from kernelight.data.encoding import Encoding
 from kernelight.data.errors import DataError
 from kernelight.data.opening import open_dataset
 
-__all__ = ["Batch", "DataError", "Dataset", "Encoding", "open_dataset"]
+__all__ = ["Batch", "DataError", "Dataset", "Encoding", "open_dataset", "replacing"]

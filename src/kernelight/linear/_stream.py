@@ -3,14 +3,16 @@
 A batch brings rows whose duals start at 0; its steps raise the dual objective of the problem of all rows so far, the weights
 of which are the sum of duals times rows. Alone, that would be one visit to each row, and the first were visited knowing little.
 So a sample of earlier rows is kept with their duals, and with each batch a few times as many of them are visited again. When
-there are too many, the rows of the smallest duals go, and their duals are kept with a fingerprint of 64 bits. A row that comes
-again with the same target, as in another pass over the data, is known by it and goes on from its dual: so passes approach the
-solution for all rows, each counted once. The model is a mean of the weights after each epoch, steadier than the last of them.
+there are too many, the rows of the smallest duals go, and their duals are kept with a fingerprint of 64 bits. By it a row is
+known in another pass over the data, and goes on from its dual: so passes approach the solution for all rows, each counted once.
+Equal rows within a pass are different rows; see `Pass` for how passes are told. The model is a mean of the weights after each
+epoch, steadier than the last of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,12 +26,17 @@ LEAST_REPLAY, MOST_REPLAY = 4, 16  # rows of the memory that are visited for eac
 REPLAY_WORK = 1024  # stored numbers that they should have together: narrow rows tell less and cost less
 EPOCHS = 4  # visits to all of them
 MEMORY_BYTES = 32 << 20  # of rows
+LEDGER_BYTES = 96 << 20  # of duals of rows that are no longer there
+PASS_ROWS, FEW_EQUAL = (
+    16,
+    0.5,
+)  # fewer rows may be equal to others by chance, and begin no pass; nor where more are equal
 KNOWN = 20  # epochs that a model which was fitted or loaded counts for in the mean
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Rows with their fingerprints, targets, costs and duals."""
+    """Rows with their fingerprints, targets, costs and duals, and whether they came in this pass."""
 
     rows: Any
     keys: NDArray[np.uint64]
@@ -37,6 +44,7 @@ class Memory:
     values: NDArray[np.float64] | None
     cost: NDArray[np.float64]
     dual: NDArray[Any]
+    came: NDArray[np.bool_]
 
     @classmethod
     def of(cls, X: Any, targets: Targets, dtype: Any) -> Memory:
@@ -44,7 +52,8 @@ class Memory:
         dual = np.zeros((X.shape[0], targets.n_outputs), dtype=dtype)
         values = None if targets.values is None else targets.values.copy()
         rows = X if isinstance(X, Codes) else X.copy()
-        return cls(rows, row_keys(X, targets), targets.labels, values, targets.row_cost, dual)
+        came = np.ones(X.shape[0], dtype=bool)
+        return cls(rows, row_keys(X, targets), targets.labels, values, targets.row_cost, dual, came)
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -52,10 +61,21 @@ class Memory:
     def take(self, which: NDArray[np.intp]) -> Memory:
         labels = None if self.labels is None else self.labels[which]
         values = None if self.values is None else self.values[which]
-        return Memory(self.rows[which], self.keys[which], labels, values, self.cost[which], self.dual[which])
+        return Memory(
+            self.rows[which],
+            self.keys[which],
+            labels,
+            values,
+            self.cost[which],
+            self.dual[which],
+            self.came[which],
+        )
 
     def with_duals(self, dual: NDArray[Any]) -> Memory:
-        return Memory(self.rows, self.keys, self.labels, self.values, self.cost, dual)
+        return replace(self, dual=dual)
+
+    def next_pass(self) -> Memory:
+        return replace(self, came=np.zeros_like(self.came))
 
     def joined(self, other: Memory) -> Memory:
         """These rows, then the others."""
@@ -65,7 +85,12 @@ class Memory:
 
         rows, keys = _stacked(self.rows, other.rows), both(self.keys, other.keys)
         labels, values = both(self.labels, other.labels), both(self.values, other.values)
-        return Memory(rows, keys, labels, values, both(self.cost, other.cost), both(self.dual, other.dual))
+        cost, dual, came = (
+            both(self.cost, other.cost),
+            both(self.dual, other.dual),
+            both(self.came, other.came),
+        )
+        return Memory(rows, keys, labels, values, cost, dual, came)
 
     def targets(self, like: Targets) -> Targets:
         """The targets of these rows, with the factors of others."""
@@ -75,56 +100,124 @@ class Memory:
         """The rows of the largest duals that ``limit`` bytes hold, in their order, and the duals of the others."""
         most = max(1, limit // max(1, _row_bytes(self.rows)))
         if len(self) <= most:
-            return self, Ledger(self.keys[:0], self.dual[:0])
+            return self, Ledger(self.keys[:0], self.dual[:0], self.came[:0])
         size = np.abs(self.dual).sum(axis=1)
         order = np.lexsort((-np.arange(len(self)), -size))  # of equal duals the newest stay
-        gone = order[most:][size[order[most:]] > 0]  # a row whose dual is 0 is as good as new
-        return self.take(np.sort(order[:most])), Ledger(self.keys[gone], self.dual[gone])
+        gone = order[most:]
+        return self.take(np.sort(order[:most])), Ledger.of(self.keys[gone], self.dual[gone], self.came[gone])
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """Duals of rows that are no longer there, by their fingerprints."""
+    """Duals of rows that are no longer there, by their fingerprints, which ascend: a batch finds its own among millions."""
 
     keys: NDArray[np.uint64]
     dual: NDArray[Any]
+    came: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, keys: NDArray[np.uint64], dual: NDArray[Any], came: NDArray[np.bool_]) -> Ledger:
+        # of numbers that ascend but for a few, as in `joined`, a stable sort is a merge
+        return cls(keys, dual, came).take(np.argsort(keys, kind="stable"))
 
     def take(self, which: NDArray[np.intp]) -> Ledger:
-        return Ledger(self.keys[which], self.dual[which])
+        return Ledger(self.keys[which], self.dual[which], self.came[which])
+
+    def next_pass(self) -> Ledger:
+        return replace(self, came=np.zeros_like(self.came))
+
+    def scaled(self, factor: float) -> Ledger:
+        return replace(self, dual=self.dual * self.dual.dtype.type(factor))
 
     def joined(self, other: Ledger) -> Ledger:
-        return Ledger(np.concatenate([self.keys, other.keys]), np.concatenate([self.dual, other.dual]))
+        both = (
+            np.concatenate(pair)
+            for pair in ((self.keys, other.keys), (self.dual, other.dual), (self.came, other.came))
+        )
+        return Ledger.of(*both).within(LEDGER_BYTES)
+
+    def within(self, limit: int) -> Ledger:
+        """The largest duals, if they take more bytes. A row whose dual is forgotten counts once more when it comes again."""
+        most = limit // (self.keys.itemsize + self.dual.itemsize * self.dual.shape[1] + 1)
+        if len(self.keys) <= most:
+            return self
+        size = np.abs(self.dual).sum(axis=1)
+        fewer = most - most // 8  # so that this is not done with every batch
+        return self.take(np.sort(np.argpartition(-size, fewer)[:fewer]))
 
 
 def recognised(batch: Memory, *stores: Any) -> tuple[Memory, list[Any]]:
-    """The batch with the duals of the rows that the stores know, and the stores without them."""
+    """The batch with the duals of the rows that the stores know from other passes, and the stores without them."""
     left: list[Any] = []
     dual, unknown = batch.dual.copy(), np.arange(len(batch))
     for store in stores:
         if store is None:
             left.append(None)
             continue
-        found = matches(batch.keys[unknown], store.keys)
+        waiting = np.flatnonzero(~store.came)
+        found = matches(batch.keys[unknown], store.keys[waiting], ascending=isinstance(store, Ledger))
         known = found >= 0
-        dual[unknown[known]] = store.dual[found[known]]
+        found = waiting[found[known]]
+        dual[unknown[known]] = store.dual[found]
         unknown = unknown[~known]
         rest = np.ones(len(store.keys), dtype=bool)
-        rest[found[known]] = False
+        rest[found] = False
         left.append(store if rest.all() else store.take(np.flatnonzero(rest)))
     return batch.with_duals(dual), left
 
 
-def matches(keys: NDArray[np.uint64], stored: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """For each key the place of an equal one among ``stored``, a different one for each, or -1."""
-    order, mine = np.argsort(stored, kind="stable"), np.argsort(keys, kind="stable")
+def matches(
+    keys: NDArray[np.uint64], stored: NDArray[np.uint64], *, ascending: bool = False
+) -> NDArray[np.intp]:
+    """For each key the place of an equal one among ``stored`` (which may ascend), a different one for each, or -1."""
+    order = None if ascending else np.argsort(stored, kind="stable")
+    mine = np.argsort(keys, kind="stable")
     in_order = keys[mine]
     turn = np.arange(len(keys)) - np.searchsorted(in_order, in_order)  # 0, 1, ... among equal keys
     place = np.searchsorted(stored, in_order, sorter=order) + turn
     found = np.full(len(keys), -1, dtype=np.intp)
     inside = np.flatnonzero(place < len(stored))
-    equal = inside[stored[order[place[inside]]] == in_order[inside]]
-    found[mine[equal]] = order[place[equal]]
+    if order is not None:
+        place[inside] = order[place[inside]]
+    equal = inside[stored[place[inside]] == in_order[inside]]
+    found[mine[equal]] = place[equal]
     return found
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What came in this pass over the data: which batches, how many rows, and how many of these were equal to earlier ones.
+
+    Another one begins with a batch that came before as a whole, or with one all of whose rows did, where few others had.
+    """
+
+    batches: frozenset[bytes] = frozenset()
+    n_rows: int = 0
+    n_equal: int = 0
+
+    def ends_before(self, batch: Memory, n_equal: int) -> bool:
+        """Whether ``batch``, of whose rows so many came in this pass, begins another one."""
+        if len(batch) < PASS_ROWS:
+            return False
+        return batch_key(batch) in self.batches or (
+            n_equal == len(batch) and self.n_equal < FEW_EQUAL * self.n_rows
+        )
+
+    def followed_by(self, batch: Memory, n_equal: int) -> Pass:
+        n_equal = max(n_equal, len(batch) - len(np.unique(batch.keys)))
+        key = {batch_key(batch)} if len(batch) >= PASS_ROWS else set()
+        return Pass(self.batches | key, self.n_rows + len(batch), self.n_equal + n_equal)
+
+
+def count_equal(batch: Memory, *stores: Any) -> int:
+    """How many rows of the batch came in this pass already."""
+    known = [store.keys[store.came] for store in stores if store is not None]
+    return int(np.isin(batch.keys, np.concatenate(known)).sum()) if known else 0
+
+
+def batch_key(batch: Memory) -> bytes:
+    """A fingerprint of the rows of a batch in their order: of few kinds of rows, others are equal in any other sense."""
+    return hashlib.blake2b(batch.keys.tobytes(), digest_size=16).digest()
 
 
 def row_keys(X: Any, targets: Targets) -> NDArray[np.uint64]:

@@ -30,7 +30,17 @@ from kernelight.codes import Codes
 from kernelight.linear._layout import code_layout
 from kernelight.linear._rows import CodeRows, MatrixRows, Rows, Targets, code_view, groups_of, lanes_for
 from kernelight.linear._solve import Mean, Plan, Solver
-from kernelight.linear._stream import EPOCHS, KNOWN, MEMORY_BYTES, Ledger, Memory, recognised, replay
+from kernelight.linear._stream import (
+    EPOCHS,
+    KNOWN,
+    MEMORY_BYTES,
+    Ledger,
+    Memory,
+    Pass,
+    count_equal,
+    recognised,
+    replay,
+)
 
 Self = TypeVar("Self", bound="LinearModel")
 
@@ -38,7 +48,8 @@ SMALL = 100_000  # rows times outputs below which double precision is used
 FINE_TOL = 1e-5  # single precision does not certify less
 MAX_ROWS = 2**31 - 1
 BOUNDED = ("hinge", "logistic", "epsilon_insensitive")  # losses whose duals are at most the cost of a row
-BATCH_STATE = ("_memory", "_ledger", "_mean", "_batch_C")  # what partial_fit keeps from batch to batch
+# what partial_fit keeps from batch to batch
+BATCH_STATE = ("_memory", "_ledger", "_mean", "_batch_C", "_pass")
 
 
 class Path(NamedTuple):
@@ -180,10 +191,7 @@ class LinearModel(Stored, ABC):
         targets = self._batch_targets(X, y, sample_weight, classes, first)
         dtype = np.float32 if isinstance(X, Codes) else X.dtype if first else self.weights_.dtype
         self._follow_costs(C)
-        batch = Memory.of(X, targets, dtype)
-        batch, (memory, ledger) = recognised(
-            batch, getattr(self, "_memory", None), getattr(self, "_ledger", None)
-        )
+        batch, memory, ledger = self._recognised(Memory.of(X, targets, dtype))
         random = np.random.default_rng([self.seed_, self.n_seen_])
         work, chosen = batch, np.zeros(0, dtype=np.intp)
         if memory is not None and len(memory):
@@ -224,6 +232,17 @@ class LinearModel(Stored, ABC):
         self.n_iter_ = EPOCHS
         self.objective_ = self.dual_gap_ = np.full(targets.n_outputs, np.nan)
 
+    def _recognised(self, batch: Memory) -> tuple[Memory, Memory | None, Ledger | None]:
+        """The batch, going on from the duals its rows had in the pass before, and what is remembered of other rows."""
+        now: Pass = getattr(self, "_pass", Pass())
+        memory, ledger = getattr(self, "_memory", None), getattr(self, "_ledger", None)
+        n_equal = count_equal(batch, memory, ledger)
+        if memory is not None and ledger is not None and now.ends_before(batch, n_equal):
+            memory, ledger, now, n_equal = memory.next_pass(), ledger.next_pass(), Pass(), 0
+        self._pass = now.followed_by(batch, n_equal)
+        batch, (memory, ledger) = recognised(batch, memory, ledger)
+        return batch, memory, ledger
+
     def _follow_costs(self, C: float) -> None:
         """Where C is another than for the last batch, start the mean anew, and bring duals within a smaller C: those of rows
         that are no longer there have their part in the weights as well, so that everything shrinks together."""
@@ -234,7 +253,7 @@ class LinearModel(Stored, ABC):
         shrink = C / last if last > C and self.loss in BOUNDED else 1.0
         self._mean = Mean(mean.weights * mean.weights.dtype.type(shrink), mean.bias * shrink, 0)
         self._memory = self._memory.with_duals(self._memory.dual * self._memory.dual.dtype.type(shrink))
-        self._ledger = Ledger(self._ledger.keys, self._ledger.dual * self._ledger.dual.dtype.type(shrink))
+        self._ledger = self._ledger.scaled(shrink)
 
     def _refuse_no_target(self, y: Any) -> None:
         if y is None:

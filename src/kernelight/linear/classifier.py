@@ -135,11 +135,13 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> LinearClassifier:
         """Go on learning from a batch of rows, all of whose classes the first call must name in ``classes``.
 
-        Every batch adds rows to the problem of `fit`. A row that comes again with the same label, as in another pass over the
-        data, is taken for the same row, so that passes approach the solution of `fit`; equal rows count as often as they come
-        in one batch. Some rows, 32 MB, are remembered and visited again with later batches, and of the others a number for each
-        class; the model is a mean over visits. Batches of some hundred rows or more are learned fastest. There is no
-        certificate: ``objective_`` and ``dual_gap_`` are NaN. Files and pickles hold the model but not the rows it remembers.
+        Every batch adds rows to the problem of `fit`, equal ones as often as they come. When a batch of 16 rows or more comes
+        again, another pass over the data begins, in which rows that came before are the same rows: so passes approach the
+        solution of `fit`. Batches may come in any order; if rows are mixed between batches before a pass, some may count
+        again in it, as if C were larger. Some rows, 32 MB, are remembered and visited again with later batches, and of the
+        others a number for each class, at most 96 MB; the model is a mean over visits. Batches of some hundred rows or more
+        are learned fastest. There is no certificate: ``objective_`` and ``dual_gap_`` are NaN. Files and pickles hold the
+        model but not the rows it remembers.
 
         >>> from sklearn.datasets import load_digits
         >>> from kernelight import GCWS, LinearClassifier

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import secrets
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from kernelight.data import replacing
 from kernelight.study.report.charts import Charts
 from kernelight.study.report.pictures import cloud, cloud_legend, matrix, pairs_table
 from kernelight.study.report.svg import Chart
@@ -18,14 +18,9 @@ from kernelight.study.text import bytes_text, count_text, score_text, seconds_te
 def write_report(study: Study, path: str | Path = "report.html") -> Path:
     """Write the report of a study, all or nothing; the path it was written to."""
     path = Path(path)
-    page = render_report(study)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        beside.write_text(page, encoding="utf-8")
-        beside.replace(path)
-    except BaseException:  # a full disk or an interrupt must not leave a part behind
-        beside.unlink(missing_ok=True)
-        raise
+    page = render_report(study).encode("utf-8")
+    with replacing(path) as file:
+        file.write(page)
     return path
 
 

@@ -1,0 +1,37 @@
+"""``kernelight evaluate``: how good a model is on rows whose target is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelight import TableModel
+from kernelight.cli import show
+
+
+def run(model: str, data: str, reading: dict[str, Any], as_json: bool) -> None:
+    """Read, predict, compare."""
+    fitted = TableModel.load(model)
+    found = fitted.evaluate(data, **{**reading, "target": "auto"})
+    if as_json:
+        show.as_json({"model": model, "data": data, **found})
+        return
+    if found["task"] == "regression":
+        r2 = "none: the target is constant" if found["r2"] is None else f"{found['r2']:.4f}"
+        show.pairs({
+            "rows": f"{found['rows']:,}", "R^2": r2,
+            "root mean squared error": f"{found['root_mean_squared_error']:.6g}",
+            "mean absolute error": f"{found['mean_absolute_error']:.6g}", "largest error": f"{found['largest_error']:.6g}",
+        })  # fmt: skip
+        return
+    show.pairs({
+        "rows": f"{found['rows']:,}", "accuracy": f"{_percent(found['accuracy'])} +- {_percent(found['standard_error'])}",
+        "balanced accuracy": _percent(found["balanced_accuracy"]),
+    })  # fmt: skip
+    print()
+    rows = [(entry["class"], f"{entry['rows']:,}", _percent(entry["precision"]), _percent(entry["recall"]))
+            for entry in found["classes"]]  # fmt: skip
+    show.table(("class", "rows", "precision", "recall"), rows, right=(1, 2, 3))
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.2f} %"

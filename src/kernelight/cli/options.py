@@ -1,0 +1,56 @@
+"""Options that several verbs share, said once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="A file of any format we read, - or the name of a data set.")
+]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model, written by kernelight fit.")]
+Target = Annotated[
+    str, typer.Option(help="The column to predict; auto finds one called target, or takes the last.")
+]
+Ids = Annotated[str | None, typer.Option(help="A column that only names the rows.")]
+Ignore = Annotated[list[str] | None, typer.Option(help="A column to leave out; may be given several times.")]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(help="A column of numbers to be read as words; may be given several times."),
+]
+MaxCategories = Annotated[int, typer.Option(help="How many different words a column may have.")]
+Task = Annotated[str | None, typer.Option(help="classification or regression; otherwise the target decides.")]
+Format = Annotated[str | None, typer.Option(help="csv, libsvm, parquet, arrow or npz; otherwise recognised.")]
+Delimiter = Annotated[str | None, typer.Option(help="Of delimited text; otherwise recognised.")]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first row has names; otherwise recognised."),
+]
+Kernel = Annotated[str, typer.Option(help="Its name: see kernelight kernels.")]
+Components = Annotated[int, typer.Option("--components", "-k", help="Codes or features of a row.")]
+Bits = Annotated[int, typer.Option(help="Bits of a code.")]
+Method = Annotated[
+    str | None, typer.Option(help="gcws, fourier, nystroem, sign, binary, aligned, product or exact.")
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(help="A limit for the memory of the whole process: 512M, 2G; rows are read batch by batch."),
+]
+Seed = Annotated[int, typer.Option(help="Draws splits and hashes.")]
+Jobs = Annotated[int | None, typer.Option(help="Threads; all cores otherwise.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but errors and what was asked for.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+def reading(
+    *, target: str | None = None, ids: str | None = None, ignore: list[str] | None = None,
+    categorical: list[str] | None = None, task: str | None = None, format: str | None = None, delimiter: str | None = None,
+    header: bool | None = None, max_categories: int = 100, jobs: int | None = None,
+) -> dict[str, object]:  # fmt: skip
+    """What `open_dataset` is asked for."""
+    return {
+        "target": target, "ids": ids, "ignore": ignore or (), "categorical": categorical or (), "task": task,
+        "format": format, "delimiter": delimiter, "header": header,
+        "max_categories": max_categories, "n_jobs": jobs,
+    }  # fmt: skip

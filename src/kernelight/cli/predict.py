@@ -1,0 +1,38 @@
+"""``kernelight predict``: predictions for the rows of a file, in the order of the file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelight import TableModel
+from kernelight.cli import show
+from kernelight.cli.output import opened
+
+
+def run(
+    model: str,
+    data: str,
+    proba: bool,
+    output: str | None,
+    reading: dict[str, Any],
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Read, predict, write, batch by batch."""
+    fitted = TableModel.load(model)
+    dataset = fitted.open(data, **{**reading, "target": None})
+    rows = 0
+    with opened(output, lines=as_json) as out, show.progress(quiet or output is None) as watch:
+        for part in fitted.predict_batches(dataset, probabilities=proba):
+            columns: dict[str, Any] = (
+                {} if part.ids is None else {fitted.encoding_.ids or reading["ids"]: part.ids}
+            )
+            columns["prediction"] = part.values
+            if part.probabilities is not None:
+                for at, label in enumerate(fitted.model_.classes_.tolist()):
+                    columns[f"P({label})"] = part.probabilities[:, at]
+            out.write(columns)
+            rows += len(part.values)
+            watch("predicting", rows, None)
+    if output is not None and not quiet:
+        print(f"{rows:,} predictions are in {output}.")

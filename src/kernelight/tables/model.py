@@ -1,0 +1,261 @@
+"""`TableModel`: a model together with how the columns of a file become its features."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from kernelight._checks import check_choice, check_int
+from kernelight._files import Path
+from kernelight._stored import halved, part_state, with_parts
+from kernelight.compose.base import KernelModel
+from kernelight.compose.estimators import KernelClassifier, KernelRegressor
+from kernelight.data import DataError, Dataset, Encoding, open_dataset
+from kernelight.state import State
+from kernelight.tables.evaluation import ClassCounts, Errors
+from kernelight.tables.fitting import Watch, fit_at_once, fit_within
+from kernelight.tables.memory import bytes_of
+
+_MODELS: dict[str, Any] = {"KernelClassifier": KernelClassifier, "KernelRegressor": KernelRegressor}
+BATCH_VALUES = 1 << 22  # of the rows that are predicted for at a time
+
+
+class Predictions(NamedTuple):
+    """Predictions for some rows, with their ids (None unless there is a column of them) and probabilities (if asked for)."""
+
+    values: NDArray[Any]
+    probabilities: NDArray[np.float64] | None
+    ids: list[str] | None
+
+
+class TableModel:
+    """A model of the rows of a file, which knows how columns of that file become features.
+
+    Files to predict for are read like the one it was trained on: the same columns in any order, the same words, missing values
+    filled as they were there.
+
+    Parameters
+    ----------
+    model : KernelClassifier, KernelRegressor or None, default=None
+        The model to fit; it is not changed. None is a classifier or a regressor with their defaults, as the target asks for.
+
+    Attributes
+    ----------
+    model_ : KernelClassifier or KernelRegressor
+        The fitted model.
+    encoding_ : Encoding
+        How columns become features.
+    trained_on_, n_rows_ : str, int
+        The name of the data, and how many rows there were.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import kernelight
+    >>> from kernelight import KernelClassifier, TableModel
+    >>> folder = tempfile.mkdtemp()
+    >>> with open(os.path.join(folder, "fruit.csv"), "w") as file:
+    ...     _ = file.write("weight,colour,kind\\n" + "100,red,apple\\n120,yellow,banana\\n" * 50)
+    >>> with open(os.path.join(folder, "new.csv"), "w") as file:
+    ...     _ = file.write("colour,weight\\nyellow,121\\nred,99\\n")
+    >>> model = TableModel(KernelClassifier(n_components=64)).fit(os.path.join(folder, "fruit.csv"))
+    >>> model.predict(os.path.join(folder, "new.csv")).tolist()
+    ['banana', 'apple']
+    >>> model.save(os.path.join(folder, "fruit.klt"))
+    >>> kernelight.load(os.path.join(folder, "fruit.klt")).predict(os.path.join(folder, "new.csv")).tolist()
+    ['banana', 'apple']
+    """
+
+    model_: Any
+    encoding_: Encoding
+    trained_on_: str
+    n_rows_: int
+
+    def __init__(self, model: KernelModel | None = None) -> None:
+        if model is not None and type(model).__name__ not in _MODELS:
+            raise TypeError(
+                f"model must be a KernelClassifier or a KernelRegressor, got {type(model).__name__}."
+            )
+        self.model = model
+
+    def fit(
+        self, data: Dataset | str | os.PathLike[str], *, memory: int | str | None = None, passes: int = 3,
+        watch: Watch | None = None, **reading: Any,
+    ) -> TableModel:  # fmt: skip
+        """Learn from a data set.
+
+        Parameters
+        ----------
+        data : Dataset, path or name
+            What to learn from; a path or name is opened by `open_dataset`, with ``reading``: ``target=`` and so on.
+        memory : int, str or None, default=None
+            A limit for the memory of the whole process, such as "1G". Where the rows do not fit, a sample chooses what is to be
+            tuned, and the model learns from all of them batch by batch. None reads everything.
+        passes : int, default=3
+            How often every row is seen then.
+        watch : callable, optional
+            Told how far it is: what is being done, rows done, and rows in all or None.
+        """
+        check_int("passes", passes, 1)
+        limit = None if memory is None else bytes_of(memory)
+        opened = data if isinstance(data, Dataset) else open_dataset(data, **reading)
+        task = opened.task
+        if task is None:
+            raise DataError(f"{opened.name} has no target to learn: name its column.")
+        model = self._unfitted(task, opened.name)
+        told = watch or (lambda doing, done, total: None)
+        rows = (
+            fit_at_once(model, opened, told)
+            if limit is None
+            else fit_within(model, opened, limit, passes, told)
+        )
+        self.model_, self.encoding_ = model, opened.encoding
+        self.trained_on_, self.n_rows_ = opened.name, rows
+        return self
+
+    def _unfitted(self, task: str, name: str) -> Any:
+        if self.model is None:
+            return KernelClassifier() if task == "classification" else KernelRegressor()
+        wanted = "classification" if isinstance(self.model, KernelClassifier) else "regression"
+        if wanted != task:
+            raise DataError(
+                f"{name}: the target is one of a {task}, but a {type(self.model).__name__} was asked for; "
+                f"task={wanted!r} overrides that."
+            )
+        return clone(self.model)
+
+    # -- Use ------------------------------------------------------------------------------------------------
+
+    @property
+    def task(self) -> str:
+        """ "classification" or "regression"."""
+        self._check_fitted()
+        return "classification" if isinstance(self.model_, KernelClassifier) else "regression"
+
+    def open(self, data: str | os.PathLike[str], **reading: Any) -> Dataset:
+        """A file, to be read like the one this model was trained on."""
+        self._check_fitted()
+        return open_dataset(data, encoding=self.encoding_, **reading)
+
+    def predict(self, data: Dataset | str | os.PathLike[str], **reading: Any) -> NDArray[Any]:
+        """The class or quantity of each row of a file."""
+        return np.concatenate([part.values for part in self.predict_batches(data, **reading)])
+
+    def predict_batches(
+        self, data: Dataset | str | os.PathLike[str], *, probabilities: bool = False, **reading: Any
+    ) -> Iterator[Predictions]:
+        """Predictions batch by batch, in memory that does not grow with the file. Its target is not looked at."""
+        self._check_fitted()
+        if probabilities and not hasattr(self.model_, "predict_proba"):
+            raise ValueError(
+                "This model gives no probabilities: train a classifier with loss='logistic' for them."
+            )
+        opened = data if isinstance(data, Dataset) else self.open(data, **{"target": None, **reading})
+        rows = 0
+        for batch in opened.batches(self._batch_rows()):
+            rows += batch.X.shape[0]
+            if probabilities:
+                shares = self.model_.predict_proba(batch.X)
+                yield Predictions(self.model_.classes_[shares.argmax(axis=1)], shares, batch.ids)
+            else:
+                yield Predictions(self.model_.predict(batch.X), None, batch.ids)
+        if rows == 0:
+            raise DataError(f"{opened.name} has no rows.")
+
+    def _batch_rows(self) -> int:
+        return min(max(256, BATCH_VALUES // max(1, self.encoding_.width)), 1 << 16)
+
+    def evaluate(self, data: Dataset | str | os.PathLike[str], **reading: Any) -> dict[str, Any]:
+        """How good the predictions are on a file that has the target.
+
+        Of classes: accuracy with its standard error, balanced accuracy, precision and recall of each, and the confusion
+        matrix. Of quantities: R^2, root mean squared, mean absolute and largest error.
+        """
+        opened = data if isinstance(data, Dataset) else self.open(data, **reading)
+        counts = ClassCounts() if self.task == "classification" else Errors()
+        rows = 0
+        for batch in opened.batches(self._batch_rows()):
+            if batch.y is None:
+                assert self.encoding_.target is not None
+                raise DataError(
+                    f"{opened.name} has no target {self.encoding_.target.name!r} to compare predictions with."
+                )
+            counts.add(batch.y, self.model_.predict(batch.X))
+            rows += batch.X.shape[0]
+        if rows == 0:
+            raise DataError(f"{opened.name} has no rows.")
+        return counts.result()
+
+    def summary(self) -> str:
+        """What it was trained on and what was chosen; ``print`` it."""
+        self._check_fitted()
+        target = self.encoding_.target
+        head = f"TableModel of {self.trained_on_}: {self.encoding_.width} features"
+        return f"{head}, target {target.name if target else None!r}\n{self.model_.summary()}"
+
+    def __repr__(self) -> str:
+        return f"TableModel({getattr(self, 'model_', self.model)!r})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "model_"):
+            raise NotFittedError("This TableModel is not fitted yet: call fit with a data set first.")
+
+    # -- Files ----------------------------------------------------------------------------------------------
+
+    def to_state(self) -> State:
+        """The encoding, and the state of the model."""
+        self._check_fitted()
+        meta = {
+            "kind": "TableModel", "encoding": self.encoding_.to_plain(), "trained_on": self.trained_on_, "n_rows": self.n_rows_,
+        }  # fmt: skip
+        return with_parts(State(meta), {"model": self.model_})
+
+    @classmethod
+    def from_state(cls, state: State) -> TableModel:
+        """The model of a state."""
+        meta = state.require("TableModel").meta
+        try:
+            made = cls()
+            made.encoding_ = Encoding.from_plain(meta["encoding"])
+            inner = part_state(state, "model", meta["parts"]["model"])
+            check_choice("Its model", inner.kind, tuple(_MODELS))
+            made.model_ = _MODELS[inner.kind].from_state(inner)
+            made.trained_on_ = str(meta["trained_on"])
+            made.n_rows_ = check_int("n_rows", meta["n_rows"], 1)
+            made._check_parts()
+        except (KeyError, TypeError, ValueError) as error:
+            why = str(error).rstrip(".")
+            raise ValueError(f"This state does not describe a TableModel: {why}.") from error
+        return made
+
+    def _check_parts(self) -> None:
+        """A state may hold anything."""
+        if self.encoding_.width != self.model_.n_features_in_:
+            raise ValueError(
+                f"its encoding gives {self.encoding_.width} features and its model takes {self.model_.n_features_in_}."
+            )
+        target = self.encoding_.target
+        if target is None or target.task != self.task:
+            raise ValueError("its encoding is not of a target that its model predicts.")
+        if target.labels is not None and set(self.model_.classes_.tolist()) != set(target.labels):
+            raise ValueError("its encoding has other classes than its model.")
+
+    def save(self, path: Path, *, weights: str | None = None) -> None:
+        """Write the model to a file, all or nothing; ``weights="float16"`` stores the weights in half precision."""
+        check_choice("weights", weights, (None, "float16"))
+        state = self.to_state()
+        (state if weights is None else halved(state)).save(path)
+
+    @classmethod
+    def load(cls, path: Path) -> TableModel:
+        """The model of a file; loading runs no code."""
+        return cls.from_state(State.load(path, "TableModel"))
