@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from kernelight import _checks, _registry
 from kernelight._checks import Matrix
 from kernelight._stored import Stored, arrays_under, part_state, with_parts
-from kernelight.compose.blocks import block_width, blocks, features_of
+from kernelight.compose.blocks import encoded
 from kernelight.compose.exact import SupportModel, support_model_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice
 from kernelight.compose.progress import CallbackSupportMixin, Progress, with_callbacks
@@ -108,11 +108,8 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         check_consistent_length(X, target)
         weight = None if sample_weight is None else _checks.as_row_weights(sample_weight, X.shape[0])
         self.model_ = self.model_._copy()  # with what it remembers, which copy() leaves behind
-        for rows in blocks(X, block_width(X, self.scaling_, n_outputs(self.map_))):
-            seen = features_of(self.map_, self.scaling_(X[rows]))
-            self.model_.partial_fit(
-                seen, target[rows], sample_weight=None if weight is None else weight[rows]
-            )
+        seen = encoded(self.map_, self.scaling_, X, n_outputs(self.map_))
+        self.model_.partial_fit(seen, target, sample_weight=weight)
         self.n_rows_ += X.shape[0]
 
     @abstractmethod

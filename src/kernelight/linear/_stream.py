@@ -24,7 +24,9 @@ from kernelight.linear._rows import Targets
 
 LEAST_REPLAY, MOST_REPLAY = 4, 16  # rows of the memory that are visited for each row of a batch
 REPLAY_WORK = 1024  # stored numbers that they should have together: narrow rows tell less and cost less
-EPOCHS = 4  # visits to all of them
+REPLAY_ROWS = 16_384  # that are enough, with a batch of fewer; with one of more, as many as it has
+MANY_ROWS = 8192
+FEW_EPOCHS, EPOCHS = 2, 4  # visits to all of them: batches of many rows need fewer
 MEMORY_BYTES = 32 << 20  # of rows
 LEDGER_BYTES = 96 << 20  # of duals of rows that are no longer there
 PASS_ROWS, FEW_EQUAL = (
@@ -204,7 +206,8 @@ class Pass:
         )
 
     def followed_by(self, batch: Memory, n_equal: int) -> Pass:
-        n_equal = max(n_equal, len(batch) - len(np.unique(batch.keys)))
+        in_order = np.sort(batch.keys)
+        n_equal = max(n_equal, int((in_order[1:] == in_order[:-1]).sum()))
         key = {batch_key(batch)} if len(batch) >= PASS_ROWS else set()
         return Pass(self.batches | key, self.n_rows + len(batch), self.n_equal + n_equal)
 
@@ -258,7 +261,13 @@ def replay(X: Any) -> int:
     """How many rows of the memory are visited with the rows of a batch."""
     stored = X.array.size if isinstance(X, Codes) else X.nnz if sp.issparse(X) else X.size
     times = REPLAY_WORK * X.shape[0] // max(1, stored)
-    return int(min(max(times, LEAST_REPLAY), MOST_REPLAY)) * int(X.shape[0])
+    wanted = int(min(max(times, LEAST_REPLAY), MOST_REPLAY)) * int(X.shape[0])
+    return min(wanted, max(REPLAY_ROWS, int(X.shape[0])))
+
+
+def n_epochs(X: Any) -> int:
+    """How often the rows of a batch, and those of the memory that go with it, are visited."""
+    return EPOCHS if X.shape[0] < MANY_ROWS else FEW_EPOCHS
 
 
 def _row_bytes(rows: Any) -> int:

@@ -31,13 +31,13 @@ from kernelight.linear._layout import code_layout
 from kernelight.linear._rows import CodeRows, MatrixRows, Rows, Targets, code_view, groups_of, lanes_for
 from kernelight.linear._solve import Mean, Plan, Solver
 from kernelight.linear._stream import (
-    EPOCHS,
     KNOWN,
     MEMORY_BYTES,
     Ledger,
     Memory,
     Pass,
     count_equal,
+    n_epochs,
     recognised,
     replay,
 )
@@ -214,7 +214,7 @@ class LinearModel(Stored, ABC):
             start = mean if last is None else last  # a model that was fitted or loaded goes on from itself
             dual = self._feasible(work.dual, work.targets(targets), C)
             solver.resume(start.weights, start.bias, seen, work.dual, dual)
-        average = solver.visit(EPOCHS, mean, seen)
+        average = solver.visit(n_epochs(X), mean, seen)
         dual = solver.duals
         batch = batch.with_duals(dual[: len(batch)])
         if memory is not None:
@@ -229,7 +229,7 @@ class LinearModel(Stored, ABC):
         self._ledger = gone if ledger is None else ledger.joined(gone)
         self._batch_C = C
         self.n_seen_ = n_seen
-        self.n_iter_ = EPOCHS
+        self.n_iter_ = n_epochs(X)
         self.objective_ = self.dual_gap_ = np.full(targets.n_outputs, np.nan)
 
     def _recognised(self, batch: Memory) -> tuple[Memory, Memory | None, Ledger | None]:

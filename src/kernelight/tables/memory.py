@@ -20,7 +20,9 @@ WEIGHT_COPIES = 6  # the model, the mean, the last weights, and the solver's own
 LEAST_FREE = 16 << 20
 LEAST_ROWS, MOST_ROWS = 256, 1 << 16  # of a batch
 SAMPLE_ROWS = 50_000  # that a model of more rows than memory holds is begun with
-REPLAYED = 8  # rows that learning from a batch visits for each row of it, at most
+REPLAYED = (
+    16_384  # rows that learning from a smaller batch visits with it; with a larger one, as many as it has
+)
 
 
 def bytes_of(size: int | str) -> int:
@@ -73,10 +75,11 @@ class Allowance:
         read = taken() + READING + WEIGHT_COPIES * 4 * n_outputs * n_weights
         # Rows that are held: themselves, copied by a scaling and by tuning, their codes and duals. With them the solver works.
         held = (limit - read - LEARNING // 2) // (2 * of_row + 2 * code_bytes + 16 * n_outputs)
-        # A batch: itself, a copy of it, its codes, and those of the rows visited with it; half of what is there for it.
-        batch = (limit - read - LEARNING) // 2 // (3 * of_row + (1 + REPLAYED) * code_bytes)
+        # A batch: itself, a copy of it, its codes, and those of the rows visited with it, each of these twice.
+        learning = LEARNING + 2 * REPLAYED * code_bytes
+        batch = (limit - read - learning) // 2 // (3 * of_row + 4 * code_bytes)
         return cls(
-            limit, read + LEARNING + LEAST_FREE, max(LEAST_ROWS, held), min(max(LEAST_ROWS, batch), MOST_ROWS)
+            limit, read + learning + LEAST_FREE, max(LEAST_ROWS, held), min(max(LEAST_ROWS, batch), MOST_ROWS)
         )
 
     def refuse_too_little(self) -> None:
