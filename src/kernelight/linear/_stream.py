@@ -28,7 +28,7 @@ REPLAY_ROWS = 16_384  # that are enough, with a batch of fewer; with one of more
 MANY_ROWS = 8192
 FEW_EPOCHS, EPOCHS = 2, 4  # visits to all of them: batches of many rows need fewer
 MEMORY_BYTES = 32 << 20  # of rows
-LEDGER_BYTES = 96 << 20  # of duals of rows that are no longer there
+LEDGER_BYTES = 32 << 20  # of duals of rows that are no longer there
 PASS_ROWS, FEW_EQUAL = (
     16,
     0.5,
@@ -119,8 +119,7 @@ class Ledger:
 
     @classmethod
     def of(cls, keys: NDArray[np.uint64], dual: NDArray[Any], came: NDArray[np.bool_]) -> Ledger:
-        # of numbers that ascend but for a few, as in `joined`, a stable sort is a merge
-        return cls(keys, dual, came).take(np.argsort(keys, kind="stable"))
+        return cls(keys, dual, came).take(np.argsort(keys))
 
     def take(self, which: NDArray[np.intp]) -> Ledger:
         return Ledger(self.keys[which], self.dual[which], self.came[which])
@@ -132,11 +131,14 @@ class Ledger:
         return replace(self, dual=self.dual * self.dual.dtype.type(factor))
 
     def joined(self, other: Ledger) -> Ledger:
-        both = (
-            np.concatenate(pair)
-            for pair in ((self.keys, other.keys), (self.dual, other.dual), (self.came, other.came))
+        """Both, at most LEDGER_BYTES of them; the other, which is small, is put in between."""
+        at = np.searchsorted(self.keys, other.keys)
+        both = Ledger(
+            np.insert(self.keys, at, other.keys),
+            np.insert(self.dual, at, other.dual, axis=0),
+            np.insert(self.came, at, other.came),
         )
-        return Ledger.of(*both).within(LEDGER_BYTES)
+        return both.within(LEDGER_BYTES)
 
     def within(self, limit: int) -> Ledger:
         """The largest duals, if they take more bytes. A row whose dual is forgotten counts once more when it comes again."""
@@ -214,8 +216,13 @@ class Pass:
 
 def count_equal(batch: Memory, *stores: Any) -> int:
     """How many rows of the batch came in this pass already."""
-    known = [store.keys[store.came] for store in stores if store is not None]
-    return int(np.isin(batch.keys, np.concatenate(known)).sum()) if known else 0
+    equal = np.zeros(len(batch), dtype=bool)
+    for store in stores:
+        if store is not None and store.came.any():
+            known = store.keys[store.came]
+            known = known if isinstance(store, Ledger) else np.sort(known)
+            equal |= known[np.searchsorted(known[:-1], batch.keys)] == batch.keys
+    return int(equal.sum())
 
 
 def batch_key(batch: Memory) -> bytes:

@@ -139,7 +139,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         again, another pass over the data begins, in which rows that came before are the same rows: so passes approach the
         solution of `fit`. Batches may come in any order; if rows are mixed between batches before a pass, some may count
         again in it, as if C were larger. Some rows, 32 MB, are remembered and visited again with later batches, and of the
-        others a number for each class, at most 96 MB; the model is a mean over visits. Batches of some hundred rows or more
+        others a number for each class, at most 32 MB; the model is a mean over visits. Batches of some hundred rows or more
         are learned fastest. There is no certificate: ``objective_`` and ``dual_gap_`` are NaN. Files and pickles hold the
         model but not the rows it remembers.
 

@@ -14,15 +14,14 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORE
 
 # What reading takes whatever its rows: pieces of text on their way through the parser.
 READING = 32 << 20
-# What learning from batches takes: the solver's work space, and the rows that are remembered, twice while they are joined.
-LEARNING = (64 << 20) + 2 * (32 << 20)
+# What learning from batches takes: the solver's work space, the rows that are remembered and the duals of others, both twice
+# while more are joined to them.
+LEARNING = (32 << 20) + 2 * (32 << 20) + 2 * (32 << 20)
 WEIGHT_COPIES = 6  # the model, the mean, the last weights, and the solver's own
 LEAST_FREE = 16 << 20
 LEAST_ROWS, MOST_ROWS = 256, 1 << 16  # of a batch
 SAMPLE_ROWS = 50_000  # that a model of more rows than memory holds is begun with
-REPLAYED = (
-    16_384  # rows that learning from a smaller batch visits with it; with a larger one, as many as it has
-)
+REPLAYED = 16_384  # rows that learning from a batch visits with it; with a larger one, as many as it has
 
 
 def bytes_of(size: int | str) -> int:
@@ -74,10 +73,11 @@ class Allowance:
         """``of_row`` bytes of a row become ``code_bytes`` of codes or features; each of the scores has so many weights."""
         read = taken() + READING + WEIGHT_COPIES * 4 * n_outputs * n_weights
         # Rows that are held: themselves, copied by a scaling and by tuning, their codes and duals. With them the solver works.
-        held = (limit - read - LEARNING // 2) // (2 * of_row + 2 * code_bytes + 16 * n_outputs)
-        # A batch: itself, a copy of it, its codes, and those of the rows visited with it, each of these twice.
+        held = (limit - read - (64 << 20)) // (2 * of_row + 2 * code_bytes + 16 * n_outputs)
+        # A batch: itself, a copy of it, its codes, and those of the rows visited with it, each of these twice. Two thirds of
+        # the room stay free, for what the system does not give back at once.
         learning = LEARNING + 2 * REPLAYED * code_bytes
-        batch = (limit - read - learning) // 2 // (3 * of_row + 4 * code_bytes)
+        batch = (limit - read - learning) // 3 // (3 * of_row + 4 * code_bytes)
         return cls(
             limit, read + learning + LEAST_FREE, max(LEAST_ROWS, held), min(max(LEAST_ROWS, batch), MOST_ROWS)
         )
