@@ -1,101 +1,196 @@
 """NPZ files: ours (``X``, ``y`` or ``X_train``, ``y_train``, ``X_test``, ``y_test``) and those of `scipy.sparse.save_npz`.
 
-Nothing that is stored as Python objects is read: it would be run.
+Nothing that is stored as Python objects is read: it would be run. A dense matrix stays in the file and is read some rows at a
+time; one in Fortran order, whose rows lie scattered, and a sparse one are read when the file is opened.
 """
 
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from kernelight.data.errors import DataError, listed, one_line
 from kernelight.data.sources import ByteSource
-from kernelight.data.table import ArraySource, words_of
+from kernelight.data.table import ArraySource, Block, Plan, words_of
 
+BLOCK_BYTES = 1 << 22  # of rows that are read at a time
 _SPARSE = {"indices", "indptr", "format", "shape", "data"}
+
+
+@dataclass(frozen=True)
+class Member:
+    """An array of an NPZ file, which is still there: its name, and what its header says."""
+
+    key: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran: bool
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of what belongs to one row."""
+        return int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
+
+    def pieces(self, archive: zipfile.ZipFile, rows: int) -> Iterator[NDArray[Any]]:
+        """The array, so many rows at a time. The archive compares its checksum when the last of them are read."""
+        with archive.open(f"{self.key}.npy") as handle:
+            _header(self.key, handle)
+            for start in range(0, self.shape[0], rows):
+                count = min(rows, self.shape[0] - start)
+                data = handle.read(count * self.row_bytes)
+                if len(data) < count * self.row_bytes:
+                    raise EOFError(f"{self.key!r} is cut off in row {start + 1} or later")
+                yield np.frombuffer(data, self.dtype).reshape(count, *self.shape[1:])
 
 
 class NpzSource(ArraySource):
     """A data set from the arrays of an NPZ file."""
 
     def __init__(self, source: ByteSource, part: str | None) -> None:
-        label = source.label
-        try:
-            matrix, target, names = _arrays(source, part)
-        except DataError:
-            raise
-        except Exception as error:  # of damaged files NumPy, zipfile and scipy say all kinds of things
-            reason = one_line(str(error))[:200].rstrip(". ") or type(error).__name__
-            raise DataError(f"{label} cannot be read as NPZ: {reason}.") from error
-        kept = None if target is None else ("y", target)
-        super().__init__(label, names, matrix, {}, kept)
+        self._source = source
+        self._streamed: tuple[Member, Member | None] | None = None
+        with _explained(source.label):
+            matrix, target, names = self._opened(part)
+        super().__init__(source.label, names, matrix, {}, None if target is None else ("y", target))
         self.headed = False
 
-
-def _arrays(source: ByteSource, part: str | None) -> tuple[Any, Any, list[str] | None]:
-    label = source.label
-    with np.load(source.path, allow_pickle=False) as file:
-        keys = set(file.files)
-        suffix = ""
-        if "X" not in keys and not keys >= _SPARSE:
-            suffix = f"_{part or 'train'}"
-            if f"X{suffix}" not in keys:
-                raise DataError(
-                    f"{label} has no array 'X{suffix}' (nor 'X'); it has {listed(sorted(keys)) or 'none'}."
-                )
-        elif part is not None:
-            raise DataError(f"{label} has no part {part!r}: it is one matrix.")
-        _refuse_lies(source, keys)
-        matrix = _sparse(file) if keys >= _SPARSE else file[f"X{suffix}"]
-        target = file[f"y{suffix}"] if f"y{suffix}" in keys else None
-        given = file["feature_names"].tolist() if "feature_names" in keys else None
-    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise DataError(
-            f"{label}: 'X{suffix}' must be a matrix of numbers, got {matrix.dtype} of shape {matrix.shape}."
-        )
-    if sp.issparse(matrix):
-        bad = np.flatnonzero(~np.isfinite(matrix.data))
-        if len(bad):
-            row = int(np.searchsorted(matrix.indptr, bad[0], side="right"))
-            column = int(matrix.indices[bad[0]]) + 1
-            raise DataError(
-                f"{label}, row {row}, column {column}: {matrix.data[bad[0]]} is no value of a sparse row."
-            )
-        names = None
-    else:
+    def _opened(self, part: str | None) -> tuple[Any, Any, list[str] | None]:
+        """The matrix and the target, no rows of them where they are to be streamed, and the names of columns."""
+        label = self._source.label
+        with zipfile.ZipFile(self._source.path) as archive:
+            members = _members(label, archive)
+        suffix = _suffix(label, members.keys(), part)
+        sparse = members.keys() >= _SPARSE
+        stored, of_target = members.get(f"X{suffix}"), members.get(f"y{suffix}")
+        if not sparse:
+            assert stored is not None
+            _refuse_no_matrix(label, stored.key, stored.dtype, stored.shape)
+        with np.load(self._source.path, allow_pickle=False) as file:
+            given = file["feature_names"].tolist() if "feature_names" in members else None
+            if sparse or (stored is not None and stored.fortran and stored.shape[1] > 1):
+                matrix = _sparse(file) if sparse else file[f"X{suffix}"]
+                target = None if of_target is None else file[of_target.key]
+            else:
+                assert stored is not None
+                self._streamed = stored, of_target
+                matrix = np.zeros((0, stored.shape[1]), stored.dtype)
+                target = None if of_target is None else np.zeros(0, of_target.dtype)
+        if of_target is not None and target is not None:
+            n_rows = matrix.shape[0] if stored is None or sparse else stored.shape[0]
+            _refuse_other_rows(label, of_target, n_rows)
+            target = _targets(target)
+        if sparse:
+            _refuse_no_matrix(label, "X", matrix.dtype, matrix.shape)
+            _refuse_sparse_nan(label, matrix)
+            return matrix, target, None
         count = matrix.shape[1]
         names = [f"column_{at + 1}" for at in range(count)]
         if isinstance(given, list) and len(given) == count == len(set(map(str, given))):
             names = [str(name) for name in given]
-    return matrix, _target(label, target, matrix.shape[0]), names
+        return matrix, target, names
+
+    def blocks(self, plan: Plan) -> Iterator[Block]:
+        if self._streamed is None:
+            yield from super().blocks(plan)
+            return
+        yield from self._read(
+            plan, min(self.STEP, max(1, BLOCK_BYTES // max(1, self._streamed[0].row_bytes)))
+        )
+
+    def whole(self, plan: Plan) -> Block:
+        if self._streamed is None:
+            return super().whole(plan)
+        rows = self._streamed[0].shape[0]
+        return next(self._read(plan, rows)) if rows else super().whole(plan)
+
+    def _read(self, plan: Plan, rows: int) -> Iterator[Block]:
+        assert self._streamed is not None
+        stored, of_target = self._streamed
+        with _explained(self.label), zipfile.ZipFile(self._source.path) as archive:
+            targets = None if of_target is None else of_target.pieces(archive, rows)
+            start = 0
+            for matrix in stored.pieces(archive, rows):
+                apart = None if targets is None else _targets(next(targets))
+                yield self._block(plan, start, matrix, apart)
+                start += len(matrix)
 
 
-def _refuse_lies(source: ByteSource, keys: set[str]) -> None:
-    """Refuse arrays whose headers promise more than there is: the memory for it would be taken before that is noticed."""
-    with zipfile.ZipFile(source.path) as archive:
-        for key in keys:
-            name = f"{key}.npy"
-            with archive.open(name) as member:
-                version = np.lib.format.read_magic(member)
-                read = (
-                    np.lib.format.read_array_header_1_0
-                    if version == (1, 0)
-                    else np.lib.format.read_array_header_2_0
-                )
-                shape, _, dtype = read(member)
-                size = archive.getinfo(name).file_size - member.tell()
-            wanted = dtype.itemsize
-            for extent in shape:
-                wanted *= int(extent)
-            if dtype.hasobject:
-                raise DataError(
-                    f"{source.label}: {key!r} holds Python objects, which are not read; store numbers or text."
-                )
-            if wanted != size:
-                raise DataError(f"{source.label}: {key!r} should have {wanted} bytes and has {size}.")
+@contextmanager
+def _explained(label: str) -> Iterator[None]:
+    """Of damaged files NumPy, zipfile and scipy say all kinds of things."""
+    try:
+        yield
+    except DataError:
+        raise
+    except Exception as error:
+        reason = one_line(str(error))[:200].rstrip(". ") or type(error).__name__
+        raise DataError(f"{label} cannot be read as NPZ: {reason}.") from error
+
+
+def _members(label: str, archive: zipfile.ZipFile) -> dict[str, Member]:
+    """The arrays by their names. One whose header promises more than there is is refused: the memory for it would be taken
+    before that is noticed."""
+    members = {}
+    for name in archive.namelist():
+        key = name.removesuffix(".npy")
+        with archive.open(name) as handle:
+            member = _header(key, handle)
+            size = archive.getinfo(name).file_size - handle.tell()
+        wanted = member.dtype.itemsize
+        for extent in member.shape:
+            wanted *= int(extent)
+        if member.dtype.hasobject:
+            raise DataError(
+                f"{label}: {key!r} holds Python objects, which are not read; store numbers or text."
+            )
+        if wanted != size:
+            raise DataError(f"{label}: {key!r} should have {wanted} bytes and has {size}.")
+        members[key] = member
+    return members
+
+
+def _header(key: str, handle: Any) -> Member:
+    version = np.lib.format.read_magic(handle)
+    first = version == (1, 0)
+    read = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(handle)
+    return Member(key, shape, dtype, fortran)
+
+
+def _suffix(label: str, keys: Collection[str], part: str | None) -> str:
+    """What follows "X" and "y" in the names of the arrays that are asked for."""
+    if "X" in keys or set(keys) >= _SPARSE:
+        if part is not None:
+            raise DataError(f"{label} has no part {part!r}: it is one matrix.")
+        return ""
+    suffix = f"_{part or 'train'}"
+    if f"X{suffix}" not in keys:
+        raise DataError(
+            f"{label} has no array 'X{suffix}' (nor 'X'); it has {listed(sorted(keys)) or 'none'}."
+        )
+    return suffix
+
+
+def _refuse_no_matrix(label: str, key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or dtype.kind not in "biuf":
+        raise DataError(f"{label}: {key!r} must be a matrix of numbers, got {dtype} of shape {shape}.")
+
+
+def _refuse_sparse_nan(label: str, matrix: Any) -> None:
+    bad = np.flatnonzero(~np.isfinite(matrix.data))
+    if len(bad):
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right"))
+        column = int(matrix.indices[bad[0]]) + 1
+        raise DataError(
+            f"{label}, row {row}, column {column}: {matrix.data[bad[0]]} is no value of a sparse row."
+        )
 
 
 def _sparse(file: Any) -> Any:
@@ -111,15 +206,16 @@ def _sparse(file: Any) -> Any:
     return matrix
 
 
-def _target(label: str, target: Any, rows: int) -> Any:
-    if target is None:
-        return None
-    if target.shape == (rows, 1):
-        target = target[:, 0]
-    if target.shape != (rows,):
+def _refuse_other_rows(label: str, target: Member, rows: int) -> None:
+    if target.shape not in ((rows, 1), (rows,)):
         raise DataError(f"{label}: 'y' has the shape {target.shape} where {rows} rows have ({rows},).")
+    if target.dtype.kind not in "biufUS":
+        raise DataError(f"{label}: 'y' must be numbers or text, got {target.dtype}.")
+
+
+def _targets(target: NDArray[Any]) -> Any:
+    """Numbers, or text as words."""
+    target = target.reshape(-1)
     if target.dtype.kind in "US":
         return words_of([t.decode() if isinstance(t, bytes) else t for t in target.tolist()])
-    if target.dtype.kind not in "biuf":
-        raise DataError(f"{label}: 'y' must be numbers or text, got {target.dtype}.")
-    return target
+    return target.astype(np.float64)

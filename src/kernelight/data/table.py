@@ -196,33 +196,35 @@ class ArraySource(Source):
         return self._part(plan, 0, self._matrix.shape[0])
 
     def _part(self, plan: Plan, start: int, stop: int) -> Block:
-        rows = slice(start, stop)
+        apart = None if self._target is None else _rows_of(self._target[1], slice(start, stop))
+        return self._block(plan, start, self._matrix[start:stop], apart)
+
+    def _block(self, plan: Plan, start: int, matrix: Any, apart: Any) -> Block:
+        """Rows of the matrix from ``start`` on, with their targets if these are kept apart from it."""
         if self.columns is None:
-            if plan.width is not None and self._matrix.shape[1] > plan.width:
+            if plan.width is not None and matrix.shape[1] > plan.width:
                 raise DataError(
-                    f"{self.label} has {self._matrix.shape[1]} features where the model has {plan.width}."
+                    f"{self.label} has {matrix.shape[1]} features where the model has {plan.width}."
                 )
-            numbers = self._matrix[rows].astype(plan.dtype)
+            numbers = matrix.astype(plan.dtype)
         else:
             places = [self._places[name] for name in plan.numbers]
-            every = places == list(range(self._matrix.shape[1]))
-            part = self._matrix[rows] if every else self._matrix[rows, places]
+            every = places == list(range(matrix.shape[1]))
             with np.errstate(over="ignore"):
-                numbers = np.array(part, dtype=plan.dtype, order="C")
+                numbers = np.array(matrix if every else matrix[:, places], dtype=plan.dtype, order="C")
             refuse_infinite(self.label, numbers, plan.numbers, start)
         target: Any = None
         if plan.target is not None:
-            target = (
-                self._column(plan.target, rows) if self._target is None else _rows_of(self._target[1], rows)
-            )
-        ids = None if plan.ids is None else _texts(self._column(plan.ids, rows))
-        words = tuple(Words(self._words[name].codes[rows], self._words[name].values) for name in plan.words)
+            target = self._column(plan.target, start, matrix) if apart is None else apart
+        ids = None if plan.ids is None else _texts(self._column(plan.ids, start, matrix))
+        rows = slice(start, start + matrix.shape[0])
+        words = tuple(_rows_of(self._words[name], rows) for name in plan.words)
         return Block(numbers, words, target, ids, start)
 
-    def _column(self, name: str, rows: slice) -> Any:
-        return _rows_of(
-            self._words[name] if name in self._words else self._matrix[:, self._places[name]], rows
-        )
+    def _column(self, name: str, start: int, matrix: Any) -> Any:
+        if name in self._words:
+            return _rows_of(self._words[name], slice(start, start + matrix.shape[0]))
+        return matrix[:, self._places[name]].astype(np.float64)
 
 
 def _rows_of(column: Any, rows: slice) -> Any:
