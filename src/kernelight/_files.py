@@ -7,8 +7,9 @@ import errno
 import os
 import secrets
 import stat
+import tempfile
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 Path = str | os.PathLike[str]
 
@@ -48,3 +49,37 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+class Spool:
+    """Bytes that wait in a nameless file until all are there: what stands before them may depend on how many they are.
+
+    The file is in the folder of ``path``, where there must be room for them anyway, and vanishes with this object.
+    """
+
+    PIECE = 1 << 22
+
+    def __init__(self, path: Path) -> None:
+        folder = os.path.dirname(os.path.realpath(os.fsdecode(path)))
+        if not os.path.isdir(folder):
+            raise FileNotFoundError(errno.ENOENT, "No such directory", folder)
+        self._handle = tempfile.TemporaryFile(dir=folder, prefix=".kernelight-")  # noqa: SIM115 (closed by close)
+
+    def write(self, content: Any) -> None:
+        """Append the bytes of a buffer."""
+        self._handle.write(content)
+
+    def pieces(self) -> Iterator[bytes]:
+        """All bytes from the beginning, some at a time."""
+        at = 0
+        while True:
+            self._handle.seek(at)
+            piece = self._handle.read(self.PIECE)
+            if not piece:
+                return
+            at += len(piece)
+            yield piece
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._handle.close()

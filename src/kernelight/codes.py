@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import as_slot_numbers, check_int, resources
-from kernelight._files import Path
+from kernelight._files import Path, Spool
 from kernelight._slots import (
     MAX_BITS,
     as_slots,
@@ -29,7 +29,7 @@ from kernelight._slots import (
     slot_dtype,
     unpacked,
 )
-from kernelight.state import ALGORITHM_VERSION, Immutable, State, read_only
+from kernelight.state import ALGORITHM_VERSION, Immutable, Pieces, State, read_only, save_pieces
 
 
 class Codes(Immutable):
@@ -399,18 +399,25 @@ class Codes(Immutable):
 
     def to_state(self) -> State:
         """Plain data; slots of 1, 2 and 4 bits are packed where that is smaller."""
-        meta: dict[str, Any] = {
+        name, array = self._stored()
+        arrays = {name: array}
+        if self._empty is not None:
+            arrays["empty"] = self._empty
+        return State(self._meta(), arrays)
+
+    def _meta(self) -> dict[str, Any]:
+        return {
             "kind": "Codes",
             "bits": self._bits,
             "n_components": self.n_components,
             "n_features": self._n_features,
             "provenance": self._provenance,
         }
+
+    def _stored(self) -> tuple[str, NDArray[Any]]:
+        """What a state holds of the slots, and what it calls it."""
         smaller = 8 * n_words(self.n_components, self._bits) < self._array.itemsize * self.n_components
-        arrays: dict[str, NDArray[Any]] = {"packed": self.packed} if smaller else {"slots": self._array}
-        if self._empty is not None:
-            arrays["empty"] = self._empty
-        return State(meta, arrays)
+        return ("packed", self.packed) if smaller else ("slots", self._array)
 
     @classmethod
     def from_state(cls, state: State) -> Codes:
@@ -451,6 +458,44 @@ class Codes(Immutable):
         True
         """
         self.to_state().save(path)
+
+    @classmethod
+    def save_parts(cls, path: Path, parts: Iterable[Codes]) -> int:
+        """Write the file that ``Codes.concatenate(parts).save(path)`` would, with one part in memory at a time; the rows.
+
+        Beside the file there is another of its size while it is being written.
+
+        >>> import os, tempfile
+        >>> from kernelight import Codes
+        >>> path = os.path.join(tempfile.mkdtemp(), "rows.kl")
+        >>> Codes.save_parts(path, (Codes([[1, 2], [row, 3]], bits=2) for row in range(3)))
+        6
+        >>> len(Codes.load(path))
+        6
+        """
+        slots, empty = Spool(path), Spool(path)
+        try:
+            first: Codes | None = None
+            widths, n_rows, any_empty = set(), 0, False
+            for part in parts:
+                first = part[:0] if first is None else first
+                _refuse_other_origin(first, part, "stacked")
+                slots.write(part._stored()[1].data)
+                empty.write(part.empty.data)
+                widths.add(part._n_features)
+                n_rows, any_empty = n_rows + len(part), any_empty or bool(part.empty.any())
+            if first is None:
+                raise ValueError("Codes.save_parts needs at least one part.")
+            whole = first._like(first._array, n_features=_common(*widths))
+            name, array = whole._stored()
+            arrays = {name: Pieces(array.dtype, (n_rows, array.shape[1]), slots.pieces)}
+            if any_empty:
+                arrays["empty"] = Pieces(np.dtype(np.bool_), (n_rows,), empty.pieces)
+            save_pieces(path, whole._meta(), arrays)
+        finally:
+            slots.close()
+            empty.close()
+        return n_rows
 
     @classmethod
     def load(cls, path: Path) -> Codes:

@@ -14,13 +14,12 @@ import mmap
 import numbers
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save as safetensors_bytes
 
 from kernelight._files import Path, replacing
 
@@ -39,6 +38,8 @@ _DTYPES = {
     **{f"U{8 * size}": np.dtype(f"<u{size}") for size in (1, 2, 4, 8)},
     **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
 }
+# In a file the widest come first, so that each array begins where its width wants it; this is the order of safetensors.
+_ORDER = ("U64", "I64", "F64", "F32", "U32", "I32", "F16", "U16", "I16", "I8", "U8", "BOOL")
 
 
 class Immutable:
@@ -156,37 +157,19 @@ class State(Immutable):
         >>> State({"kind": "Example", "a": 1}).digest() == State({"kind": "Example", "a": 2}).digest()
         False
         """
-        layout = [[name, _dtype_name(array.dtype), array.shape] for name, array in self._arrays.items()]
-        versions = [_MAGIC, FORMAT_VERSION, self._algorithm_version]
-        hasher = hashlib.blake2b(_canonical([versions, self.meta, layout]).encode(), digest_size=32)
-        for array in self._arrays.values():
-            hasher.update(array.reshape(-1).view(np.uint8).data)
-        return hasher.hexdigest()
+        return _digest(self.meta, self._pieces(), self._algorithm_version)
 
     def save(self, path: Path) -> None:
         """Write one file, all or nothing: ``path`` never holds a part of it, whatever happens while
         writing."""
-        meta = self.meta
-        introduction = {
-            "algorithm_version": self._algorithm_version,
-            "digest": self.digest(),
-            "format_version": FORMAT_VERSION,
-            "magic": _MAGIC,
-            "meta": meta,
+        save_pieces(path, self.meta, self._pieces(), self._algorithm_version)
+
+    def _pieces(self) -> dict[str, Pieces]:
+        """The arrays, each in one piece."""
+        return {
+            name: Pieces(a.dtype, a.shape, lambda a=a: (a.reshape(-1).view(np.uint8).data,))  # type: ignore[misc]
+            for name, a in self._arrays.items()
         }
-        content = safetensors_bytes(dict(self._arrays), metadata={_MAGIC: _canonical(introduction)})
-        length = int.from_bytes(content[:8], "little")
-        try:
-            if length > _MAX_HEADER:
-                raise ValueError(f"{length} bytes of it")
-            _parsed(_canonical(introduction).encode())
-            _parsed(content[8 : 8 + length])
-        except ValueError as error:
-            raise ValueError(
-                f"{os.fsdecode(path)} was not written: its meta would not be read again, {error}."
-            ) from None
-        with replacing(path) as handle:
-            handle.write(content)
 
     @classmethod
     def load(cls, path: Path, kind: str | None = None) -> State:
@@ -296,6 +279,68 @@ def _storable(name: str, value: Any) -> NDArray[Any]:
 
 def _dtype_name(dtype: np.dtype[Any]) -> str:
     return next(name for name, known in _DTYPES.items() if known == dtype)
+
+
+# Writing.
+
+
+class Pieces(NamedTuple):
+    """An array that is written piece by piece: dtype, shape, and its bytes in C order, read as often as they are asked for."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    read: Callable[[], Iterable[Any]]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all pieces."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def save_pieces(
+    path: Path, meta: dict[str, Any], arrays: Mapping[str, Pieces], algorithm_version: int = ALGORITHM_VERSION
+) -> None:
+    """Write the file of a State whose arrays need not be in memory; they are read twice, as the digest stands before them."""
+    introduction = {
+        "algorithm_version": algorithm_version,
+        "digest": _digest(meta, arrays, algorithm_version),
+        "format_version": FORMAT_VERSION,
+        "magic": _MAGIC,
+        "meta": meta,
+    }
+    text = _canonical(introduction)
+    header: dict[str, Any] = {"__metadata__": {_MAGIC: text}}
+    placed = sorted(arrays, key=lambda name: (_ORDER.index(_dtype_name(arrays[name].dtype)), name))
+    begin = 0
+    for name in placed:
+        dtype, shape, end = arrays[name].dtype, arrays[name].shape, begin + arrays[name].nbytes
+        header[name] = {"dtype": _dtype_name(dtype), "shape": list(shape), "data_offsets": [begin, end]}
+        begin = end
+    start = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    start += b" " * (-len(start) % 8)
+    try:
+        if len(start) > _MAX_HEADER:
+            raise ValueError(f"{len(start)} bytes of it")
+        _parsed(text.encode())
+        _parsed(start)
+    except ValueError as error:
+        raise ValueError(
+            f"{os.fsdecode(path)} was not written: its meta would not be read again, {error}."
+        ) from None
+    with replacing(path) as handle:
+        handle.write(len(start).to_bytes(8, "little") + start)
+        for name in placed:
+            handle.writelines(arrays[name].read())
+
+
+def _digest(meta: dict[str, Any], arrays: Mapping[str, Pieces], algorithm_version: int) -> str:
+    layout = [[name, _dtype_name(arrays[name].dtype), arrays[name].shape] for name in sorted(arrays)]
+    versions = [_MAGIC, FORMAT_VERSION, algorithm_version]
+    hasher = hashlib.blake2b(_canonical([versions, meta, layout]).encode(), digest_size=32)
+    for name in sorted(arrays):
+        for piece in arrays[name].read():
+            hasher.update(piece)
+    return hasher.hexdigest()
 
 
 # Reading. The header is read here rather than by safetensors for three reasons: its errors do not tell a

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save, save_file
 
-from kernelight import Codes, State
+from kernelight import Codes, State, _files
 from kernelight import state as state_module
 
 
@@ -248,7 +248,7 @@ def test_a_write_that_fails_half_way_leaves_nothing(tmp_path, state, monkeypatch
 
         return Half()
 
-    monkeypatch.setattr(state_module, "open", opened, raising=False)
+    monkeypatch.setattr(_files, "open", opened, raising=False)
     with pytest.raises(OSError, match="No space left"):
         state.save(tmp_path / "new")
     assert os.listdir(tmp_path) == []

@@ -10,7 +10,7 @@ import pytest
 from golden import make_golden
 from helpers import SIMD_NAMES
 
-from kernelight import GCWS, Codes, _core, _registry, hashing
+from kernelight import GCWS, Codes, State, _core, _registry, hashing
 
 GOLDEN = json.loads(make_golden.VECTORS.read_text())
 HERE = Path(__file__).parent
@@ -78,3 +78,9 @@ def test_files_of_this_version_keep_loading(sampler):
     assert fitted.encode(rows) == codes  # provenance, width and empty rows included
     scheme = {"sampler": sampler} | ({"scale": fitted.scale_} if sampler == "dart" else {})
     assert codes.array.tolist() == hashing.gcws(rows, 20, bits=4, random_state=12345, **scheme).array.tolist()
+
+
+@pytest.mark.parametrize("path", sorted(HERE.glob("*.kl")), ids=lambda path: path.stem)
+def test_files_are_written_as_they_were(path, tmp_path):
+    State.load(path).save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()

@@ -343,3 +343,34 @@ def test_a_stacked_width_is_known_only_if_all_agree():
     parts = [Codes([[1]], 1, n_features=width) for width in (3, 3, None)]
     assert Codes.concatenate(parts[:2]).n_features == 3
     assert Codes.concatenate(parts).n_features is None
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4, 8, 12])
+@pytest.mark.parametrize("slots", [3, 70])
+@pytest.mark.parametrize("some_empty", [False, True])
+def test_parts_are_written_as_the_whole(tmp_path, bits, slots, some_empty):
+    rng = np.random.default_rng(0)
+    empty = np.arange(50) == 49 if some_empty else None
+    codes = Codes(rng.integers(0, 1 << bits, (50, slots)), bits, empty=empty, provenance="p", n_features=4)
+    codes.save(tmp_path / "whole")
+    parts = (codes[start : start + 7] for start in range(0, 60, 7))  # the last has no rows
+    assert Codes.save_parts(tmp_path / "parts", parts) == 50
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["parts", "whole"]
+
+
+def test_parts_that_do_not_belong_together_write_nothing(tmp_path):
+    one, other = Codes([[1, 2]], bits=2), Codes([[1, 2]], bits=2, provenance="other")
+    (tmp_path / "kept").write_bytes(b"old")
+    for parts, words in (
+        ([one, other], "provenance differs"),
+        ([one, one.first(1)], "slots differ"),
+        ([], "one part"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Codes.save_parts(tmp_path / "kept", parts)
+    assert (tmp_path / "kept").read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 1
+    unknown = Codes([[0, 0]], bits=2, n_features=3)
+    Codes.save_parts(tmp_path / "mixed", [one, unknown])
+    assert Codes.load(tmp_path / "mixed") == Codes.concatenate([one, unknown])

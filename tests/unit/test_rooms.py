@@ -22,7 +22,7 @@ NUMERIC = {"numpy", "scipy"}
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "_checks": ({"_core"}, NUMERIC),
     "_files": (set(), set()),
-    "state": ({"_files"}, {"numpy", "safetensors"}),
+    "state": ({"_files"}, {"numpy"}),
     "_registry": ({"_files", "state"}, set()),
     "_slots": ({"_core", "_checks", "state"}, NUMERIC),
     "codes": ({"_core", "_checks", "_files", "_slots", "state"}, NUMERIC),
