@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from kernelight.linearize.signs import SignProjection
     from kernelight.state import State
     from kernelight.tables.model import TableModel
+    from kernelight.tables.table_map import TableMap
 
 __version__ = "0.1.0"
 __all__ = [
     "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelClassifier", "KernelNystroem", "KernelRegressor",
-    "LinearClassifier", "LinearRegressor", "Product", "RandomFourier", "SignProjection", "State", "TableModel",
+    "LinearClassifier", "LinearRegressor", "Product", "RandomFourier", "SignProjection", "State", "TableMap", "TableModel",
     "TernaryClassifier", "__version__", "data", "feature_map", "hashing", "kernels", "load", "open_dataset", "study", "theory",
 ]  # fmt: skip
 
@@ -47,6 +48,7 @@ _HOMES = {
     "RandomFourier": "kernelight.linearize.fourier",
     "SignProjection": "kernelight.linearize.signs",
     "State": "kernelight.state",
+    "TableMap": "kernelight.tables.table_map",
     "TableModel": "kernelight.tables.model",
     "TernaryClassifier": "kernelight.linear.ternary",
     "data": "kernelight.data",

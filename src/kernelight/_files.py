@@ -80,6 +80,11 @@ class Spool:
             at += len(piece)
             yield piece
 
+    def lines(self) -> Iterator[bytes]:
+        """The same line by line, for text; nothing may be written meanwhile."""
+        self._handle.seek(0)
+        yield from self._handle
+
     def close(self) -> None:
         """Let the file go."""
         self._handle.close()

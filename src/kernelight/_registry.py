@@ -34,7 +34,10 @@ FAMILIES: dict[str, dict[str, str]] = {
         "LinearRegressor": "kernelight.linear.regressor:LinearRegressor",
         "TernaryClassifier": "kernelight.linear.ternary:TernaryClassifier",
     },
-    "table": {"TableModel": "kernelight.tables.model:TableModel"},
+    "table": {
+        "TableMap": "kernelight.tables.table_map:TableMap",
+        "TableModel": "kernelight.tables.model:TableModel",
+    },
 }
 
 

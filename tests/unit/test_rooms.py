@@ -38,7 +38,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"_core", "_checks", "_files"},
         NUMERIC | {"pyarrow", "sklearn"},
     ),  # sklearn for data sets by name only
-    "tables": (BASEMENT | {"data", "linearize", "compose"}, NUMERIC | {"sklearn"}),
+    "tables": (BASEMENT | {"data", "kernels", "linearize", "compose"}, NUMERIC | {"pyarrow", "sklearn"}),
     "__main__": ({"cli"}, set()),
     "export": ({"state", "codes", "_registry"}, NUMERIC),
 }

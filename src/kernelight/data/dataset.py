@@ -95,6 +95,20 @@ class Dataset:
         return self.encoding.width
 
     @property
+    def columns(self) -> list[str] | None:
+        """The names of the columns of the file, with that of a target that its format keeps apart; None for sparse rows.
+
+        >>> from kernelight.data import open_dataset
+        >>> open_dataset("iris").columns[-2:]
+        ['petal width (cm)', 'species']
+        """
+        if self._source.columns is None:
+            return None
+        names = [column.name for column in self._source.columns]
+        apart = self._source.target
+        return names if apart is None or apart in names else [*names, apart]
+
+    @property
     def feature_names(self) -> list[str] | None:
         """The names of the columns of X; None for sparse rows."""
         return self.encoding.feature_names
@@ -112,8 +126,15 @@ class Dataset:
 
     @property
     def without_target(self) -> Dataset:
-        """The same rows as something to predict for."""
-        return Dataset(self._source, replace(self._wishes, target=None), self._given)
+        """The same features without the target, which is then neither read nor checked."""
+        return self if self._plan.target is None else self.leaving_out(self._plan.target)
+
+    def leaving_out(self, name: str) -> Dataset:
+        """The same rows without a target, and without the column of that name, if there is one."""
+        wishes = replace(self._wishes, target=None)
+        if self._given is None and name in {column.name for column in self._source.columns or ()}:
+            wishes = replace(wishes, ignore=(*wishes.ignore, name))
+        return Dataset(self._source, wishes, self._given)
 
     def describe(self) -> str:
         """What it is and what will be done with it, in a few lines.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 SHOWN = 60  # characters of what was found
 LISTED = 8  # names in a list
@@ -54,3 +55,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     choices = {other.lower(): other for other in known}
     close = difflib.get_close_matches(name.lower(), list(choices)[:10_000], n=1)
     return f"; did you mean {shown(choices[close[0]])}?" if close else ""
+
+
+@contextmanager
+def explained(label: str, form: str) -> Iterator[None]:
+    """Of damaged files the libraries that read them say all kinds of things: each becomes one sentence."""
+    try:
+        yield
+    except (DataError, ImportError):
+        raise
+    except Exception as error:
+        reason = one_line(str(error))[:200].rstrip(". ") or type(error).__name__
+        raise DataError(f"{label} cannot be read as {form}: {reason}.") from error

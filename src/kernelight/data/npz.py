@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelight.data.errors import DataError, listed, one_line
+from kernelight.data.errors import DataError, explained, listed
 from kernelight.data.sources import ByteSource
 from kernelight.data.table import ArraySource, Block, Plan, words_of
 
@@ -56,7 +55,7 @@ class NpzSource(ArraySource):
     def __init__(self, source: ByteSource, part: str | None) -> None:
         self._source = source
         self._streamed: tuple[Member, Member | None] | None = None
-        with _explained(source.label):
+        with explained(source.label, "NPZ"):
             matrix, target, names = self._opened(part)
         super().__init__(source.label, names, matrix, {}, None if target is None else ("y", target))
         self.headed = False
@@ -113,25 +112,13 @@ class NpzSource(ArraySource):
     def _read(self, plan: Plan, rows: int) -> Iterator[Block]:
         assert self._streamed is not None
         stored, of_target = self._streamed
-        with _explained(self.label), zipfile.ZipFile(self._source.path) as archive:
+        with explained(self.label, "NPZ"), zipfile.ZipFile(self._source.path) as archive:
             targets = None if of_target is None else of_target.pieces(archive, rows)
             start = 0
             for matrix in stored.pieces(archive, rows):
                 apart = None if targets is None else _targets(next(targets))
                 yield self._block(plan, start, matrix, apart)
                 start += len(matrix)
-
-
-@contextmanager
-def _explained(label: str) -> Iterator[None]:
-    """Of damaged files NumPy, zipfile and scipy say all kinds of things."""
-    try:
-        yield
-    except DataError:
-        raise
-    except Exception as error:
-        reason = one_line(str(error))[:200].rstrip(". ") or type(error).__name__
-        raise DataError(f"{label} cannot be read as NPZ: {reason}.") from error
 
 
 def _members(label: str, archive: zipfile.ZipFile) -> dict[str, Member]:

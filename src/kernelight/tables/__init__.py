@@ -1,5 +1,9 @@
-"""Models of files: a `TableModel` goes from a table to predictions for other tables with the same columns."""
+"""Models and codes of files.
+
+A `TableModel` goes from a table to predictions for other tables with the same columns, a `TableMap` to codes of their rows.
+"""
 
 from kernelight.tables.model import TableModel
+from kernelight.tables.table_map import TableMap
 
-__all__ = ["TableModel"]
+__all__ = ["TableMap", "TableModel"]

@@ -89,3 +89,26 @@ class Allowance:
                 f"memory is {self.limit >> 20} MB, but such a model of so many rows takes at least "
                 f"{-(-self.needed // (1 << 20))} MB: allow that, or use fewer components or bits."
             )
+
+
+# What hashing takes whatever the rows: tables of random numbers, and lists of a block of rows.
+HASHING = 48 << 20
+BATCH_BYTES = 48 << 20  # that a batch takes on its way, if nobody set a limit
+
+
+def batch_rows(limit: int | None, of_row: int, of_result: int) -> int:
+    """How many rows may be on their way at once if each has so many bytes and becomes so many, within a limit if there is one.
+
+    A batch is held as it is, scaled and as the map takes it, and what it becomes once more while it is written.
+    """
+    each = 3 * of_row + 2 * of_result
+    free = BATCH_BYTES
+    if limit is not None:
+        free = (limit - taken() - READING - HASHING) // 2
+        if free < LEAST_ROWS * each:
+            needed = taken() + READING + HASHING + 2 * LEAST_ROWS * each
+            raise ValueError(
+                f"memory is {limit >> 20} MB, but such rows take at least {-(-needed // (1 << 20))} MB: allow that."
+            )
+        free = min(free, BATCH_BYTES)
+    return min(max(LEAST_ROWS, free // max(1, each)), MOST_ROWS)

@@ -43,7 +43,7 @@ class Sample:
         self._place.append(self.n_rows + which)
         self.n_rows += len(y)
         self._held += len(which)
-        if self._held > self._size + max(self._size // 4, 4096):
+        if self._held > self._size + max(self._size // 4, 256):
             self._drop(self._size)
 
     def _with_firsts(self, y: NDArray[Any], number: NDArray[Any], keep: NDArray[Any]) -> tuple[Any, Any]:

@@ -1,0 +1,231 @@
+"""Codes and features in files: written batch by batch, and read again.
+
+======== ==========================================================================================================
+ending   what is in it
+======== ==========================================================================================================
+.klt     what `Codes.save` writes: codes, nothing else
+.parquet columns ``id`` (if there are ids), ``codes`` or ``features`` (a list of fixed length), and ``empty``
+.npz     arrays ``codes`` or ``features``, ``empty``, ``ids`` (if there are any), ``bits`` and ``provenance``
+======== ==========================================================================================================
+
+The last two also say what made them, as a JSON text: in the metadata of the schema, and in an array, called ``kernelight``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight._checks import check_int
+from kernelight._files import Path, Spool, replacing
+from kernelight.codes import Codes
+from kernelight.data.errors import DataError, explained
+from kernelight.state import State
+from kernelight.tables.table_map import Encoded, TableMap
+
+CODES, FEATURES = "codes", "features"
+KEY = "kernelight"
+_VERSION = 1
+_ENDINGS = {".klt": "klt", ".kl": "klt", ".parquet": "parquet", ".pq": "parquet", ".npz": "npz"}
+
+
+# -- Writing ---------------------------------------------------------------------------------------------------------
+
+
+def form_of(path: Path, *, ids: bool = False) -> str:
+    """The format that the ending of a file asks for, if what is to be written can be; asked before there is work to lose."""
+    name = os.fsdecode(path)
+    form = _ENDINGS.get(os.path.splitext(name)[1].lower())
+    if form is None:
+        raise ValueError(f"{name}: the ending says how to write it; known are .klt, .parquet and .npz.")
+    if form == "klt" and ids:
+        raise ValueError(f"{name} would hold codes without ids: name a .parquet or .npz file to keep them.")
+    if form == "parquet":
+        _pyarrow()
+    return form
+
+
+def write_encoded(path: Path, table_map: TableMap, parts: Iterable[Encoded]) -> int:
+    """Write what a map made of rows, in the format that the ending says, all or nothing; returns the number of rows."""
+    form = form_of(path)
+    if form == "klt":
+        if not table_map.has_codes:
+            raise ValueError(
+                f"{os.fsdecode(path)} would hold codes, but {type(table_map.map_).__name__} gives dense features: name a "
+                ".parquet or .npz file."
+            )
+        return Codes.save_parts(path, (part.values for part in parts))
+    about = {
+        "version": _VERSION, "kind": CODES if table_map.has_codes else FEATURES, "provenance": table_map.provenance,
+        "bits": None, "n_components": None, "n_features": table_map.scaling_.n_features, "learned": table_map.learned,
+        "map": type(table_map.map_).__name__, "kernel": repr(table_map.map_.kernel), "scale": table_map.scaling_.name,
+    }  # fmt: skip
+    return (_write_parquet if form == "parquet" else _write_npz)(path, parts, about)
+
+
+def _split(values: Any, about: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The numbers of some rows, and which rows are empty; what they say of themselves goes into ``about``."""
+    if isinstance(values, Codes):
+        about |= {"bits": values.bits, "n_components": values.n_components}
+        return values.array, values.empty
+    about["n_components"] = values.shape[1]
+    return np.ascontiguousarray(values, dtype=np.float32), ~values.any(axis=1)
+
+
+def _write_npz(path: Path, parts: Iterable[Encoded], about: dict[str, Any]) -> int:
+    """Arrays wait in files of their own, because each begins with the number of its rows."""
+    with closing(Spool(path)) as numbers, closing(Spool(path)) as empty, closing(Spool(path)) as ids:
+        n_rows, longest, dtype = 0, 0, np.dtype(np.uint8)
+        for part in parts:
+            array, mask = _split(part.values, about)
+            numbers.write(array.data)
+            empty.write(mask.data)
+            if part.ids is not None:
+                ids.write(json.dumps(part.ids).encode() + b"\n")
+                longest = max(longest, 1, *map(len, part.ids))
+            n_rows, dtype = n_rows + len(array), array.dtype
+        texts = np.dtype(f"<U{max(longest, 1)}")
+        small = {name: np.array(about[name]) for name in ("bits", "provenance") if about[name] is not None}
+        with replacing(path) as handle, zipfile.ZipFile(handle, "w") as archive:
+            _member(archive, about["kind"], dtype, (n_rows, about["n_components"]), numbers.pieces())
+            _member(archive, "empty", np.dtype(np.bool_), (n_rows,), empty.pieces())
+            if longest:
+                lines = (np.array(json.loads(line), dtype=texts).tobytes() for line in ids.lines())
+                _member(archive, "ids", texts, (n_rows,), lines, zipfile.ZIP_DEFLATED)
+            for name, array in {**small, KEY: np.array(json.dumps(about))}.items():
+                _member(archive, name, array.dtype, (), (array.tobytes(),))
+    return n_rows
+
+
+def _member(
+    archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], pieces: Iterable[Any],
+    method: int = zipfile.ZIP_STORED,
+) -> None:  # fmt: skip
+    about = zipfile.ZipInfo(f"{name}.npy")
+    about.compress_type = method
+    with archive.open(about, "w", force_zip64=True) as handle:
+        descr = np.lib.format.dtype_to_descr(dtype)
+        np.lib.format.write_array_header_1_0(handle, {"descr": descr, "fortran_order": False, "shape": shape})
+        handle.writelines(pieces)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError("Parquet needs pyarrow: pip install 'kernelight[io]'.") from None
+    return pyarrow
+
+
+def _write_parquet(path: Path, parts: Iterable[Encoded], about: dict[str, Any]) -> int:
+    """A row group for each batch."""
+    pa = _pyarrow()
+    writer, n_rows = None, 0
+    with replacing(path) as handle:
+        try:
+            for part in parts:
+                array, mask = _split(part.values, about)
+                lists = pa.FixedSizeListArray.from_arrays(pa.array(array.reshape(-1)), array.shape[1])
+                columns = {} if part.ids is None else {"id": pa.array(part.ids, pa.string())}
+                table = pa.table({**columns, about["kind"]: lists, "empty": pa.array(mask)})
+                if writer is None:
+                    schema = table.schema.with_metadata({KEY: json.dumps(about)})
+                    writer = pa.parquet.ParquetWriter(handle, schema, use_dictionary=False)
+                writer.write_table(table.cast(writer.schema))
+                n_rows += len(array)
+        finally:
+            if writer is not None:
+                writer.close()
+    return n_rows
+
+
+# -- Reading ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """A file of codes or features: its values, the ids of its rows (None if it has none), and what it says of itself."""
+
+    name: str
+    values: Any
+    ids: list[str] | None
+    about: dict[str, Any]
+
+
+def describe_encoded(path: Path) -> dict[str, Any] | None:
+    """What a .parquet or .npz file of codes or features says of itself, and how many rows it has; None for any other file."""
+    name = os.fsdecode(path)
+    with open(path, "rb") as handle:
+        start = handle.read(4)
+    if start == b"PAR1":
+        with explained(name, "Parquet"), _pyarrow().parquet.ParquetFile(name) as file:
+            text = (file.schema_arrow.metadata or {}).get(KEY.encode())
+            rows = file.metadata.num_rows
+    elif start == b"PK\x03\x04":
+        with explained(name, "NPZ"), np.load(name, allow_pickle=False) as file:
+            text = str(file[KEY]) if KEY in file.files else None
+            rows = len(file["empty"]) if text is not None else 0
+    else:
+        return None
+    return None if text is None else {**_about(name, text), "rows": rows}
+
+
+def _about(name: str, text: Any) -> dict[str, Any]:
+    with explained(name, "a file of codes"):
+        about = json.loads(text)
+        if about["version"] > _VERSION:
+            raise DataError(f"{name} was written by a newer version of kernelight: upgrade it.")
+        if about["kind"] not in (CODES, FEATURES) or not isinstance(about["provenance"], str):
+            raise ValueError("what it says of itself cannot be")
+        return dict(about)
+
+
+def read_encoded(path: Path) -> EncodedRows | None:
+    """The codes or features of a file, in any of the formats that they are written in; None for a file of something else."""
+    name = os.fsdecode(path)
+    about = describe_encoded(path)
+    if about is None:
+        if os.path.splitext(name)[1].lower() not in (".klt", ".kl"):
+            return None
+        codes = Codes._from_state(State.load(path), name)
+        return EncodedRows(name, codes, None, {"kind": CODES, "provenance": codes.provenance})
+    with explained(name, "a file of codes"):
+        with open(path, "rb") as handle:
+            packed = handle.read(2) == b"PK"
+        array, empty, ids = (_read_npz if packed else _read_parquet)(name, about["kind"])
+        if about["kind"] == FEATURES:
+            if array.dtype != np.float32 or array.ndim != 2 or not np.isfinite(array).all():
+                raise ValueError("its features are no matrix of finite numbers in single precision")
+            return EncodedRows(name, array, ids, about)
+        array.flags.writeable = False  # nobody else holds it, so that it need not be copied
+        codes = Codes(
+            array, check_int("bits", about["bits"], 1, 16), empty=empty, provenance=about["provenance"],
+            n_features=about["n_features"],
+        )  # fmt: skip
+        if ids is not None and len(ids) != len(codes):
+            raise ValueError(f"it has {len(ids)} ids of {len(codes)} rows")
+        return EncodedRows(name, codes, ids, about)
+
+
+def _read_npz(name: str, kind: str) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:
+    with np.load(name, allow_pickle=False) as file:
+        ids = file["ids"].tolist() if "ids" in file.files else None
+        return file[kind], file["empty"], ids
+
+
+def _read_parquet(name: str, kind: str) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:
+    table = _pyarrow().parquet.read_table(name)
+    table.validate(full=True)
+    lists = table.column(kind).combine_chunks()
+    flat = lists.flatten().to_numpy(zero_copy_only=False)
+    ids = table.column("id").to_pylist() if "id" in table.column_names else None
+    return flat.reshape(-1, lists.type.list_size), table.column("empty").to_numpy(), ids
