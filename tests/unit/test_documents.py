@@ -19,6 +19,7 @@ DOCUMENTS = [
 RUNNABLE = [
     *DOCUMENTS[:2],
     ROOT / "docs" / "architecture.md",
+    ROOT / "docs" / "codes-files.md",
     ROOT / "docs" / "data.md",
     ROOT / "docs" / "front-door.md",
     ROOT / "docs" / "linearizations.md",

@@ -149,10 +149,7 @@ def predict(
     model: opt.Model,
     data: opt.Data,
     proba: Annotated[bool, typer.Option("--proba", help="Probabilities too; for loss logistic.")] = False,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", help="A .csv, .tsv, .jsonl or .parquet file; otherwise printed."),
-    ] = None,
+    output: opt.Table = None,
     ids: opt.Ids = None,
     ignore: opt.Ignore = None,
     format: opt.Format = None,
@@ -186,6 +183,109 @@ def evaluate(
         ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs
     )
     verb("evaluate")(model, data, reading, as_json)
+
+
+@app.command(
+    epilog="Example: kernelight encode table.csv -o codes.parquet --ids name --target price --save-map map.klt; "
+    "then kernelight encode new.csv -o new.parquet --map map.klt"
+)
+def encode(
+    data: opt.Data,
+    output: Annotated[str, typer.Option("--output", "-o", help="A .klt, .parquet or .npz file.")],
+    target: opt.Apart = None,
+    kernel: Annotated[
+        str | None, typer.Option(help="Its name: see kernelight kernels; gmm if not said.")
+    ] = None,
+    components: Annotated[
+        int | None, typer.Option("--components", "-k", help="Codes or features of a row; 1024 if not said.")
+    ] = None,
+    bits: Annotated[int | None, typer.Option(help="Bits of a code; 8 if not said.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help="gcws, fourier, nystroem, sign, binary or product; dense features have no codes."),
+    ] = None,
+    gamma: Annotated[str | None, typer.Option(help="A number, or median; of kernels that have one.")] = None,
+    p: opt.Power = None,
+    scale: opt.Scale = None,
+    map: Annotated[
+        str | None,
+        typer.Option(help="A file that --save-map or fit wrote: rows are encoded as they were there."),
+    ] = None,
+    save_map: Annotated[
+        str | None, typer.Option(help="Where the map goes, with what became of columns.")
+    ] = None,
+    memory: opt.Memory = None,
+    ids: opt.Ids = None,
+    ignore: opt.Ignore = None,
+    categorical: opt.Categorical = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    max_categories: opt.MaxCategories = 100,
+    seed: Annotated[int | None, typer.Option(help="Draws the hashes; 0 if not said.")] = None,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Write the codes of each row, or its dense features, to a file."""
+    given = {
+        "kernel": kernel, "n_components": components, "bits": bits, "method": method, "gamma": gamma, "p": p,
+        "scale": scale, "random_state": seed,
+    }  # fmt: skip
+    reading = opt.reading(
+        target=target, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter, header=header,
+        max_categories=max_categories, jobs=jobs,
+    )  # fmt: skip
+    verb("encode")(data, output, given, reading, map, save_map, memory, jobs, quiet, as_json)
+
+
+@app.command(
+    epilog="Examples: kernelight similarity new.csv known.csv --ids name --top 3; "
+    "kernelight similarity codes.parquet --above 0.8 -o pairs.csv"
+)
+def similarity(
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="Data, or codes or features that kernelight encode wrote.")
+    ],
+    b: Annotated[
+        str | None, typer.Argument(metavar="[B]", help="The same; without it, A is compared with itself.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(help="The most similar rows of B for each row of A; 5 if not said.")
+    ] = None,
+    above: Annotated[float | None, typer.Option(help="All pairs as similar as this or more.")] = None,
+    kernel: Annotated[
+        str | None, typer.Option(help="The exact kernel, for data: see kernelight kernels; gmm if not said.")
+    ] = None,
+    gamma: Annotated[float | None, typer.Option(help="Of kernels that have one.")] = None,
+    p: opt.Power = None,
+    scale: opt.Scale = None,
+    map: Annotated[
+        str | None,
+        typer.Option(
+            help="For codes: their map, for its estimate of the kernel instead of the share of equal codes."
+        ),
+    ] = None,
+    output: opt.Table = None,
+    target: opt.Apart = None,
+    ids: opt.Ids = None,
+    ignore: opt.Ignore = None,
+    categorical: opt.Categorical = None,
+    format: opt.Format = None,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    max_categories: opt.MaxCategories = 100,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each pair.")] = False,
+) -> None:
+    """Find the most similar rows of another file, or of the same."""
+    given = {"kernel": kernel, "gamma": gamma, "p": p, "scale": scale, "target": target, "ids": ids}
+    reading = opt.reading(
+        target=target, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter, header=header,
+        max_categories=max_categories, jobs=jobs,
+    )  # fmt: skip
+    verb("similarity")(a, b, top, above, given, reading, map, output, jobs, quiet, as_json)
 
 
 @app.command(epilog="Example: kernelight kernels --json")

@@ -9,10 +9,15 @@ from numpy.typing import NDArray
 
 from kernelight import State
 from kernelight.cli import show
+from kernelight.tables.code_files import describe_encoded
 
 
 def run(file: str, as_json: bool) -> None:
     """Print what the file says of itself."""
+    encoded = describe_encoded(file)
+    if encoded is not None:
+        _print_encoded(file, encoded, as_json)
+        return
     state = State.load(file)
     arrays = {name: {"dtype": str(array.dtype), "shape": list(array.shape), "bytes": array.nbytes}
               for name, array in state.arrays.items()}  # fmt: skip
@@ -31,6 +36,15 @@ def run(file: str, as_json: bool) -> None:
         show.table(("array", "type", "shape", "bytes"), rows, right=(3,))
 
 
+def _print_encoded(file: str, about: dict[str, Any], as_json: bool) -> None:
+    """Of codes or features in a Parquet or NPZ file."""
+    if as_json:
+        show.as_json({"file": file, "bytes": os.path.getsize(file), **about})
+        return
+    said = {key: value for key, value in about.items() if value is not None and key != "version"}
+    show.pairs({"file": file, "kind": said.pop("kind"), "size": show.size(os.path.getsize(file)), **said})
+
+
 def _row(array: NDArray[Any]) -> tuple[str, str, str]:
     return str(array.dtype), " x ".join(map(str, array.shape)), f"{array.nbytes:,}"
 
@@ -40,6 +54,8 @@ def _said(meta: dict[str, Any]) -> dict[str, Any]:
     said: dict[str, Any] = {}
     if meta.get("kind") == "TableModel":
         return _of_table(meta)
+    if meta.get("kind") == "Codes":
+        return {key: value for key, value in meta.items() if key != "kind" and value is not None}
     for name in ("params", "decided"):
         for key, value in (meta.get(name) or {}).items():
             if value is not None and not isinstance(value, (list, dict)):

@@ -13,6 +13,9 @@ Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model, written by
 Target = Annotated[
     str, typer.Option(help="The column to predict; auto finds one called target, or takes the last.")
 ]
+Apart = Annotated[
+    str | None, typer.Option(help="A column that is no feature; without it, every column is a feature.")
+]
 Ids = Annotated[str | None, typer.Option(help="A column that only names the rows.")]
 Ignore = Annotated[list[str] | None, typer.Option(help="A column to leave out; may be given several times.")]
 Categorical = Annotated[
@@ -32,6 +35,18 @@ Components = Annotated[int, typer.Option("--components", "-k", help="Codes or fe
 Bits = Annotated[int, typer.Option(help="Bits of a code.")]
 Method = Annotated[
     str | None, typer.Option(help="gcws, fourier, nystroem, sign, binary, aligned, product or exact.")
+]
+Power = Annotated[float | None, typer.Option("--p", help="The power of gmm and exp_gmm; 1 if not said.")]
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        help="What happens to columns first: none (as if not said), minmax, quantile, standard, minmax+complement, "
+        "quantile+complement or max."
+    ),
+]
+Table = Annotated[
+    str | None,
+    typer.Option("--output", "-o", help="A .csv, .tsv, .jsonl or .parquet file; otherwise printed."),
 ]
 Memory = Annotated[
     str | None,

@@ -64,6 +64,18 @@ def refuse_no_place(path: str) -> None:
         raise PermissionError(f"{path} cannot be written: no permission to write in {folder}.")
 
 
+def refuse_overwriting(path: str, *sources: str | None) -> None:
+    """Refuse to write over a file that is being read."""
+    for source in sources:
+        if (
+            source is not None
+            and os.path.exists(source)
+            and os.path.exists(path)
+            and os.path.samefile(source, path)
+        ):
+            raise ValueError(f"{path} is read here and would be written over: name another file to write.")
+
+
 @contextmanager
 def progress(silent: bool) -> Iterator[Callable[[str, int, int | None], None]]:
     """A bar on standard error, told what is being done, the rows done and the rows in all; nothing if there is no terminal."""
