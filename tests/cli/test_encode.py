@@ -253,3 +253,10 @@ def test_what_cannot_be_compared_is_one_sentence(folder, tmp_path):
     assert "no column 'knd'" in run("similarity", known, "--target", "knd", status=2)
     assert "top must" in run("similarity", folder / "new.npz", "--top", 0, status=2)
     assert "--map is for files of codes" in run("similarity", known, "--map", folder / "map.klt", status=2)
+
+
+def test_parquet_without_pyarrow_is_one_sentence(folder, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    told = run("encode", folder / "new.csv", "-o", tmp_path / "c.parquet", "--ids", "name", status=2)
+    assert "pip install 'kernelight[io]'" in told
+    assert not os.listdir(tmp_path)
