@@ -85,6 +85,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     validation_score_ : float or None
         The best score of the last round. It is the best of many: a little too good.
     kernel_ : Kernel
+    scaling_ : callable
+        Rows to scaled rows; ``scaling_.name`` is ``scale_``.
     map_ : linearization or None
         The fitted map of scaled rows; None for "exact".
     model_ : LinearClassifier or support rows
