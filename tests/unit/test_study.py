@@ -16,7 +16,9 @@ from sklearn.datasets import load_iris, make_classification
 from kernelight.study import Study, compare, print_study, render_report
 from kernelight.study.inputs import infer_task, seconds_of
 from kernelight.study.measure import doubt, r2_interval, wilson
-from kernelight.study.plan import cut, fifths, make_plan
+from kernelight.study.models import Data, train
+from kernelight.study.plan import CANDIDATES, cut, fifths, make_plan
+from kernelight.study.recommend import code_of
 from kernelight.study.result import choose
 
 QUICK: dict[str, Any] = {
@@ -68,6 +70,41 @@ def test_code_of_the_recommendation_makes_the_model(
     X, y = rings
     model = eval(study.recommendation["code"], {"KernelClassifier": KernelClassifier, "X": X, "y": y})
     assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("scale", ["minmax", "standard"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_code_of_a_linear_model_makes_the_same_model(task: str, scale: str) -> None:
+    from sklearn.datasets import load_diabetes, load_digits
+    from sklearn.linear_model import Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+    from sklearn.svm import LinearSVC
+
+    X, y = (load_digits if task == "classification" else load_diabetes)(return_X_y=True)
+    X, y = X[:400], y[:400]
+    for C in (0.1, 10.0):
+        model = train(CANDIDATES[0], Data(X, y, task), 1, {"scale": scale}, C)
+        chosen = {"candidate": "linear", "settings": {"scale": scale}, "C": C, "row_length": model.row_length}
+        names = {"LinearSVC": LinearSVC, "Ridge": Ridge, "make_pipeline": make_pipeline}
+        names |= {"MinMaxScaler": MinMaxScaler, "StandardScaler": StandardScaler}
+        told = eval(code_of(chosen, task), names | {"X": X, "y": y}).predict(X)
+        away = model.predict(X) - told
+        if task == "classification":
+            assert np.mean(away != 0) < 0.01
+        else:
+            assert np.sqrt(np.mean(away**2)) < 0.05 * y.std()
+
+
+def test_quantities_far_from_zero_are_no_trouble_for_the_linear_model() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 3))
+    y = X @ [1.0, -2.0, 3.0]
+    near, far = (
+        train(CANDIDATES[0], Data(X, y + move, "regression"), 1, {"scale": "minmax"}, 1.0)
+        for move in (0, 1e5)
+    )
+    np.testing.assert_allclose(far.predict(X) - 1e5, near.predict(X), atol=1e-3)
 
 
 def test_linear_is_enough_where_it_is() -> None:

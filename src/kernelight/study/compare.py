@@ -19,6 +19,7 @@ from kernelight.study.progress import terminal_progress
 from kernelight.study.recommend import recommend
 from kernelight.study.result import Study
 from kernelight.study.run import NO_TIME, Clock, Run, Watch
+from kernelight.study.threads import threads_that_pay
 
 
 def compare(
@@ -114,11 +115,10 @@ def _finished(
         if all(cell[key] == recommendation[key] for key in ("candidate", "k", "rows"))
     )
     candidate = next(each for each in CANDIDATES if each.name == chosen["candidate"])
-    model = train(
-        candidate, data.at(plan.learn[: chosen["rows"]]), chosen["k"] or 1, chosen["settings"], chosen["C"]
-    )
-    test = run.test_for(chosen["rows"])
-    predicted = model.predict(test.X)
+    learned, test = data.at(plan.learn[: chosen["rows"]]), run.test_for(chosen["rows"])
+    with threads_that_pay():
+        model = train(candidate, learned, chosen["k"] or 1, chosen["settings"], chosen["C"])
+        predicted = model.predict(test.X)
     in_time = not interrupted and run.clock.to_the_end > 0
     picture = picture_of(model, test, data.seed, run.clock.to_the_end) if in_time else None
     if not interrupted and not in_time:

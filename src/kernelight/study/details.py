@@ -11,6 +11,7 @@ from sklearn.manifold import TSNE
 from sklearn.metrics import confusion_matrix
 
 from kernelight.study.models import Data, Model
+from kernelight.study.threads import one_thread
 
 PICTURE_ROWS = 400
 FEWEST_FOR_TSNE = 60
@@ -39,6 +40,11 @@ def fitted_of(test: Data, predicted: NDArray[Any], classes: list[str] | None) ->
 
 def picture_of(model: Model, test: Data, seed: int, seconds: float) -> dict[str, Any] | None:
     """Some test rows in the plane: t-SNE of their codes or features, PCA where rows or seconds are few; None if impossible."""
+    with one_thread():
+        return _picture(model, test, seed, seconds)
+
+
+def _picture(model: Model, test: Data, seed: int, seconds: float) -> dict[str, Any] | None:
     rows = model.scaling(test.X[:PICTURE_ROWS])
     features = rows if model.feature_map is None else model.feature_map.transform(rows)
     n, width = features.shape

@@ -48,6 +48,7 @@ class Model:
     n_bytes: int
     feature_map: Any = None
     scaling: Any = None
+    row_length: float = 1.0  # what scaled columns were divided by, so that C means the same
     note: str = ""
 
 
@@ -150,6 +151,7 @@ class Columns:
     name: str
     origin: NDArray[np.float64] | None
     unit: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
+    length: float = 1.0  # the part of every unit that made rows as long as 1
 
     @classmethod
     def of(cls, name: str, X: Any) -> Columns:
@@ -169,8 +171,8 @@ class Columns:
         unit = np.where(still, np.inf, unit)
         rough = cls(name, origin, unit)(X)
         squares = rough.multiply(rough).sum() if sp.issparse(rough) else np.square(rough).sum()
-        length = float(np.sqrt(squares / X.shape[0]))
-        return cls(name, origin, unit * (length or 1.0))
+        length = float(np.sqrt(squares / X.shape[0])) or 1.0
+        return cls(name, origin, unit * length, length)
 
     def __call__(self, X: Any) -> Any:
         """Scaled rows."""
@@ -188,9 +190,13 @@ def _tune_linear(data: Data, splits: list[Split], settings: dict[str, Any]) -> T
         with _calm():
             found = [
                 _linear(data, 1.0).fit_path(
-                    rows[train], data.y[train], list(C_GRID), validation=(rows[held], data.y[held])
+                    rows[train],
+                    data.y[train] - origin,
+                    list(C_GRID),
+                    validation=(rows[held], data.y[held] - origin),
                 )
                 for train, held in splits
+                for origin in [_origin(data.at(train))]
             ]
         scores = np.mean([path.scores for path in found], axis=0)
         if best is None or scores.max() > best.score + EVEN:
@@ -202,11 +208,20 @@ def _tune_linear(data: Data, splits: list[Split], settings: dict[str, Any]) -> T
 
 
 def _train_linear(data: Data, settings: dict[str, Any], C: float) -> Model:
-    columns = Columns.of(settings["scale"], data.X)
-    model = _linear(data, C).fit(columns(data.X), data.y)
+    columns, origin = Columns.of(settings["scale"], data.X), _origin(data)
+    model = _linear(data, C).fit(columns(data.X), data.y - origin)
     arrays = [columns.unit, columns.origin, *model.to_state().arrays.values()]
     n_bytes = sum(array.nbytes for array in arrays if array is not None)
-    return Model(lambda rows: np.asarray(model.predict(columns(rows))), n_bytes, scaling=columns)
+
+    def predict(rows: Any) -> NDArray[Any]:
+        return np.asarray(model.predict(columns(rows)) + origin)
+
+    return Model(predict, n_bytes, scaling=columns, row_length=columns.length)
+
+
+def _origin(data: Data) -> Any:
+    """What targets are counted from: the intercept is penalised, and must not have to reach quantities far from 0."""
+    return 0 if data.is_classification else data.y.mean()
 
 
 def _linear(data: Data, C: float) -> Any:

@@ -71,19 +71,31 @@ def code_of(chosen: dict[str, Any], task: str) -> str:
     """The line that makes the model."""
     candidate = _CANDIDATE[chosen["candidate"]]
     settings = dict(chosen["settings"])
-    kind = "Classifier" if task == "classification" else "Regressor"
     if candidate.name == "linear":
-        scaler = {
-            "minmax": "MinMaxScaler()",
-            "standard": "StandardScaler()",
-            "max": "MaxAbsScaler()",
-            "none": "",
-        }[settings["scale"]]
-        machine = "LinearSVC()" if task == "classification" else "RidgeCV()"
-        return f"make_pipeline({scaler}, {machine}).fit(X, y)" if scaler else f"{machine}.fit(X, y)"
+        return _linear_code(settings["scale"], chosen["C"], chosen["row_length"], task)
+    kind = "Classifier" if task == "classification" else "Regressor"
     scale = settings.pop("scale")
     arguments = [repr(candidate.kernel), f"n_components={chosen['k']}"]
     arguments += [f"method={candidate.method!r}"] if candidate.method else []
     arguments += [f"scale={None if scale == 'none' else scale!r}"]
     arguments += [f"{name}={value:g}" for name, value in settings.items() if not (name == "p" and value == 1)]
     return f"Kernel{kind}({', '.join(arguments)}, C={chosen['C']:g}).fit(X, y)"
+
+
+def _linear_code(scale: str, C: float, length: float, task: str) -> str:
+    """The linear model in scikit-learn's words.
+
+    Those do not divide rows by their length, so that |w|^2 weighs length^2 times as much; the intercept, which is penalised in
+    a classification, weighs what it did.
+    """
+    scaler = {
+        "minmax": "MinMaxScaler()",
+        "standard": "StandardScaler()",
+        "max": "MaxAbsScaler()",
+        "none": "",
+    }[scale]
+    if task == "classification":
+        machine = f"LinearSVC(C={C / length**2:.3g}, intercept_scaling={length:.3g})"
+    else:
+        machine = f"Ridge(alpha={length**2 / (2 * C):.3g})"
+    return f"make_pipeline({scaler}, {machine}).fit(X, y)" if scaler else f"{machine}.fit(X, y)"

@@ -2,17 +2,14 @@
 
 A cell is one model: tuned on rows held out, trained on all rows of the round, tested. What decides is the validation score
 only; times decide nothing but what is left out. The time of a cell is foreseen from the last one of the same candidate,
-as growing with rows x turns, and with components to the power 0.8.
+as growing with rows x turns, and with components to the power 0.8; training it once more at the end is counted too.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any
-
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from kernelight.study.journal import Journal
 from kernelight.study.measure import doubt, kernel_error, test_report
@@ -29,11 +26,12 @@ from kernelight.study.plan import (
     exact_twin,
 )
 from kernelight.study.result import comparable
+from kernelight.study.threads import is_busy, threads_that_pay
 
 SCREEN_SHARE = 0.4  # of the budget, at most, for the first round
 BOOSTING_SHARE = 0.15
 EARLY_TEST_ROWS = 2_000  # rounds on some of the rows are tested on some of the rows
-RESERVE_SHARE, MOST_RESERVE = 0.1, 8.0  # for the end: the chosen model once more, and its picture
+RESERVE_SHARE, MOST_RESERVE = 0.1, 8.0  # for the end: predictions of the chosen model, and its picture
 COMPONENTS_POWER = 0.8
 FEWEST = 3  # candidates that go on from a round
 EXACT_TWINS = 2
@@ -48,6 +46,7 @@ class Clock:
     def __init__(self, budget: float | None) -> None:
         self.budget, self._start = budget, time.perf_counter()
         self.set_aside = 0.0  # seconds that are promised to others
+        self.once_more = 0.0  # seconds to train the dearest model so far again, as it may be recommended
 
     @property
     def elapsed(self) -> float:
@@ -59,8 +58,8 @@ class Clock:
         """Seconds for models; the reserve is not among them."""
         if self.budget is None:
             return float("inf")
-        reserve = min(RESERVE_SHARE * self.budget, MOST_RESERVE) + self.set_aside
-        return self.budget - reserve - self.elapsed
+        reserve = min(RESERVE_SHARE * self.budget, MOST_RESERVE)
+        return self.budget - reserve - self.set_aside - self.once_more - self.elapsed
 
     @property
     def to_the_end(self) -> float:
@@ -139,7 +138,8 @@ class Run:
         cell = self.journal.get(key)
         if cell is None:
             try:
-                cell = self._measured(candidate, stage, k)
+                with threads_that_pay():
+                    cell = self._measured(candidate, stage, k)
             except ValueError as error:
                 self._leave(candidate.label, str(error))
                 return False
@@ -147,6 +147,8 @@ class Run:
         self._settings.setdefault(candidate.name, cell["settings"])
         self.labels[candidate.name] = candidate.label
         self.cells.append(cell)
+        if not cell["reference"]:
+            self.clock.once_more = max(self.clock.once_more, cell["fit_seconds"])
         self._done += _work(stage)
         return True
 
@@ -169,7 +171,8 @@ class Run:
             **self._described(candidate, k, stage.rows),
             "settings": tuned.settings, "C": tuned.C, "score": tuned.score, "held_out": held,
             "doubt": doubt(tuned.score, held, data.task), "curve": [list(point) for point in tuned.curve],
-            "fit_seconds": fit_seconds, "bytes": model.n_bytes, **test_report(model, self.test_for(stage.rows)),
+            "fit_seconds": fit_seconds, "bytes": model.n_bytes, "row_length": model.row_length,
+            **test_report(model, self.test_for(stage.rows)),
             "kernel_error": kernel_error(model, data.X), "note": model.note,
             "turns": stage.turns, "seconds": time.perf_counter() - start,
         }  # fmt: skip
@@ -193,7 +196,7 @@ class Run:
             data = self.data.at(self.plan.learn[:rows])
             train_rows, held = self.plan.splits(data.y, 1)[0]
             start = time.perf_counter()
-            with threadpool_limits(1 if _is_busy() else None):
+            with threads_that_pay():
                 checked = boost(data.at(train_rows), seconds / 2)
                 score = data.at(held).score(checked.predict(data.X[held]))
                 before = time.perf_counter()
@@ -204,8 +207,8 @@ class Run:
                 **self._described(BOOSTED, None, rows),
                 "settings": {}, "C": None, "score": score, "held_out": len(held),
                 "doubt": doubt(score, len(held), data.task), "curve": [], "fit_seconds": fit_seconds,
-                "bytes": model.n_bytes, **tested, "kernel_error": None, "note": model.note, "turns": 1,
-                "seconds": time.perf_counter() - start,
+                "bytes": model.n_bytes, "row_length": model.row_length, **tested, "kernel_error": None, "note": model.note,
+                "turns": 1, "seconds": time.perf_counter() - start,
             }  # fmt: skip
             self.journal.add(key, cell)
         self.pressed |= bool(cell["note"])
@@ -272,15 +275,20 @@ class Run:
             len(before) == 1
         ):  # the first one searched settings too: count a fit for each C and turn, from warm starts
             seconds = min(seconds, last["fit_seconds"] * (2 + 3 * last["turns"]))
-        grown = stage.rows / last["rows"] * stage.turns / last["turns"]
+        grown = stage.rows / last["rows"]
         if last["k"]:
             grown *= (stage.components / last["k"]) ** COMPONENTS_POWER
-        return float(seconds * grown)
+        once_more = max(0.0, last["fit_seconds"] * grown - self.clock.once_more)
+        return float(seconds * grown * stage.turns / last["turns"] + once_more)
 
     def _foreseen_exact(self, n_rows: int) -> float:
-        """A Gram matrix and some machines: as measured, tens of nanoseconds a pair of rows and class; numbers take longer."""
+        """A Gram matrix and some machines: as the last one, or tens of nanoseconds a pair and class; more for numbers."""
+        before = [cell["seconds"] for cell in self._find(None, n_rows) if cell["candidate"].startswith(EXACT)]
+        if before:
+            return float(max(before))
         classes = self.plan.facts["classes"]
-        return n_rows**2 * (4e-7 if classes is None else 4e-8 * (classes if classes > 2 else 1))
+        seconds = n_rows**2 * (4e-7 if classes is None else 4e-8 * (classes if classes > 2 else 1))
+        return 2 * seconds if is_busy() else seconds
 
     def _say(self, doing: str) -> None:
         spent = self.clock.elapsed / self.clock.budget if self.clock.budget else 0.0
@@ -317,11 +325,3 @@ def _key(candidate: Candidate, stage: Round) -> str:
 def _stage_text(candidate: Candidate, stage: Round) -> str:
     size = "" if candidate.kind in (LINEAR, EXACT) else f"k = {stage.components:,}, "
     return f"{size}{stage.rows:,} rows"
-
-
-def _is_busy() -> bool:
-    """Whether others use the machine: threads that wait for each other are slower than one then."""
-    try:
-        return os.getloadavg()[0] > (os.cpu_count() or 1)
-    except (AttributeError, OSError):
-        return False
