@@ -111,6 +111,37 @@ def test_no_labels_overlap(visit: Any, name: str, size: tuple[int, int]) -> None
     assert overlaps == []
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_counts_can_be_read(visit: Any, scheme: str) -> None:
+    """The contrast of every number in the confusion matrix with what is behind it, as WCAG reckons it, is 4.5 or more."""
+    page = visit("digits", SIZES[0], scheme)
+    contrasts = page.evaluate("""() => {
+      const parts = colour => colour.match(/[0-9.]+/g).map(Number);
+      const light = rgb => rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+      const card = parts(getComputedStyle(document.querySelector("#chart-confusion")).backgroundColor).slice(0, 3);
+      return [...document.querySelectorAll("#chart-confusion text.count")].map(text => {
+        const box = text.previousElementSibling, look = getComputedStyle(box), share = Number(look.fillOpacity);
+        const behind = parts(look.fill).slice(0, 3).map((v, at) => share * v + (1 - share) * card[at]);
+        const [a, b] = [light(behind), light(parts(getComputedStyle(text).fill).slice(0, 3))].sort((p, q) => q - p);
+        return (a + 0.05) / (b + 0.05);
+      });
+    }""")
+    assert len(contrasts) >= 10
+    assert min(contrasts) >= 4.5
+
+
+def test_options_are_not_broken_at_their_hyphens(visit: Any, studies: dict[str, Study]) -> None:
+    studies["digits"].settings["command"] = (
+        "kernelight compare digits --budget 75s --output report.html --jobs 2"
+    )
+    page = visit("digits", SIZES[0])
+    lines = page.locator(".word").evaluate_all("words => words.map(word => word.getClientRects().length)")
+    assert lines == [1, 1, 1]
+    copied = page.locator("pre").last.text_content()
+    assert copied == studies["digits"].settings["command"]
+
+
 def test_tables_are_sorted_by_a_click(visit: Any) -> None:
     page = visit("digits")
     for column, down_first in ((1, True), (3, False), (5, False), (0, False)):

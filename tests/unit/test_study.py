@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from kernelight.study.models import Data, train
 from kernelight.study.plan import CANDIDATES, cut, fifths, make_plan
 from kernelight.study.recommend import code_of
 from kernelight.study.result import choose
+from kernelight.study.text import held_together
 
 QUICK: dict[str, Any] = {
     "budget": "60s",
@@ -236,7 +238,7 @@ def test_odd_data(make: str) -> None:
     found = compare(X, y, **settings)
     assert found.task == ("regression" if make == "regression" else "classification")
     page = render_report(found)
-    assert found.recommendation["headline"].split(":")[0] in page
+    assert held_together(found.recommendation["headline"].split(":")[0]) in page
     assert Study.from_json(found.to_json()) == found
     if make == "signed sparse":
         assert any("nonnegative" in why for _, why in found.left_out)
@@ -312,6 +314,21 @@ def test_doubt_is_the_spread_of_scores() -> None:
     scores = 1 - np.square(noise).sum(axis=1) / np.square(y - y.mean(axis=1, keepdims=True)).sum(axis=1)
     assert doubt(0.5, 300, "regression") == pytest.approx(scores.std(), rel=0.25)
     assert doubt(1.0, 10, "classification") > 0
+
+
+def test_what_was_measured_is_not_left_out(study: Study) -> None:
+    """And what is named says its rows only where they are not all there are."""
+    left_out = [what for what, _ in study.left_out]
+    assert "Linear" not in left_out
+    assert not any(f"{study.data['learned']:,} rows" in what for what in left_out)
+
+
+def test_references_share_a_name_in_the_legend(study: Study) -> None:
+    exact = [name for name in study.labels.values() if name.startswith("Exact")]
+    legends = re.findall(r'<div class="legend">.*?</div>', render_report(study))
+    assert len(exact) == 2
+    assert any("Exact SVMs" in legend for legend in legends)
+    assert not any(f"</svg>{name}<" in legend for legend in legends for name in exact)
 
 
 def test_table_in_plain_text(study: Study) -> None:

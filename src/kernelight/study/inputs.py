@@ -56,19 +56,20 @@ def target_of(X: Any, y: Any, task: str | None) -> Target:
     check_consistent_length(X, values)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError("The target has missing or infinite values: leave those rows out.")
-    settled, reason = (task, "as asked") if task else infer_task(values)
+    settled, reason = (task, "") if task else infer_task(values)
+    because = f" ({reason})" if reason else ""
     if settled == "regression":
         if values.dtype.kind not in "biuf":
             raise ValueError("A regression needs a target of numbers; this one has other values.")
         values = values.astype(np.float64)
         if values.min() == values.max():
             raise ValueError("The target has the same value in every row: there is nothing to learn.")
-        return Target(settled, values, None, f"Task: regression ({reason}).")
+        return Target(settled, values, None, f"Task: regression{because}.")
     names, labels = np.unique(values.astype(str) if values.dtype.kind == "O" else values, return_inverse=True)
     if len(names) < 2:
         raise ValueError("The target has one class only: there is nothing to learn.")
     plain = [str(int(name)) if _is_whole(name) else str(name) for name in names.tolist()]
-    return Target(settled, labels, plain, f"Task: classification into {len(names)} classes ({reason}).")
+    return Target(settled, labels, plain, f"Task: classification into {len(names)} classes{because}.")
 
 
 def infer_task(values: NDArray[Any]) -> tuple[str, str]:

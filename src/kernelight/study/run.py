@@ -112,7 +112,8 @@ class Run:
         linear = sum(self._foreseen(candidate, stage) for candidate in going if candidate.kind == LINEAR)
         if others and linear + min(others) > self.clock.left:
             for candidate in going:
-                self._leave(f"{candidate.label}, {_stage_text(candidate, stage)}", NO_TIME)
+                if candidate.kind != LINEAR or not self._find(candidate.name, stage.rows):
+                    self._leave(self._named(candidate, stage), NO_TIME)
             self.pressed = True
             return measured
         for candidate in going:
@@ -120,11 +121,11 @@ class Run:
                 measured.append(candidate)
                 continue
             if candidate.method == "nystroem" and stage.components > stage.rows:
-                self._leave(f"{candidate.label}, {_stage_text(candidate, stage)}", "more landmarks than rows")
+                self._leave(self._named(candidate, stage), "more landmarks than rows")
                 continue
             late = first and self.clock.elapsed > self.clock.share(SCREEN_SHARE)
             if (late or self._foreseen(candidate, stage) > self.clock.left) and self.cells:
-                self._leave(f"{candidate.label}, {_stage_text(candidate, stage)}", NO_TIME)
+                self._leave(self._named(candidate, stage), NO_TIME)
                 self.pressed = True
                 continue
             if self._cell(candidate, stage):
@@ -134,7 +135,7 @@ class Run:
     def _cell(self, candidate: Candidate, stage: Round) -> bool:
         """Measure a candidate in a round; False if it cannot take the data."""
         k, key = _components(candidate, stage), _key(candidate, stage)
-        self._say(f"{candidate.label}, {_stage_text(candidate, stage)}")
+        self._say(self._named(candidate, stage))
         cell = self.journal.get(key)
         if cell is None:
             try:
@@ -249,7 +250,7 @@ class Run:
         ranked = sorted(others, key=lambda candidate: -scores.get(candidate.name, -1e9))
         for candidate in ranked[keep:]:
             self._leave(
-                f"{candidate.label} beyond {_stage_text(candidate, stage)}", "not among the best so far"
+                f"{candidate.label} beyond {self._size(candidate, stage)}", "not among the best so far"
             )
         return [*(candidate for candidate in going if candidate.kind == LINEAR), *ranked[:keep]]
 
@@ -294,6 +295,18 @@ class Run:
         spent = self.clock.elapsed / self.clock.budget if self.clock.budget else 0.0
         self._watch(doing, min(1.0, max(spent, self._done / self._work)))
 
+    def _named(self, candidate: Candidate, stage: Round) -> str:
+        """A candidate in a round, in words."""
+        size = self._size(candidate, stage)
+        return f"{candidate.label}, {size}" if size else candidate.label
+
+    def _size(self, candidate: Candidate, stage: Round) -> str:
+        """Its components, and its rows unless they are all there are."""
+        k = _components(candidate, stage)
+        said = [] if k is None else [f"k = {k:,}"]
+        said += [] if stage.rows == len(self.plan.learn) else [f"{stage.rows:,} rows"]
+        return ", ".join(said)
+
     def _described(self, candidate: Candidate, k: int | None, rows: int) -> dict[str, Any]:
         return {"candidate": candidate.name, "k": k, "rows": rows, "reference": candidate.is_reference}
 
@@ -320,8 +333,3 @@ def _components(candidate: Candidate, stage: Round) -> int | None:
 
 def _key(candidate: Candidate, stage: Round) -> str:
     return f"{candidate.name}/{_components(candidate, stage)}/{stage.rows}/{stage.turns}"
-
-
-def _stage_text(candidate: Candidate, stage: Round) -> str:
-    size = "" if candidate.kind in (LINEAR, EXACT) else f"k = {stage.components:,}, "
-    return f"{size}{stage.rows:,} rows"

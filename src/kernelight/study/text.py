@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 
@@ -51,6 +52,15 @@ def count_text(count: float) -> str:
         return f"{count:.0f}"
     shown, unit = (count / 1e3, "k") if count < 999_500 else (count / 1e6, "M")
     return f"{shown:.1f}{unit}" if shown < 9.95 else f"{shown:.0f}{unit}"
+
+
+def held_together(text: str) -> str:
+    """Text in which no line ends between a number and its unit.
+
+    >>> held_together("within 0.4 % of k = 64").replace(chr(160), "_")
+    'within 0.4_% of k_=_64'
+    """
+    return re.sub(r"(?<=\d) (?=%|[kMG]?B\b|m?s\b|min\b|rows\b)|(?<=\bk) (?== )|(?<=\bk =) ", "\u00a0", text)
 
 
 def label_of(cell: dict[str, Any], labels: dict[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -12,7 +13,7 @@ from kernelight.study.report.charts import Charts
 from kernelight.study.report.pictures import cloud, cloud_legend, matrix, pairs_table
 from kernelight.study.report.svg import Chart
 from kernelight.study.result import Study
-from kernelight.study.text import bytes_text, count_text, score_text, seconds_text
+from kernelight.study.text import bytes_text, count_text, held_together, score_text, seconds_text
 
 
 def write_report(study: Study, path: str | Path = "report.html") -> Path:
@@ -58,12 +59,12 @@ def _head(study: Study) -> str:
         (bytes_text(cell["bytes"]), "size of the model"),
     ]
     shown = "".join(
-        f'<div class="tile"><b>{escape(value)}</b><span>{escape(what)}</span></div>' for value, what in tiles
+        f'<div class="tile"><b>{escape(value)}</b><span>{_prose(what)}</span></div>' for value, what in tiles
     )
     return (
         f'<header><p class="eyebrow">Kernels compared on {escape(study.data["name"])}</p>'
-        f'<h1>{escape(chosen["headline"])}</h1><p class="lead">{escape(chosen["reason"])}</p>'
-        f'<p class="soft">{escape(_data_line(study))}</p>{"".join(f"<p class=soft>{escape(note)}</p>" for note in study.notes)}'
+        f'<h1>{_prose(chosen["headline"])}</h1><p class="lead">{_prose(chosen["reason"])}</p>'
+        f'<p class="soft">{_prose(_data_line(study))}</p>{"".join(f"<p class=soft>{_prose(note)}</p>" for note in study.notes)}'
         f'</header><div class="tiles">{shown}</div>{_code(chosen["code"])}'
     )
 
@@ -77,10 +78,14 @@ def _data_line(study: Study) -> str:
     )
 
 
+def _prose(text: str) -> str:
+    return escape(held_together(text))
+
+
 def _code(text: str) -> str:
-    return (
-        f'<div class="code"><pre>{escape(text)}</pre><button class="copy" type="button">Copy</button></div>'
-    )
+    """A box of code; names of options are not broken at their hyphens."""
+    inside = re.sub(r"(?<!\S)--?[a-z][\w-]*", r'<span class="word">\g<0></span>', escape(text))
+    return f'<div class="code"><pre>{inside}</pre><button class="copy" type="button">Copy</button></div>'
 
 
 # Title, which way the first click sorts, and whether a phone leaves it out.
@@ -149,9 +154,10 @@ def _framed(title: str, caption: str, inside: str, identity: str) -> str:
 
 
 def _curves(charts: Charts) -> str:
+    ring = "A ring marks" if charts.study.recommendation["k"] else "The dashed line in its colour is"
     figures = _figure(
         "Accuracy against k" if charts.study.task == "classification" else "R² against k",
-        "The tinted band is within one standard error of the best. A ring marks the recommendation.",
+        f"The tinted band is within one standard error of the best. {ring} the recommendation.",
         charts.components(), "chart-k",
     )  # fmt: skip
     figures += _figure(
@@ -216,7 +222,7 @@ def _left_out(study: Study) -> str:
     for what, why in study.left_out:
         reasons.setdefault(why, []).append(what)
     items = "".join(
-        f"<li>{escape(why[:1].upper() + why[1:])}: {escape('; '.join(what))}.</li>"
+        f"<li>{escape(why[:1].upper() + why[1:])}: {_prose('; '.join(what))}.</li>"
         for why, what in reasons.items()
     )
     return f"<section><h2>What was left out</h2><ul>{items}</ul></section>"

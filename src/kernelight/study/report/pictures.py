@@ -71,7 +71,7 @@ def matrix(confusion: dict[str, Any]) -> str:
             count = int(counts[row, column])
             x, y = margin + column * size, top + row * size
             kind = "right" if row == column else "wrong"
-            share = count / total if row == column else min(1.0, 0.12 + 3 * count / total)
+            depth = _depth(count / total, row == column)
             tip = (
                 f"{names[row]} taken for {names[column]}: {count} of {counts[row].sum()}"
                 if row != column
@@ -80,14 +80,22 @@ def matrix(confusion: dict[str, Any]) -> str:
             fill = "empty" if not count else kind
             parts.append(
                 f'<rect class="{fill}" x="{x + 1:.1f}" y="{y + 1:.1f}" width="{size - 2:.1f}" height="{size - 2:.1f}" rx="2" '
-                f'fill-opacity="{share if count else 1:.2f}" data-tip="{escape(tip, quote=True)}"/>'
+                f'fill-opacity="{depth if count else 1:.2f}" data-tip="{escape(tip, quote=True)}"/>'
             )
             if count and size >= 18:
+                strong = " strong" if depth == 1 else ""
                 parts.append(
-                    f'<text class="count mid" x="{x + size / 2:.1f}" y="{y + size / 2 + 4:.1f}">{count}</text>'
+                    f'<text class="count mid{strong}" x="{x + size / 2:.1f}" y="{y + size / 2 + 4:.1f}">{count}</text>'
                 )
     height = top + n * size + 4
     return f'<svg viewBox="0 0 {SIDE} {height:.0f}" role="img" aria-label="Confusion matrix">{"".join(parts)}</svg>'
+
+
+def _depth(share: float, right: bool) -> float:
+    """How deep the colour of a share of a class is: pale or full, as numbers on what lies between are hard to read."""
+    if right:
+        return 1.0 if share > 0.5 else 0.15 + 0.5 * share
+    return min(0.5, 0.12 + 1.5 * share)
 
 
 def pairs_table(confusion: dict[str, Any]) -> str:

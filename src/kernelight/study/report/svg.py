@@ -14,6 +14,7 @@ from kernelight.study.report.axes import Axis
 
 WIDTH, HEIGHT = 440, 300
 OTHER = "other"  # the style of everything that has no colour of its own
+SHARED = {OTHER: "others", "exact": "Exact SVMs"}  # what several series of one style are called
 LEFT, RIGHT, TOP, BOTTOM = 52, 428, 26, 256
 
 
@@ -61,10 +62,10 @@ class Chart:
 
     def legend(self) -> str:
         """Names and marks of the series, as HTML."""
-        named = {one.style: "others" if one.style == OTHER else one.label for one in self.series}
-        chips = [_chip(label, style, _shape(style, 8, 8, 4.5)) for style, label in named.items()]
-        for _, label, style, _ in self.levels:
-            chips.append(_chip(label, style, '<path class="level" d="M0 8H16"/>'))
+        marks = _names([(one.style, one.label) for one in self.series])
+        chips = [_chip(label, style, _shape(style, 8, 8, 4.5)) for style, label in marks.items()]
+        lines = _names([(style, label) for _, label, style, _ in self.levels])
+        chips += [_chip(label, style, '<path class="level" d="M0 8H16"/>') for style, label in lines.items()]
         return f'<div class="legend">{"".join(chips)}</div>'
 
     def _grid(self) -> str:
@@ -132,8 +133,12 @@ class Chart:
         for point in one.points:
             x, y = self.x(point.x), self.y(point.y)
             tip = escape(point.tip, quote=True)
-            ring = f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="8.5"/>' if point.ring else ""
             below = point.y < self.y.low
+            ring = (
+                f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="8.5"/>'
+                if point.ring and not below
+                else ""
+            )
             shape = _arrow(x, y) if below else _shape(one.style, x, y, 4.5)
             parts.append(
                 f'<g class="mark {one.style}" tabindex="-1" data-tip="{tip}">{ring}'
@@ -171,6 +176,14 @@ def _shape(style: str, x: float, y: float, r: float) -> str:
 def _arrow(x: float, y: float) -> str:
     """For what lies below the chart."""
     return f'<path d="M{x:.1f} {y:.1f}l4 -7h-8z"/>'
+
+
+def _names(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The label of each style, or a name for all that share it."""
+    found: dict[str, str] = {}
+    for style, label in pairs:
+        found[style] = SHARED[style] if style in found and style in SHARED else label
+    return found
 
 
 def _chip(label: str, style: str, mark: str) -> str:
