@@ -20,7 +20,7 @@ GONE := $(if $(wildcard $(BIN)/python),,gone)
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo      set up, then hash handwritten digits and compare models"
+	@echo "make demo      set up, then compare kernels on handwritten digits: a recommendation, and report.html"
 	@echo "make test      set up, then run every test"
 	@echo "make bench     run all benchmarks against their peers (some minutes)"
 	@echo "make papers DATA=<folder>        compute the tables and figures of the papers again (hours; goes on where it stopped)"
@@ -59,16 +59,16 @@ $(VENV)/.built: $(VENV)/.tools $(COMPILED) pyproject.toml
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.papers: $(VENV)/.%: $(VENV)/.built pyproject.toml
+$(VENV)/.all $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.papers: $(VENV)/.%: $(VENV)/.built pyproject.toml
 	@$(PIP) $$($(BIN)/python tools/extra.py $*)
 	@touch $@
 
 # -- Work ----------------------------------------------------------------------------------------------------
 
-demo: $(VENV)/.built
-	@$(BIN)/python examples/demo.py
+demo: $(VENV)/.all
+	@$(BIN)/kernelight compare digits --budget 75s --output report.html
 
-test: $(VENV)/.test
+test: $(VENV)/.all $(VENV)/.test
 	@$(BIN)/python -m pytest -n auto --doctest-modules src/kernelight tests
 
 bench: $(VENV)/.bench
@@ -110,5 +110,5 @@ dist: $(VENV)/.tools
 	@$(BIN)/python -m build --quiet
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist report.html .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

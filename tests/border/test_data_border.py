@@ -302,7 +302,7 @@ def test_parquet_and_arrow():
 
 def test_without_pyarrow(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "needs pyarrow, which is not there: pip install kernelight[io]." in refusal(
+    assert "needs pyarrow, which is not there: pip install 'kernelight[io]'." in refusal(
         "x.parquet", b"PAR1...."
     )
 

@@ -6,26 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 from sklearn.datasets import load_iris
 
 import kernelight
-from kernelight import GCWS, KernelClassifier, kernels, theory
+from kernelight import GCWS, KernelClassifier, TableModel, kernels, theory
 from kernelight.cli.kernels import KERNELS
-
-
-def run(*arguments, status=0, env=None):
-    """Standard output of the command; its errors must be one line."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kernelight", *map(str, arguments)], capture_output=True, text=True,
-        env={**os.environ, "NO_COLOR": "1", **(env or {})},
-    )  # fmt: skip
-    assert done.returncode == status, done.stderr
-    if status == 2:
-        assert "Traceback" not in done.stderr
-    return done.stdout if status == 0 else done.stderr
 
 
 def test_help_does_not_wait_for_others():
@@ -95,13 +85,54 @@ def test_wrong_files_are_one_sentence(tmp_path):
     assert run("nothing", status=2)
 
 
-def test_compare_writes_its_report(tmp_path):
-    said = run("compare", "wine", "--budget", "8s", "--output", tmp_path / "report.html")
-    assert f"The report is {tmp_path / 'report.html'}." in said
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "kernelight compare wine" in page
-    assert "absent.csv" in run("compare", tmp_path / "absent.csv", status=2)
-    table = tmp_path / "table.csv"
-    table.write_text("a,b\n1,2\n3,x\n")
-    assert "table.csv" in run("compare", table, "--target", "c", status=2)
-    assert not (tmp_path / "c.html").exists()
+def test_completion_knows_the_verbs():
+    def completed(words):
+        given = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        return run(_KERNELIGHT_COMPLETE="complete_bash", **given).split()
+
+    assert {"compare", "fit", "predict", "evaluate", "kernels", "info", "theory"} <= set(
+        completed("kernelight ")
+    )
+    assert completed("kernelight ev") == ["evaluate"]
+    assert completed("kernelight theory ") == ["components", "memory"]
+    assert "--budget" in completed("kernelight compare --bud")
+
+
+def test_completion_is_installed(tmp_path):
+    assert "kernelight" in run("--install-completion", "bash", HOME=tmp_path, USERPROFILE=tmp_path)
+    assert "_KERNELIGHT_COMPLETE" in (tmp_path / ".bash_completions" / "kernelight.sh").read_text()
+
+
+HIDDEN = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "pyarrow":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Hidden())
+"""
+
+
+def test_what_an_extra_is_missing_for_is_one_sentence(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(HIDDEN)
+    rows, table, model = tmp_path / "table.parquet", tmp_path / "table.csv", tmp_path / "model.klt"
+    rows.write_bytes(b"PAR1....PAR1")
+    table.write_text("a,kind\n" + "1,x\n2,y\n" * 20)
+    TableModel(KernelClassifier(n_components=8, C=1.0, scale=None)).fit(table).save(model)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    for arguments in (
+        ("compare", rows, "-o", tmp_path / "out.html"), ("predict", model, rows),
+        ("predict", model, table, "-o", tmp_path / "out.parquet"),
+    ):  # fmt: skip
+        said = run(*arguments, status=2, PYTHONPATH=path)
+        assert "needs pyarrow, which is not there: pip install 'kernelight[io]'." in said
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_the_extra_all_has_every_extra_of_run_time():
+    tomllib = pytest.importorskip("tomllib")
+    text = (Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    extras = tomllib.loads(text)["project"]["optional-dependencies"]
+    work = {"test", "lint", "bench", "papers"}  # for those who work on the package itself
+    optional = {need for name, needs in extras.items() if name not in {*work, "all"} for need in needs}
+    assert set(extras["all"]) == optional

@@ -6,29 +6,15 @@ import csv
 import io
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from commands import run
 
 import kernelight
 from kernelight import open_dataset
 
 SMALL = ("-k", "64", "-C", "1", "--scale", "none")
-
-
-def run(*arguments, status=0, stdin=None, **environment):
-    """Standard output of the command, or standard error, which must be one line, if it is to fail."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kernelight", *map(str, arguments)], capture_output=True, text=True, input=stdin,
-        env={**os.environ, "NO_COLOR": "1", **environment},
-    )  # fmt: skip
-    assert done.returncode == status, done.stderr
-    if status == 2:
-        assert "Traceback" not in done.stderr
-        assert done.stderr.count("\n") == 1
-    return done.stdout if status == 0 else done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -56,7 +56,10 @@ def verb(module: str) -> Callable[..., Any]:
     """What does the work of a verb, loaded when it is called: help must not wait for scikit-learn."""
 
     def call(*args: Any, **kwargs: Any) -> None:
-        import_module(f"kernelight.cli.{module}").run(*args, **kwargs)
+        try:
+            import_module(f"kernelight.cli.{module}").run(*args, **kwargs)
+        except KeyboardInterrupt:  # here, as typer would end without a word
+            _end("Interrupted.", 1)
 
     return call
 
@@ -66,7 +69,7 @@ def compare(
     data: opt.Data,
     target: opt.Target = "auto",
     task: opt.Task = None,
-    budget: Annotated[str, typer.Option(help="Time for all of it: 90s, 2m, 1h.")] = "2m",
+    budget: Annotated[str, typer.Option(help="Time for it, once the data are read: 90s, 2m, 1h.")] = "2m",
     output: Annotated[str, typer.Option("--output", "-o", help="Where the report goes.")] = "report.html",
     resume: Annotated[str | None, typer.Option(help="A file of what is finished, to go on from.")] = None,
     ids: opt.Ids = None,
@@ -344,7 +347,7 @@ def memory(
 def main() -> None:
     """Run the command; errors of input become one sentence and status 2."""
     try:
-        app(standalone_mode=True)
+        app(prog_name="kernelight")
     except KeyboardInterrupt:
         _end("Interrupted.", 1)
     except BrokenPipeError:  # the reader has seen enough, as in `| head`

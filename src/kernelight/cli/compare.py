@@ -26,7 +26,9 @@ def run(
     report = write_report(study, output)
     if as_json:
         print(study.to_json())
-        return
-    if not quiet:
-        print_study(study)
-    print(f"The report is {report}.")
+    else:
+        if not quiet:
+            print_study(study)
+        print(f"The report is {report}.")
+    if study.interrupted:
+        sys.exit(1)

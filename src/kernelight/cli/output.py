@@ -84,7 +84,9 @@ def parquet(path: str) -> Iterator[Writer]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise ImportError("Parquet needs pyarrow: pip install 'kernelight[io]'.") from None
+        raise ImportError(
+            f"{path} needs pyarrow, which is not there: pip install 'kernelight[io]'."
+        ) from None
 
     class _Parquet:
         writer: Any = None

@@ -27,7 +27,9 @@ def _pyarrow(label: str) -> Any:
         import pyarrow.ipc
         import pyarrow.parquet
     except ImportError as error:
-        raise DataError(f"{label} needs pyarrow, which is not there: pip install kernelight[io].") from error
+        raise DataError(
+            f"{label} needs pyarrow, which is not there: pip install 'kernelight[io]'."
+        ) from error
     return pyarrow
 
 
