@@ -4,48 +4,78 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
+import numpy as np
 import pytest
-from commands import run
+from commands import called, run
+
+from kernelight import study
 
 
 def test_compare_writes_its_report(tmp_path):
-    said = run("compare", "wine", "--budget", "8s", "--output", tmp_path / "report.html")
+    said = run("compare", "wine", "--budget", "4s", "--output", tmp_path / "report.html")
     assert said.splitlines()[-1] == f"The report is {tmp_path / 'report.html'}."
     assert said.startswith("Task: classification into 3 classes.\n")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "kernelight compare wine" in page
 
 
-def test_wrong_data_leave_no_report(tmp_path):
+def test_the_recommended_model_is_trained_by_what_is_printed(tmp_path, capsys, monkeypatch):
+    quick = partial(study.compare, kernels=["gmm_power"], components=[32])
+    monkeypatch.setattr("kernelight.cli.compare.compare", quick)
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{a},{b},{'same' if a * b > 0 else 'other'},r{at}"
+        for at, (a, b) in enumerate(rng.normal(size=(300, 2)))
+    ]
+    table = tmp_path / "two words.csv"
+    table.write_text("\n".join(["a,b,kind,name", *rows]) + "\n")
+    given = ("--target", "kind", "--ids", "name", "--header")
+    said = called(capsys, "compare", table, *given, "--budget", "10m", "-o", tmp_path / "report.html")
+    (line,) = [line for line in said.splitlines() if line.startswith("Train it: ")]
+    words = shlex.split(line.removeprefix("Train it: "))
+    assert words[:8] == ["kernelight", "fit", str(table), *given]
+    assert words[-2:] == ["-o", "model.klt"]
+    told = json.loads(called(capsys, *words[1:-1], tmp_path / "model.klt", "--json"))
+    assert "tuned" not in told["sources"].values()
+    assert (told["rows"], told["kernel"]) == (300, "gmm")
+
+
+def test_wrong_data_leave_no_report(tmp_path, capsys):
     report = tmp_path / "report.html"
-    assert "absent.csv" in run("compare", tmp_path / "absent.csv", "-o", report, status=2)
+    assert "absent.csv" in called(capsys, "compare", tmp_path / "absent.csv", "-o", report, status=2)
     table = tmp_path / "table.csv"
     table.write_text("a,b\n1,2\n3,x\n")
-    assert "table.csv" in run("compare", table, "--target", "c", "-o", report, status=2)
-    assert "budget must be a time" in run("compare", "wine", "--budget", "soon", "-o", report, status=2)
-    assert "no directory" in run("compare", "wine", "-o", tmp_path / "none" / "report.html", status=2)
+    assert "table.csv" in called(capsys, "compare", table, "--target", "c", "-o", report, status=2)
+    assert "budget must be a time" in called(
+        capsys, "compare", "wine", "--budget", "soon", "-o", report, status=2
+    )
+    assert "no directory" in called(
+        capsys, "compare", "wine", "-o", tmp_path / "none" / "report.html", status=2
+    )
     assert sorted(os.listdir(tmp_path)) == ["table.csv"]
 
 
-def test_a_study_is_carried_on_and_said_in_json_or_hardly_at_all(tmp_path):
+def test_a_study_is_carried_on_and_said_in_json_or_hardly_at_all(tmp_path, capsys):
     journal, report = tmp_path / "cells.jsonl", tmp_path / "report.html"
-    begun = json.loads(run("compare", "iris", "--budget", "2s", "-o", report, "--resume", journal, "--json"))
-    assert begun["recommendation"]["headline"]
+    begun = ("compare", "iris", "--budget", "2s", "-o", report, "--resume", journal, "--json")
+    found = json.loads(called(capsys, *begun))
+    assert found["recommendation"]["headline"]
     assert report.exists()
     finished = journal.read_text().count("\n") - 1  # the first line says of what
-    assert finished == len(begun["cells"]) >= 1
+    assert finished == len(found["cells"]) >= 1
     again = ("compare", "iris", "--budget", "4s", "-o", report, "--resume", journal)
-    assert run(*again, "--quiet") == f"The report is {report}.\n"
+    assert called(capsys, *again, "--quiet") == f"The report is {report}.\n"
     lines = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
-    assert [line["cell"] for line in lines[:finished]] == begun["cells"]  # measured once
-    assert "other data or other settings" in run(
-        "compare", "wine", "-o", report, "--resume", journal, status=2
-    )
+    assert [line["cell"] for line in lines[:finished]] == found["cells"]  # measured once
+    other = ("compare", "wine", "-o", report, "--resume", journal)
+    assert "other data or other settings" in called(capsys, *other, status=2)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
@@ -67,16 +97,11 @@ def test_an_interrupt_leaves_a_report(tmp_path):
     assert report.read_text(encoding="utf-8").rstrip().endswith("</html>")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
-def test_an_interrupt_before_the_first_model_is_one_word(tmp_path):
-    started = subprocess.Popen(
-        [sys.executable, "-m", "kernelight", "compare", "-", "-o", str(tmp_path / "report.html")],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    time.sleep(4)  # it waits for data
-    started.send_signal(signal.SIGINT)
-    assert started.wait(60) == 1
-    assert started.stderr.read().endswith(b"Interrupted.\n")
+def test_an_interrupt_before_the_first_model_is_one_word(tmp_path, capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kernelight.cli.compare.open_dataset", interrupted)
+    said = called(capsys, "compare", "wine", "-o", tmp_path / "report.html", status=1)
+    assert said == "kernelight: Interrupted.\n"
     assert not os.listdir(tmp_path)
-    for pipe in (started.stdin, started.stdout, started.stderr):
-        pipe.close()

@@ -44,7 +44,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
 }
 # Rooms that know public names only; of others they may import what they like.
 GUESTS = {"study", "distributed", "cli"}
-GUEST_DIRECTORIES = ("benchmarks", "papers")
+GUEST_DIRECTORIES = ("benchmarks", "examples", "papers")
 
 ALLOCATION = {"malloc", "calloc", "realloc", "free", "alloca", "abort", "printf"}
 _FUNCTIONS = "acos asin atan atan2 cbrt ceil cos cosh erf exp exp2 expm1 fabs floor fma fmod frexp hypot ldexp lgamma log log10"

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from kernelight.cli import show
+from kernelight.cli.options import MAX_CATEGORIES
 from kernelight.data import open_dataset
 from kernelight.study import compare, print_study, write_report
 
@@ -29,6 +30,27 @@ def run(
     else:
         if not quiet:
             print_study(study)
+            parameters = study.recommendation["parameters"]
+            if parameters is not None:
+                print(f"Train it: {_training(data, reading, parameters)}")
         print(f"The report is {report}.")
     if study.interrupted:
         sys.exit(1)
+
+
+def _training(data: str, reading: dict[str, Any], parameters: dict[str, Any]) -> str:
+    """The command that makes the recommended model of all rows."""
+    words = ["kernelight", "fit", data]
+    for name in ("target", "task", "ids", "format", "delimiter"):
+        if reading[name] not in (None, "auto"):
+            words += [f"--{name}", reading[name]]
+    for name in ("ignore", "categorical"):
+        words += [word for column in reading[name] for word in (f"--{name}", column)]
+    if reading["header"] is not None:
+        words.append("--header" if reading["header"] else "--no-header")
+    if reading["max_categories"] != MAX_CATEGORIES:
+        words += ["--max-categories", str(reading["max_categories"])]
+    options = {"n_components": "-k", "C": "-C"}
+    for name, value in parameters.items():
+        words += [options.get(name, f"--{name}"), value if isinstance(value, str) else f"{value:g}"]
+    return shlex.join([*words, "-o", "model.klt"])

@@ -79,7 +79,7 @@ def _of_table(meta: dict[str, Any]) -> dict[str, Any]:
     if encoding["columns"] is not None:
         said["columns"] = _few([column["name"] for column in encoding["columns"]])
     inner = meta["parts"]["model"]
-    return {**said, "model": inner["kind"], **_said(inner)}
+    return {**said, **_said(inner), "model": inner["kind"]}
 
 
 def _few(values: list[Any], most: int = 12) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+MAX_CATEGORIES = 100
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A file of any format we read, - or the name of a data set.")
 ]
@@ -61,7 +62,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 def reading(
     *, target: str | None = None, ids: str | None = None, ignore: list[str] | None = None,
     categorical: list[str] | None = None, task: str | None = None, format: str | None = None, delimiter: str | None = None,
-    header: bool | None = None, max_categories: int = 100, jobs: int | None = None,
+    header: bool | None = None, max_categories: int = MAX_CATEGORIES, jobs: int | None = None,
 ) -> dict[str, object]:  # fmt: skip
     """What `open_dataset` is asked for."""
     return {

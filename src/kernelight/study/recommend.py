@@ -22,7 +22,7 @@ def recommend(cells: list[dict[str, Any]], labels: dict[str, str], task: str) ->
         "low": chosen["low"], "high": chosen["high"],
         "headline": _headline(chosen, labels, task),
         "reason": " ".join([_reason(chosen, best, labels, task), *_against(chosen, lines, labels, task)]),
-        "code": code_of(chosen, task),
+        "code": code_of(chosen, task), "parameters": parameters_of(chosen),
     }  # fmt: skip
 
 
@@ -67,19 +67,30 @@ def _against(
     return said
 
 
+def parameters_of(chosen: dict[str, Any]) -> dict[str, Any] | None:
+    """What KernelClassifier or KernelRegressor is to be given; None for the linear model."""
+    candidate = _CANDIDATE[chosen["candidate"]]
+    if candidate.name == "linear":
+        return None
+    found = {"kernel": candidate.kernel, "n_components": chosen["k"], "method": candidate.method}
+    settings = {name: value for name, value in chosen["settings"].items() if (name, value) != ("p", 1)}
+    return {
+        name: value for name, value in (found | settings | {"C": chosen["C"]}).items() if value is not None
+    }
+
+
 def code_of(chosen: dict[str, Any], task: str) -> str:
     """The line that makes the model."""
-    candidate = _CANDIDATE[chosen["candidate"]]
-    settings = dict(chosen["settings"])
-    if candidate.name == "linear":
-        return _linear_code(settings["scale"], chosen["C"], chosen["row_length"], task)
+    parameters = parameters_of(chosen)
+    if parameters is None:
+        return _linear_code(chosen["settings"]["scale"], chosen["C"], chosen["row_length"], task)
     kind = "Classifier" if task == "classification" else "Regressor"
-    scale = settings.pop("scale")
-    arguments = [repr(candidate.kernel), f"n_components={chosen['k']}"]
-    arguments += [f"method={candidate.method!r}"] if candidate.method else []
-    arguments += [f"scale={None if scale == 'none' else scale!r}"]
-    arguments += [f"{name}={value:g}" for name, value in settings.items() if not (name == "p" and value == 1)]
-    return f"Kernel{kind}({', '.join(arguments)}, C={chosen['C']:g}).fit(X, y)"
+    kernel = parameters.pop("kernel")
+    arguments = [
+        f"{name}={value!r}" if isinstance(value, str) else f"{name}={value:g}"
+        for name, value in parameters.items()
+    ]
+    return f"Kernel{kind}({', '.join([repr(kernel), *arguments])}).fit(X, y)"
 
 
 def _linear_code(scale: str, C: float, length: float, task: str) -> str:

@@ -29,7 +29,7 @@ class Study:
         the ``curve`` over C, ``test`` with its interval ``low`` to ``high``, ``fit_seconds``, ``rows_a_second``, ``bytes``,
         ``kernel_error``.
     recommendation : dict
-        ``candidate``, ``k``, ``headline``, ``reason``, ``code`` and the cell's numbers.
+        ``candidate``, ``k``, ``headline``, ``reason``, ``code``, ``parameters`` of the front door and the cell's numbers.
     left_out : list of [what, why]
         What was not tried: not admitted by the data, halved away, or no time.
 
