@@ -45,9 +45,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         if os.path.exists(target):
             os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
         os.replace(temporary, target)
-    except BaseException:  # an interrupt must not leave the temporary file behind either
+    except BaseException as error:  # an interrupt must not leave the temporary file behind either
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, temporary):
+            raise OSError(error.errno, os.strerror(error.errno), os.fsdecode(path)) from error
         raise
 
 

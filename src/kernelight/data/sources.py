@@ -9,7 +9,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import mmap
 import os
 import stat
 import sys
@@ -67,17 +66,19 @@ class ByteSource:
             return reader.read(count)
 
     def whole(self) -> Text:
-        """All of the content; a plain file is mapped, not copied."""
+        """All of the content, in memory: a mapped file that someone cuts off meanwhile would end the process."""
         if self.compression:
             with self.reader() as reader:
                 parts = []
                 while part := reader.read(CHUNK):
                     parts.append(part)
             return np.frombuffer(b"".join(parts), dtype=np.uint8)
-        with self._explained(), open(self.path, "rb") as handle:
-            if os.fstat(handle.fileno()).st_size == 0:
-                return np.zeros(0, dtype=np.uint8)
-            return np.frombuffer(mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
+        with self._explained(), open(self.path, "rb", buffering=0) as handle:
+            text = np.empty(os.fstat(handle.fileno()).st_size, dtype=np.uint8)
+            done = 0
+            while done < len(text) and (count := handle.readinto(text[done:].data)):
+                done += count
+        return text[:done]
 
 
 class Reader:
@@ -127,6 +128,8 @@ def file_source(path: str, label: str | None = None) -> ByteSource:
 
 def standard_input() -> ByteSource:
     """What comes through standard input, kept in a temporary file."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise DataError("standard input is closed: pipe the data into it, or name a file.")
     return _kept("standard input", getattr(sys.stdin, "buffer", sys.stdin))
 
 
