@@ -280,9 +280,14 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         target = column_or_1d(target, warn=True)
         epsilon = _checks.check_number("epsilon", self.epsilon, 0.0)
-        self.target_mean_ = float(np.average(target, weights=weight))
-        away = target - self.target_mean_
-        spread = float(np.sqrt(np.average(np.square(away), weights=weight)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.target_mean_ = float(np.average(target, weights=weight))
+            away = target - self.target_mean_
+            spread = float(np.sqrt(np.average(np.square(away), weights=weight)))
+        if not np.isfinite(away).all():
+            raise ValueError(
+                "y has numbers so large that their mean is beyond the largest number: scale y down."
+            )
         self.target_scale_ = spread if np.isfinite(spread) and spread > 0 else 1.0
         return Task(away / self.target_scale_, weight, None, self.loss, epsilon=epsilon)
 

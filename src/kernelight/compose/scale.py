@@ -164,6 +164,10 @@ def fit_scaling(name: str, X: Matrix, rng: np.random.Generator) -> Scaling:
     if base == "none":
         return Scaling(name, X.shape[1], {})
     if base == "max":
+        if sp.issparse(X) and X.shape[1] > WIDEST:
+            raise ValueError(
+                f"scale='max' keeps a number for each of {X.shape[1]:,} columns, more than {WIDEST:,}: use scale='none'."
+            )
         peak = abs(X).max(axis=0)
         peak = peak.toarray().ravel() if sp.issparse(peak) else peak
         return Scaling(name, X.shape[1], {"peak": np.asarray(peak, dtype=np.float64)})
@@ -225,8 +229,16 @@ def are_histograms(X: Matrix) -> bool:
     sums = sums[sums > 0]
     if len(sums) < 2 or sums.max() - sums.min() > _EQUAL_SUMS * sums.max():
         return False
+    if sp.issparse(counted):
+        counted = _only_columns_that_occur(counted)
     apart = float(_dense_row(counted.max(axis=0) - counted.min(axis=0)).max())
     return apart == 0 or bool(sums.max() - sums.min() <= 0.1 * apart)
+
+
+def _only_columns_that_occur(X: Any) -> Any:
+    """Sparse rows without their empty columns: what is found of each column must not cost as much as the width says."""
+    columns, places = np.unique(X.indices, return_inverse=True)
+    return sp.csr_matrix((X.data, places, X.indptr), shape=(X.shape[0], len(columns)))
 
 
 def _dense_row(row: Any) -> NDArray[np.float64]:

@@ -226,6 +226,8 @@ class Dataset:
         if width is not None:
             raise DataError(f"{self.name} has named columns; n_features is for sparse rows.")
         kinds = {column.name: column.kind for column in source.columns}
+        if not kinds:
+            raise DataError(f"{self.name} has no columns.")
         target = self._target(list(kinds))
         target_kind = kinds.get(target, source.target_kind) if target is not None else NUMBER
         for name, use in [
@@ -246,9 +248,9 @@ class Dataset:
         features = [name for name in kinds if name not in left_out]
         for name in [*features, *([target] if target in kinds else [])]:
             if kinds[name] not in (NUMBER, WORDS):
+                hint = "" if name == target else f", or leave it out by ignore=[{shown(name)}]"
                 raise DataError(
-                    f"{self.name}, column {shown(name)}: {kinds[name]} is neither a number nor words; convert it, or leave it "
-                    f"out by ignore=[{shown(name)}]."
+                    f"{self.name}, column {shown(name)}: {kinds[name]} is neither a number nor words; convert it{hint}."
                 )
         return Plan(
             numbers=tuple(name for name in features if kinds[name] == NUMBER),

@@ -45,6 +45,9 @@ _SKIP, _FEATURE, _ASIDE, _WORD = range(4)
 _NUMBER = re.compile(
     rb"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:inity|INITY)?)[ \t]*"
 )
+_WITH_COMMAS = re.compile(
+    rb"[+-]?[0-9]+(?:,[0-9]+)*(?:\.[0-9]*)?"
+)  # 3,14 and 1,000.5 among 7: no words, though no numbers
 
 
 class Dialect(NamedTuple):
@@ -73,9 +76,11 @@ class DelimitedSource(Source):
         missing: Sequence[str] | None,
         categorical: Sequence[str],
         names: Sequence[str] | None,
+        settled: bool,
         threads: int,
     ) -> None:
         self.label, self._source, self._threads = source.label, source, threads
+        self._settled = settled  # whether a model has settled what is a number
         sample, ended = self._sample()
         delimiter = _sniffed(sample) if delimiter is None else _checked(delimiter)
         self._dialect = Dialect(delimiter, MISSING if missing is None else tuple(missing))
@@ -156,6 +161,10 @@ class DelimitedSource(Source):
                 cells = [cell for cell in table[at] if cell not in absent] if table else []
             odd = sum(not _NUMBER.fullmatch(cell) for cell in cells)
             words = name in categorical or (bool(cells) and 2 * odd >= len(cells))
+            if words and name not in categorical and all(map(_WITH_COMMAS.fullmatch, cells)):
+                odd_one = next(cell for cell in cells if b"," in cell)
+                kinds.append(Column(name, f"{shown(odd_one)}, a number with commas,"))
+                continue
             kinds.append(Column(name, WORDS if words else NUMBER))
         return tuple(kinds)
 
@@ -337,7 +346,7 @@ class DelimitedSource(Source):
             return DataError(f"{where}: {shown(cell)} is beyond the largest number.")
         hint = (
             ""
-            if not cell.isascii()
+            if self._settled or not cell.isascii()
             else f"; categorical=[{shown(self._names[column])}] reads the column as words"
         )
         return DataError(f"{where}: {shown(cell)} is not a number{hint}.")

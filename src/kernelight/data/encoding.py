@@ -27,6 +27,7 @@ MEDIAN_ROWS = 20_000
 MAX_CATEGORIES = 100
 MAX_WHOLE_LABELS = 50
 MAX_LABELS = 100_000
+LARGEST_LABEL = 2.0**53  # above it, whole numbers next to each other are one and the same
 CLASSIFICATION, REGRESSION = "classification", "regression"
 _VERSION = 1
 Label = str | int | float
@@ -150,7 +151,7 @@ class Encoding:
             return np.array(values.values or ("",))[values.codes]
         if self.target.task == CLASSIFICATION and self.target.labels is not None:
             whole = all(isinstance(known, int) for known in self.target.labels)
-            if whole and (np.floor(values) == values).all():
+            if whole and _are_whole(values):
                 return values.astype(np.int64)
         return values
 
@@ -325,7 +326,7 @@ class Learner:
             self._labels.update(target.values)
         else:
             found = np.unique(target[np.isfinite(target)])
-            if self._task is None and (np.floor(found) != found).any():
+            if self._task is None and not _are_whole(found):
                 self._classes = False
                 return
             self._labels.update(found.tolist())
@@ -353,6 +354,8 @@ class Learner:
             raise DataError(f"{self._label} has no rows.")
         target = self._encoded_target()
         dtype = np.dtype(self._plan.dtype).name
+        if self._order is None and not (self._plan.width or self._width):
+            raise DataError(f"{self._label} has no features: every row is empty.")
         if self._order is None:
             width = self._width if self._plan.width is None else self._plan.width
             return Encoding(None, width, target, dtype=dtype, **more)
@@ -388,7 +391,7 @@ class Learner:
         if not self._classes:
             return EncodedTarget(plan.target, plan.target_kind, REGRESSION)
         labels: list[Any] = sorted(self._labels)
-        if plan.target_kind == NUMBER and all(float(value).is_integer() for value in labels):
+        if plan.target_kind == NUMBER and _are_whole(np.array(labels, dtype=np.float64)):
             labels = [int(value) for value in labels]
         if len(labels) < 2:
             found = f"one value only, {labels[0]!r}" if labels else "no value"
@@ -396,6 +399,10 @@ class Learner:
                 f"{self._label}: the target {shown(plan.target)} has {found}; a classifier needs at least two classes."
             )
         return EncodedTarget(plan.target, plan.target_kind, CLASSIFICATION, tuple(labels))
+
+
+def _are_whole(values: NDArray[np.float64]) -> bool:
+    return bool((np.floor(values) == values).all() and (np.abs(values) <= LARGEST_LABEL).all())
 
 
 def too_many_words(label: str, name: str, limit: int) -> DataError:

@@ -15,7 +15,8 @@ from kernelight.data.errors import DataError, shown
 from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
 from kernelight.data.table import Block, Plan, Source
 
-_INT32, _INT64 = 2**31 - 1, 2**63 - 1
+_INT32 = 2**31 - 1
+LARGEST_INDEX = 2**62  # that a model can have as its width
 _LABEL, _INDEX, _COLON, _VALUE, _ORDER, _BELOW, _BEYOND = range(1, 8)  # of core/parse_libsvm.h
 LINE = re.compile(rb"[ \t]*[^\s:,]+(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:[^\s:]+)*[ \t\r]*(?:#[^\n]*)?")
 ENTRY = re.compile(rb"[ \t]\d+:[^\s:]")
@@ -62,7 +63,7 @@ class LibsvmSource(Source):
         labels = np.empty(rows[-1])
         starts = np.empty(rows[-1] + 1, dtype=np.int64)
         values = np.empty(entries[-1], dtype=plan.dtype)
-        limit = _INT64 if plan.width is None else plan.width
+        limit = LARGEST_INDEX if plan.width is None else plan.width
         indices: Any = np.empty(entries[-1], dtype=np.int32)
         found = _core.libsvm_parse(
             text, rows, entries, self._base, min(limit, _INT32), labels, starts, indices, values, threads
@@ -92,7 +93,9 @@ class LibsvmSource(Source):
         if kind == _COLON:
             return DataError(f"{where}: {entry} has no value; index:value is expected.")
         if kind == _INDEX:
-            return DataError(f"{where}: {entry} is not index:value with a whole index of at most {_INT64}.")
+            return DataError(
+                f"{where}: {entry} is not index:value with a whole index of at most {LARGEST_INDEX}."
+            )
         if kind == _VALUE:
             reason = "is not a finite number" if value else "is missing"
             return DataError(f"{where}, index {index.decode()}: the value {shown(value)} {reason}.")
@@ -102,7 +105,10 @@ class LibsvmSource(Source):
             return DataError(
                 f"{where}: index 0, where the first is 1; zero_based=True reads files that begin at 0."
             )
-        return DataError(f"{where}: index {index.decode()} is beyond the last feature, {width}.")
+        last = (
+            f"the last feature, {width}" if width is not None else f"the largest that can be, {LARGEST_INDEX}"
+        )
+        return DataError(f"{where}: index {index.decode()} is beyond {last}.")
 
 
 def looks_like_libsvm(lines: list[bytes]) -> bool:

@@ -128,7 +128,7 @@ def open_dataset(
     elif form == "csv":
         source = DelimitedSource(
             found, delimiter=delimiter, header=header, missing=missing, categorical=categorical,
-            names=_names(encoding), threads=threads,
+            names=_names(encoding), settled=encoding is not None, threads=threads,
         )  # fmt: skip
     elif form == "npz":
         source = NpzSource(found, part)

@@ -59,17 +59,22 @@ class Errors:
         """Count more rows."""
         if self._origin is None:
             self._origin = float(truth[0])
-        away, error = truth - self._origin, found - truth
         self._rows += len(truth)
-        self._sum += float(away.sum())
-        self._squares += float(np.square(away).sum())
-        self._error_squares += float(np.square(error).sum())
-        self._error_sizes += float(np.abs(error).sum())
+        with np.errstate(over="ignore", invalid="ignore"):  # `result` says what is too large
+            away, error = truth - self._origin, found - truth
+            self._sum += float(away.sum())
+            self._squares += float(np.square(away).sum())
+            self._error_squares += float(np.square(error).sum())
+            self._error_sizes += float(np.abs(error).sum())
         self._largest = max(self._largest, float(np.abs(error).max()))
 
     def result(self) -> dict[str, Any]:
         """R^2 (None for a constant target), root mean squared, mean absolute and largest error."""
-        spread = self._squares - self._sum**2 / self._rows
+        spread = self._squares - self._sum * self._sum / self._rows
+        if not math.isfinite(spread + self._error_squares):
+            raise ValueError(
+                "The target has numbers so large that errors cannot be summed up: scale it down."
+            )
         return {
             "task": "regression", "rows": self._rows, "r2": 1 - self._error_squares / spread if spread > 0 else None,
             "root_mean_squared_error": math.sqrt(self._error_squares / self._rows),

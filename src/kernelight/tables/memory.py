@@ -36,7 +36,7 @@ def bytes_of(size: int | str) -> int:
         match = _SIZE.fullmatch(size) if isinstance(size, str) else None
         if match is None:
             raise ValueError(f"memory must be a size such as '512M' or '2G', got {size!r}.")
-        found = int(float(match[1]) * _UNITS[match[2].upper()])
+        found = int(min(float(match[1]) * _UNITS[match[2].upper()], 2.0**62))  # more is as good as all
     if found <= 0:
         raise ValueError(f"memory must be above 0, got {size!r}.")
     return found

@@ -108,6 +108,7 @@ class TableModel:
         task = opened.task
         if task is None:
             raise DataError(f"{opened.name} has no target to learn: name its column.")
+        _refuse_parts_of_numbers(opened)
         model = self._unfitted(task, opened.name)
         told = watch or (lambda doing, done, total: None)
         rows = (
@@ -181,16 +182,25 @@ class TableModel:
         counts = ClassCounts() if self.task == "classification" else Errors()
         rows = 0
         for batch in opened.batches(self._batch_rows()):
-            if batch.y is None:
-                assert self.encoding_.target is not None
-                raise DataError(
-                    f"{opened.name} has no target {self.encoding_.target.name!r} to compare predictions with."
-                )
-            counts.add(batch.y, self.model_.predict(batch.X))
+            counts.add(self._comparable(batch.y, opened.name), self.model_.predict(batch.X))
             rows += batch.X.shape[0]
         if rows == 0:
             raise DataError(f"{opened.name} has no rows.")
         return counts.result()
+
+    def _comparable(self, found: NDArray[Any] | None, name: str) -> NDArray[Any]:
+        """A target that predictions can be compared with: there, and words or numbers as those of the model are."""
+        target = self.encoding_.target
+        assert target is not None
+        if found is None:
+            raise DataError(f"{name} has no target {target.name!r} to compare predictions with.")
+        kind = "words" if found.dtype.kind == "U" else "number"
+        if kind != target.kind:
+            kinds = {"number": "numbers", "words": "words"}
+            raise DataError(
+                f"{name}: the target {target.name!r} is {kinds[kind]} where the model has {kinds[target.kind]}."
+            )
+        return found
 
     def summary(self) -> str:
         """What it was trained on and what was chosen; ``print`` it."""
@@ -259,3 +269,16 @@ class TableModel:
     def load(cls, path: Path) -> TableModel:
         """The model of a file; loading runs no code."""
         return cls.from_state(State.load(path, "TableModel"))
+
+
+def _refuse_parts_of_numbers(data: Dataset) -> None:
+    """Refuse classes that are numbers and not whole ones, which no model here takes, in words of the file."""
+    target = data.encoding.target
+    odd = next(
+        (label for label in (target.labels if target else None) or () if isinstance(label, float)), None
+    )
+    if target is not None and odd is not None:
+        hint = "" if data.encoding.columns is None else f"; categorical=[{target.name!r}] reads them as words"
+        raise DataError(
+            f"{data.name}: the target {target.name!r} has classes such as {odd:g}, which is no whole number{hint}."
+        )
