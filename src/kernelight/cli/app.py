@@ -1,7 +1,7 @@
 """The command itself: its verbs, and what becomes of errors.
 
-Exit status: 0 done, 1 done but the answer is no (or an interrupt), 2 wrong input or usage. Whatever is wrong with the input is
-one sentence on standard error; a traceback is for ``--debug`` alone.
+Exit status: 0 done, 1 done but the answer is no (or an interrupt), 2 wrong input or usage, 3 a mistake of ours. Whatever is
+wrong is one sentence on standard error; a traceback is for ``--debug`` alone.
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ import os
 import re
 import shlex
 import sys
+import warnings
 from collections.abc import Callable
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from kernelight.cli import options as opt
+from kernelight.cli.show import printing
+
+INTERRUPTED = 1
+INTERRUPTED_BY_TYPER = 130  # what it makes of Ctrl-C
 
 app = typer.Typer(
     name="kernelight",
@@ -346,27 +351,81 @@ def memory(
 
 def main() -> None:
     """Run the command; errors of input become one sentence and status 2."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="surrogateescape")  # names of files are bytes: print them as they are
     try:
-        app(prog_name="kernelight")
+        with warnings.catch_warnings():
+            warnings.showwarning = _note
+            status = app(prog_name="kernelight", standalone_mode=False)
+        if sys.stdout is not None:
+            with printing():
+                sys.stdout.flush()  # here, where an error still has someone to tell
     except KeyboardInterrupt:
-        _end("Interrupted.", 1)
+        _end("Interrupted.", INTERRUPTED)
     except BrokenPipeError:  # the reader has seen enough, as in `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()
         sys.exit(1)
-    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
+    except Exception as error:
         if "KERNELIGHT_DEBUG" in os.environ:
             raise
-        _end(sentence(error), 2)
+        if type(error).__name__ == "NoArgsIsHelpError":  # nothing was asked for: its message is the help
+            print(error, file=sys.stderr)
+            sys.exit(2)
+        _silence()
+        _end(*_verdict(error))
+    else:
+        if status == INTERRUPTED_BY_TYPER:
+            _end("Interrupted.", INTERRUPTED)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def _verdict(error: Exception) -> tuple[str, int]:
+    """What to say of an error, and the status that goes with it."""
+    if hasattr(error, "format_message"):  # wrong usage, as typer says it
+        return _usage(error), 2
+    if isinstance(error, (ValueError, TypeError, OSError, ImportError, MemoryError)):
+        return sentence(error), 2
+    if isinstance(error, typer.Abort):
+        return "Interrupted.", INTERRUPTED
+    said = f"{type(error).__name__}: {_on_one_line(str(error))}"
+    return f"This is a mistake of kernelight itself ({said}): please report what --debug shows.", 3
+
+
+def _usage(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "kernelight"
+    said = _on_one_line(error.format_message())
+    return said if said.endswith("?") else f"{said.rstrip('.')}; {path} -h says what there is."
+
+
+def _note(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning as a sentence, without the line of code that nobody asked for."""
+    if sys.stderr is not None:
+        print(f"kernelight: note: {_on_one_line(str(message))}", file=sys.stderr)
+
+
+def _silence() -> None:
+    """Let what is still to be written to standard output vanish: Python would complain about it at its end."""
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):  # standard output is no file, as in tests, or closed
+        return
 
 
 def sentence(error: BaseException) -> str:
     """What an error says, on one line."""
     if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}."
+        where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+        return _on_one_line(f"{where}{error.strerror}.")
     if isinstance(error, MemoryError):
         return "There is not enough memory for this: use fewer components or rows, or --memory."
-    return _in_options(" ".join(str(error).split())) or type(error).__name__
+    return _in_options(_on_one_line(str(error))) or type(error).__name__
+
+
+def _on_one_line(text: str) -> str:
+    """Without line ends, and without what a terminal would obey."""
+    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
 
 
 def _in_options(text: str) -> str:
@@ -376,6 +435,7 @@ def _in_options(text: str) -> str:
     return text.replace("max_categories", "--max-categories")
 
 
-def _end(text: str, status: int) -> None:
-    print(f"kernelight: {text}", file=sys.stderr)
+def _end(text: str, status: int) -> NoReturn:
+    if sys.stderr is not None:
+        print(f"kernelight: {text}", file=sys.stderr)
     sys.exit(status)

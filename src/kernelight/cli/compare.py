@@ -17,7 +17,7 @@ def run(
     quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Read the data, compare, write the report, and say what was found."""
-    show.refuse_no_place(output)
+    show.refuse_no_place(output, data)
     dataset = open_dataset(data, **reading)
     X, y = dataset.materialise()
     study = compare(

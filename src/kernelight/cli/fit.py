@@ -15,7 +15,7 @@ def run(
     quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Read, train, write the model, and say what was chosen."""
-    show.refuse_no_place(output)
+    show.refuse_no_place(output, data)
     dataset = open_dataset(data, **reading)
     given = {name: _number(name, value) for name, value in given.items() if value is not None}
     regression = dataset.task == "regression"

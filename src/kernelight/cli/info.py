@@ -27,9 +27,11 @@ def run(file: str, as_json: bool) -> None:
             "meta": state.meta, "arrays": arrays,
         })  # fmt: skip
         return
-    show.pairs(
-        {"file": file, "kind": state.kind, "size": show.size(os.path.getsize(file)), **_said(state.meta)}
-    )
+    try:
+        said = _said(state.meta)
+    except (KeyError, TypeError, AttributeError) as error:  # well signed, and still not one of ours
+        raise ValueError(f"{file} does not describe a {state.kind}: {error!r}.") from error
+    show.pairs({"file": file, "kind": state.kind, "size": show.size(os.path.getsize(file)), **said})
     if arrays:
         print()
         rows = [(name, *_row(array)) for name, array in state.arrays.items()]
@@ -75,7 +77,7 @@ def _of_table(meta: dict[str, Any]) -> dict[str, Any]:
     encoding = meta["encoding"]
     said = {"trained on": f"{meta['trained_on']}, {meta['n_rows']:,} rows"}
     if encoding["target"] is not None:
-        said["target"] = f"{encoding['target']['name']} ({encoding['target']['task']})"
+        said["target"] = f"{show.plain(encoding['target']['name'])} ({encoding['target']['task']})"
     if encoding["columns"] is not None:
         said["columns"] = _few([column["name"] for column in encoding["columns"]])
     inner = meta["parts"]["model"]
@@ -83,5 +85,5 @@ def _of_table(meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def _few(values: list[Any], most: int = 12) -> str:
-    text = ", ".join(map(str, values[:most]))
+    text = ", ".join(map(show.plain, values[:most]))
     return text if len(values) <= most else f"{text}, ... ({len(values)} in all)"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, Protocol
 
+from kernelight.cli.show import printing
 from kernelight.data import replacing
 
 Columns = Mapping[str, Any]  # name -> values, as many for each
@@ -27,8 +28,11 @@ class Writer(Protocol):
 def opened(path: str | None, *, lines: bool = False) -> Iterator[Writer]:
     """A writer by the ending of ``path`` (.csv, .tsv, .jsonl, .parquet); without, CSV or JSON ``lines`` to standard output."""
     if path is None:
-        yield _Lines(sys.stdout) if lines else _Delimited(sys.stdout, ",")
-        sys.stdout.flush()
+        if sys.stdout is None:
+            raise ValueError("Standard output is closed: name a file by --output.")
+        with printing():
+            yield _Lines(sys.stdout) if lines else _Delimited(sys.stdout, ",")
+            sys.stdout.flush()
         return
     ending = os.path.splitext(path)[1].lower()
     known = {".csv": ",", ".tsv": "\t", ".txt": "\t"}

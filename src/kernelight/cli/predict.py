@@ -19,14 +19,14 @@ def run(
     as_json: bool,
 ) -> None:
     """Read, predict, write, batch by batch."""
+    if output is not None:
+        show.refuse_no_place(output, data, model)
     fitted = TableModel.load(model)
     dataset = fitted.open(data, **{**reading, "target": None})
-    rows = 0
+    rows, ids = 0, str(reading["ids"] or fitted.encoding_.ids)
     with opened(output, lines=as_json) as out, show.progress(quiet or output is None) as watch:
         for part in fitted.predict_batches(dataset, probabilities=proba):
-            columns: dict[str, Any] = (
-                {} if part.ids is None else {fitted.encoding_.ids or reading["ids"]: part.ids}
-            )
+            columns: dict[str, Any] = {} if part.ids is None else {ids: part.ids}
             columns["prediction"] = part.values
             if part.probabilities is not None:
                 for at, label in enumerate(fitted.model_.classes_.tolist()):

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 
@@ -19,18 +19,24 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
+def plain(value: Any) -> str:
+    """A name out of a file as one piece of a line: line ends and what a terminal would obey are written as Python does."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+
+
 def table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[int] = ()) -> None:
     """Aligned columns, those of numbers to the right; colours only where the terminal has them (rich knows NO_COLOR)."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console()
     shown = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False, show_edge=False)
     for at, head in enumerate(heads):
         shown.add_column(head, justify="right" if at in right else "left", overflow="fold")
     for row in rows:
-        shown.add_row(*map(str, row))
+        shown.add_row(*(Text(plain(cell)) for cell in row))  # as Text: a class may be called [/b]
     console.print(shown, soft_wrap=not console.is_terminal)
 
 
@@ -53,8 +59,10 @@ def size(count: float) -> str:
     raise AssertionError
 
 
-def refuse_no_place(path: str) -> None:
-    """Refuse a file that cannot be written, before the work for it is done."""
+def refuse_no_place(path: str, *inputs: str) -> None:
+    """Refuse a file that cannot be written, or is one of the ``inputs``, before the work for it is done."""
+    if not path:
+        raise ValueError("The name of the file to write is empty.")
     folder = os.path.dirname(path) or "."
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a directory: name a file.")
@@ -62,6 +70,27 @@ def refuse_no_place(path: str) -> None:
         raise FileNotFoundError(f"{path} cannot be written: there is no directory {folder}.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"{path} cannot be written: no permission to write in {folder}.")
+    with suppress(FileNotFoundError):
+        os.lstat(path)  # says if a name is too long, for instance
+    if os.path.exists(path):
+        if not os.path.isfile(path):
+            raise ValueError(f"{path} is not a regular file, which writing would replace: name another.")
+        for given in inputs:
+            if os.path.exists(given) and os.path.samefile(path, given):
+                raise ValueError(f"{path} is what is read: name another file to write.")
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Around what is written to standard output: an error of it has no name of a file, and gets one."""
+    try:
+        yield
+    except BrokenPipeError:  # no error, but a reader that has seen enough
+        raise
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            raise OSError(error.errno, os.strerror(error.errno), "standard output") from error
+        raise
 
 
 def refuse_overwriting(path: str, *sources: str | None) -> None:
