@@ -1,0 +1,39 @@
+"""The command, called in this process: for tests that call it often."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from typing import NamedTuple
+
+import typer
+
+from kernelight.cli import app
+
+_COMMAND = typer.main.get_command(app.app)  # once: making it takes longer than most of what it is asked for
+
+
+class Answer(NamedTuple):
+    """What the command did."""
+
+    status: int
+    out: str
+    said: str
+
+
+def called(*arguments: object, stdin: bytes = b"") -> Answer:
+    """Status, standard output and standard error of the command."""
+    out, said, status = io.StringIO(), io.StringIO(), 0
+    before = sys.argv, sys.stdin, app.app
+    sys.argv = ["kernelight", *map(str, arguments)]
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
+    app.app = _COMMAND
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+            app.main()
+    except SystemExit as end:
+        status = int(end.code or 0)
+    finally:
+        sys.argv, sys.stdin, app.app = before
+    return Answer(status, out.getvalue(), said.getvalue())

@@ -1,0 +1,412 @@
+"""Every bad input of the command is one sentence and status 2, and leaves no file behind and none changed."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import called
+
+from kernelight import GCWS, KernelClassifier
+from kernelight.data import sources
+
+SMALL = ("-k", "16", "-C", "1", "--scale", "none", "--quiet")
+OLD = b"what was there before"
+ROWS = "".join(f"{at},{at % 7},{'yes' if at % 2 else 'no'}\n" for at in range(40))
+TABLE = "a,b,kind\n" + ROWS
+LINES = "".join(f"{at % 2} 1:{at} 3:{at % 5}\n" for at in range(40))
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Models of a table and of sparse rows, and files of ours that are none."""
+    place = tmp_path_factory.mktemp("models")
+    (place / "t.csv").write_text(TABLE)
+    (place / "t.svm").write_text(LINES)
+    for name in ("csv", "svm"):
+        assert called("fit", place / f"t.{name}", "-o", place / f"{name}.klt", *SMALL).status == 0
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    gcws = GCWS(16).fit(X)
+    gcws.save(place / "map.klt")
+    gcws.encode(X).save(place / "codes.klt")
+    KernelClassifier(n_components=16, C=1.0, scale="none").fit(X, np.arange(40) % 2).save(place / "bare.klt")
+    (place / "text.klt").write_text("hello, I am a model")
+    (place / "cut.klt").write_bytes((place / "csv.klt").read_bytes()[:-100])
+    (place / "empty.klt").write_bytes(b"")
+    return place
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A folder of its own, with an old file in the place of every result."""
+    monkeypatch.chdir(tmp_path)
+    for name in RESULTS.values():
+        (tmp_path / name).write_bytes(OLD)
+
+
+RESULTS = {"fit": "out.klt", "predict": "out.csv", "evaluate": "none", "compare": "out.html"}
+
+
+def verbs(data, models, kind="csv"):
+    """The ways to read a file."""
+    model = models / f"{kind}.klt"
+    return {
+        "fit": ("fit", data, "-o", "out.klt", *SMALL), "predict": ("predict", model, data, "-o", "out.csv"),
+        "evaluate": ("evaluate", model, data), "compare": ("compare", data, "-o", "out.html", "--budget", "20s"),
+    }  # fmt: skip
+
+
+def refused(*arguments, stdin=b""):
+    """The sentence, after a look at what is left behind."""
+    before = sorted(os.listdir("."))
+    status, _, said = called(*arguments, stdin=stdin)
+    assert status == 2, said
+    assert said.startswith("kernelight: ")
+    assert said.count("\n") == 1
+    assert said.endswith((".\n", "?\n"))
+    assert "Traceback" not in said
+    assert sorted(os.listdir(".")) == before
+    assert all(Path(name).read_bytes() == OLD for name in RESULTS.values())
+    return said
+
+
+EVERY = ("fit", "predict", "evaluate", "compare")
+TARGETS = ("fit", "evaluate", "compare")
+LEARNS = ("fit", "compare")
+TABLES = {
+    "a short row": (EVERY, TABLE + "1,2\n", "bad.csv, line 42: 2 fields where 3 are expected."),
+    "a long row": (EVERY, TABLE + "1,2,yes,4\n", "bad.csv, line 42: 4 fields where 3 are expected."),
+    "text among numbers": (EVERY, TABLE + "1,two,yes\n", "bad.csv, line 42, column 'b': 'two' is not a number"),
+    "infinity": (EVERY, TABLE + "1,inf,yes\n", "bad.csv, line 42, column 'b': 'inf' is beyond the largest number."),
+    "too large": (EVERY, TABLE + "1,-1e999,yes\n", "bad.csv, line 42, column 'b': '-1e999' is beyond the largest number."),
+    "an open quote": (EVERY, TABLE + '1,2,"yes\n', "bad.csv, line 42, column 'kind': a quote is opened and never closed."),
+    "invalid UTF-8": (EVERY, TABLE.encode() + b"\xff,2,yes\n", "bad.csv, line 42, column 'a': b'\\xff', which is not UTF-8,"),
+    "invalid UTF-8 in a class": (TARGETS, TABLE.encode() + b"1,2,\xff\n",
+        "bad.csv, line 42, column 'kind': b'\\xff' is not UTF-8."),
+    "no class": (TARGETS, TABLE + "1,2,NA\n", "bad.csv, line 42, column 'kind': the target is missing; leave such rows out."),
+    "a zero byte": (EVERY, b"a,b,kind\n1,\0,yes\n", "bad.csv is not text: byte 11 is 0"),
+    "empty": (EVERY, b"", "bad.csv is empty."),
+    "names only": (EVERY, b"a,b,kind\n", "bad.csv has no rows."),
+    "cut off": (EVERY, gzip.compress(TABLE.encode())[:-20], "bad.csv is cut off: its gzip data cannot be unpacked beyond byte"),
+    "one class": (LEARNS, b"a,b,kind\n1,2,yes\n2,3,yes\n",
+        "bad.csv: the target 'kind' has one value only, 'yes'; a classifier needs at least two classes."),
+    "one column": (LEARNS, b"kind\nyes\nno\n", "bad.csv has no features: every column is the target, an id or ignored."),
+    "a name twice": (LEARNS, b"a,a,kind\n1,2,yes\n", "bad.csv, line 1: two columns are called 'a'."),
+    "other columns": (("predict", "evaluate"), b"aa,b,c\n1,2,3\n",
+        "bad.csv: its columns do not match those of the model: 'a' missing; 'aa', 'c' not known to the model; did you mean"),
+    "no target": (("evaluate",), b"a,b\n1,2\n", "bad.csv has no target 'kind' to compare predictions with."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_tables(models, case):
+    which, content, words = TABLES[case]
+    with open("bad.csv", "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+    for verb in which:
+        assert words in refused(*verbs("bad.csv", models)[verb])
+
+
+SPARSE = {
+    "index 0": (EVERY, "1 0:5\n", "bad.svm, line 41: index 0, where the first is 1"),
+    "descending": (EVERY, "1 3:5 1:2\n", "bad.svm, line 41: index 1 does not ascend."),
+    "NaN": (EVERY, "1 1:nan\n", "bad.svm, line 41, index 1: the value 'nan' is not a finite number."),
+    "infinity": (EVERY, "1 1:-inf\n", "bad.svm, line 41, index 1: the value '-inf' is not a finite number."),
+    "a word": (EVERY, "1 1:five\n", "bad.svm, line 41, index 1: the value 'five' is not a finite number."),
+    "a label": (EVERY, "yes 1:5\n", "bad.svm, line 41: the label 'yes' is not a finite number."),
+    "no end": (LEARNS, "1 9223372036854775799:5\n", "bad.svm, line 41: index 9223372036854775799 is beyond the largest"),
+    "too wide": (("predict", "evaluate"), "1 1:5 9:1\n", "bad.svm, line 41: index 9 is beyond the last feature, 3."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SPARSE)
+def test_sparse_rows(models, case):
+    which, line, words = SPARSE[case]
+    with open("bad.svm", "w") as file:
+        file.write(LINES + line)
+    for verb in which:
+        assert words in refused(*verbs("bad.svm", models, "svm")[verb])
+
+
+def test_sparse_rows_without_a_feature():
+    with open("bad.svm", "w") as file:
+        file.write("0\n1\n0\n")
+    assert "bad.svm has no features: every row is empty." in refused(
+        "fit", "bad.svm", "-o", "out.klt", *SMALL
+    )
+
+
+def test_rows_of_another_kind(models):
+    with open("bad.svm", "w") as file:
+        file.write(LINES)
+    for verb in ("predict", "evaluate"):
+        assert "has sparse rows without names, but the model" in refused(*verbs("bad.svm", models)[verb])
+        table = verbs(models / "t.csv", models, "svm")[verb]
+        assert "has named columns, but the model was trained on sparse rows" in refused(*table)
+
+
+def test_places_that_are_no_files(models):
+    os.mkdir("folder")
+    for verb in EVERY:
+        assert "folder is a directory: name one of its files." in refused(*verbs("folder", models)[verb])
+        assert "outt.csv: there is no such file or data set; did you mean 'out.csv'?" in refused(
+            *verbs("outt.csv", models)[verb]
+        )
+        assert "standard input is empty." in refused(*verbs("-", models)[verb])
+        assert "standard input has no rows." in refused(*verbs("-", models)[verb], stdin=b"a,b,kind\n")
+    assert "folder: Is a directory." in refused("info", "folder")
+    assert "nothing.klt: No such file or directory." in refused("info", "nothing.klt")
+
+
+NO_MODELS = {
+    "codes": "codes.klt holds a Codes, not TableModel.", "map": "map.klt holds a GCWS, not TableModel.",
+    "bare": "bare.klt holds a KernelClassifier, not TableModel.", "text": "text.klt is not a kernelight file.",
+    "cut": "cut.klt is truncated: it ends after", "empty": "empty.klt is empty: 0 bytes.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_MODELS)
+def test_files_that_are_no_models(models, name):
+    for verb in ("predict", "evaluate"):
+        arguments = list(verbs(models / "t.csv", models)[verb])
+        arguments[1] = models / f"{name}.klt"
+        assert NO_MODELS[name] in refused(*arguments)
+    if name in ("text", "cut", "empty"):
+        assert NO_MODELS[name] in refused("info", models / f"{name}.klt")
+
+
+WISHES = {
+    "a target": (("--target", "knd"), "there is no column 'knd' for the target; did you mean 'kind'?"),
+    "an option": (("--targte", "kind"), "No such option: --targte"),
+    "C": (("--C", "abc"), "--C must be a number or tune, got 'abc'."),
+    "no components": (("-k", "0"), "n_components must be at least 1, got 0."),
+    "components": (("-k", "many"), "'many'"),
+    "bits": (("--bits", "99"), "bits must be between 1 and 16, got 99."),
+    "memory": (("--memory", "12Q"), "memory must be a size such as '512M' or '2G', got '12Q'."),
+    "no memory": (("--memory", "0"), "memory must be above 0"),
+    "passes": (("--passes", "0"), "passes must be at least 1, got 0."),
+    "gamma": (("--gamma", "x"), "--gamma must be a number or tune, got 'x'."),
+    "a kernel": (("--kernel", "gmn"), "gmn"),
+    "a format": (("--format", "xls"), "format must be one of"),
+    "a task": (("--task", "guess"), "task must be one of"),
+    "a column": (("--ignore", "bb"), "there is no column 'bb' to ignore; did you mean 'b'?"),
+    "a delimiter": (("--delimiter", "ab"), "delimiter must be one character"),
+    "words": (("--task", "regression"), "the target 'kind' is words; a regression needs numbers."),
+    "jobs": (("--jobs", "0"), "n_jobs must not be 0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WISHES)
+def test_wrong_wishes(models, case):
+    wishes, words = WISHES[case]
+    said = refused("fit", models / "t.csv", "-o", "out.klt", *SMALL, *wishes)
+    assert words in said or (case == "components" and "'--components' / '-k'" in said)
+
+
+def test_wrong_usage(models):
+    assert "Missing argument 'DATA'; kernelight fit -h says what there is." in refused("fit")
+    assert "'--output'" in refused("fit", models / "t.csv")
+    assert "No such command 'guess'" in refused("guess")
+    assert "budget must be a time" in refused(
+        "compare", models / "t.csv", "-o", "out.html", "--budget", "soon"
+    )
+    status, _, said = called()
+    assert (status, "Commands:" in said) == (2, True)  # nothing was asked for: the help, not a sentence
+
+
+def test_places_that_cannot_be_written(models):
+    data = models / "t.csv"
+    os.mkdir("folder")
+    for verb, end in (("fit", "klt"), ("predict", "csv"), ("compare", "html")):
+        first = [*verbs(data, models)[verb]]
+        at = first.index("-o") + 1
+        for place, words in {
+            f"none/x.{end}": "cannot be written: there is no directory none.", "folder": "folder is a directory: name a file.",
+            "": "The name of the file to write is empty.", "n" * 300 + f".{end}": "File name too long.",
+            str(data): "is what is read: name another file to write.", os.devnull: "is not a regular file",
+        }.items():  # fmt: skip
+            first[at] = place
+            assert words in refused(*first)
+    assert (models / "t.csv").read_text() == TABLE
+
+
+# -- What needs a process of its own --------------------------------------------------------------------------------
+
+
+def process(*arguments, **options):
+    """The command as a process."""
+    return subprocess.run(
+        [sys.executable, "-m", "kernelight", *map(str, arguments)],
+        **{"capture_output": True, "text": True, "check": False, **options},
+    )
+
+
+def file_limit(size):
+    """A disk that is full, as good as it goes everywhere: files may have so many bytes, and writing more is an error."""
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return limit
+
+
+FULL = """
+import json, signal, sys
+from command import called
+import kernelight.cli.compare, kernelight.cli.fit, kernelight.cli.predict, resource
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+for arguments in json.loads(sys.argv[1]):
+    status, _, said = called(*arguments)
+    print(status, said.strip().splitlines()[-1])
+"""
+
+
+def test_a_full_disk(models):
+    """In a process whose files may have 100 bytes, which works everywhere, and says "File too large"."""
+    wanted = {
+        "out.klt": ("fit", models / "t.csv", "-o", "out.klt", *SMALL),
+        "out.csv": ("predict", models / "csv.klt", models / "t.csv", "-o", "out.csv"),
+        "out.html": ("compare", "iris", "-o", "out.html", "--budget", "1s"),
+    }
+    if importlib.util.find_spec("pyarrow"):
+        Path("out.parquet").write_bytes(OLD)
+        wanted["out.parquet"] = ("predict", models / "csv.klt", models / "t.csv", "-o", "out.parquet")
+    before = sorted(os.listdir("."))
+    calls = json.dumps([[str(part) for part in call] for call in wanted.values()])
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, calls], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])},
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [f"2 kernelight: {name}: File too large." for name in wanted], (
+        done.stderr
+    )
+    assert sorted(os.listdir(".")) == before
+    assert all(Path(name).read_bytes() == OLD for name in wanted)
+
+
+def test_standard_output_that_takes_no_more(models):
+    with open("printed", "wb") as printed:
+        done = process(
+            "predict", models / "csv.klt", models / "t.csv", stdout=printed, stderr=subprocess.PIPE, capture_output=False,
+            preexec_fn=file_limit(10),
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "kernelight: standard output: File too large."
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_has_seen_enough(models):
+    with open("long.csv", "w") as file:
+        file.write("a,b\n" + "1,2\n" * 200_000)
+    shown = subprocess.Popen(
+        [sys.executable, "-m", "kernelight", "predict", models / "csv.klt", "long.csv"], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert shown.stdout.readline() == b"prediction\n"
+    shown.stdout.close()
+    assert shown.stderr.read() == b""
+    assert shown.wait(60) == 1
+    shown.stderr.close()
+
+
+def test_standard_streams_that_are_closed(models, monkeypatch):
+    done = process("predict", models / "csv.klt", "-", preexec_fn=lambda: os.close(0))
+    assert done.returncode == 2
+    assert done.stderr == "kernelight: standard input is closed: pipe the data into it, or name a file.\n"
+    monkeypatch.setattr("contextlib.redirect_stdout", lambda _: nullcontext())
+    monkeypatch.setattr(sys, "stdout", None)
+    said = refused("predict", models / "csv.klt", models / "t.csv")
+    assert said == "kernelight: Standard output is closed: name a file by --output.\n"
+
+
+@pytest.mark.parametrize("moment", ["kernelight.tables.model.fit_at_once", "os.fsync"])
+def test_an_interrupt_leaves_nothing(models, monkeypatch, moment):
+    """Ctrl-C while a model is trained, and while it is written."""
+
+    def interrupted(*_):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)
+
+    monkeypatch.setattr(moment, interrupted)
+    before = sorted(os.listdir("."))
+    status, out, said = called("fit", models / "t.csv", "-o", "out.klt", *SMALL)
+    assert (status, out, said) == (1, "", "kernelight: Interrupted.\n")
+    assert sorted(os.listdir(".")) == before
+    assert Path("out.klt").read_bytes() == OLD
+
+
+def as_nobody(*arguments):
+    """Status and sentence of the command without the rights of root; a fork, as nobody may not even see the interpreter."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setuid(65534)
+            status, _, said = called(*arguments)
+            os.write(writing, json.dumps([status, said]).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as answer:
+        content = answer.read()
+    os.waitpid(child, 0)
+    return json.loads(content)
+
+
+def test_no_permission(models, tmp_path):
+    place = tmp_path
+    while place != place.parent and place.owner() and os.stat(place).st_uid == os.geteuid():
+        os.chmod(place, 0o755)  # folders of tests are closed to others
+        place = place.parent
+    for name, mode in (("secret.csv", 0), ("secret.klt", 0), ("t.csv", 0o644), ("m.klt", 0o644)):
+        content = (models / ("csv.klt" if name.endswith("klt") else "t.csv")).read_bytes()
+        (tmp_path / name).write_bytes(content)
+        os.chmod(tmp_path / name, mode)
+    os.mkdir("open", 0o777)
+    os.chmod("open", 0o777)
+    os.mkdir("shut", 0o555)
+    for arguments, words in (
+        (("fit", "secret.csv", "-o", "open/m.klt", *SMALL), "secret.csv cannot be read: Permission denied."),
+        (
+            ("predict", "m.klt", "secret.csv", "-o", "open/p.csv"),
+            "secret.csv cannot be read: Permission denied.",
+        ),
+        (("evaluate", "secret.klt", "t.csv"), "secret.klt: Permission denied."),
+        (("info", "secret.klt"), "secret.klt: Permission denied."),
+        (
+            ("fit", "t.csv", "-o", "shut/m.klt", *SMALL),
+            "shut/m.klt cannot be written: no permission to write in shut.",
+        ),
+        (("predict", "m.klt", "t.csv", "-o", "shut/p.csv"), "no permission to write in shut."),
+        (("compare", "t.csv", "-o", "shut/r.html"), "no permission to write in shut."),
+    ):
+        status, said = as_nobody(*arguments)
+        assert (status, said.count("\n")) == (2, 1), said
+        assert words in said
+    assert os.listdir("open") == os.listdir("shut") == []
+
+
+def test_a_file_that_is_cut_off_while_it_is_read(models):
+    """The text is in memory: a mapped file would take the process along (SIGBUS)."""
+    with open("long.csv", "w") as file:
+        file.write("a,b,kind\n" + ROWS * 500)
+    text = sources.file_source("long.csv").whole()
+    size = len(text)
+    os.truncate("long.csv", 10)
+    assert bytes(text[-4:]) == b"yes\n"
+    assert size == len("a,b,kind\n" + ROWS * 500)
