@@ -91,7 +91,8 @@ def test_ten_thousand_columns():
 
 
 NAMES = {
-    '"a,b"': "a,b", '"a ""b"""': 'a "b"', "ü漢": "ü漢", '"two\nlines"': "two\nlines", "": "", "%s": "%s", "[/b]": "[/b]", "=1+1": "=1+1",
+    '"a,b"': "a,b", '"a ""b"""': 'a "b"', "ü漢": "ü漢", '"two\nlines"': "two\nlines", "": "", "%s": "%s",
+    "[/b]": "[/b]", "=1+1": "=1+1",
     "\x1b[31m": "\x1b[31m",
 }  # fmt: skip
 
