@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import run
+from as_process import run
 from sklearn.datasets import load_iris
 
 import kernelight

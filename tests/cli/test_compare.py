@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from commands import called, run
+from as_process import called, run
 
 from kernelight import study
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import called
+from in_process import called
 
 from kernelight import GCWS, KernelClassifier
 from kernelight.data import sources
@@ -264,7 +264,7 @@ def file_limit(size):
 
 FULL = """
 import json, signal, sys
-from command import called
+from in_process import called
 import kernelight.cli.compare, kernelight.cli.fit, kernelight.cli.predict, resource
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))

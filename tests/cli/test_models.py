@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 import pytest
-from commands import run
+from as_process import run
 
 import kernelight
 from kernelight import open_dataset

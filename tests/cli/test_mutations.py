@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import Answer, called
+from in_process import Answer, called
 
 KINDS = ("csv", "libsvm", "parquet", "model", "signed")
 TURNS = {"csv": 500, "libsvm": 400, "parquet": 400, "model": 400, "signed": 300}

@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 import pytest
-from command import called
+from in_process import called
 
 import kernelight
 from kernelight.tables import fitting
