@@ -37,3 +37,12 @@ def called(*arguments: object, stdin: bytes = b"") -> Answer:
     finally:
         sys.argv, sys.stdin, app.app = before
     return Answer(status, out.getvalue(), said.getvalue())
+
+
+def run(*arguments: object, status: int = 0, stdin: str = "") -> str:
+    """Standard output of the command, or standard error if it is to fail: one line for errors of input."""
+    answer = called(*arguments, stdin=stdin.encode())
+    assert answer.status == status, answer.said
+    if status == 2:
+        assert answer.said.count("\n") == 1, answer.said
+    return answer.out if status == 0 else answer.said

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from as_process import run
+from as_process import run as run_alone
+from in_process import run
 from sklearn.datasets import load_iris
 
 import kernelight
@@ -24,8 +25,8 @@ def test_help_does_not_wait_for_others():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert {"sklearn", "scipy", "pandas", "matplotlib", "pyarrow"}.isdisjoint(loaded)
-    assert "kernels" in run("--help")
-    assert run("--version").strip() == f"kernelight {kernelight.__version__}"
+    assert "kernels" in run_alone("--help")
+    assert run_alone("--version").strip() == f"kernelight {kernelight.__version__}"
 
 
 def test_kernels_are_all_there_with_their_parameters():
@@ -88,7 +89,7 @@ def test_wrong_files_are_one_sentence(tmp_path):
 def test_completion_knows_the_verbs():
     def completed(words):
         given = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-        return run(_KERNELIGHT_COMPLETE="complete_bash", **given).split()
+        return run_alone(_KERNELIGHT_COMPLETE="complete_bash", **given).split()
 
     assert {"compare", "fit", "predict", "evaluate", "kernels", "info", "theory"} <= set(
         completed("kernelight ")
@@ -99,7 +100,7 @@ def test_completion_knows_the_verbs():
 
 
 def test_completion_is_installed(tmp_path):
-    assert "kernelight" in run("--install-completion", "bash", HOME=tmp_path, USERPROFILE=tmp_path)
+    assert "kernelight" in run_alone("--install-completion", "bash", HOME=tmp_path, USERPROFILE=tmp_path)
     assert "_KERNELIGHT_COMPLETE" in (tmp_path / ".bash_completions" / "kernelight.sh").read_text()
 
 
@@ -124,7 +125,7 @@ def test_what_an_extra_is_missing_for_is_one_sentence(tmp_path):
         ("compare", rows, "-o", tmp_path / "out.html"), ("predict", model, rows),
         ("predict", model, table, "-o", tmp_path / "out.parquet"),
     ):  # fmt: skip
-        said = run(*arguments, status=2, PYTHONPATH=path)
+        said = run_alone(*arguments, status=2, PYTHONPATH=path)
         assert "needs pyarrow, which is not there: pip install 'kernelight[io]'." in said
     assert not list(tmp_path.glob("out*"))
 

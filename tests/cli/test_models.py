@@ -9,7 +9,8 @@ import os
 
 import numpy as np
 import pytest
-from as_process import run
+from as_process import run as run_alone
+from in_process import run
 
 import kernelight
 from kernelight import open_dataset
@@ -109,7 +110,7 @@ def test_probabilities(folder):
 
 def test_standard_input_is_data(folder):
     text = (folder / "new.csv").read_text()
-    assert run("predict", folder / "model.klt", "-", stdin=text) == run(
+    assert run_alone("predict", folder / "model.klt", "-", stdin=text) == run(
         "predict", folder / "model.klt", folder / "new.csv"
     )
 
