@@ -1,0 +1,43 @@
+"""A limit of memory is kept by the whole process, on more rows than fit into it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import kernelight
+
+LIMIT = 480 << 20
+ROWS, TIMES = 20_000, 20
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="the system does not say what a process held at most")
+def test_fit_keeps_within_its_memory(tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(ROWS, 20)).round(3)
+    y = (X[:, 0] * X[:, 1] + 0.5 * X[:, 2] > 0).astype(int)
+    lines = [",".join(map(str, [*row, label])) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+    block = "\n".join(lines) + "\n"
+    names = ",".join([*(f"x{at}" for at in range(20)), "label"])
+    (tmp_path / "rows.csv").write_text(names + "\n" + TIMES * block)
+    (tmp_path / "test.csv").write_text(names + "\n" + block)
+    command = [
+        sys.executable, "-m", "kernelight", "fit", "rows.csv", "-o", "model.klt", "-k", "64", "-C", "1", "--scale", "standard",
+        "--memory", str(LIMIT), "--passes", "1", "--json",
+    ]  # fmt: skip
+    with open(tmp_path / "said.json", "wb") as said:
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=said)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert json.loads((tmp_path / "said.json").read_text())["rows"] == ROWS * TIMES
+    peak = used.ru_maxrss << (0 if sys.platform == "darwin" else 10)
+    assert peak <= LIMIT
+    model = kernelight.load(tmp_path / "model.klt")
+    assert np.isnan(model.model_.model_.objective_).all()  # no certificate: it was learned in batches
+    assert model.evaluate(tmp_path / "test.csv")["accuracy"] > 0.8
