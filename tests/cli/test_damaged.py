@@ -332,7 +332,7 @@ def test_standard_streams_that_are_closed(models, monkeypatch):
     assert said == "kernelight: Standard output is closed: name a file by --output.\n"
 
 
-@pytest.mark.parametrize("moment", ["kernelight.tables.model.fit_at_once", "os.fsync"])
+@pytest.mark.parametrize("moment", ["kernelight.compose.base.KernelModel.fit", "os.fsync"])
 def test_an_interrupt_leaves_nothing(models, monkeypatch, moment):
     """Ctrl-C while a model is trained, and while it is written."""
 

@@ -18,10 +18,15 @@ def run(
     show.refuse_no_place(output, data)
     dataset = open_dataset(data, **reading)
     given = {name: _number(name, value) for name, value in given.items() if value is not None}
-    regression = dataset.task == "regression"
-    if regression and "class_weight" in given:
-        raise ValueError(f"{dataset.name}: --balanced is for classes, but the target is a quantity.")
-    model = TableModel((KernelRegressor if regression else KernelClassifier)(**given))
+
+    def made(task: str) -> Any:
+        if task == "classification":
+            return KernelClassifier(**given)
+        if "class_weight" in given:
+            raise ValueError(f"{dataset.name}: --balanced is for classes, but the target is a quantity.")
+        return KernelRegressor(**given)
+
+    model = TableModel(made)
     with show.progress(quiet or as_json) as watch:
         model.fit(dataset, memory=memory, passes=passes, watch=watch)
     model.save(output, weights="float16" if half else None)

@@ -1,4 +1,4 @@
-"""Fitting a model to a data set: at once, or within a limit of memory by passes over batches."""
+"""Fitting a model to a data set within a limit of memory: a fair sample chooses, passes over batches learn."""
 
 from __future__ import annotations
 
@@ -15,15 +15,6 @@ from kernelight.tables.sample import Sample
 
 Watch = Callable[[str, int, "int | None"], None]  # what is being done, rows done, rows in all if known
 FIRST_ROWS = 1024  # of the batch that shows what rows are like
-
-
-def fit_at_once(model: Any, data: Dataset, watch: Watch) -> int:
-    """Fit to all rows in memory; returns how many there are."""
-    watch("reading", 0, None)
-    X, y = data.materialise()
-    watch("training", 0, X.shape[0])
-    model.fit(X, y)
-    return int(X.shape[0])
 
 
 def fit_within(model: Any, data: Dataset, limit: int, passes: int, watch: Watch) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from inspect import isfunction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +18,10 @@ from kernelight._stored import halved, part_state, with_parts
 from kernelight.compose.base import KernelModel
 from kernelight.compose.estimators import KernelClassifier, KernelRegressor
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
+from kernelight.data.encoding import CLASSIFICATION, REGRESSION
 from kernelight.state import State
 from kernelight.tables.evaluation import ClassCounts, Errors
-from kernelight.tables.fitting import Watch, fit_at_once, fit_within
+from kernelight.tables.fitting import Watch, fit_within
 from kernelight.tables.memory import bytes_of
 
 _MODELS: dict[str, Any] = {"KernelClassifier": KernelClassifier, "KernelRegressor": KernelRegressor}
@@ -42,8 +44,9 @@ class TableModel:
 
     Parameters
     ----------
-    model : KernelClassifier, KernelRegressor or None, default=None
-        The model to fit; it is not changed. None is a classifier or a regressor with their defaults, as the target asks for.
+    model : KernelClassifier, KernelRegressor, function or None, default=None
+        The model to fit; it is not changed. A function makes it when the task ("classification" or "regression") is known. None
+        is a classifier or a regressor with their defaults, as the target asks for.
 
     Attributes
     ----------
@@ -77,10 +80,10 @@ class TableModel:
     trained_on_: str
     n_rows_: int
 
-    def __init__(self, model: KernelModel | None = None) -> None:
-        if model is not None and type(model).__name__ not in _MODELS:
+    def __init__(self, model: KernelModel | Callable[[str], KernelModel] | None = None) -> None:
+        if model is not None and type(model).__name__ not in _MODELS and not isfunction(model):
             raise TypeError(
-                f"model must be a KernelClassifier or a KernelRegressor, got {type(model).__name__}."
+                f"model must be a KernelClassifier, a KernelRegressor or a function that makes one, got {type(model).__name__}."
             )
         self.model = model
 
@@ -105,25 +108,33 @@ class TableModel:
         check_int("passes", passes, 1)
         limit = None if memory is None else bytes_of(memory)
         opened = data if isinstance(data, Dataset) else open_dataset(data, **reading)
+        told = watch or (lambda doing, done, total: None)
+        told("reading", 0, None)
+        whole = (
+            opened.materialise() if limit is None else None
+        )  # first: the task is then known without reading twice
         task = opened.task
         if task is None:
             raise DataError(f"{opened.name} has no target to learn: name its column.")
         _refuse_parts_of_numbers(opened)
         model = self._unfitted(task, opened.name)
-        told = watch or (lambda doing, done, total: None)
-        rows = (
-            fit_at_once(model, opened, told)
-            if limit is None
-            else fit_within(model, opened, limit, passes, told)
-        )
+        if limit is not None:
+            rows = fit_within(model, opened, limit, passes, told)
+        else:
+            assert whole is not None
+            rows = int(whole[0].shape[0])
+            told("training", 0, rows)
+            model.fit(*whole)
         self.model_, self.encoding_ = model, opened.encoding
         self.trained_on_, self.n_rows_ = opened.name, rows
         return self
 
     def _unfitted(self, task: str, name: str) -> Any:
         if self.model is None:
-            return KernelClassifier() if task == "classification" else KernelRegressor()
-        wanted = "classification" if isinstance(self.model, KernelClassifier) else "regression"
+            return KernelClassifier() if task == CLASSIFICATION else KernelRegressor()
+        if isfunction(self.model):
+            return self.model(task)
+        wanted = CLASSIFICATION if isinstance(self.model, KernelClassifier) else REGRESSION
         if wanted != task:
             raise DataError(
                 f"{name}: the target is one of a {task}, but a {type(self.model).__name__} was asked for; "
@@ -137,7 +148,7 @@ class TableModel:
     def task(self) -> str:
         """ "classification" or "regression"."""
         self._check_fitted()
-        return "classification" if isinstance(self.model_, KernelClassifier) else "regression"
+        return CLASSIFICATION if isinstance(self.model_, KernelClassifier) else REGRESSION
 
     def open(self, data: str | os.PathLike[str], **reading: Any) -> Dataset:
         """A file, to be read like the one this model was trained on."""
