@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -25,9 +26,13 @@ def fit_within(model: Any, data: Dataset, limit: int, passes: int, watch: Watch)
     """
     allowed = _allowance(model, data, limit)
     sample = Sample(allowed.held, 0, classes=data.task == "classification")
+    balanced = getattr(model, "class_weight", None) == "balanced"
+    counts: Counter[Any] = Counter()
     for batch in data.batches(allowed.batch):
         assert batch.y is not None
         sample.add(batch.X, batch.y)
+        if balanced:
+            counts.update(batch.y.tolist())
         watch("reading", sample.n_rows, None)
     n_rows = sample.n_rows
     if sample.complete:
@@ -39,6 +44,8 @@ def fit_within(model: Any, data: Dataset, limit: int, passes: int, watch: Watch)
             f"method='exact' learns from all rows at once, and {n_rows:,} rows are more than memory allows: use another."
         )
     allowed.refuse_too_little()
+    if balanced:  # what it means is known once all rows are counted, not from a batch
+        model.class_weight = {label: n_rows / (len(counts) * count) for label, count in counts.items()}
     start = sample.take(min(SAMPLE_ROWS, allowed.held // 2))
     del sample
     watch("choosing", 0, n_rows)
