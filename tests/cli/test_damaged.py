@@ -332,6 +332,15 @@ def test_standard_streams_that_are_closed(models, monkeypatch):
     assert said == "kernelight: Standard output is closed: name a file by --output.\n"
 
 
+@pytest.fixture
+def listening():
+    """Interrupts are heard, which is not so where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
 @pytest.mark.parametrize("moment", ["kernelight.compose.base.KernelModel.fit", "os.fsync"])
 def test_an_interrupt_leaves_nothing(models, monkeypatch, moment):
     """Ctrl-C while a model is trained, and while it is written."""
