@@ -357,6 +357,42 @@ def test_an_interrupt_leaves_nothing(models, monkeypatch, moment):
     assert Path("out.klt").read_bytes() == OLD
 
 
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGTERM to send")
+def test_a_request_to_end_leaves_nothing(models, monkeypatch):
+    """SIGTERM while a model is written."""
+
+    def ended(*_):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(10)
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    monkeypatch.setattr("os.fsync", ended)
+    files = sorted(os.listdir("."))
+    assert called("fit", models / "t.csv", "-o", "out.klt", *SMALL).status == 128 + signal.SIGTERM
+    assert sorted(os.listdir(".")) == files
+    assert Path("out.klt").read_bytes() == OLD
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_other_encodings_and_names_that_are_bytes(models):
+    """Of standard output, and of the name of a file that a report tells of."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    Path("t.csv").write_text("a,kind\n" + "1,ä\n2,ö\n" * 20, encoding="utf-8")
+    assert called("fit", "t.csv", "-o", "m.klt", *SMALL).status == 0
+    done = subprocess.run(
+        [sys.executable, "-m", "kernelight", "predict", "m.klt", "t.csv"],
+        capture_output=True,
+        env=environment,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.splitlines()[:2] == [b"prediction", b"\\xe4"]
+    name = os.fsdecode(b"caf\xe9.csv")
+    Path(name).write_bytes((models / "t.csv").read_bytes())
+    assert called("compare", name, "--budget", "1s", "-o", "report.html", "--quiet").status == 0
+    assert r"caf\udce9.csv" in Path("report.html").read_text(encoding="utf-8")
+
+
 def as_nobody(*arguments):
     """Status and sentence of the command without the rights of root; a fork, as nobody may not even see the interpreter."""
     reading, writing = os.pipe()

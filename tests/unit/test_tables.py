@@ -131,6 +131,9 @@ def test_wrong_use(table, tmp_path):
     assert model.predict(str(tmp_path / "new.csv")).shape == (1,)
     with pytest.raises(DataError, match="no target 'kind'"):
         model.evaluate(str(tmp_path / "new.csv"))
+    (tmp_path / "new.csv").write_text("id,a,b,colour,kind\n1,2,3,red,odd\n")
+    with pytest.warns(UserWarning, match="'odd', which the model never saw"):
+        assert model.evaluate(str(tmp_path / "new.csv"))["accuracy"] == 0
 
 
 # -- Limits of memory ------------------------------------------------------------------------------------------
@@ -199,11 +202,21 @@ def test_every_class_is_in_a_sample():
     assert len(y) == 50
 
 
+class Narrow(Allowance):
+    """Little room for rows, whatever the process takes already."""
+
+    held = 400
+
+    def batch(self, n_rows):
+        return 150
+
+
+NOTHING = {"limit": 1, "base": 0, "of_row": 1, "code_bytes": 1, "n_outputs": 1, "n_weights": 1}
+
+
 @pytest.fixture
 def narrow(monkeypatch):
-    """Little room for rows, whatever the process takes already."""
-    room = Allowance(limit=1, needed=0, held=400, batch=150)
-    monkeypatch.setattr(fitting, "_allowance", lambda model, data, limit: room)
+    monkeypatch.setattr(fitting, "_allowance", lambda model, data, limit: Narrow(**NOTHING))
 
 
 @pytest.mark.usefixtures("narrow")
@@ -265,15 +278,17 @@ def test_an_exact_machine_needs_all_rows(tmp_path):
 
 def test_a_limit_that_is_too_small_says_what_it_takes(tmp_path, monkeypatch):
     table = write_table(tmp_path / "train.csv", rows=6000)
-    given = {"of_row": 80, "code_bytes": 64, "n_outputs": 1, "n_weights": 64 << 8}
-    room = Allowance.within(1 << 20, **given)
-    assert room.needed > 1 << 26
-    monkeypatch.setattr(fitting, "_allowance", lambda *_: room)
-    with pytest.raises(ValueError, match="takes at least"):
+    given = {"base": 100 << 20, "of_row": 80, "code_bytes": 64, "n_outputs": 1, "n_weights": 64 << 8}
+    monkeypatch.setattr(fitting, "_allowance", lambda *_: Allowance(1 << 20, **given))
+    with pytest.raises(ValueError, match="takes at least") as refusal:
         TableModel(small()).fit(table, ids="id", memory="1M")
-    large = Allowance.within(8 << 30, **given)
+    enough = int(str(refusal.value).partition("at least ")[2].split()[0])
+    assert Allowance(enough << 20, **given).batch(6000) >= 256
+    with pytest.raises(ValueError, match="takes at least"):
+        Allowance((enough - 1) << 20, **given).batch(6000)
+    large = Allowance(8 << 30, **given)
     assert large.held > 1_000_000
-    assert large.batch == 1 << 16
+    assert large.batch(10**8) == 1 << 16
 
 
 # -- Counting --------------------------------------------------------------------------------------------------

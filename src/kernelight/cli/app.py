@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
@@ -122,6 +125,10 @@ def fit(
             help="squared_hinge, hinge or logistic (which has probabilities); squared or epsilon_insensitive."
         ),
     ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Of epsilon_insensitive: errors up to so many standard deviations cost nothing."),
+    ] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Let every class weigh the same.")] = False,
     memory: opt.Memory = None,
     passes: Annotated[
@@ -143,7 +150,8 @@ def fit(
     """Train a model and write it to a file."""
     given = {
         "kernel": kernel, "n_components": components, "bits": bits, "method": method, "C": C, "gamma": gamma, "p": p,
-        "scale": scale, "loss": loss, "class_weight": "balanced" if balanced else None, "random_state": seed, "n_jobs": jobs,
+        "scale": scale, "loss": loss, "epsilon": epsilon,
+        "class_weight": "balanced" if balanced else None, "random_state": seed, "n_jobs": jobs,
     }  # fmt: skip
     reading = opt.reading(
         target=target, task=task, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter,
@@ -352,9 +360,11 @@ def memory(
 def main() -> None:
     """Run the command; errors of input become one sentence and status 2."""
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="surrogateescape")  # names of files are bytes: print them as they are
+        # names of files are bytes: print them as they are; what another encoding does not have, by its number
+        whole = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+        sys.stdout.reconfigure(errors="surrogateescape" if whole else "backslashreplace")
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _ending_in_order():
             warnings.showwarning = _note
             status = app(prog_name="kernelight", standalone_mode=False)
         if sys.stdout is not None:
@@ -377,6 +387,26 @@ def main() -> None:
         if status == INTERRUPTED_BY_TYPER:
             _end("Interrupted.", INTERRUPTED)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Let a request to end (SIGTERM) clean up as an interrupt does: no temporary file stays."""
+
+    def end(*_: Any) -> None:
+        sys.exit(128 + signal.SIGTERM)
+
+    free = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    )
+    if free:
+        signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        if free:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _verdict(error: Exception) -> tuple[str, int]:

@@ -23,8 +23,9 @@ def run(model: str, data: str, reading: dict[str, Any], as_json: bool) -> None:
             "mean absolute error": f"{found['mean_absolute_error']:.6g}", "largest error": f"{found['largest_error']:.6g}",
         })  # fmt: skip
         return
+    accuracy = f"{_percent(found['accuracy'])}, standard error {_percent(found['standard_error'])}"
     show.pairs({
-        "rows": f"{found['rows']:,}", "accuracy": f"{_percent(found['accuracy'])} +- {_percent(found['standard_error'])}",
+        "rows": f"{found['rows']:,}", "accuracy": accuracy,
         "balanced accuracy": _percent(found["balanced_accuracy"]),
     })  # fmt: skip
     print()

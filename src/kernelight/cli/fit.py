@@ -21,6 +21,8 @@ def run(
 
     def made(task: str) -> Any:
         if task == "classification":
+            if "epsilon" in given:
+                raise ValueError(f"{dataset.name}: --epsilon is for quantities, but the target is a class.")
             return KernelClassifier(**given)
         if "class_weight" in given:
             raise ValueError(f"{dataset.name}: --balanced is for classes, but the target is a quantity.")

@@ -128,7 +128,7 @@ def _finished(
         notes.append("Interrupted: this is what was found until then.")
     if run.pressed:
         notes.append(
-            "Time decided what was left out (listed below): a longer budget may change the recommendation."
+            "Time decided what was left out (the report lists it): a longer budget may change the recommendation."
         )
     if chosen["rows"] < len(plan.learn):
         notes.append(

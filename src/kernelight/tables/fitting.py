@@ -6,16 +6,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import scipy.sparse as sp
-
 from kernelight.compose.kernel_choice import EXACT
 from kernelight.data import DataError, Dataset
 from kernelight.linearize.choose import feature_map
-from kernelight.tables.memory import SAMPLE_ROWS, Allowance, row_bytes
+from kernelight.tables.memory import SAMPLE_ROWS, Allowance, row_bytes, taken
 from kernelight.tables.sample import Sample
 
 Watch = Callable[[str, int, "int | None"], None]  # what is being done, rows done, rows in all if known
 FIRST_ROWS = 1024  # of the batch that shows what rows are like
+READ_ROWS = 8192  # of a batch that is only looked at
 
 
 def fit_within(model: Any, data: Dataset, limit: int, passes: int, watch: Watch) -> int:
@@ -28,7 +27,7 @@ def fit_within(model: Any, data: Dataset, limit: int, passes: int, watch: Watch)
     sample = Sample(allowed.held, 0, classes=data.task == "classification")
     balanced = getattr(model, "class_weight", None) == "balanced"
     counts: Counter[Any] = Counter()
-    for batch in data.batches(allowed.batch):
+    for batch in data.batches(READ_ROWS):
         assert batch.y is not None
         sample.add(batch.X, batch.y)
         if balanced:
@@ -43,7 +42,7 @@ def fit_within(model: Any, data: Dataset, limit: int, passes: int, watch: Watch)
         raise ValueError(
             f"method='exact' learns from all rows at once, and {n_rows:,} rows are more than memory allows: use another."
         )
-    allowed.refuse_too_little()
+    batch_rows = allowed.batch(n_rows)
     if balanced:  # what it means is known once all rows are counted, not from a batch
         model.class_weight = {label: n_rows / (len(counts) * count) for label, count in counts.items()}
     start = sample.take(min(SAMPLE_ROWS, allowed.held // 2))
@@ -53,7 +52,7 @@ def fit_within(model: Any, data: Dataset, limit: int, passes: int, watch: Watch)
     del start
     for turn in range(passes):
         done = 0
-        for batch in data.batches(allowed.batch):
+        for batch in data.batches(batch_rows):
             model.partial_fit(batch.X, batch.y)
             done += batch.X.shape[0]
             watch(f"pass {turn + 1} of {passes}", done, n_rows)
@@ -63,17 +62,14 @@ def fit_within(model: Any, data: Dataset, limit: int, passes: int, watch: Watch)
 
 def _allowance(model: Any, data: Dataset, limit: int) -> Allowance:
     """What the limit allows, from a look at the first rows."""
+    base = taken()
     first = next(iter(data.batches(FIRST_ROWS)), None)
     if first is None:
         raise DataError(f"{data.name} has no rows.")
     labels = data.encoding.target.labels if data.encoding.target is not None else None
     n_outputs = 1 if labels is None or len(labels) <= 2 else len(labels)
     code_bytes, n_weights = _made_of_a_row(model)
-    # a scaling may append the complement of dense rows
-    of_row = row_bytes(first.X) * (1 if sp.issparse(first.X) else 2)
-    return Allowance.within(
-        limit, of_row=of_row, code_bytes=code_bytes, n_outputs=n_outputs, n_weights=n_weights
-    )
+    return Allowance(limit, base, row_bytes(first.X), code_bytes, n_outputs, n_weights)
 
 
 def _made_of_a_row(model: Any) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from dataclasses import dataclass
@@ -14,9 +15,10 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORE
 
 # What reading takes whatever its rows: pieces of text on their way through the parser.
 READING = 32 << 20
-# What learning from batches takes: the solver's work space, the rows that are remembered and the duals of others, both twice
-# while more are joined to them.
-LEARNING = (32 << 20) + 2 * (32 << 20) + 2 * (32 << 20)
+SOLVING = 32 << 20  # the solver's work space
+REMEMBERED = (
+    32 << 20
+)  # rows that learning from batches remembers, at most; and as much for the duals of others
 WEIGHT_COPIES = 6  # the model, the mean, the last weights, and the solver's own
 LEAST_FREE = 16 << 20
 LEAST_ROWS, MOST_ROWS = 256, 1 << 16  # of a batch
@@ -43,7 +45,12 @@ def bytes_of(size: int | str) -> int:
 
 
 def taken() -> int:
-    """The bytes that this process has held at most so far."""
+    """The bytes that this process holds now (or, where the system does not say, has held at most)."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as facts:
+            return int(facts.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        pass
     try:
         import resource
     except ImportError:  # not on Windows: about what NumPy, SciPy and scikit-learn take
@@ -61,34 +68,45 @@ def row_bytes(X: Any) -> int:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a limit leaves: how many rows may be held at once, how many a batch may have, and what batches would need."""
+    """What a limit leaves for rows.
+
+    ``of_row`` bytes of a row become ``code_bytes`` of codes or features; each of the scores has so many weights. ``base`` is
+    what the process held before it saw rows.
+    """
 
     limit: int
-    needed: int
-    held: int
-    batch: int
+    base: int
+    of_row: int
+    code_bytes: int
+    n_outputs: int
+    n_weights: int
 
-    @classmethod
-    def within(cls, limit: int, *, of_row: int, code_bytes: int, n_outputs: int, n_weights: int) -> Allowance:
-        """``of_row`` bytes of a row become ``code_bytes`` of codes or features; each of the scores has so many weights."""
-        read = taken() + READING + WEIGHT_COPIES * 4 * n_outputs * n_weights
-        # Rows that are held: themselves, copied by a scaling and by tuning, their codes and duals. With them the solver works.
-        held = (limit - read - (64 << 20)) // (2 * of_row + 2 * code_bytes + 16 * n_outputs)
-        # A batch: itself, a copy of it, its codes, and those of the rows visited with it, each of these twice. Two thirds of
-        # the room stay free, for what the system does not give back at once.
-        learning = LEARNING + 2 * REPLAYED * code_bytes
-        batch = (limit - read - learning) // 3 // (3 * of_row + 4 * code_bytes)
-        return cls(
-            limit, read + learning + LEAST_FREE, max(LEAST_ROWS, held), min(max(LEAST_ROWS, batch), MOST_ROWS)
-        )
+    @property
+    def _fixed(self) -> int:
+        return self.base + READING + SOLVING + WEIGHT_COPIES * 4 * self.n_outputs * self.n_weights
 
-    def refuse_too_little(self) -> None:
-        """Refuse a limit within which batches cannot be learned from."""
-        if self.limit < self.needed:
+    @property
+    def held(self) -> int:
+        """How many rows may be held at once: themselves, once more while they are put together, their codes and duals."""
+        each = 2 * self.of_row + self.of_row // 2 + 2 * self.code_bytes + 16 * self.n_outputs
+        return max(LEAST_ROWS, (self.limit - self._fixed) // each)
+
+    def batch(self, n_rows: int) -> int:
+        """How many rows a batch of so many may have; a limit within which batches cannot be learned from is refused.
+
+        It is there itself, as a copy, as codes, and with the codes of the rows visited with it, each of these twice. Two thirds
+        of the room stay free, for what the system does not give back at once.
+        """
+        remembered = min(REMEMBERED, n_rows * self.code_bytes)
+        ledger = min(REMEMBERED, n_rows * (9 + 4 * self.n_outputs)) if remembered == REMEMBERED else 0
+        needed = self._fixed + 2 * (remembered + ledger) + 2 * min(REPLAYED, n_rows) * self.code_bytes
+        if self.limit < needed + LEAST_FREE:
             raise ValueError(
                 f"memory is {self.limit >> 20} MB, but such a model of so many rows takes at least "
-                f"{-(-self.needed // (1 << 20))} MB: allow that, or use fewer components or bits."
+                f"{-(-(needed + LEAST_FREE) // (1 << 20))} MB: allow that, or use fewer components or bits."
             )
+        room = (self.limit - needed) // 3 // (3 * self.of_row + 4 * self.code_bytes)
+        return min(max(LEAST_ROWS, room), MOST_ROWS)
 
 
 # What hashing takes whatever the rows: tables of random numbers, and lists of a block of rows.

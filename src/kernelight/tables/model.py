@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from inspect import isfunction
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from kernelight.compose.base import KernelModel
 from kernelight.compose.estimators import KernelClassifier, KernelRegressor
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION
+from kernelight.data.errors import listed
 from kernelight.state import State
 from kernelight.tables.evaluation import ClassCounts, Errors
 from kernelight.tables.fitting import Watch, fit_within
@@ -197,7 +199,16 @@ class TableModel:
             rows += batch.X.shape[0]
         if rows == 0:
             raise DataError(f"{opened.name} has no rows.")
-        return counts.result()
+        found = counts.result()
+        if found["task"] == CLASSIFICATION:
+            known = set(self.model_.classes_.tolist())
+            strange = [str(label) for label in found["confusion"]["labels"] if label not in known]
+            if strange:
+                warnings.warn(
+                    f"{opened.name} has the class {listed(strange)}, which the model never saw and cannot predict.",
+                    stacklevel=2,
+                )
+        return found
 
     def _comparable(self, found: NDArray[Any] | None, name: str) -> NDArray[Any]:
         """A target that predictions can be compared with: there, and words or numbers as those of the model are."""

@@ -95,6 +95,14 @@ class StoredRows(Rows):
                 raise ValueError(
                     f"{rows.name} was not made by this map: its provenance differs; encode it again."
                 )
+            k = getattr(table_map.map_, "n_components", rows.values.n_components)
+            if (
+                rows.values.n_components != k
+                or rows.about.get("learned", table_map.learned) != table_map.learned
+            ):
+                raise ValueError(
+                    f"{rows.name} was not made by this map, which has other slots, words or scales; encode it again."
+                )
 
     def blocks(self, most: int) -> Iterator[Part]:
         values, ids = self.rows.values, self.rows.ids

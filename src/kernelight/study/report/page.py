@@ -19,7 +19,7 @@ from kernelight.study.text import bytes_text, count_text, held_together, score_t
 def write_report(study: Study, path: str | Path = "report.html") -> Path:
     """Write the report of a study, all or nothing; the path it was written to."""
     path = Path(path)
-    page = render_report(study).encode("utf-8")
+    page = render_report(study).encode("utf-8", "backslashreplace")  # a name of a file is bytes
     with replacing(path) as file:
         file.write(page)
     return path
