@@ -256,13 +256,13 @@ def test_quantities_and_sparse_rows_in_batches(tmp_path):
 @pytest.mark.usefixtures("narrow")
 def test_rare_classes_weigh_as_much_in_batches(tmp_path):
     random = np.random.default_rng(0)
-    X = random.normal(size=(4000, 2)).round(4)
-    rare = (X[:, 0] > 1.2) & (random.random(4000) < 0.5)
+    X = random.normal(size=(6000, 2)).round(4)
+    rare = (X[:, 0] > 1.2) & (random.random(6000) < 0.5)
     lines = [f"{a},{b},{'rare' if found else 'usual'}" for (a, b), found in zip(X, rare, strict=True)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,kind", *lines]) + "\n")
     model = TableModel(small(class_weight="balanced")).fit(tmp_path / "t.csv", memory="1G")
     assert model.model_.class_weight == pytest.approx(
-        {"rare": 2000 / rare.sum(), "usual": 2000 / (~rare).sum()}
+        {"rare": 3000 / rare.sum(), "usual": 3000 / (~rare).sum()}
     )
     plain = TableModel(small()).fit(tmp_path / "t.csv", memory="1G")
     found, without = (each.evaluate(tmp_path / "t.csv")["balanced_accuracy"] for each in (model, plain))

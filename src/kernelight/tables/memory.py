@@ -87,8 +87,8 @@ class Allowance:
 
     @property
     def held(self) -> int:
-        """How many rows may be held at once: themselves, once more while they are put together, their codes and duals."""
-        each = 2 * self.of_row + self.of_row // 2 + 2 * self.code_bytes + 16 * self.n_outputs
+        """How many rows may be held at once: themselves, half as much again while a sample grows, their codes and duals."""
+        each = self.of_row + self.of_row // 2 + 48 + 2 * self.code_bytes + 16 * self.n_outputs
         return max(LEAST_ROWS, (self.limit - self._fixed) // each)
 
     def batch(self, n_rows: int) -> int:

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 EVERY_CLASS = 20  # rows of each class, if there are as many
+MORE = 4  # a fourth more rows than wanted are gathered before those with the largest numbers go
 
 
 class Sample:
@@ -22,11 +23,8 @@ class Sample:
     def __init__(self, size: int, seed: int, *, classes: bool) -> None:
         self._size, self._random = size, np.random.default_rng(seed)
         self._bound = np.inf  # rows whose numbers are above it cannot stay
-        self._X: list[Any] = []
-        self._y: list[NDArray[Any]] = []
-        self._number: list[NDArray[np.float64]] = []
-        self._place: list[NDArray[np.int64]] = []
-        self._held = 0
+        self._rows: _Dense | _Sparse | None = None
+        self._y, self._number = np.zeros(0), np.zeros(0)
         self._of_class: dict[Any, int] | None = {} if classes else None
         self.n_rows = 0
 
@@ -37,13 +35,14 @@ class Sample:
         if self._of_class is not None:
             number, keep = self._with_firsts(y, number, keep)
         which = np.flatnonzero(keep)
-        self._X.append(X[which])
-        self._y.append(y[which])
-        self._number.append(number[which])
-        self._place.append(self.n_rows + which)
+        if self._rows is None:
+            self._rows = _Sparse() if sp.issparse(X) else _Dense()
+            self._y = y[:0]
+        self._rows.add(X[which])
+        self._y = np.concatenate([self._y, y[which]])
+        self._number = np.concatenate([self._number, number[which]])
         self.n_rows += len(y)
-        self._held += len(which)
-        if self._held > self._size + max(self._size // 4, 256):
+        if len(self._number) > self._size + max(self._size // MORE, 4096):
             self._drop(self._size)
 
     def _with_firsts(self, y: NDArray[Any], number: NDArray[Any], keep: NDArray[Any]) -> tuple[Any, Any]:
@@ -61,25 +60,72 @@ class Sample:
 
     def _drop(self, size: int) -> None:
         """Keep the rows of the smallest numbers, in the order in which they came."""
-        X, y, number, place = self._joined()
-        if len(number) > size:
-            firsts = int((number < 0).sum())
-            order = np.sort(np.argpartition(number, max(size, firsts) - 1)[: max(size, firsts)])
-            X, y, number, place = X[order], y[order], number[order], place[order]
-            self._bound = float(number.max())
-        self._X, self._y, self._number, self._place = [X], [y], [number], [place]
-        self._held = len(number)
-
-    def _joined(self) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any]]:
-        X = sp.vstack(self._X, format="csr") if sp.issparse(self._X[0]) else np.concatenate(self._X)
-        return X, np.concatenate(self._y), np.concatenate(self._number), np.concatenate(self._place)
+        number = self._number
+        size = max(size, int((number < 0).sum()))
+        if len(number) > size and self._rows is not None:
+            order = np.sort(np.argpartition(number, size - 1)[:size])
+            self._rows.keep(order)
+            self._y, self._number = self._y[order], number[order]
+            self._bound = float(self._number.max())
 
     @property
     def complete(self) -> bool:
         """Whether all rows are here."""
-        return self._held == self.n_rows
+        return len(self._number) == self.n_rows
 
     def take(self, size: int) -> tuple[Any, NDArray[Any]]:
         """At most so many of the rows (more only if the first of each class are), in the order in which they came."""
         self._drop(size)
-        return self._X[0], self._y[0]
+        assert self._rows is not None
+        return self._rows.whole(), self._y
+
+
+class _Dense:
+    """Rows in one array that grows in place: pieces that are put together at the end would take their memory twice."""
+
+    def __init__(self) -> None:
+        self._room: NDArray[Any] = np.zeros((0, 0))
+        self._count = 0
+
+    def add(self, rows: NDArray[Any]) -> None:
+        need = self._count + len(rows)
+        if need > len(self._room):
+            if not len(self._room):
+                self._room = np.empty((0, rows.shape[1]), rows.dtype)
+            # the system moves the pages of a large array instead of copying them
+            self._room.resize(
+                (max(need, len(self._room) + len(self._room) // 8), rows.shape[1]), refcheck=False
+            )
+        self._room[self._count : need] = rows
+        self._count = need
+
+    def keep(self, order: NDArray[np.intp]) -> None:
+        for start in range(
+            0, len(order), STEP
+        ):  # places ascend, so that nothing is written over before it is read
+            part = order[start : start + STEP]
+            self._room[start : start + len(part)] = self._room[part]
+        self._count = len(order)
+
+    def whole(self) -> NDArray[Any]:
+        self._room.resize((self._count, self._room.shape[1]), refcheck=False)
+        return self._room
+
+
+class _Sparse:
+    """Rows of CSR matrices."""
+
+    def __init__(self) -> None:
+        self._parts: list[Any] = []
+
+    def add(self, rows: Any) -> None:
+        self._parts.append(rows)
+
+    def keep(self, order: NDArray[np.intp]) -> None:
+        self._parts = [self.whole()[order]]
+
+    def whole(self) -> Any:
+        return sp.vstack(self._parts, format="csr")
+
+
+STEP = 4096  # rows that are moved at a time
