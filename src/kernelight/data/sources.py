@@ -15,6 +15,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -26,6 +27,7 @@ from kernelight.data.errors import DataError
 Text = NDArray[np.uint8]
 CHUNK = 1 << 23  # bytes of text that are parsed at a time when a file is streamed
 LONGEST_ROW = 1 << 28  # bytes
+PIECE = 1 << 22  # bytes that are read side by side
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 _OPEN: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
@@ -75,10 +77,26 @@ class ByteSource:
             return np.frombuffer(b"".join(parts), dtype=np.uint8)
         with self._explained(), open(self.path, "rb", buffering=0) as handle:
             text = np.empty(os.fstat(handle.fileno()).st_size, dtype=np.uint8)
-            done = 0
-            while done < len(text) and (count := handle.readinto(text[done:].data)):
-                done += count
-        return text[:done]
+            return text[: _filled(handle, text)]
+
+
+def _filled(handle: Any, text: Text) -> int:
+    """Read a file into ``text``, pieces of it side by side, as new memory costs more than the reading; how much was there."""
+    if not hasattr(os, "preadv"):
+        return int(handle.readinto(text.data))
+
+    def piece(start: int) -> int:
+        stop, done = min(len(text), start + PIECE), start
+        while done < stop and (count := os.preadv(handle.fileno(), [text[done:stop].data], done)):
+            done += count
+        return done
+
+    starts = range(0, len(text), PIECE)
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        for start, end in zip(starts, pool.map(piece, starts), strict=True):
+            if end < min(len(text), start + PIECE):  # someone has cut it off meanwhile
+                return end
+    return len(text)
 
 
 class Reader:
