@@ -5,27 +5,16 @@ Each case runs in a process of its own, because the peak of a process never fall
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from peak import started
 
 LIMIT = 256e6
 
 PROGRAM = """
-import resource, sys
 import numpy as np
 import scipy.sparse as sp
+from peak import peak
 from kernelight import GCWS, hashing
-
-
-def peak():
-    try:  # the peak of this program alone; ru_maxrss may still be that of the process that started it
-        with open("/proc/self/status") as status:
-            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
 
 def rows(n, width, nonzeros=75):
     rng = np.random.default_rng(0)
@@ -56,9 +45,8 @@ CALLS = {
 
 def beyond(call, n, width):
     program = PROGRAM.format(call=call, n=n, width=width)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return int(done.stdout)
+    printed = started(program)
+    return int(printed)
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -114,11 +102,8 @@ X = sp.csr_matrix((values.ravel(), columns.ravel(), np.arange(1001) * 20), (1000
 def test_rows_and_widths_that_fit_no_table(rows, sampler):
     program = PROGRAM.replace("X = rows({n}, {width})", rows)
     call = f"hashing.gcws(X, 16, **{sampler})"
-    done = subprocess.run(
-        [sys.executable, "-c", program.format(call=call)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < LIMIT
+    printed = started(program.format(call=call))
+    assert int(printed) < LIMIT
 
 
 def test_tables_that_grow_row_by_row():
@@ -128,6 +113,5 @@ def test_tables_that_grow_row_by_row():
         "gcws = GCWS(1024, sampler='cws').fit(X)\nfor i in range(X.shape[0]):\n    codes = gcws.encode(X[i])",
     )
     program = program.format(n=300, width=47_236)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < LIMIT
+    printed = started(program)
+    assert int(printed) < LIMIT

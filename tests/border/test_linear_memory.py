@@ -5,26 +5,16 @@ In a process of its own, because the peak of a process never falls.
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from peak import started
 
 LIMIT = 64e6
 
 PROGRAM = """
-import resource, sys, warnings
+import sys, warnings
 import numpy as np
+from peak import peak
 from kernelight import Codes, LinearClassifier
-
-
-def peak():
-    try:  # the peak of this program alone; ru_maxrss may still be that of the process that started it
-        with open("/proc/self/status") as status:
-            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
 
 warnings.simplefilter("ignore")
 n, slots, bits, classes = {n}, {slots}, {bits}, {classes}
@@ -47,9 +37,8 @@ print(peak() - before - 4 * lanes * (2 * len(model.weights_) + n))
 
 def beyond(n=110_000, slots=512, bits=8, classes=7, loss="squared_hinge", more=""):
     program = PROGRAM.format(n=n, slots=slots, bits=bits, classes=classes, loss=loss, more=more)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return int(done.stdout)
+    printed = started(program)
+    return int(printed)
 
 
 @pytest.mark.parametrize("n", [80_000, 110_000], ids=["ranked", "looked up"])

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import zipfile
 
 import numpy as np
 import pytest
+from peak import started
 
 from kernelight.data import DataError, open_dataset
 
 PEAK = """
-import resource, sys
+from peak import peak
 from kernelight.data import open_dataset
-
-
-def peak():
-    try:  # of this program alone; ru_maxrss may still be that of the process that started it
-        with open("/proc/self/status") as status:
-            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
 
 list(open_dataset({small!r}).batches())  # so that everything is loaded
 before = peak()
@@ -111,8 +101,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, method):
                 for _ in range(10):
                     file.write(part)
     script = PEAK.format(small=str(tmp_path / "small.npz"), large=str(tmp_path / "large.npz"))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    found, growth = map(int, done.stdout.split())
+    printed = started(script)
+    found, growth = map(int, printed.split())
     assert found == rows
     assert growth < 48 << 20 < rows * width * 8 // 2

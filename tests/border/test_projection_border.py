@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from peak import started
 
 from kernelight import BinaryFourier, RandomFourier, SignProjection, _core
 from kernelight.state import State
@@ -216,13 +216,8 @@ def test_compiled_outputs_are_checked():
 
 PROGRAM = """
 import numpy as np, scipy.sparse as sp
+from peak import peak
 from kernelight import BinaryFourier, RandomFourier, SignProjection
-
-
-def peak():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
-
 
 rng = np.random.default_rng(0)
 X = {rows}
@@ -254,9 +249,8 @@ print(peak() - before - found.nbytes)
 def test_memory(rows, call, limit):
     """In a process of its own, because the peak of a process never falls."""
     program = PROGRAM.format(rows=rows, call=call)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < limit
+    printed = started(program)
+    assert int(printed) < limit
 
 
 @pytest.mark.parametrize("gamma", [2.0**33, 1e17, 1e300])

@@ -6,11 +6,11 @@ import csv
 import io
 import json
 import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
+from peak import started
 
 import kernelight
 from kernelight import GCWS, Codes, TableMap, kernels, open_dataset
@@ -144,19 +144,10 @@ def test_nothing_is_half_written(folder, tmp_path):
 
 
 ENCODE = """
-import resource, sys
+from peak import peak
 from kernelight import TableMap
 from kernelight.tables import memory
 from kernelight.tables.code_files import write_encoded
-
-
-def peak():
-    try:  # of this program alone; ru_maxrss may still be that of the process that started it
-        with open("/proc/self/status") as status:
-            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
 
 def encode(data, ending):
     made = TableMap(n_components=512).fit(data)
@@ -179,11 +170,10 @@ def test_memory_does_not_grow_with_the_codes(tmp_path):
     for name, rows in (("small", 20_000), ("large", 100_000)):
         np.savez(tmp_path / f"{name}.npz", X=X[:rows])
     script = ENCODE.format(folder=str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    printed = started(script)
     for ending in ("klt", "npz", "parquet"):
         assert os.path.getsize(tmp_path / f"codes.{ending}") > 50e6
-    assert int(done.stdout) < 24 << 20
+    assert int(printed) < 24 << 20
 
 
 # -- Similarity ------------------------------------------------------------------------------------------------------

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from peak import started
 
 import kernelight
 
 ROOM = 190 << 20  # beyond what the process takes that has only loaded the libraries
 LOADED = "from kernelight.tables.model import *; from kernelight.tables.memory import taken; print(taken())"
-# the command, which leaves behind what it held at most: what the system tells of a child may be that of its parent
 COMMAND = """
-import atexit
+import sys
+from peak import peak
 from kernelight.cli.app import main
-def tell():
-    with open("/proc/self/status") as status, open("peak", "w") as peak:
-        peak.write(next(line.split()[1] for line in status if line.startswith("VmHWM")))
-atexit.register(tell)
-main()
+try:
+    main()
+finally:
+    print(peak(), file=sys.stdout)
 """
 ROWS, TIMES = 20_000, 20
 
@@ -31,7 +29,7 @@ ROWS, TIMES = 20_000, 20
     not os.path.exists("/proc/self/status"), reason="the system does not say what a process held at most"
 )
 def test_fit_keeps_within_its_memory(tmp_path):
-    limit = int(subprocess.run([sys.executable, "-c", LOADED], capture_output=True, check=True).stdout) + ROOM
+    limit = int(started(LOADED)) + ROOM
     random = np.random.default_rng(0)
     X = random.normal(size=(ROWS, 20)).round(3)
     y = (X[:, 0] * X[:, 1] + 0.5 * X[:, 2] > 0).astype(int)
@@ -44,11 +42,9 @@ def test_fit_keeps_within_its_memory(tmp_path):
         "fit", "rows.csv", "-o", "model.klt", "-k", "64", "-C", "1", "--scale", "standard", "--memory", str(limit),
         "--passes", "1", "--json",
     ]  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-c", COMMAND, *arguments], cwd=tmp_path, capture_output=True, check=True
-    )
-    assert json.loads(done.stdout)["rows"] == ROWS * TIMES
-    assert int((tmp_path / "peak").read_text()) << 10 <= limit
+    said, _, held = started(COMMAND, *arguments, cwd=tmp_path).rstrip().rpartition("\n")
+    assert json.loads(said)["rows"] == ROWS * TIMES
+    assert int(held) <= limit
     model = kernelight.load(tmp_path / "model.klt")
     assert np.isnan(model.model_.model_.objective_).all()  # no certificate: it was learned in batches
     assert model.evaluate(tmp_path / "test.csv")["accuracy"] > 0.8
