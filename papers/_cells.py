@@ -49,7 +49,8 @@ class Cell:
     @property
     def dataset(self) -> str | None:
         """The data set it is of, None for simulations."""
-        return json.loads(self.key)[2].get("dataset")
+        name: str | None = json.loads(self.key)[2].get("dataset")
+        return name
 
     def compute(self) -> Result:
         """Do it, whatever is stored."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Entry:
 def exact_cell(entry: Entry, kernel: str, seed: int, plan: Plan) -> Cell:
     """The cell of a kernel on one split."""
     known, tuned = SETS[entry.dataset], kernel in {"RBF", "fRBF"}
-    common = {
+    common: dict[str, Any] = {
         "dataset": entry.dataset, "scaling": entry.scaling, "seed": seed, "max_test": known.max_test,
         "stage": stage_of(entry.dataset) + (1 if tuned else -2 * (entry.dataset in PROMISED)),
     }  # fmt: skip

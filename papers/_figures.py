@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-STYLE = {
+STYLE: Any = {
     "svg.hashsalt": "kernelight", "svg.fonttype": "none", "font.size": 8.0, "axes.titlesize": 9.0, "lines.linewidth": 1.3,
     "axes.grid": True, "grid.color": "#e4e4e4", "axes.edgecolor": "#888888", "axes.axisbelow": True, "legend.frameon": False,
     "font.family": "sans-serif", "axes.spines.top": False, "axes.spines.right": False, "path.simplify_threshold": 0.5,

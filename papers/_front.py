@@ -6,7 +6,7 @@ from collections import Counter
 
 from papers import _sets
 from papers._exact import TOLERANCE, Comparison, compare
-from papers._hashed import Mean, best_mean
+from papers._hashed import Mean, best, best_mean
 from papers._page import Book, printed_sets, table
 from papers.cnk import exact as cnk
 from papers.lgmm import exact as lgmm
@@ -117,11 +117,11 @@ def _conventional(book: Book) -> tuple[str, ...] | None:
 
 
 def _near_exact(book: Book) -> list[tuple[str, ...]]:
-    found = []
+    found: list[tuple[str, ...]] = []
     for name in ("Letter", "Satimage", "USPS"):
         if name not in hashed.sets(book.plan) or 4096 not in hashed.ks_of(name, book.plan.quick):
             continue
-        ours = hashed.best(book, name, _sets.lgmm_scaling(name), "GCWS", 4096, 8, None)
+        ours = best(book, name, _sets.lgmm_scaling(name), "GCWS", 4096, 8, None)
         exact = hashed.exact_best(book, name)
         if ours is not None and exact is not None:
             said = f"{ours:.2f} against {exact:.2f}"
@@ -136,7 +136,7 @@ def _fewer_samples(book: Book) -> list[tuple[str, ...]]:
         return []
     gamma = hashed.gamma_of("Letter")
     peer = best_mean(book, "Letter", "signed", "NRFF", 1024, 0, gamma)
-    found = []
+    found: list[tuple[str, ...]] = []
     for method, k in (("GCWS", 128), ("GCWS", 256), (hashed.OURS, 128)):
         ours = best_mean(book, "Letter", "signed", method, k, 8, gamma)
         if ours is not None and peer is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -12,29 +13,30 @@ from papers._cells import Result, kind
 from papers._data import split
 from papers._svm import path_accuracies
 
-PAPERS_CODING = {"t_bits": 0, "coding": "lowest"}
+PAPERS_CODING: dict[str, Any] = {"t_bits": 0, "coding": "lowest"}
 EXP_GAMMA = 3.0  # of exp(-gamma (1 - GMM)), which is ours
 CWS_BITS = 8  # codes of fewer bits are the low bits of these
 
 
 def linearization(method: str, k: int, gamma: float | None, repetition: int) -> Any:
     """A map by the name it has on the page. "papers" in a name is the papers' coding: the lowest bits of i* alone."""
+    bandwidth: Any = gamma  # the methods that have one are given one
     coding = PAPERS_CODING if "papers" in method else {}
-    common = {"random_state": repetition}
+    common: dict[str, Any] = {"random_state": repetition}
     cws = GCWS(k, bits=CWS_BITS, sampler="cws", **coding, **common)
-    makers = {
+    makers: dict[str, Callable[[], Any]] = {
         "GCWS": lambda: cws,
         "exp GCWS": lambda: GCWS(k, bits=CWS_BITS, gamma=EXP_GAMMA, **common),
-        "NRFF": lambda: RandomFourier(k, gamma=gamma, features="phase", **common),
-        "paired": lambda: RandomFourier(k, gamma=gamma, **common),
-        "RFF": lambda: RandomFourier(k, gamma=gamma, features="phase", normalize=False, **common),
-        "folded RFF": lambda: RandomFourier(k, gamma=gamma, features="folded", **common),
+        "NRFF": lambda: RandomFourier(k, gamma=bandwidth, features="phase", **common),
+        "paired": lambda: RandomFourier(k, gamma=bandwidth, **common),
+        "RFF": lambda: RandomFourier(k, gamma=bandwidth, features="phase", normalize=False, **common),
+        "folded RFF": lambda: RandomFourier(k, gamma=bandwidth, features="folded", **common),
         "sign Gauss": lambda: SignProjection(k, projection="gaussian", **common),
         "sign Cauchy": lambda: SignProjection(k, distribution="cauchy", **common),
         "MM-acos": lambda: Product(cws, SignProjection(k, projection="gaussian", **common)),
         "MM-acos-chi2": lambda: Product(cws, SignProjection(k, distribution="cauchy", **common)),
         "GMM-NYS": lambda: KernelNystroem(GMM(), k, **common),
-        "RBF-NYS": lambda: KernelNystroem(RBF(gamma), k, **common),
+        "RBF-NYS": lambda: KernelNystroem(RBF(bandwidth), k, **common),
     }
     return makers[method.removesuffix(" papers")]()
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Book:
         """A result, None if it is not computed yet."""
         return self.store.get(wanted)
 
-    def figure(self, name: str, caption: str, panels: Sequence[Panel], **style: object) -> str:
+    def figure(self, name: str, caption: str, panels: Sequence[Panel], **style: Any) -> str:
         """Draw panels into files beside the page, a few in each; the Markdown that shows them ("" without panels)."""
         panels = [panel for panel in panels if panel.lines]
         n_files = -(-len(panels) // MOST_PANELS)
@@ -115,4 +116,5 @@ def chosen_of(result: Result) -> float:
 
 def mean_curve(results: Sequence[Result], name: str = "test") -> np.ndarray:
     """The mean over repetitions."""
-    return np.mean([result[name] for result in results], axis=0)
+    curves: np.ndarray = np.array([result[name] for result in results])
+    return np.asarray(curves.mean(axis=0))

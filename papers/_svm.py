@@ -16,6 +16,7 @@ from __future__ import annotations
 import itertools
 import time
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -134,7 +135,8 @@ def predicted(model: SVC, y: np.ndarray, K: np.ndarray) -> np.ndarray:
     coefs = np.zeros((len(y), max(n_classes - 1, 1)), K.dtype)
     coefs[model.support_] = model.dual_coef_.T
     if n_classes == 2:
-        return model.classes_[(K @ coefs[:, 0] + model.intercept_[0] > 0).astype(int)]
+        first = K @ coefs[:, 0] + model.intercept_[0] > 0
+        return np.asarray(model.classes_[first.astype(int)])
     ends = [*np.searchsorted(y, model.classes_), len(y)]
     parts = [K[:, i:j] @ coefs[i:j] for i, j in itertools.pairwise(ends)]
     votes = np.zeros((n_classes, len(K)), np.int32)
@@ -142,7 +144,7 @@ def predicted(model: SVC, y: np.ndarray, K: np.ndarray) -> np.ndarray:
         first = parts[i][:, j - 1] + parts[j][:, i] + model.intercept_[at] > 0
         votes[i] += first
         votes[j] += ~first
-    return model.classes_[votes.argmax(axis=0)]
+    return np.asarray(model.classes_[votes.argmax(axis=0)])
 
 
 def _with_gamma(base: np.ndarray, kernel: str, gamma: float | None) -> np.ndarray:
@@ -154,7 +156,7 @@ def _with_gamma(base: np.ndarray, kernel: str, gamma: float | None) -> np.ndarra
 
 
 def summary(
-    cs: list[float], tuned: list[float | None], tested: np.ndarray, validated: np.ndarray, seconds: Any
+    cs: list[float], tuned: Sequence[float | None], tested: np.ndarray, validated: np.ndarray, seconds: Any
 ) -> Result:
     """For each C: the test accuracy at the gamma best on the test part, and at the gamma that validation chose."""
     best, chosen, each = np.nanargmax(tested, axis=0), validated.argmax(axis=0), np.arange(len(cs))

@@ -16,7 +16,7 @@ import importlib
 import os
 import sys
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
@@ -63,7 +63,7 @@ def work(cells: Sequence[Cell], store: Store, jobs: int, minutes: float | None) 
 
 def _ordered(cells: list[Cell]) -> list[Cell]:
     """Stage by stage; in a stage set by set, so that data are loaded once, what is soon done first."""
-    totals: Counter[tuple[int, str | None]] = Counter()
+    totals: defaultdict[tuple[int, str | None], float] = defaultdict(float)
     for cell in cells:
         totals[cell.stage, cell.dataset] += cell.weight
     return sorted(cells, key=lambda cell: (cell.stage, totals[cell.stage, cell.dataset], cell.weight))
@@ -85,8 +85,8 @@ def _computed(todo: list[Cell], jobs: int, deadline: float | None) -> Iterator[t
     with ProcessPoolExecutor(jobs, mp_context=get_context("fork")) as pool:
         running: dict[Future[Result], Cell] = {}
         while True:
-            while len(running) < jobs and not late() and (cell := next(waiting, None)) is not None:
-                running[pool.submit(cell.compute)] = cell
+            while len(running) < jobs and not late() and (begun := next(waiting, None)) is not None:
+                running[pool.submit(begun.compute)] = begun
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:

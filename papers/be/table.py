@@ -6,6 +6,7 @@ median distances) and C are chosen for each split, on the test part and by valid
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class PrintedFastfood:
     def transform(self, X: np.ndarray) -> np.ndarray:
         """Signs, scaled to unit length."""
         signs = np.where(np.cos(X @ self._W + self._b) >= 0, 1.0, -1.0)
-        return (signs / np.sqrt(signs.shape[1])).astype(np.float32)
+        return np.asarray(signs / np.sqrt(signs.shape[1]), dtype=np.float32)
 
 
 def embedding(method: str, bits: int, sigma: float, seed: int) -> Any:
@@ -70,8 +71,8 @@ def embedding(method: str, bits: int, sigma: float, seed: int) -> Any:
     for small rho, the
     codes are plain signs of cosines of Gaussian projections.
     """
-    common = {"sigma": sigma, "random_state": seed}
-    return {
+    common: dict[str, Any] = {"sigma": sigma, "random_state": seed}
+    makers: dict[str, Callable[[], Any]] = {
         "RFF": lambda: RandomFourier(bits, features="phase", normalize=False, metric="euclidean", **common),
         "RM-BCSIK as printed": lambda: PrintedFastfood(bits, sigma, seed),
         "RM-BCSIK corrected": lambda: BinaryFourier(bits, **common),
@@ -79,7 +80,8 @@ def embedding(method: str, bits: int, sigma: float, seed: int) -> Any:
         "SORF bits": lambda: BinaryFourier(bits, projection="sorf", **common),
         "aligned as printed": lambda: BinaryFourier(bits, projection="gaussian", threshold=False, **common),
         "aligned, centred": lambda: AlignedFourier(bits, binary=True, **common),
-    }[method]()
+    }
+    return makers[method]()
 
 
 @kind("binary", version=3)

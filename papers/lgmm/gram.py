@@ -72,7 +72,7 @@ def times(book: Book) -> dict[str, Result]:
 
 def share(result: Result) -> float:
     """Of the Gram matrices in the time of both."""
-    return result["gram"] / (result["gram"] + result["svm"])
+    return float(result["gram"] / (result["gram"] + result["svm"]))
 
 
 def report(book: Book) -> str:

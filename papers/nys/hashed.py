@@ -52,9 +52,9 @@ def section(book: Book, names: list[str], figure_name: str, title: str, absent: 
         for k in ks:
             panel = Panel(f"{name}, k = {k}")
             for colour, method in enumerate(METHODS):
-                found = curve(book, name, scaling, method, k, 8, gamma)
-                if found is not None:
-                    panel.lines.append(Line(*found, method, colour))
+                against_c = curve(book, name, scaling, method, k, 8, gamma)
+                if against_c is not None:
+                    panel.lines.append(Line(*against_c, method, colour))
             panels.append(panel)
     figure = book.figure(
         figure_name, f"{title}: accuracy against C, a panel for each k.", panels, x_label="C", y_label="accuracy (%)",
