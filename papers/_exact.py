@@ -18,8 +18,9 @@ DECADES = [10.0**e for e in range(-2, 4)]
 HALF_DECADES = [round(10.0 ** (e / 2), 6) for e in range(-4, 7)]
 BEYOND = [*DECADES, 1e4, 1e5]  # small gammas need them
 QUICK_GAMMAS = [0.1, 1.0, 4, 11, 20, 50, 100, 200]
-EVERY_GAMMA_BELOW = 1500  # training rows
-WINDOW = 3
+SMALL = 1500  # training rows, up to which every gamma is tested
+LARGE = 8000  # training rows, beyond which C runs over decades, and one gamma is tested for each
+WINDOW = 3  # gammas for each C in between
 TOLERANCE = 0.5  # points
 SAME_KERNEL = {"min-max": "GMM"}  # on the nonnegative data that the name is used for
 
@@ -49,10 +50,9 @@ def exact_cell(entry: Entry, kernel: str, seed: int, plan: Plan) -> Cell:
     unit = (known.rows / 1000) ** 2 * (1 + known.classes / 10) / 20  # about the seconds of one fit
     if kernel == "linear":
         return cell("linear", cs=DECADES, weight=1 + unit, **common)
-    small = known.rows <= EVERY_GAMMA_BELOW
-    cs = BEYOND if tuned else HALF_DECADES if known.rows <= 8000 else DECADES
+    cs = BEYOND if tuned else DECADES if known.rows > LARGE else HALF_DECADES
     gammas = (QUICK_GAMMAS if plan.quick else GAMMAS) if tuned else None
-    window = 1 if gammas is None else len(gammas) if small else WINDOW
+    window = 1 if gammas is None or known.rows > LARGE else WINDOW if known.rows > SMALL else len(gammas)
     return cell(
         "exact",
         kernel=SAME_KERNEL.get(kernel, kernel),
@@ -122,8 +122,9 @@ def remark(found: Comparison, notes: dict[tuple[str, str], str]) -> str:
     if known.max_test is not None:
         said.append(f"{known.max_test:,} of {known.tests:,} test rows")
     if abs(found.difference) > TOLERANCE:
-        if found.gamma is not None and known.rows > EVERY_GAMMA_BELOW:
-            said.append("of the 58 gammas, three for each C are tried on the test part")
+        if found.gamma is not None and known.rows > SMALL:
+            tried = "one" if known.rows > LARGE else "three"
+            said.append(f"of the 58 gammas, {tried} for each C went to the test part")
         name = found.entry.dataset
         keys = ((name, found.method), ("*", found.method), (name, "*"))
         said += [notes[key] for key in keys if key in notes][:1]
