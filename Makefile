@@ -79,7 +79,7 @@ DATA ?= $(KERNELIGHT_DATA)
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 .PHONY: data
 data:
-	$(if $(wildcard $(DATA)/loader.py),,$(error Give the folder of the data sets, the one with loader.py: make $(MAKECMDGOALS) DATA=<folder>))
+	$(if $(shell test -f "$(DATA)/loader.py" && echo there),,$(error Give the folder of the data sets, the one with loader.py: make $(MAKECMDGOALS) DATA=<folder>))
 	@:
 
 papers: data $(VENV)/.papers

@@ -39,12 +39,14 @@ def kind(name: str, version: int) -> Callable[[Callable[..., Result]], Callable[
 
 @dataclass(frozen=True)
 class Cell:
-    """One computation. ``stage`` and ``weight`` (about seconds) order the work and estimate its end."""
+    """One computation. ``stage`` and ``weight`` (about seconds) order the work and estimate its end; ``timed`` ones need the
+    machine for themselves."""
 
     key: str
     label: str = field(compare=False)
     stage: int = field(compare=False, default=0)
     weight: float = field(compare=False, default=1.0)
+    timed: bool = field(compare=False, default=False)
 
     @property
     def dataset(self) -> str | None:
@@ -58,11 +60,11 @@ class Cell:
         return _KINDS[name].compute(**params)
 
 
-def cell(kind_name: str, *, stage: int = 0, weight: float = 1.0, **params: Any) -> Cell:
+def cell(kind_name: str, *, stage: int = 0, weight: float = 1.0, timed: bool = False, **params: Any) -> Cell:
     """The cell of a kind with these parameters, which must be plain data."""
     key = json.dumps([kind_name, _KINDS[kind_name].version, params], sort_keys=True)
     label = " ".join([kind_name, *(str(value) for value in params.values() if _short(value))])
-    return Cell(key, label, stage, weight)
+    return Cell(key, label, stage, weight, timed)
 
 
 def _short(value: Any) -> bool:

@@ -6,8 +6,10 @@ The folder holds a ``loader.py`` with ``names()`` and ``load(name, seed) -> (X_t
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -48,13 +50,43 @@ def loader() -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise NoDataError(f"{path} cannot be used ({type(error).__name__}: {error}). {WHAT_TO_DO}") from error
+    if not callable(getattr(module, "names", None)) or not callable(getattr(module, "load", None)):
+        raise NoDataError(f"{path} has no names() or no load(name, seed). {WHAT_TO_DO}")
     return module
 
 
 def present() -> frozenset[str]:
     """The names that can be loaded."""
-    return frozenset(loader().names())
+    found = frozenset(loader().names())
+    if not found:
+        raise NoDataError(f"{loader().__file__} names no data set. {WHAT_TO_DO}")
+    return found
+
+
+def check_same_data(results: Path) -> None:
+    """That the results in a folder are of these data: no file that they were computed from has changed since.
+
+    Files are told by their sizes, the loader by its text; new ones may come.
+    """
+    record, here = results / "data.json", Path(str(loader().__file__))
+    now: dict[str, int] = {
+        path.name: zlib.crc32(path.read_bytes()) if path.suffix == ".py" else path.stat().st_size
+        for path in sorted(here.parent.iterdir())
+        if path.is_file()
+    }
+    before: dict[str, int] = json.loads(record.read_text()) if record.exists() else {}
+    changed = [name for name, size in before.items() if now.get(name, size) != size]
+    if changed:
+        raise NoDataError(
+            f"{results} has results of other data ({', '.join(changed)} differ): remove it to compute them anew, or "
+            f"{record} to keep them."
+        )
+    results.mkdir(parents=True, exist_ok=True)
+    record.write_text(json.dumps(before | now, indent=1))
 
 
 @lru_cache(maxsize=1)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from papers._cells import Cell, cell
+from papers._cells import Cell, Result, cell
 from papers._figures import Line, Panel
-from papers._page import Book, Plan, best_of, chosen_of, mean_curve, printed, table
-from papers._sets import FIXED, PROMISED, SETS, SIMULATED, stage_of
+from papers._page import Book, Plan, best_of, chosen_of, mean_curve, table
+from papers._printed import printed
+from papers._sets import FIXED, PROMISED, SIMULATED, set_of, stage_of
 from papers._svm import GAMMAS
 
 DECADES = [10.0**e for e in range(-2, 4)]
@@ -20,8 +21,11 @@ BEYOND = [*DECADES, 1e4, 1e5]  # small gammas need them
 QUICK_GAMMAS = [0.1, 1.0, 4, 11, 20, 50, 100, 200]
 SMALL = 1500  # training rows, up to which every gamma is tested
 LARGE = 8000  # training rows, beyond which C runs over decades, and one gamma is tested for each
+GRAM_ROWS = 30_000  # training rows, beyond which there are no Gram matrices
 WINDOW = 3  # gammas for each C in between
 TOLERANCE = 0.5  # points
+SQUARED = "linear, squared hinge"
+LINEAR = ("linear", SQUARED)  # kinds of cells, too
 SAME_KERNEL = {"min-max": "GMM"}  # on the nonnegative data that the name is used for
 
 
@@ -36,20 +40,20 @@ class Entry:
 
     def splits(self, quick: bool) -> int:
         """One where the split is conventional; else three of small sets and two of large ones."""
-        known = SETS[self.dataset]
+        known = set_of(self.dataset)
         return 1 if known.origin == FIXED or quick or known.rows > 4000 else 3 if known.rows < 1500 else 2
 
 
 def exact_cell(entry: Entry, kernel: str, seed: int, plan: Plan) -> Cell:
     """The cell of a kernel on one split."""
-    known, tuned = SETS[entry.dataset], kernel in {"RBF", "fRBF"}
+    known, tuned = set_of(entry.dataset), kernel in {"RBF", "fRBF"}
     common: dict[str, Any] = {
         "dataset": entry.dataset, "scaling": entry.scaling, "seed": seed, "max_test": known.max_test,
         "stage": stage_of(entry.dataset) + (1 if tuned else -2 * (entry.dataset in PROMISED)),
     }  # fmt: skip
     unit = (known.rows / 1000) ** 2 * (1 + known.classes / 10) / 20  # about the seconds of one fit
-    if kernel == "linear":
-        return cell("linear", cs=DECADES, weight=1 + unit, **common)
+    if kernel in LINEAR:
+        return cell(kernel, cs=DECADES, weight=1 + unit, **common)
     cs = BEYOND if tuned else DECADES if known.rows > LARGE else HALF_DECADES
     gammas = (QUICK_GAMMAS if plan.quick else GAMMAS) if tuned else None
     window = 1 if gammas is None or known.rows > LARGE else WINDOW if known.rows > SMALL else len(gammas)
@@ -69,8 +73,24 @@ def exact_cells(entries: list[Entry], kernels: tuple[str, ...], plan: Plan) -> l
     return [
         exact_cell(entry, kernel, seed, plan)
         for entry in entries
-        for kernel in kernels
+        for kernel in kernels_of(entry, kernels)
         for seed in range(entry.splits(plan.quick))
+    ]
+
+
+def exact_results(book: Book, entry: Entry, kernel: str) -> list[Result]:
+    """Of the splits that are computed."""
+    cells = [exact_cell(entry, kernel, seed, book.plan) for seed in range(entry.splits(book.plan.quick))]
+    return [found for found in map(book.get, cells) if found is not None]
+
+
+def kernels_of(entry: Entry, kernels: tuple[str, ...]) -> list[str]:
+    """Those of a table that can be computed: the linear one alone where a Gram matrix is out of reach, as in the papers; and it
+    with both losses, as they do not say which it was, where that is soon done."""
+    rows = set_of(entry.dataset).rows
+    there = [kernel for kernel in kernels if rows <= GRAM_ROWS or kernel == "linear"]
+    return [
+        each for kernel in there for each in (LINEAR if kernel == "linear" and rows <= LARGE else (kernel,))
     ]
 
 
@@ -94,11 +114,23 @@ class Comparison:
         return self.ours - self.paper
 
 
+def comparisons(
+    book: Book, entries: list[Entry], kernels: tuple[str, ...], names: dict[str, str] | None = None
+) -> list[Comparison]:
+    """All that are computed, of kernels that are printed by their own names or by these."""
+    printed_names = {SQUARED: "linear"} | (names or {})
+    found = [
+        compare(book, entry, kernel, printed_names.get(kernel, kernel))
+        for entry in entries
+        for kernel in kernels_of(entry, kernels)
+    ]
+    return [row for row in found if row is not None]
+
+
 def compare(book: Book, entry: Entry, kernel: str, printed_method: str) -> Comparison | None:
     """None while no split is computed, or nothing is printed."""
     paper = printed(entry.paper, entry.printed_name, printed_method)
-    cells = [exact_cell(entry, kernel, seed, book.plan) for seed in range(entry.splits(book.plan.quick))]
-    results = [found for found in map(book.get, cells) if found is not None]
+    results = exact_results(book, entry, kernel)
     if paper is None or not results:
         return None
     best = [best_of(result) for result in results]
@@ -112,7 +144,7 @@ def compare(book: Book, entry: Entry, kernel: str, printed_method: str) -> Compa
 
 def remark(found: Comparison, notes: dict[tuple[str, str], str]) -> str:
     """What the difference is made of: what is known of the set, then what chance allows."""
-    known = SETS[found.entry.dataset]
+    known = set_of(found.entry.dataset)
     said = []
     if known.origin == SIMULATED:
         said.append("images made again by the recipe, not the authors' files")
@@ -126,7 +158,8 @@ def remark(found: Comparison, notes: dict[tuple[str, str], str]) -> str:
             tried = "one" if known.rows > LARGE else "three"
             said.append(f"of the 58 gammas, {tried} for each C went to the test part")
         name = found.entry.dataset
-        keys = ((name, found.method), ("*", found.method), (name, "*"))
+        kernel = "linear" if found.method in LINEAR else found.method
+        keys = ((name, kernel), ("*", kernel), (name, "*"))
         said += [notes[key] for key in keys if key in notes][:1]
         rows = min(known.tests, known.max_test or known.tests)
         error = math.sqrt(found.paper * (100 - found.paper) / rows)
@@ -156,12 +189,9 @@ def curves(book: Book, entries: list[Entry], kernels: tuple[str, ...]) -> list[P
     for entry in entries:
         panel = Panel(entry.printed_name)
         for colour, kernel in enumerate(kernels):
-            cells = [
-                exact_cell(entry, kernel, seed, book.plan) for seed in range(entry.splits(book.plan.quick))
-            ]
-            results = [found for found in map(book.get, cells) if found is not None]
+            results = exact_results(book, entry, kernel)
             if results:
-                dash = "--" if kernel == "linear" else "-"
+                dash = "--" if kernel in LINEAR else "-"
                 panel.lines.append(Line(results[0]["cs"], mean_curve(results), kernel, colour, dash))
         panels.append(panel)
     return panels

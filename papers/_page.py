@@ -1,11 +1,9 @@
-"""The page: tables as Markdown, what the papers printed, and the book that a report is written from."""
+"""The page: tables as Markdown, and the book that a report is written from."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ from papers._cells import Cell, Result, Store
 from papers._figures import Panel, draw
 
 MOST_PANELS = 12  # in a file, which should stay below 100 kB
-PRINTED = Path(__file__).resolve().parent / "printed.csv"
 
 
 @dataclass(frozen=True)
@@ -32,13 +29,24 @@ class Plan:
 
 @dataclass
 class Book:
-    """Results to read, the page and the figures drawn for it, and the cells of each script that are not computed yet."""
+    """Results to read, the page, the cells that each script plans, those that failed, and the figures that are drawn."""
 
     store: Store
     plan: Plan
     page: Path
-    waiting: dict[str, list[Cell]] = field(default_factory=dict)
+    planned: dict[str, list[Cell]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
     figures: list[Path] = field(default_factory=list)
+
+    @property
+    def n_planned(self) -> int:
+        """Different cells of all scripts."""
+        return len({cell for cells in self.planned.values() for cell in cells})
+
+    @property
+    def n_done(self) -> int:
+        """Those of them that are computed."""
+        return len({cell for cells in self.planned.values() for cell in cells if cell in self.store})
 
     def get(self, wanted: Cell) -> Result | None:
         """A result, None if it is not computed yet."""
@@ -76,31 +84,6 @@ def _text(value: object) -> str:
     if value is None:
         return ""
     return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-@lru_cache(maxsize=1)
-def printed_rows() -> list[dict[str, str]]:
-    """The rows of printed.csv."""
-    with PRINTED.open(newline="") as handle:
-        return list(csv.DictReader(handle))
-
-
-def printed(paper: str, dataset: str, method: str, column: str = "accuracy_percent") -> float | None:
-    """What a paper printed."""
-    for row in printed_rows():
-        if (row["paper"], row["dataset"], row["method"]) == (paper, dataset, method) and row[column]:
-            return float(row[column])
-    return None
-
-
-def printed_sets(paper: str, table_name: str | None = None) -> list[str]:
-    """The data sets of a table, as printed."""
-    rows = [
-        row
-        for row in printed_rows()
-        if row["paper"] == paper and (table_name or row["table"]) == row["table"]
-    ]
-    return list(dict.fromkeys(row["dataset"] for row in rows))
 
 
 def best_of(result: Result) -> tuple[float, float, float | None]:

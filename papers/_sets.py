@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from papers._printed import printed_sizes
+
 FIXED, RANDOM, SIMULATED = "conventional split", "random split", "simulated set"
 MAX_TEST = (
     10_000  # test rows of the sets that have more; the standard error of an accuracy is below half a point
@@ -64,8 +66,16 @@ def lgmm_scaling(dataset: str) -> str:
     return "signed" if dataset in LIBSVM_SCALED else "raw"
 
 
+def set_of(dataset: str) -> Set:
+    """What is known of a set. One that is in a folder and not above has the size that is printed, and is split at random."""
+    if dataset in SETS:
+        return SETS[dataset]
+    rows, tests = printed_sizes(dataset) or (10_000, 10_000)
+    return Set(rows, tests, 10, RANDOM)
+
+
 def stage_of(dataset: str) -> int:
     """Small sets first: 0 up to 1,500 training rows, 1 up to 15,000, 2 up to 25,000, 3 beyond; simulated ones after others."""
-    known = SETS[dataset]
+    known = set_of(dataset)
     size = sum(known.rows > limit for limit in (1500, 15_000, 25_000))
     return size + (known.origin == SIMULATED)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from papers._cells import Cell
-from papers._exact import Entry, compare, comparison_table, curves, exact_cells
+from papers._exact import Entry, comparison_table, comparisons, curves, exact_cells
 from papers._notes import CNK_NOTES
-from papers._page import Book, Plan, printed_sets
+from papers._page import Book, Plan
+from papers._printed import printed_sets
 from papers._sets import CNK_NAMES, cnk_scaling
 
 TITLE = "CNK Tables 1-3, Figures 1-3: exact kernels"
@@ -27,18 +28,11 @@ def cells(plan: Plan) -> list[Cell]:
 
 def report(book: Book) -> str:
     """The table, and accuracy against C."""
-    found = [
-        compare(book, entry, kernel, PRINTED.get(kernel, kernel))
-        for entry in entries(book.plan)
-        for kernel in KERNELS
-    ]
-    rows = [row for row in found if row is not None]
+    rows = comparisons(book, entries(book.plan), KERNELS, PRINTED)
     text = (
-        "Columns are scaled to [0, 1] on the training part, test values below 0 cut off; but Splice, Spam and "
-        "the digits are as in "
-        "their files: so, and only so, their figures come out. RBF and fRBF are printed as a pair whose order "
-        "the source leaves "
-        "open.\n\n"
+        "Columns are scaled to [0, 1] on the training part, test values below 0 cut off; but Splice, Spam and the digits are "
+        "as in their files: so, and only so, their figures come out. RBF and fRBF are printed as a pair whose order the source "
+        "leaves open.\n\n"
     )
     figure = book.figure(
         "cnk-exact",
@@ -51,6 +45,6 @@ def report(book: Book) -> str:
 
 
 if __name__ == "__main__":
-    from papers.run import main
+    from papers.run import alone
 
-    raise SystemExit(main(["cnk/exact"]))
+    raise SystemExit(alone("cnk/exact"))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from papers._cells import Cell
-from papers._exact import Comparison, Entry, compare, comparison_table, curves, exact_cells
+from papers._exact import Comparison, Entry, comparison_table, comparisons, curves, exact_cells
 from papers._notes import LGMM_NOTES
-from papers._page import Book, Plan, printed_sets, table
+from papers._page import Book, Plan, table
+from papers._printed import printed_sets
 from papers._sets import LGMM_NAMES, lgmm_scaling
 
 TITLE = "LGMM Tables 1-3 and 5, Figures 5-8: exact kernels"
 QUICK = ("Vowel264", "ImageSeg", "Urban", "Dexter")
 KERNELS = ("GMM", "linear", "RBF")
-LINEAR_ONLY = {"IJCNN"}  # too large for a Gram matrix: linear in the paper, too
 TABLE_5 = ("Letter", "Webspam20k", "DailySports", "RobotNavi", "SEMG1", "M-Rotate")
 
 
@@ -21,31 +21,22 @@ def entries(plan: Plan) -> list[Entry]:
     return [Entry("LGMM", names[found], found, lgmm_scaling(found)) for found in plan.of(names, QUICK)]
 
 
-def kernels(entry: Entry) -> tuple[str, ...]:
-    """Those of a data set."""
-    return ("linear",) if entry.dataset in LINEAR_ONLY else KERNELS
-
-
 def cells(plan: Plan) -> list[Cell]:
     """All kernels on all sets."""
-    return [cell for entry in entries(plan) for cell in exact_cells([entry], kernels(entry), plan)]
+    return exact_cells(entries(plan), KERNELS, plan)
 
 
-def comparisons(book: Book) -> list[Comparison]:
+def compared(book: Book) -> list[Comparison]:
     """What is computed."""
-    found = [
-        compare(book, entry, kernel, kernel) for entry in entries(book.plan) for kernel in kernels(entry)
-    ]
-    return [row for row in found if row is not None]
+    return comparisons(book, entries(book.plan), KERNELS)
 
 
 def report(book: Book) -> str:
     """The table, Table 5, and accuracy against C."""
-    rows = comparisons(book)
+    rows = compared(book)
     text = (
-        "Values as in the source files. Letter is that of the LIBSVM site, whose columns are scaled to [-1, 1]; "
-        "the integers of the "
-        "UCI file do not give the figures of the table.\n\n"
+        "Values as in the source files. Letter is that of the LIBSVM site, whose columns are scaled to [-1, 1]; the integers "
+        "of the UCI file do not give the figures of the table.\n\n"
     )
     five = [row for row in rows if row.entry.printed_name in TABLE_5]
     lines = [(row.entry.printed_name, row.method, row.paper, row.ours) for row in five]
@@ -57,12 +48,12 @@ def report(book: Book) -> str:
         x_label="C",
         y_label="accuracy (%)",
     )
-    absent = sorted(set(TABLE_5) - {row.entry.printed_name for row in five})
-    note = f"Table 5, the sets of the hashing experiments (not there: {', '.join(absent) or 'none'}):\n\n"
+    absent = [name for name in TABLE_5 if name not in book.plan.present]
+    note = f"Table 5, the sets of the hashing experiments (the folder has no {' or '.join(absent) or 'other'}):\n\n"
     return f"{text}{comparison_table(rows, LGMM_NOTES)}\n{note}{table_5}\n{figure}"
 
 
 if __name__ == "__main__":
-    from papers.run import main
+    from papers.run import alone
 
-    raise SystemExit(main(["lgmm/exact"]))
+    raise SystemExit(alone("lgmm/exact"))

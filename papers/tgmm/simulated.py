@@ -18,7 +18,8 @@ NU_VARIANCES = (2.5, 3.0, 4.0, 5.0)
 NU_ESTIMATES = (2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, math.inf)
 NS = (1, 10, 100, 1000)
 N_ESTIMATES = (100, 1000)
-RHOS = np.round(np.linspace(-1, 1, 41), 3).tolist()
+_ENDS = np.arange(0.91, 1.005, 0.01)  # where the curves bend
+RHOS = np.round(np.concatenate([-_ENDS[::-1], np.linspace(-0.9, 0.9, 37), _ENDS]), 3).tolist()
 
 
 @kind("t samples", version=1)
@@ -136,6 +137,6 @@ def report(book: Book) -> str:
 
 
 if __name__ == "__main__":
-    from papers.run import main
+    from papers.run import alone
 
-    raise SystemExit(main(["tgmm/simulated"]))
+    raise SystemExit(alone("tgmm/simulated"))

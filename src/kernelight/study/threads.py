@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 OWN = 0.5  # of the load beyond a task a core: this process may be busy on every core itself
 

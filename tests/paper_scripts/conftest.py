@@ -1,0 +1,43 @@
+"""The scripts are no package that is installed: their folder goes on the path. And data that are made up."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+LOADER = """
+import numpy as np
+
+
+def names():
+    return ["Vowel", "Sonar", "M-Noise1"]
+
+
+def load(name, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, 120)
+    X = (rng.random((120, 6)) + np.eye(6)[y]).astype(np.float32)
+    return X[:80], y[:80], X[80:], y[80:]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of data that are made up."""
+    from papers import _data
+
+    path = tmp_path / "data"
+    path.mkdir()
+    (path / "loader.py").write_text(LOADER)
+    monkeypatch.setenv("KERNELIGHT_DATA", str(path))
+    _data.loader.cache_clear()
+    _data.split.cache_clear()
+    yield path
+    _data.loader.cache_clear()
+    _data.split.cache_clear()

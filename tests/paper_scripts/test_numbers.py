@@ -1,0 +1,145 @@
+"""Numbers of papers/: votes that are LIBSVM's, choices on the test part and by validation, maps by the names of the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")  # of the extra "papers"
+
+from papers import _svm
+from papers._cells import Store
+from papers._exact import LARGE, Entry, exact_cell, kernels_of
+from papers._hashed import best_mean, hashed_cell, repetitions
+from papers._linear import linearization
+from papers._page import Book, Plan, best_of, chosen_of, table
+from papers._printed import printed
+from papers._sets import SETS, set_of
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_votes_are_those_of_libsvm(n_classes: int) -> None:
+    rng = np.random.default_rng(n_classes)
+    X, y = rng.standard_normal((150, 4)), np.sort(rng.integers(0, n_classes, 100) * 3)
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    model = _svm.SVC(C=2.0, kernel="precomputed").fit(K[:100, :100], y)
+    np.testing.assert_array_equal(_svm.predicted(model, y, K[100:, :100]), model.predict(K[100:, :100]))
+
+
+def test_gammas_of_the_papers() -> None:
+    assert len(_svm.GAMMAS) == 58
+    assert sorted(set(_svm.GAMMAS)) == _svm.GAMMAS
+
+
+def test_table() -> None:
+    assert table(("set", "paper", "ours"), [("Vowel", 59.1, None)]) == (
+        "| set | paper | ours |\n| --- | --- | --- |\n| Vowel | 59.10 |  |\n"
+    )
+    assert table(("set",), []) == ""
+    assert printed("CNK", "Vowel", "min-max") == 59.1
+    assert printed("CNK", "Vowel", "no such method") is None
+
+
+def test_exact_cell_is_chosen_on_the_test_part_and_by_validation(folder: Path) -> None:
+    plan = Plan(quick=True, present=frozenset({"Vowel"}))
+    for kernel in ("min-max", "RBF", "linear"):
+        result = exact_cell(Entry("CNK", "Vowel", "Vowel", "unit"), kernel, 0, plan).compute()
+        assert json.loads(json.dumps(result)) == result
+        assert len(result["test"]) == len(result["cs"])
+        assert best_of(result)[0] == max(result["test"]) >= chosen_of(result)
+        assert best_of(result)[0] > 80
+
+
+def test_validation_never_looks_at_the_test_part() -> None:
+    # Two gammas, three C: gamma 1 validates best everywhere, gamma 2 would be best on the test part.
+    validated = np.array([[60.0, 80.0, 70.0], [50.0, 60.0, 55.0]])
+    tested = np.array([[61.0, 71.0, 75.0], [90.0, 91.0, 92.0]])
+    result = _svm.summary([0.1, 1.0, 10.0], [1.0, 2.0], tested, validated, {})
+    assert result["test"] == [90.0, 91.0, 92.0]
+    assert result["gammas"] == [2.0, 2.0, 2.0]
+    assert result["chosen_test"] == [61.0, 71.0, 75.0]
+    assert best_of(result) == (92.0, 10.0, 2.0)
+    assert chosen_of(result) == 71.0  # at C = 1, where validation is best
+
+
+@pytest.mark.parametrize(("window", "exhaustive"), [(1, False), (3, True)])
+def test_a_window_of_gammas_is_tested(folder: Path, window: int, exhaustive: bool) -> None:
+    """With one gamma for each C, it is the one that validates best; with all, the best on the test part."""
+    gammas, cs = [0.01, 1.0, 50.0], [1.0, 100.0]
+    result = _svm.exact(
+        dataset="Vowel",
+        scaling="raw",
+        seed=0,
+        kernel="RBF",
+        cs=cs,
+        gammas=gammas,
+        window=window,
+        max_test=None,
+    )
+    data = _svm.split("Vowel", "raw", 0, None)
+    order = np.argsort(data.y, kind="stable")
+    rho, rho_test = _svm.Linear()(data.X[order]), _svm.Linear()(data.X_test, data.X[order])
+    every = np.array(
+        [
+            _svm.accuracies(np.exp(g * (rho - 1)), data.y[order], np.exp(g * (rho_test - 1)), data.y_test, cs)
+            for g in gammas
+        ]
+    )
+    at = [gammas.index(gamma) for gamma in result["chosen_gammas"]]
+    np.testing.assert_allclose(result["chosen_test"], every[at, [0, 1]].round(3))
+    np.testing.assert_allclose(
+        result["test"], every.max(axis=0).round(3) if exhaustive else result["chosen_test"]
+    )
+
+
+def test_folded_kernel_is_the_mean_of_both_signs() -> None:
+    rho = np.array([[1.0, -0.2]])
+    np.testing.assert_allclose(
+        _svm._with_gamma(rho, "fRBF", 3.0), (np.exp(3 * (rho - 1)) + np.exp(-3 * (rho + 1))) / 2
+    )
+    np.testing.assert_allclose(_svm._with_gamma(rho, "RBF", 3.0), np.exp(3 * (rho - 1)))
+    assert _svm._with_gamma(rho, "GMM", None) is rho
+
+
+def test_names_of_maps_are_what_they_say() -> None:
+    papers, ours = linearization("GCWS papers", 16, None, 0), linearization("GCWS", 16, None, 0)
+    assert (papers.t_bits, papers.coding) == (0, "lowest")
+    assert (ours.t_bits, ours.coding) == (type(ours)().t_bits, type(ours)().coding)
+    product = linearization("MM-acos papers", 16, None, 0)
+    assert any(getattr(part, "coding", None) == "lowest" for part in vars(product).values())
+    assert linearization("NRFF", 16, 2.0, 0).normalize is not False
+    assert linearization("RFF", 16, 2.0, 0).normalize is False
+
+
+def test_means_are_at_the_c_that_is_best_on_average(tmp_path: Path) -> None:
+    store = Store(tmp_path / "cells.jsonl")
+    plan = Plan(quick=False, present=frozenset({"ImageSeg"}))
+    cells = [hashed_cell("ImageSeg", "raw", "GCWS", 16, 8, None, repetition) for repetition in range(10)]
+    assert repetitions("ImageSeg", "GCWS", 16, 8, quick=False) == len(cells)
+    for at, done in enumerate(cells[:2]):
+        store.put(done, {"cs": [1.0, 10.0, 100.0], "test": [90.0 - 10 * at, 86.0 + at, 50.0]})
+    found = best_mean(Book(store, plan, tmp_path / "page.md"), "ImageSeg", "raw", "GCWS", 16, 8, None)
+    assert found is not None
+    assert (found.value, found.repetitions) == (86.5, 2)
+    assert found.error == pytest.approx(0.5)
+    assert str(found) == "86.50 (2)"
+
+
+def test_a_set_that_is_only_printed_has_the_printed_size() -> None:
+    assert "Car" not in SETS
+    assert (set_of("Car").rows, set_of("Car").tests) == (864, 864)
+    assert exact_cell(Entry("LGMM", "Car", "Car", "raw"), "GMM", 0, Plan(False, frozenset({"Car"})))
+
+
+def test_kernels_that_can_be_computed() -> None:
+    kernels = ("GMM", "linear", "RBF")
+    named = {
+        name: kernels_of(Entry("LGMM", name, name, "raw"), kernels) for name in ("Vowel", "Letter", "IJCNN")
+    }
+    assert named["Vowel"] == ["GMM", "linear", "linear, squared hinge", "RBF"]
+    assert set_of("Letter").rows > LARGE
+    assert named["Letter"] == ["GMM", "linear", "RBF"]
+    assert named["IJCNN"] == ["linear"]
