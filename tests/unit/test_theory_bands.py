@@ -43,6 +43,11 @@ def test_threshold_is_where_the_curve_climbs():
     assert theory.band_threshold(1, 3) == 1
 
 
+EVEN = (
+    np.arange(100_000) + 0.5
+) / 100_000  # no border between two of its cells is a threshold of these tests
+
+
 def every_choice(k, at, J):
     """All bands and rows of at most k slots, with recall at the threshold and precision over J."""
     for rows in range(1, k + 1):
@@ -56,7 +61,7 @@ def every_choice(k, at, J):
 @pytest.mark.parametrize("spread", ["even", "low"])
 def test_choice_is_the_best_of_all(wish, threshold, spread):
     k = 40
-    J = (np.arange(1000) + 0.5) / 1000 if spread == "even" else np.random.default_rng(1).beta(1, 3, 3000)
+    J = EVEN if spread == "even" else np.random.default_rng(1).beta(1, 3, 3000)
     given = None if spread == "even" else J
     ((name, value),) = wish.items()
     other = "precision" if name == "recall" else "recall"
@@ -68,6 +73,67 @@ def test_choice_is_the_best_of_all(wish, threshold, spread):
     best = max(good, key=lambda c: getattr(c, other))
     ours = theory.choose_bands(k, threshold, similarities=given, **wish)
     np.testing.assert_allclose(ours, best, rtol=1e-9)
+
+
+def test_wishes_that_are_just_met():
+    """The precision of every choice as a wish, of which the one with most bands but one is among the best."""
+    J = np.random.default_rng(3).beta(1, 2, 200)
+    choices = list(every_choice(12, 0.5, J))
+    found = []
+    for met in choices:
+        wish = met.precision * (1 - 1e-12)
+        best = max((c for c in choices if c.precision >= wish), key=lambda c: c.recall)
+        ours = theory.choose_bands(12, 0.5, precision=wish, similarities=J)
+        np.testing.assert_allclose(ours, best, rtol=1e-9)
+        found.append(12 // ours.rows - ours.bands)
+    assert {0, 1} <= set(found)
+
+
+@pytest.mark.parametrize("bits", [None, 2])
+@pytest.mark.parametrize("threshold", [1e-9, 0.9995, 0.9999, 1 - 1e-15, 1.0])
+def test_recall_assumes_nothing(threshold, bits):
+    """Any threshold will do, and of it recall alone is asked: no sample of pairs is missing."""
+    if threshold < 0.5 and bits is None:
+        with pytest.raises(ValueError, match=r"^No bands of 128 slots have recall=0\.9 at 1e-09"):
+            theory.choose_bands(128, threshold, recall=0.9, bits=bits)
+        return
+    choice = theory.choose_bands(128, threshold, recall=0.9, bits=bits)
+    assert choice.recall == theory.band_probability(threshold, choice.bands, choice.rows, bits) >= 0.9
+    assert 0 <= choice.precision <= 1
+    assert (choice.precision == 0) == (threshold == 1)  # where no evenly spread pair is
+    if threshold > 0.5:  # whoever must be as similar may be asked for all slots
+        assert choice[:2] == (1, 128)
+
+
+def test_even_spread_is_integrated():
+    """Precision of long bands, on either side of a threshold next to 1, against a fine grid."""
+    choice = theory.choose_bands(4096, 0.9999, recall=0.9)
+    J = (np.arange(2_000_000) + 0.5) / 2_000_000
+    found = theory.band_probability(J, choice.bands, choice.rows)
+    assert choice.precision == pytest.approx(found[J >= 0.9999].sum() / found.sum(), rel=1e-6)
+
+
+def test_a_few_pairs_among_many_count_as_few():
+    J = np.r_[np.linspace(0, 0.5, 100_000), np.full(3, 0.9)]
+    choice = theory.choose_bands(128, 0.8, recall=0.9, similarities=J)
+    found = theory.band_probability(J, choice.bands, choice.rows)
+    assert choice.precision == pytest.approx(found[-3:].sum() / found.sum(), rel=1e-3)
+
+
+@pytest.mark.parametrize("below", [0.4999, 0.4996])
+def test_finding_nothing_is_not_precise(below):
+    """Powers of 0.5 end at 0.5^1074, those of 0.4996 before: what is left of the pairs there is no share of candidates."""
+    J = np.r_[np.full(99, below), 0.5]
+    with pytest.raises(ValueError, match=r"^No bands of 4096 slots have precision=0\.999 at 0\.5: use more"):
+        theory.choose_bands(4096, 0.5, precision=0.999, similarities=J)
+
+
+def test_precision_is_a_share():
+    """Also where next to nothing is found."""
+    found = theory.choose_bands(4096, 0.5, precision=0.999, similarities=np.r_[np.full(99, 0.4), 0.5])
+    assert found.recall > 0
+    assert 0.999 <= found.precision <= 1
+    assert theory.choose_bands(128, 0.5, recall=1e-200).precision <= 1
 
 
 def test_cases_of_that_test_are_of_both_kinds():
@@ -114,9 +180,19 @@ def test_a_sample_says_more_than_an_even_spread():
     [
         ({"recall": 0.9, "precision": 0.9}, "pass either recall or precision"),
         ({}, "pass either recall or precision"),
-        ({"recall": 1.0}, "recall must lie between 0 and 1, got 1"),
-        ({"precision": 0.0}, "precision must lie between 0 and 1, got 0"),
-        ({"recall": 0.9, "threshold": 0.0}, "threshold must lie between 0 and 1, got 0"),
+        ({"recall": 1.0}, "recall must lie strictly between 0 and 1, got 1"),
+        ({"precision": 0.0}, "precision must lie strictly between 0 and 1, got 0"),
+        ({"recall": 0.9, "threshold": 0.0}, "threshold must be positive, got 0"),
+        ({"recall": 0.9, "threshold": 1.1}, "threshold must lie between 0 and 1, got 1.1"),
+        ({"precision": 0.9, "threshold": 1.0}, "precision at a threshold of 1 needs similarities"),
+        ({"recall": 0.9, "threshold": [0.5, 0.6]}, r"threshold must be one number, got .* shape \(2,\)"),
+        ({"recall": 0.9, "n_components": [64]}, r"n_components must be one number, got .* shape \(1,\)"),
+        (
+            {"recall": 0.9, "bits": [1, 2]},
+            r"bits must be one number, got .* shape \(2,\): call once for each",
+        ),
+        ({"recall": [0.9, 0.8]}, "recall must be one number"),
+        ({"precision": [0.9, 0.8]}, "precision must be one number"),
         ({"recall": 0.9, "n_components": 0}, "n_components must be at least 1, got 0"),
         ({"recall": 0.9, "similarities": [0.1, 0.2]}, "similarities has no value of at least 0.5"),
         (

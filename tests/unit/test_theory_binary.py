@@ -169,6 +169,7 @@ def test_bits_of_lemma_grow_with_the_logarithm_of_rows():
         np.log(10**6) / 0.02, abs=1
     )
     np.testing.assert_array_equal(theory.bits_needed([2, 1000], 0.05, 0.95), [877, 3363])
+    assert theory.components_needed(0.05, 0.95, bound="hoeffding") == 738  # what one given pair needs
 
 
 @pytest.mark.parametrize("K", [0.02, 0.3, 0.36, 0.38, 0.6, 0.62, 0.9, 0.999])

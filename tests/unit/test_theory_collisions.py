@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -109,7 +111,7 @@ ATTAINED = [
     ((1, 1), (1, 3), 0.75),
     ((1, 10), (10, 1), 2 / 11),
 ]
-# i* agrees so often, found by integration and by two million samples
+# i* agrees so often, found by integration (errata, R5; the first four) and by two million samples (the others)
 BETWEEN = [
     ((1, 1), (2, 2), 0.77713),
     ((1, 1), (10, 10), 0.76461),
@@ -160,15 +162,42 @@ def test_bounds_of_extreme_rows():
     low, high = theory.zero_bit_bounds(rows)
     assert np.all((low >= 0) & (low <= high) & (high <= 1))
     np.testing.assert_allclose(np.diag(low), [1, 1, 0])
+    # a row next to nothing, by itself and beside others
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(theory.zero_bit_bounds([[5e-324, 0]]), [[[1]], [[1]]])
+        low, high = theory.zero_bit_bounds([[5e-324, 0], [1e-200, 1e-200], [1, 2]])
+        np.testing.assert_allclose(low, np.diag([1, 1, 1]), atol=1e-100)
+        np.testing.assert_allclose(high, [[1, 1 / 2, 1 / 3], [1 / 2, 1, 5 / 6], [1 / 3, 5 / 6, 1]])
+        _, high = theory.zero_bit_bounds([[5e-324, 0], [1e308, 1e308]])
+        np.testing.assert_allclose(high, [[1, 1 / 2], [1 / 2, 1]])
     for empty in (np.zeros((0, 3)), np.zeros((2, 0)), np.zeros((2, 3))):
         assert theory.zero_bit_bounds(empty)[1].shape == (len(empty), len(empty))
     wide = sp.csr_array(([1.0, 2.0], ([0, 1], [10**12, 10**12])), shape=(2, 10**13))
     np.testing.assert_allclose(theory.zero_bit_bounds(wide)[0], [[1, 0.5], [0.5, 1]])
 
 
-@pytest.mark.parametrize("rows", [[1.0, 2.0], [[np.nan]], [[np.inf]], [["a"]], sp.csr_array([[np.nan]])])
-def test_bounds_refuse_what_is_no_matrix(rows):
-    with pytest.raises(ValueError, match=r"row|matrices"):
-        theory.zero_bit_bounds(rows)
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([1.0, 2.0], r"must be a matrix of real numbers, got 1 dimension"),
+        ([[np.nan]], "must be a number, got nan at position 0, 0"),
+        ([[1, 0], [0, np.inf]], "must hold finite numbers, got inf at row 1, column 1"),
+        ([["a"]], "must be a real number or an array of them"),
+        ([[1, 2], [3]], "must be a real number or an array of them"),
+        (sp.csr_array([[0, 1], [0, np.nan]]), "must hold finite numbers, got nan at row 1, column 1"),
+        (sp.csr_array([[1j]]), "must be a matrix of real numbers, got 2 dimension.* complex128"),
+        (np.ma.array([[1.0, 2.0]], mask=[[0, 1]]), "has masked entries: fill or drop them first"),
+    ],
+)
+def test_rows_must_be_matrices(rows, sentence):
+    for function in (theory.zero_bit_bounds, theory.sign_cauchy_collision):
+        with pytest.raises(ValueError, match=f"^U {sentence}"):
+            function(rows)
+        with pytest.raises(ValueError, match=f"^V {sentence}"):
+            function([[1.0, 2.0]], rows)
+
+
+def test_bounds_refuse_rows_of_other_widths():
     with pytest.raises(ValueError, match="2 columns cannot meet rows of 3"):
         theory.zero_bit_bounds([[1, 2]], [[1, 2, 3]])

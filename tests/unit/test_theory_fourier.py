@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from kernelight import theory
 
@@ -176,3 +176,28 @@ def test_printed_mistakes_are_not_ours():
     assert products.mean() == pytest.approx(
         half, abs=5 * np.sqrt(theory.rff_variance(2 * half) / 4 / 200_000)
     )
+
+
+def test_rbf_through_gmm_needs_elliptical_rows():
+    """Errata 15: uniform rows tend to the kernel 1/2 and the cosine 3/4, for which elliptical rows have the kernel 0.4776.
+
+    So the RBF kernel from their min-max kernel is off by a constant: E = exp(-2 gamma s^2) has s = 1/3, not sqrt(1/8).
+    """
+    n, gamma = 1_000_000, 1.0
+    x, y = np.random.default_rng(9).random((2, n))
+    least, most = integrate.dblquad(min, 0, 1, 0, 1)[0], integrate.dblquad(max, 0, 1, 0, 1)[0]
+    product, square = integrate.dblquad(lambda a, b: a * b, 0, 1, 0, 1)[0], integrate.quad(np.square, 0, 1)[0]
+    g, rho = np.minimum(x, y).sum() / np.maximum(x, y).sum(), x @ y / np.sqrt((x @ x) * (y @ y))
+    assert least / most == pytest.approx(0.5, abs=1e-6)
+    assert product / square == pytest.approx(0.75, abs=1e-9)
+    np.testing.assert_allclose([g, rho], [0.5, 0.75], atol=5 / np.sqrt(n))
+    assert theory.gmm_limit(0.75) == pytest.approx(0.4776, abs=0.51e-4)
+    through, exact = np.exp(-gamma * (1 - theory.rho_from_gmm(g))), np.exp(-gamma * (1 - rho))
+    assert through == pytest.approx(np.exp(-2 / 9), abs=5 / np.sqrt(n))
+    assert exact == pytest.approx(np.exp(-1 / 4), abs=5 / np.sqrt(n))
+    # elliptical rows of that cosine do not err
+    a, noise = np.random.default_rng(10).standard_normal((2, n))
+    b = 0.75 * a + np.sqrt(1 - 0.75**2) * noise
+    g = np.subtract(abs(a) + abs(b), abs(a - b)).sum() / np.add(abs(a) + abs(b), abs(a - b)).sum()
+    assert g == pytest.approx(0.4776, abs=5 / np.sqrt(n))
+    assert np.exp(-gamma * (1 - theory.rho_from_gmm(g))) == pytest.approx(np.exp(-1 / 4), abs=5 / np.sqrt(n))

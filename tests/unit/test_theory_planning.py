@@ -91,6 +91,9 @@ def test_known_answers():
     )
     rff = theory.components_needed(0.1, method="rff", bound="hoeffding")
     assert rff == np.ceil(2 * np.log(40) * 4**2 / (4 * 0.1**2))  # 2 cos cos has a range of 4
+    for bits in (1, 2, 5):  # the correction for chance widens the range
+        wanted = np.ceil(np.log(40) / (2 * 0.1**2) / (1 - 2.0**-bits) ** 2)
+        assert theory.components_needed(0.1, bits=bits, bound="hoeffding") == wanted
     assert theory.components_needed(0.1, method="paired", kernel=1.0) == 2
     assert theory.components_needed(0.1, kernel=[0.0, 1.0]).tolist() == [1, 1]
     many = theory.components_needed(0.02, 0.95, n_pairs=[1, 10**6])
@@ -100,6 +103,38 @@ def test_known_answers():
     assert np.all(theory.components_needed([0.1, 0.01, 0.001]) == [97, 9604, 960365])
     assert isinstance(theory.components_needed(0.02), int)
     assert theory.components_needed([0.1], method="paired").dtype == np.int64
+
+
+@pytest.mark.parametrize("bound", ["normal", "hoeffding"])
+@pytest.mark.parametrize("kernel", [None, 0.4, [[0.1], [0.2]]])
+def test_components_of_many_bits_at_once(bound, kernel):
+    bits = np.array([1, 2, 8])
+    given = {"bound": bound, "kernel": kernel}
+    found = theory.components_needed(0.1, bits=bits, **given)
+    assert found.shape == ((2, 3) if np.ndim(kernel) else (3,))
+    for at, each in enumerate(bits):
+        np.testing.assert_array_equal(
+            found[..., [at]], theory.components_needed(0.1, bits=int(each), **given)
+        )
+    assert theory.components_needed(0.1, bits=bits[:0], **given).size == 0
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_does_not_vary_needs_one():
+    """However small the error; columns of pairs come in twos."""
+    for error in (0.1, 1e-200, 5e-324):
+        assert theory.components_needed(error, method="paired", kernel=1.0) == 2
+        assert theory.components_needed(error, kernel=[0.0, 1.0]).tolist() == [1, 1]
+
+
+def test_failures_smaller_than_any_double():
+    """1e308 pairs share 1e-15: by the leading term of the tail of the normal law, 2 phi(z) / z, and by its logarithm."""
+    confidence, n = 1 - 1e-15, 1e308
+    log_failure = np.log1p(-confidence) - np.log(n)
+    z = 0.01 * np.sqrt(theory.components_needed(0.01, confidence, n_pairs=n) / 0.25)
+    assert -z * z / 2 - np.log(z * np.sqrt(np.pi / 2)) == pytest.approx(log_failure, rel=1e-5)
+    sure = theory.components_needed(0.01, confidence, n_pairs=n, bound="hoeffding")
+    assert sure == np.ceil((np.log(2) - log_failure) / (2 * 0.01**2))
 
 
 @pytest.mark.parametrize("method", ["rff", "nrff", "paired", "gcws", "binary", "sign_cosine"])
@@ -155,6 +190,7 @@ def test_crossover_of_rbf_kernels():
     gamma = np.array(list(printed))
     rho = theory.rbf_through_gmm_crossover(gamma)
     np.testing.assert_allclose(rho, list(printed.values()), atol=0.00051)
+    gamma = np.array([1e-5, 1e-3, *gamma])
     assert theory.rbf_through_gmm_crossover([[1.0, 2.0]]).shape == (1, 2)
     for method, variance in (("nrff", theory.nrff_variance), ("paired", theory.paired_variance)):
         at = theory.rbf_through_gmm_crossover(gamma, method)
@@ -174,7 +210,7 @@ def test_crossover_of_rbf_kernels():
     [
         (lambda: theory.components_needed(0.0), "error must be positive, got 0"),
         (lambda: theory.components_needed(-1), "error must not be negative, got -1"),
-        (lambda: theory.components_needed(0.1, 1.0), "confidence must lie between 0 and 1, got 1"),
+        (lambda: theory.components_needed(0.1, 1.0), "confidence must lie strictly between 0 and 1, got 1"),
         (lambda: theory.components_needed(0.1, method="rbf"), "method must be one of 'rff', .*, got 'rbf'"),
         (lambda: theory.components_needed(0.1, method="rff", bits=4), "bits belong to method='gcws'"),
         (
@@ -200,7 +236,10 @@ def test_crossover_of_rbf_kernels():
             lambda: theory.uniform_bound(0.1, 10, 3, 1, features="x"),
             "features must be one of 'paired', 'phase'",
         ),
-        (lambda: theory.uniform_components(0.1, 0, 3, 1), "confidence must lie between 0 and 1, got 0"),
+        (
+            lambda: theory.uniform_components(0.1, 0, 3, 1),
+            "confidence must lie strictly between 0 and 1, got 0",
+        ),
     ],
 )
 def test_wrong_wishes(call, sentence):
@@ -242,6 +281,26 @@ def test_uniform_bound_and_the_published_one():
     np.testing.assert_allclose(theory.uniform_bound(error, k, d, 7 * diameter, 7.0), ours, rtol=1e-12)
     assert np.all(theory.uniform_bound(error, k, d, diameter, features="phase") >= ours)
     assert theory.uniform_bound(0.1, 1, 8, 3.0) == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_uniform_bound_at_infinity():
+    """An infinite sigma makes the kernel 1 everywhere, an infinite error is never missed; two infinities say nothing."""
+    inf = np.inf
+    assert theory.uniform_bound(0.1, 100, 10, 5.0, sigma=inf) == 0
+    assert theory.uniform_components(0.1, 0.9, 10, 5.0, sigma=inf) == 2
+    assert theory.uniform_bound(inf, 100, 10, 5.0) == 0
+    assert theory.uniform_components(inf, 0.9, 10, 5.0, features="phase") == 1
+    for error, diameter, sigma in [
+        (0.1, inf, 1.0),
+        (0.1, inf, inf),
+        (inf, inf, 1.0),
+        (5e-324, 1e300, 5e-324),
+    ]:
+        assert theory.uniform_bound(error, 100, 10, diameter, sigma) == 1
+    # a quotient beyond every double has a logarithm
+    far, farther = (theory.uniform_components(0.1, 0.9, 10, 1e200, sigma) for sigma in (1e-100, 1e-200))
+    assert farther / far == pytest.approx((400 + 3) / (300 + 3), rel=0.01)
 
 
 @pytest.mark.parametrize("features", ["paired", "phase"])

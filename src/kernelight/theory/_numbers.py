@@ -1,14 +1,16 @@
 """How numbers come into the formulas and leave them.
 
-In: anything NumPy takes as real numbers; what cannot be (NaN, a correlation of 1.5) is a ValueError that names it. Kernel
-values and correlations may be out of their range by what single precision leaves, 1e-3, and are then brought back. Out: an
-array of the shape that the arguments broadcast to; of numbers, a number (NumPy's float64, which is a float).
+In: anything NumPy takes as real numbers, and whole numbers of any length; what cannot be (NaN, a correlation of 1.5, a masked
+entry) is a ValueError that names it. Kernel values and correlations may be out of their range by what single precision leaves,
+1e-3, and are then brought back. Out: an array of the shape that the arguments broadcast to; of numbers, a number (NumPy's
+float64, which is a float).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,13 +28,17 @@ def numbers(
 
     What is out by no more than ``slack`` is brought back.
     """
+    if isinstance(x, np.ma.MaskedArray) and np.ma.getmaskarray(x).any():
+        raise ValueError(f"{name} has masked entries: fill or drop them first.")
     try:
         array = np.asarray(x)
-        if array.size and array.dtype.kind not in "fiub":
+        if array.size and array.dtype.kind not in "fiub" and not _all_real(array):
             raise TypeError
+        values = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a real number or an array of them, got {_short(x)}.") from None
-    values = np.asarray(array, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{name} must be within the range of a double, 1.8e308, got {_short(x)}.") from None
     bad = ~((values >= low - slack) & (values <= high + slack))
     if bad.any():
         raise ValueError(f"{name} {_wanted(low, high)}, got {float(values[bad][0])}{_where(bad)}.")
@@ -61,7 +67,7 @@ def inside(x: ArrayLike, name: str, low: float, high: float) -> Array:
     bad = ~((values > low) & (values < high))
     if bad.any():
         raise ValueError(
-            f"{name} must lie between {low:g} and {high:g}, got {float(values[bad][0])}{_where(bad)}."
+            f"{name} must lie strictly between {low:g} and {high:g}, got {float(values[bad][0])}{_where(bad)}."
         )
     return values
 
@@ -75,8 +81,17 @@ def counts(n: ArrayLike, name: str, low: int = 1, high: float = math.inf) -> Arr
     return values
 
 
+def one(values: Array, name: str) -> float:
+    """The number, where an array of them has no meaning."""
+    if values.ndim:
+        raise ValueError(
+            f"{name} must be one number, got an array of the shape {values.shape}: call once for each."
+        )
+    return float(values)
+
+
 def one_of(word: str, name: str, known: Any) -> str:
-    if word not in known:
+    if not isinstance(word, str) or word not in known:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {word!r}.")
     return word
 
@@ -88,10 +103,16 @@ def result(values: Any) -> Array:
 
 def whole(values: Array, least: int = 1, step: int = 1) -> NDArray[np.int64]:
     """Rounded up to multiples of ``step``, at least ``least`` of them; of a number, an int."""
-    if np.any(values >= 2.0**62):
+    if not np.all(values < 2.0**62):
         raise ValueError("That would take more than 2^62: ask for less.")
     up = step * np.maximum(np.ceil(values / step), least).astype(np.int64)
     return up if up.ndim else int(up)  # type: ignore[return-value]
+
+
+def over_square(amount: Array, length: Array) -> Array:
+    """amount / length^2; infinite where it is beyond every double, NaN of two infinities. `whole` refuses both."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.square(np.sqrt(amount) / length))
 
 
 def product(value: Array, factor: Array) -> Array:
@@ -108,6 +129,11 @@ def root(function: Callable[[Array], Array], low: ArrayLike, high: ArrayLike) ->
         above = function(middle) > 0
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return np.asarray((low + high) / 2.0)
+
+
+def _all_real(array: NDArray[Any]) -> bool:
+    """Whether objects are numbers, such as whole ones beyond 64 bits."""
+    return array.dtype.kind == "O" and all(isinstance(value, Real) for value in array.flat)
 
 
 def _wanted(low: float, high: float) -> str:

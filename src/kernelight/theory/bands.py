@@ -17,11 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelight.theory._numbers import Array, counts, inside, kernel_values, result
+from kernelight.theory._numbers import Array, counts, inside, kernel_values, numbers, one, positive, result
 from kernelight.theory.collisions import bbit_collision
 
-_GRID = 1000  # kernel values that stand for all
-_MOST = 10_000  # quantiles of a sample
+_SELDOM = 1e-300  # of being found: below, doubles lose their digits
+# kernel values that stand for all, on either side of the threshold
+_GRID = 200  # of an even spread
+_MOST = 10_000  # of a sample
 
 
 class Bands(NamedTuple):
@@ -74,7 +76,7 @@ def choose_bands(
     bits: int | None = None,
     similarities: ArrayLike | None = None,
 ) -> Bands:
-    """Bands and rows, of at most ``n_components`` slots, that find pairs of kernel value ``threshold`` or more.
+    """Bands and rows, of at most ``n_components`` slots, that find pairs of kernel value ``threshold`` or more, up to 1.
 
     Exactly one of two wishes. ``recall``: a pair at the threshold, hence each above it, is found at least that often; of all
     choices, the one of highest precision is taken. ``precision``: of the candidates, at least that share is above
@@ -85,36 +87,48 @@ def choose_bands(
     nothing.
 
     >>> from kernelight.theory import choose_bands
-    >>> choose_bands(128, 0.5, recall=0.9)
-    Bands(bands=18, rows=3, recall=0.9096048864993564, precision=0.7466752263720673)
+    >>> wish = choose_bands(128, 0.5, recall=0.9)
+    >>> wish.bands, wish.rows, round(wish.recall, 6), round(wish.precision, 6)
+    (18, 3, 0.909605, 0.746675)
     >>> choose_bands(128, 0.5, precision=0.9).rows
     5
     """
-    k = int(counts(n_components, "n_components"))
-    at = float(inside(threshold, "threshold", 0.0, 1.0))
-    if (recall is None) == (precision is None):
+    k = int(one(counts(n_components, "n_components"), "n_components"))
+    numbers(threshold, "threshold", 0.0, 1.0)
+    at = one(positive(threshold, "threshold"), "threshold")
+    wishes = {name: wish for name, wish in (("recall", recall), ("precision", precision)) if wish is not None}
+    if len(wishes) != 1:
         raise ValueError("choose_bands needs one wish: pass either recall or precision.")
-    J = _spread(similarities)
+    ((name, given),) = wishes.items()
+    wish = one(inside(given, name, 0.0, 1.0), name)
+    J, weights = _spread(similarities, at)
     above = np.greater_equal(J, at)
-    if not above.any():
+    if similarities is not None and not above.any():
         raise ValueError(f"similarities has no value of at least {at}: give more, or lower the threshold.")
-    slots, slot = (J, at) if bits is None else (bbit_collision(J, bits), float(bbit_collision(at, bits)))
+    slots, slot = J, at
+    if bits is not None:
+        slot = one(np.asarray(bbit_collision(at, bits)), "bits")
+        slots = np.asarray(bbit_collision(J, bits))
 
     def quality(bands: int, rows: int) -> Bands:
-        found = _found(np.power(slots, rows), bands)
-        total = float(found.sum())
-        share = float(found[above].sum()) / total if total > 0 else 1.0
+        found = weights * _found(np.power(slots, rows), bands)
+        right, wrong = float(found[above].sum()), float(found[~above].sum())
+        share = right / (right + wrong) if right > 0 else 0.0  # whoever finds nothing has not been precise
         return Bands(bands, rows, float(_found(np.float64(slot**rows), bands)), share)
 
-    if recall is not None:
-        choices = _with_recall(float(inside(recall, "recall", 0.0, 1.0)), k, slot, quality)
-        best = max(choices, key=lambda choice: choice.precision, default=None)
+    if name == "recall":
+        choices = _with_recall(wish, k, slot, quality)
+        # evenly spread pairs have no precision at a threshold of 1: there the longest band finds the fewest others
+        best = max(choices, key=lambda choice: (choice.precision, choice.recall, choice.rows), default=None)
+    elif at == 1.0 and similarities is None:
+        raise ValueError("precision at a threshold of 1 needs similarities: evenly spread, no pair is there.")
     else:
-        choices = _with_precision(float(inside(precision or 0.0, "precision", 0.0, 1.0)), k, quality)
+        choices = _with_precision(wish, k, quality)
         best = max(choices, key=lambda choice: choice.recall, default=None)
     if best is None:
-        wish = f"precision={precision}" if recall is None else f"recall={recall}"
-        raise ValueError(f"No bands of {k} slots have {wish} at {at}: use more components or ask for less.")
+        raise ValueError(
+            f"No bands of {k} slots have {name}={wish} at {at}: use more components or ask for less."
+        )
     return best
 
 
@@ -122,9 +136,12 @@ def _with_recall(wish: float, k: int, slot: float, quality: Callable[[int, int],
     """For each number of rows the fewest bands that will do: more would only add false candidates."""
     for rows in range(1, k + 1):
         band = slot**rows
-        if band == 0.0 or math.log1p(-wish) / math.log1p(-band) > k // rows:
+        if band < _SELDOM:
+            return
+        fewest = math.log1p(-wish) / math.log1p(-band) if band < 1.0 else 1.0
+        if fewest > k // rows:
             return  # longer bands agree less often, and there are fewer of them
-        yield quality(math.ceil(math.log1p(-wish) / math.log1p(-band)), rows)
+        yield quality(math.ceil(fewest), rows)
 
 
 def _with_precision(wish: float, k: int, quality: Callable[[int, int], Bands]) -> Iterator[Bands]:
@@ -134,6 +151,8 @@ def _with_precision(wish: float, k: int, quality: Callable[[int, int], Bands]) -
     for rows in range(1, k + 1):
         most = k // rows
         choice = quality(most, rows)
+        if choice.recall < _SELDOM:
+            return
         if choice.precision >= wish:
             yield choice
             return  # longer bands would find less
@@ -145,12 +164,28 @@ def _with_precision(wish: float, k: int, quality: Callable[[int, int], Bands]) -
             yield quality(good, rows)
 
 
-def _spread(similarities: ArrayLike | None) -> Array:
-    """Kernel values of pairs: an even grid, or a sample, of which so many quantiles are enough."""
+def _spread(similarities: ArrayLike | None, at: float) -> tuple[Array, Array]:
+    """Kernel values of pairs below the threshold and above it, and how much each counts."""
     if similarities is None:
-        return (np.arange(_GRID) + 0.5) / _GRID
-    J = np.sort(kernel_values(similarities, "similarities").ravel())
-    return J if len(J) <= _MOST else J[np.linspace(0, len(J) - 1, _MOST).astype(np.intp)]
+        sides = [_evenly(0.0, at), _evenly(at, 1.0)]
+    else:
+        J = np.sort(kernel_values(similarities, "similarities").ravel())
+        border = np.searchsorted(J, at)
+        sides = [_thinned(J[:border]), _thinned(J[border:])]
+    values, weights = zip(*sides, strict=True)
+    return np.concatenate(values), np.concatenate(weights)
+
+
+def _evenly(low: float, high: float) -> tuple[Array, Array]:
+    """Nodes and weights of Gauss's rule."""
+    nodes, weights = np.polynomial.legendre.leggauss(_GRID)
+    return low + (high - low) * (nodes + 1.0) / 2.0, (high - low) * weights / 2.0
+
+
+def _thinned(J: Array) -> tuple[Array, Array]:
+    """Of many sorted values, so many quantiles; together they count as much as all."""
+    kept = J if len(J) <= _MOST else J[np.linspace(0, len(J) - 1, _MOST).astype(np.intp)]
+    return kept, np.full(len(kept), len(J) / max(len(kept), 1))
 
 
 def _found(band: ArrayLike, bands: ArrayLike) -> Array:

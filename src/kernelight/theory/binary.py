@@ -22,7 +22,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from kernelight.theory._numbers import Array, counts, inside, kernel_values, numbers, positive, result, whole
+from kernelight.theory._numbers import (
+    Array,
+    counts,
+    inside,
+    kernel_values,
+    numbers,
+    over_square,
+    positive,
+    result,
+    whole,
+)
 
 WithSlope = tuple[Array, Array]  # a function and its derivative
 
@@ -203,7 +213,8 @@ def bits_needed(n_rows: ArrayLike, deviation: ArrayLike, confidence: ArrayLike =
     """Bits after which the Hamming shares of all pairs among ``n_rows`` rows are within ``deviation`` of `hamming_rate`.
 
     p = log(n^2 / (1 - confidence)) / (2 deviation^2): BE's lemma 1. Assumes independent bits (Hoeffding's inequality for
-    each of the pairs, all added up), nothing else; it is a guarantee, and so about twice what one pair needs.
+    each of the pairs, all added up), nothing else. It grows with the logarithm of the rows: one given pair needs
+    log(2 / (1 - confidence)) / (2 deviation^2) by the same inequality, 738 in the example.
 
     >>> from kernelight.theory import bits_needed
     >>> bits_needed(1000, 0.05)
@@ -211,7 +222,7 @@ def bits_needed(n_rows: ArrayLike, deviation: ArrayLike, confidence: ArrayLike =
     """
     n, confidence = counts(n_rows, "n_rows"), inside(confidence, "confidence", 0.0, 1.0)
     return whole(
-        (2.0 * np.log(n) - np.log1p(-confidence)) / (2.0 * np.square(positive(deviation, "deviation")))
+        over_square((2.0 * np.log(n) - np.log1p(-confidence)) / 2.0, positive(deviation, "deviation"))
     )
 
 

@@ -13,10 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from kernelight.theory._numbers import Array, counts, kernel_values, numbers, result
-from kernelight.theory._rows import to_columns_of
+from kernelight.theory._numbers import Array, counts, kernel_values, result
+from kernelight.theory._rows import as_rows, of_sum_one, to_columns_of
 
 _MOST_BITS = 64
+_SAFE = 2.0**900  # of an entry: sums of these stay below the largest double, 2^1024
 
 
 def collision_variance(P: ArrayLike) -> Array:
@@ -42,7 +43,7 @@ def bbit_collision(K: ArrayLike, bits: ArrayLike) -> Array:
     >>> bbit_collision(4 / 9, [1, 2, 4, 8]).round(5)
     array([0.72222, 0.58333, 0.47917, 0.44661])
     """
-    K, chance = kernel_values(K, "K"), _chance(bits)
+    K, chance = kernel_values(K, "K"), by_chance(bits)
     return result(K + (1.0 - K) * chance)
 
 
@@ -55,7 +56,7 @@ def kernel_from_bbit(P: ArrayLike, bits: ArrayLike) -> Array:
     >>> kernel_from_bbit([0.0, 0.25, 0.625, 1.0], 2).round(6)
     array([-0.333333,  0.      ,  0.5     ,  1.      ])
     """
-    P, chance = kernel_values(P, "P"), _chance(bits)
+    P, chance = kernel_values(P, "P"), by_chance(bits)
     return result((P - chance) / (1.0 - chance))
 
 
@@ -66,7 +67,7 @@ def bbit_variance(K: ArrayLike, bits: ArrayLike) -> Array:
     >>> bbit_variance(0.1, [1, 4, 8]).round(6)
     array([0.99    , 0.15    , 0.093529])
     """
-    K, chance = kernel_values(K, "K"), _chance(bits)
+    K, chance = kernel_values(K, "K"), by_chance(bits)
     # 1 - P = (1 - K) (1 - 2^-b): one of the two factors cancels
     return result((K + (1.0 - K) * chance) * (1.0 - K) / (1.0 - chance))
 
@@ -86,44 +87,30 @@ def zero_bit_bounds(U: Any, V: Any = None) -> tuple[Array, Array]:
            [0. , 0. ]]), array([[0.666667, 1.      ],
            [0.      , 0.      ]]))
     """
-    left = _rows(U)
-    right = left if V is None else _rows(V)
+    left = as_rows(U, "U")
+    right = left if V is None else as_rows(V, "V")
     if left.shape[1] != right.shape[1]:
         raise ValueError(f"Rows of {left.shape[1]} columns cannot meet rows of {right.shape[1]} columns.")
-    peak = max(abs(left).max(), abs(right).max()) if left.nnz and right.nnz else 1.0
-    left, right = left / peak, right / peak  # a common scale changes nothing, and now no sum overflows
+    high = _shared(of_sum_one(left), of_sum_one(right))
+    if max(np.abs(rows.data).max(initial=0.0) for rows in (left, right)) > _SAFE:
+        left, right = left * 2.0**-100, right * 2.0**-100  # a common scale changes nothing
     sums = [np.asarray(abs(rows).sum(axis=1)).ravel() for rows in (left, right)]
-    left, right = to_columns_of(left, left), to_columns_of(left, right)  # elsewhere every minimum is 0
     both = _shared(left, right)
     apart = np.add.outer(*sums) - both
     low = np.divide(both, apart, out=np.zeros_like(both), where=apart > 0)
-    high = _shared(_divided(left, sums[0]), _divided(right, sums[1]))
     return low, np.clip(high, low, 1.0)
 
 
-def _chance(bits: ArrayLike) -> Array:
+def by_chance(bits: ArrayLike) -> Array:
+    """How often samples that differ agree in so many bits."""
     return np.exp2(-counts(bits, "bits", 1, _MOST_BITS))
-
-
-def _rows(X: Any) -> sp.csr_array:
-    if not sp.issparse(X):
-        X = numbers(X, "A row")
-    if X.ndim != 2 or not np.isfinite(sp.csr_array(X).data).all():
-        raise ValueError("zero_bit_bounds takes matrices of finite numbers.")
-    rows = sp.csr_array(X, dtype=np.float64, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    return rows
-
-
-def _divided(rows: sp.csr_array, by: Array) -> sp.csr_array:
-    return sp.csr_array(sp.diags_array(1.0 / np.where(by > 0, by, 1.0)) @ rows)
 
 
 def _shared(left: sp.csr_array, right: sp.csr_array) -> Array:
     """sum min over positive and negative parts, of all pairs: half of |u| + |v| - |u - v| in each column."""
+    left, right = to_columns_of(left, left), to_columns_of(left, right)  # elsewhere every minimum is 0
     both, dense = np.empty((left.shape[0], right.shape[0])), right.toarray()
     for i in range(left.shape[0]):
         u = left[[i]].toarray()
-        both[i] = np.where(u * dense > 0, np.minimum(abs(u), abs(dense)), 0.0).sum(axis=1)
+        both[i] = np.where(np.sign(u) == np.sign(dense), np.minimum(abs(u), abs(dense)), 0.0).sum(axis=1)
     return both

@@ -105,4 +105,7 @@ def rbf_through_gmm_crossover(gamma: ArrayLike, method: str = "nrff") -> Array:
 def _ratio(numerator: Array, denominator: Array) -> Array:
     """Infinite where the denominator is 0."""
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)
-    return np.asarray(np.divide(numerator, denominator, out=np.full(shape, np.inf), where=denominator > 0))
+    with np.errstate(over="ignore"):  # of a denominator next to 0
+        return np.asarray(
+            np.divide(numerator, denominator, out=np.full(shape, np.inf), where=denominator > 0)
+        )

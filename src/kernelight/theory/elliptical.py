@@ -145,7 +145,7 @@ def elliptical_v(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
     return result(np.square(t.larger) * (np.square(t.larger) * spread(t)) * np.square(t.q))
 
 
-def t_moment(nu: ArrayLike, order: int) -> Array:
+def t_moment(nu: ArrayLike, order: ArrayLike) -> Array:
     """E T^r of Student's t: nu^(r/2) Gamma(1 + r/2) Gamma((nu - r)/2) / Gamma(nu/2), infinite for nu <= r.
 
     nu = inf is the normal law, 2^(r/2) Gamma(1 + r/2). TGMM's theorem 2(ii) has r = 1, 2, its section 5 r = 4.
@@ -157,11 +157,12 @@ def t_moment(nu: ArrayLike, order: int) -> Array:
     >>> t_moment(5.0, 4).round(4)
     np.float64(66.6667)
     """
-    r = float(positive(order, "order"))
-    nu = np.minimum(positive(nu, "nu"), _NORMAL)
-    inside = np.where(nu > r, nu, r + 1.0)
-    value = np.power(inside, r / 2.0) * (r / 2.0) * special.beta((inside - r) / 2.0, r / 2.0)
-    return result(np.where(nu > r, value, np.inf))
+    nu, r = np.minimum(positive(nu, "nu"), _NORMAL), np.maximum(positive(order, "order"), 1e-300)
+    exists = nu > r
+    nu, r = np.where(exists, nu, 2.0), np.where(exists, r, 1.0)
+    with np.errstate(over="ignore"):  # by logarithms: powers of nu overflow where the moment does not
+        value = r / 2.0 * np.exp(r / 2.0 * np.log(nu) + special.betaln((nu - r) / 2.0, r / 2.0))
+    return result(np.where(exists, value, np.inf))
 
 
 def gmm_variance(rho: ArrayLike, nu: ArrayLike = math.inf, sigma: ArrayLike = 1.0) -> Array:

@@ -55,7 +55,7 @@ def nrff_bias(E: ArrayLike, n_components: ArrayLike) -> Array:
     array([-5.859375e-03, -5.859375e-04, -5.859375e-05])
     """
     E, k = kernel_values(E), counts(n_components, "n_components")
-    return result(-E * (1.0 - E) * (1.0 + E) * (1.0 + E * E) / (8.0 * k))
+    return result(-E * (1.0 - E) * (1.0 + E) * (1.0 + E * E) / 8.0 / k)
 
 
 def paired_variance(E: ArrayLike) -> Array:

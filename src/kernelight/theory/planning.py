@@ -10,14 +10,21 @@ For n pairs at once, the probability of failure is shared out between them (the 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from kernelight.theory._numbers import Array, counts, inside, kernel_values, one_of, positive, whole
-from kernelight.theory.collisions import bbit_variance
+from kernelight.theory._numbers import (
+    Array,
+    counts,
+    inside,
+    kernel_values,
+    one_of,
+    over_square,
+    positive,
+    whole,
+)
+from kernelight.theory.collisions import bbit_variance, by_chance
 from kernelight.theory.compare import VARIANCES
 
 # w^2 of one component: of pairs, one column's share of cos in [-1, 1]; of phases, 2 cos cos; of samples, 0 or 1
@@ -32,7 +39,7 @@ def components_needed(
     method: str = "gcws",
     *,
     kernel: ArrayLike | None = None,
-    bits: int | None = None,
+    bits: ArrayLike | None = None,
     n_pairs: ArrayLike = 1,
     bound: str = "normal",
 ) -> NDArray[np.int64]:
@@ -58,12 +65,16 @@ def components_needed(
     """
     error = positive(error, "error")
     variance = _variance(one_of(method, "method", VARIANCES), kernel, bits)
-    failure = (1.0 - inside(confidence, "confidence", 0.0, 1.0)) / counts(n_pairs, "n_pairs")
+    # the logarithm of what is left to one pair: the share itself may be smaller than any double
+    failure = np.log1p(-inside(confidence, "confidence", 0.0, 1.0)) - np.log(counts(n_pairs, "n_pairs"))
     if one_of(bound, "bound", _BOUNDS) == "normal":
-        needed = np.square(special.ndtri(failure / 2.0) / error) * variance
+        amount = np.square(special.ndtri_exp(failure - np.log(2.0))) * variance
     else:
-        needed = _squared_width(method, bits) * np.log(2.0 / failure) / (2.0 * np.square(error))
-    return whole(needed, step=2 if method == "paired" else 1)  # columns of pairs come in twos
+        amount, _ = np.broadcast_arrays(
+            _squared_width(method, bits) * (np.log(2.0) - failure) / 2.0, variance
+        )
+    # columns of pairs come in twos
+    return whole(over_square(amount, error), step=2 if method == "paired" else 1)
 
 
 def memory_needed(
@@ -86,22 +97,28 @@ def memory_needed(
     if between.any():
         raise ValueError(f"bits must be 1 to 16 for codes, 32 or 64 for features, got {int(b[between][0])}.")
     slot = np.exp2(np.ceil(np.log2(b)))
-    row = np.ceil(k * slot / 64.0) * 8.0 if packed else k * np.maximum(slot, 8.0) / 8.0
-    return whole(n * row, least=0)
+    with np.errstate(over="ignore"):
+        row = np.ceil(k * slot / 64.0) * 8.0 if packed else k * np.maximum(slot, 8.0) / 8.0
+        return whole(n * row, least=0)
 
 
-def _variance(method: str, kernel: ArrayLike | None, bits: int | None) -> Array:
+def _variance(method: str, kernel: ArrayLike | None, bits: ArrayLike | None) -> Array:
     if bits is not None and method != "gcws":
         raise ValueError(f"bits belong to method='gcws': leave them out for {method!r}.")
-    values = _KERNELS if kernel is None else kernel_values(kernel, "kernel")
-    each = np.asarray(VARIANCES[method](values) if bits is None else bbit_variance(values, bits))
-    return each if kernel is not None else np.asarray(each.max())
+
+    def of(values: Array) -> Array:
+        return np.asarray(VARIANCES[method](values) if bits is None else bbit_variance(values, bits))
+
+    if kernel is not None:
+        return of(kernel_values(kernel, "kernel"))
+    axes = 0 if bits is None else by_chance(bits).ndim  # each number of bits has its own worst kernel
+    return np.asarray(of(_KERNELS.reshape(-1, *(1,) * axes)).max(axis=0))
 
 
-def _squared_width(method: str, bits: int | None) -> float:
+def _squared_width(method: str, bits: ArrayLike | None) -> Array:
     if method not in _SQUARED_WIDTHS:
         known = ", ".join(map(repr, _SQUARED_WIDTHS))
         raise ValueError(
             f"bound='hoeffding' is for means of bounded terms, {known}: use bound='normal' for {method!r}."
         )
-    return _SQUARED_WIDTHS[method] * (1.0 if bits is None else (1.0 - math.pow(2.0, -bits)) ** -2)
+    return _SQUARED_WIDTHS[method] * np.square(1.0 / (1.0 - (0.0 if bits is None else by_chance(bits))))

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from kernelight.theory._numbers import Array, kernel_values, result
-from kernelight.theory._rows import to_columns_of
+from kernelight.theory._rows import as_rows, of_sum_one, refuse, to_columns_of
 
 _FARTHEST = 1e150  # of a breakpoint: nothing is left of the integral beyond it, or below its inverse
 _BLOCK = 1 << 17  # breakpoints at a time, some 30 MB with everything made of them
@@ -43,7 +43,7 @@ def sign_cauchy_collision(U: Any, V: Any = None) -> Array:
     array([[0.722807, 1.      ],
            [0.      , 0.      ]])
     """
-    left, right = _histograms(U), None if V is None else _histograms(V)
+    left, right = _histograms(U, "U"), None if V is None else _histograms(V, "V")
     if right is None:
         return _agreements(left, left, symmetric=True)
     if left.shape[1] != right.shape[1]:
@@ -87,23 +87,11 @@ def sign_cauchy_arctan(chi2: ArrayLike) -> Array:
     return result(0.5 + 2.0 / math.pi**2 * np.where(up <= down, integral, math.pi**2 / 4.0 - integral))
 
 
-def _histograms(X: Any) -> sp.csr_array:
-    """Rows of sum 1, or of nothing; first by their peaks, so that no sum overflows."""
-    if not sp.issparse(X):
-        X = np.asarray(X)
-    if X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise ValueError("sign_cauchy_collision takes matrices of finite, nonnegative numbers.")
-    rows = sp.csr_array(X, dtype=np.float64, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    if not np.all((rows.data > 0) & np.isfinite(rows.data)):
-        raise ValueError("sign_cauchy_collision takes matrices of finite, nonnegative numbers.")
-    lengths = np.diff(rows.indptr)
-    filled = np.flatnonzero(lengths)
-    if len(filled):
-        for reduce in (np.maximum, np.add):
-            rows.data /= np.repeat(reduce.reduceat(rows.data, rows.indptr[filled]), lengths[filled])
-    return rows
+def _histograms(X: Any, name: str) -> sp.csr_array:
+    """Rows of sum 1, or of nothing."""
+    rows = as_rows(X, name)
+    refuse(rows.data < 0, rows, f"{name} must not be negative")
+    return of_sum_one(rows)
 
 
 def _agreements(left: sp.csr_array, right: sp.csr_array, symmetric: bool = False) -> Array:

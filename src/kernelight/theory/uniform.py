@@ -27,7 +27,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelight.theory._numbers import Array, counts, inside, one_of, positive, result, whole
+from kernelight.theory._numbers import Array, counts, inside, one_of, over_square, positive, result, whole
 
 # a, points that f depends on, and L sigma as so many sqrt(d) and a constant
 _FEATURES = {
@@ -54,9 +54,11 @@ def uniform_bound(
     >>> uniform_bound(0.1, [100_000, 150_000, 200_000], 10, 5.0).round(4)
     array([1.00e+00, 7.29e-02, 4.00e-04])
     """
-    rate, m, logs = _parts(error, n_features, diameter, sigma, features)
+    share, e, m, logs = _parts(error, n_features, diameter, sigma, features)
     k = counts(n_components, "n_components")
-    return result(np.exp(np.minimum(np.log(2.0) + 2.0 / (m + 2.0) * (np.log(2.0) - rate * k) + logs, 0.0)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponent = np.log(2.0) + 2.0 / (m + 2.0) * (np.log(2.0) - share * k * np.square(e)) + logs
+    return result(np.exp(np.fmin(exponent, 0.0)))  # infinity against infinity says nothing
 
 
 def uniform_components(
@@ -76,19 +78,20 @@ def uniform_components(
     >>> uniform_components(0.1, 0.95, 10, 5.0)
     153614
     """
-    rate, m, logs = _parts(error, n_features, diameter, sigma, features)
+    share, e, m, logs = _parts(error, n_features, diameter, sigma, features)
     failure = np.log1p(-inside(confidence, "confidence", 0.0, 1.0))
-    needed = (np.log(2.0) + (m + 2.0) / 2.0 * (np.log(2.0) + logs - failure)) / rate
-    return whole(needed, step=2 if features == "paired" else 1)
+    amount = (np.log(2.0) + (m + 2.0) / 2.0 * (np.log(2.0) + logs - failure)) / share
+    return whole(over_square(np.maximum(amount, 0.0), e), step=2 if features == "paired" else 1)
 
 
 def _parts(
     error: ArrayLike, n_features: ArrayLike, diameter: ArrayLike, sigma: ArrayLike, features: str
-) -> tuple[Array, Array, Array]:
-    """a e^2, m, and the logarithm of (8 R L / e)^(2 m / (m + 2))."""
+) -> tuple[float, Array, Array, Array]:
+    """a, e, m, and the logarithm of (8 R L / e)^(2 m / (m + 2)), added up: the quotient may be 0 or beyond every double."""
     share, points, steep, kernel = _FEATURES[one_of(features, "features", _FEATURES)]
     e, d = positive(error, "error"), counts(n_features, "n_features")
-    slope = (steep * np.sqrt(d) + kernel) / positive(sigma, "sigma")
     m = points * d
-    logs = 2.0 * m / (m + 2.0) * np.log(8.0 * slope * positive(diameter, "diameter") / e)
-    return share * np.square(e), m, logs
+    above = np.log(8.0 * (steep * np.sqrt(d) + kernel)) + np.log(positive(diameter, "diameter"))
+    with np.errstate(invalid="ignore"):
+        logs = 2.0 * m / (m + 2.0) * (above - (np.log(positive(sigma, "sigma")) + np.log(e)))
+    return share, e, m, logs
