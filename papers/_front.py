@@ -40,9 +40,8 @@ FULL = """
 - All 58 gammas are tried on the test part up to 1,500 training rows. Beyond that all 58 are validated, and for each C the
   three best, beyond 8,000 rows the best alone, are trained on everything and tested: so "ours" may miss a gamma that the
   exhaustive search on the test part finds.
-- Linearized kernels: C in half-decades from 0.01 to 100, in decades where training rows times k exceed 20 million; ten
-  repetitions where they are at most a million, three up to five million, else one; ten of the maps on Letter that a promise
-  compares.
+- Linearized kernels: C in half-decades from 0.01 to 100, in decades where training rows times k exceed 20 million; three
+  repetitions where they are at most five million, else one; ten of the maps on Letter that a promise compares.
 - Random splits: three of sets below 1,500 training rows, two up to 4,000, else one; linearized kernels split anew for each
   repetition.
 - LIBSVM stops after 10,000 steps and 20 for each row, which only matters for overlapping classes at large C.

@@ -117,7 +117,7 @@ def test_names_of_maps_are_what_they_say() -> None:
 def test_means_are_at_the_c_that_is_best_on_average(tmp_path: Path) -> None:
     store = Store(tmp_path / "cells.jsonl")
     plan = Plan(quick=False, present=frozenset({"ImageSeg"}))
-    cells = [hashed_cell("ImageSeg", "raw", "GCWS", 16, 8, None, repetition) for repetition in range(10)]
+    cells = [hashed_cell("ImageSeg", "raw", "GCWS", 16, 8, None, repetition) for repetition in range(3)]
     assert repetitions("ImageSeg", "GCWS", 16, 8, quick=False) == len(cells)
     for at, done in enumerate(cells[:2]):
         store.put(done, {"cs": [1.0, 10.0, 100.0], "test": [90.0 - 10 * at, 86.0 + at, 50.0]})
