@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import resource
 import signal
 import subprocess
@@ -93,12 +94,12 @@ def hashed(problem: Problem, data: Split, seed: int) -> Split:
 
 @dataclass(frozen=True)
 class Result:
-    """Seconds of a fit, bytes its peak rose by, percent right on test rows, and its objective; None if it was stopped."""
+    """Seconds of a fit, bytes its peak rose by, percent right on test rows, and its objective; NaN if it was stopped."""
 
     seconds: float
     memory: int = 0
-    accuracy: float | None = None
-    objective: float | None = None
+    accuracy: float = math.nan
+    objective: float = math.nan
 
 
 def judged(model: Any, split: Split, seconds: float = 0.0, memory: int = 0) -> Result:
@@ -149,7 +150,8 @@ def _task(folder: str, peer_tol: float | None, most: float) -> Result:
     few = np.concatenate([np.flatnonzero(y == label)[:2] for label in np.unique(y)])
     model.fit(train[few], y[few])  # so that code and threads are there
     _forget_peak()
-    before, times = _peak(), []
+    before = _peak()
+    times: list[float] = []
     if most:  # liblinear cannot be interrupted: the default action of this signal ends the process
         signal.setitimer(signal.ITIMER_REAL, most)
     while not times or (peer_tol is None and len(times) < 3 and sum(times) < ENOUGH):

@@ -8,6 +8,7 @@ Mean squared errors of the Gaussian kernel, d = 64, 128 columns, over seeds and 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from _measure import Row, show
@@ -52,7 +53,7 @@ def pairs(distance: float) -> np.ndarray:
     return np.concatenate([start, start + step]).astype(np.float32)
 
 
-def mean_squared_error(X: np.ndarray, distance: float, options: dict[str, str]) -> float:
+def mean_squared_error(X: np.ndarray, distance: float, options: dict[str, Any]) -> float:
     """Over seeds and pairs."""
     kernel = math.exp(-(distance**2) / 2)
     squares = 0.0

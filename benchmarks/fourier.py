@@ -24,7 +24,7 @@ WIDTHS = (16, 128, 784, 4096)
 def rows(n: int, d: int) -> np.ndarray:
     """Normal rows of unit length, which is what scikit-learn's sampler is given, too."""
     X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
-    return X / np.linalg.norm(X, axis=1)[:, None]
+    return np.asarray(X / np.linalg.norm(X, axis=1)[:, None])
 
 
 def run() -> list[Row]:

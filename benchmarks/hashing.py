@@ -41,8 +41,9 @@ def run() -> list[Row]:
 
 def _digits_like(n_rows: int) -> np.ndarray:
     rng = np.random.default_rng(0)
-    X = rng.random((n_rows, WIDTH), dtype=np.float32) + np.float32(0.01)
-    return np.where(rng.random(X.shape) < SHARE, X, np.float32(0))
+    X: np.ndarray = rng.random((n_rows, WIDTH), dtype=np.float32) + np.float32(0.01)
+    X[rng.random(X.shape) >= SHARE] = 0
+    return X
 
 
 def _against_datasketch() -> list[Row]:

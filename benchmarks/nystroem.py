@@ -64,7 +64,7 @@ def by_hand(X: Array, landmarks: Array) -> Array:
 
 def gram(features: Array) -> Array:
     """The inner products of rows."""
-    return features @ features.T
+    return np.asarray(features @ features.T)
 
 
 if __name__ == "__main__":

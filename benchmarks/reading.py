@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -53,9 +55,7 @@ def _libsvm(folder: Path) -> list[Row]:
     rows = []
     for count in _counts():
         with threads(count):
-            ours, peer = best_of_turns(
-                2, lambda: open_dataset(path).materialise(), lambda: load_svmlight_file(path)
-            )
+            ours, peer = best_of_turns(2, partial(_by_us, path), partial(load_svmlight_file, path))
         claim = f"LIBSVM text, 200 MB, {count} thread{'s' * (count > 1)}"
         rows.append(at_least(claim, "scikit-learn load_svmlight_file", 10, peer / ours))
     return rows
@@ -75,12 +75,16 @@ def _csv(folder: Path) -> list[Row]:
             with threads(count):
                 ours, peer = best_of_turns(
                     REPEATS,
-                    lambda path=path: open_dataset(path).materialise(),
-                    lambda path=path: _by_pandas(path),
+                    partial(_by_us, path),
+                    partial(_by_pandas, path),
                 )
             claim = f"CSV, 200 MB of numbers of {digits}, {count} thread{'s' * (count > 1)}"
             rows.append(at_least(claim, "pandas, engine c", 1, peer / ours))
     return rows
+
+
+def _by_us(path: str) -> Any:
+    return open_dataset(path).materialise()
 
 
 def _by_pandas(path: str) -> tuple[np.ndarray, np.ndarray]:

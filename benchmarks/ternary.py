@@ -116,7 +116,7 @@ def _split(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[float, float]:
         return binary.fit(X[train]).encode(X[rows])
 
     def right_ternary(made: tuple[int, float], on: np.ndarray, of: np.ndarray) -> float:
-        return TernaryClassifier().fit(codes(*made, on), y[on]).score(codes(*made, of), y[of])
+        return float(TernaryClassifier().fit(codes(*made, on), y[on]).score(codes(*made, of), y[of]))
 
     made = max(product(BITS, SIGMAS), key=lambda at: right_ternary(at, learn, check))
     checked = (codes(*made, check), y[check])

@@ -17,6 +17,7 @@ wants it) being there. `fit_path`: on Letter's codes of seed 0, against as many 
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 
@@ -61,7 +62,7 @@ def _rows(problem: Problem, data: Split) -> list[Row]:
 
 
 def _speed(problem: Problem, ours: Result, loose: Result, default: Result, minimum: Result) -> Row:
-    stopped = default.accuracy is None
+    stopped = math.isnan(default.accuracy)
     accuracy = minimum.accuracy if stopped else default.accuracy
     runs = {f"tol={LOOSE:g}": (loose.seconds, loose.accuracy), "default tol": (default.seconds, accuracy)}
     best = max(right for _, right in runs.values())
