@@ -160,7 +160,7 @@ def remark(found: Comparison, notes: dict[tuple[str, str], str]) -> str:
         name = found.entry.dataset
         kernel = "linear" if found.method in LINEAR else found.method
         keys = ((name, kernel), ("*", kernel), (name, "*"))
-        said += [notes[key] for key in keys if key in notes][:1]
+        said += [notes[key] for key in keys if key in notes and known.origin != SIMULATED][:1]
         rows = min(known.tests, known.max_test or known.tests)
         error = math.sqrt(found.paper * (100 - found.paper) / rows)
         said.append(f"standard error of {rows:,} test rows: {error:.2f}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_LINEAR = "neither the loss nor where LIBLINEAR stopped is printed, and at large C both matter"
+_LINEAR = "neither the loss nor where LIBLINEAR stopped is printed"
 _ANOTHER_CUT = "which rows the paper drew is not known"
 _MIN_MAX_ALONE = "which rows the paper drew is not known; acos agrees, and no scaling that was tried gives the printed min-max"
 
