@@ -159,7 +159,7 @@ def _line(book: Book, name: str, method: str, bits: int) -> tuple[object, ...] |
     if not results:
         return None
     best = [max(result["test"]) for result in results]
-    mean, deviation = float(np.mean(best)), float(np.std(best, ddof=1)) if len(best) > 1 else 0.0
+    mean, deviation = float(np.mean(best)), f" ± {np.std(best, ddof=1):.2f}" if len(best) > 1 else ""
     printed_name = name.partition("-")[0]
     paper = printed("BE", printed_name, METHODS[method]) if METHODS[method] else None
     difference = None if paper is None else f"{mean - paper:+.2f}"
@@ -169,7 +169,7 @@ def _line(book: Book, name: str, method: str, bits: int) -> tuple[object, ...] |
         method,
         f"{bits:,}",
         paper,
-        f"{mean:.2f} ± {deviation:.2f}",
+        f"{mean:.2f}{deviation}",
         difference,
         chosen,
         len(results),
