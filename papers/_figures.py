@@ -24,6 +24,7 @@ STYLE: Any = {
 # The colours of Okabe and Ito, which all can tell apart; the yellow is left out, it is too pale for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7f7f7f")
 PANEL = (2.5, 2.0)  # inches
+FEW_DECADES = 50
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,14 @@ def draw(
             axis.set_title(panel.title)
             axis.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
             for one, logarithmic in ((axis.xaxis, log_x), (axis.yaxis, log_y)):
-                one.set_major_locator(
-                    LogLocator(numticks=5) if logarithmic else MaxNLocator(4, steps=[1, 2, 2.5, 5, 10])
-                )
+                if not logarithmic:
+                    one.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+                    continue
+                low, high = one.get_view_interval()
+                within = high / low < FEW_DECADES  # powers of ten alone would be one tick, or none
+                one.set_major_locator(LogLocator(subs=(1, 2, 5) if within else (1,), numticks=5))
+                if within:
+                    one.set_major_formatter("{x:g}")
             if x_ticks is not None:
                 axis.set_xticks(x_ticks, [f"{tick:g}" for tick in x_ticks])
             axis.minorticks_off()
