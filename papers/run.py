@@ -59,7 +59,7 @@ def work(cells: Sequence[Cell], store: Store, jobs: int, minutes: float | None) 
         else:
             store.put(cell, result)
         done += cell.weight
-        left = (time.monotonic() - begun) * (total - done) / done
+        left = max(0.0, (time.monotonic() - begun) * (total - done) / done)
         print(f"[{at}/{len(todo)}, about {_spoken(left)} left] {cell.label}", flush=True)
     return failures
 
