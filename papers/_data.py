@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, ShuffleSplit
 
+from kernelight.data import replacing
+
 WHAT_TO_DO = "Give the folder of the data sets, the one with loader.py: make papers DATA=<folder> (or set KERNELIGHT_DATA)."
 FOLDS_BELOW = 1000  # rows: so few are validated in five folds, more by one part of a fifth
 
@@ -61,9 +63,15 @@ def loader() -> ModuleType:
 
 def present() -> frozenset[str]:
     """The names that can be loaded."""
-    found = frozenset(loader().names())
+    path = loader().__file__
+    try:
+        found = frozenset(loader().names())
+    except Exception as error:
+        raise NoDataError(
+            f"names() of {path} fails ({type(error).__name__}: {error}). {WHAT_TO_DO}"
+        ) from error
     if not found:
-        raise NoDataError(f"{loader().__file__} names no data set. {WHAT_TO_DO}")
+        raise NoDataError(f"{path} names no data set. {WHAT_TO_DO}")
     return found
 
 
@@ -78,7 +86,12 @@ def check_same_data(results: Path) -> None:
         for path in sorted(here.parent.iterdir())
         if path.is_file()
     }
-    before: dict[str, int] = json.loads(record.read_text()) if record.exists() else {}
+    try:
+        before: dict[str, int] = json.loads(record.read_text()) if record.exists() else {}
+    except ValueError:
+        raise NoDataError(
+            f"{record} is damaged: remove it, or {results} to compute everything anew."
+        ) from None
     changed = [name for name, size in before.items() if now.get(name, size) != size]
     if changed:
         raise NoDataError(
@@ -86,7 +99,8 @@ def check_same_data(results: Path) -> None:
             f"{record} to keep them."
         )
     results.mkdir(parents=True, exist_ok=True)
-    record.write_text(json.dumps(before | now, indent=1))
+    with replacing(record) as file:
+        file.write(json.dumps(before | now, indent=1).encode())
 
 
 @lru_cache(maxsize=1)

@@ -191,7 +191,7 @@ def curves(book: Book, entries: list[Entry], kernels: tuple[str, ...]) -> list[P
         for colour, kernel in enumerate(kernels):
             results = exact_results(book, entry, kernel)
             if results:
-                dash = "--" if kernel in LINEAR else "-"
+                dash = "--" if kernel == "linear" else "-"
                 panel.lines.append(Line(results[0]["cs"], mean_curve(results), kernel, colour, dash))
         panels.append(panel)
     return panels

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from kernelight.data import replacing  # noqa: E402
 from papers import _front  # noqa: E402
 from papers._cells import Cell, Store  # noqa: E402
 from papers._data import NoDataError, check_same_data, present  # noqa: E402
@@ -143,7 +144,8 @@ def _write(book: Book, chosen: Sequence[str], whole: bool) -> None:
     page = book.page
     sections = [(script(name).TITLE, script(name).report(book)) for name in chosen]
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(_front.page(book, sections))
+    with replacing(page) as file:
+        file.write(_front.page(book, sections).encode())
     for old in set((page.parent / page.stem).glob("*.svg")) - set(book.figures):
         old.unlink()  # drawn by an earlier run
     print(

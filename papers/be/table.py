@@ -68,9 +68,8 @@ class PrintedFastfood:
 def embedding(method: str, bits: int, sigma: float, seed: int) -> Any:
     """The map of a method.
 
-    As printed, the aligned weights are computed and then not used: where all of them are positive, which is so
-    for small rho, the
-    codes are plain signs of cosines of Gaussian projections.
+    As printed, the aligned weights are computed and then not used: where all of them are positive, which is so for small rho,
+    the codes are plain signs of cosines of Gaussian projections.
     """
     common: dict[str, Any] = {"sigma": sigma, "random_state": seed}
     makers: dict[str, Callable[[], Any]] = {

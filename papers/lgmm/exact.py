@@ -49,7 +49,8 @@ def report(book: Book) -> str:
         y_label="accuracy (%)",
     )
     absent = [name for name in TABLE_5 if name not in book.plan.present]
-    note = f"Table 5, the sets of the hashing experiments (the folder has no {' or '.join(absent) or 'other'}):\n\n"
+    lacking = f" (the folder has no {' or '.join(absent)})" if absent else ""
+    note = f"Table 5, the sets of the hashing experiments{lacking}:\n\n"
     return f"{text}{comparison_table(rows, LGMM_NOTES)}\n{note}{table_5}\n{figure}"
 
 

@@ -199,6 +199,18 @@ def test_results_of_other_data_are_refused(
     assert len(said.splitlines()) == 1
 
 
+def test_a_damaged_record_of_the_data(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = tmp_path / "build" / "quick" / "data.json"
+    record.parent.mkdir(parents=True)
+    record.write_text('{"loader.py": 1')
+    assert run.main(["lgmm/noise", "--quick", "--build", str(tmp_path / "build")]) == 2
+    said = capsys.readouterr().err
+    assert f"{record} is damaged" in said
+    assert len(said.splitlines()) == 1
+
+
 def test_a_set_that_is_not_there(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["cnk/exact", "--quick", "--sets", "Nope", "--build", str(tmp_path / "build")]) == 2
     assert capsys.readouterr().err.startswith(
@@ -212,6 +224,7 @@ def test_a_set_that_is_not_there(folder: Path, tmp_path: Path, capsys: pytest.Ca
         ("def names(:", "SyntaxError"),
         ("names = 3", "no names()"),
         ("names = list\nload = list", "no data set"),
+        ("load = list\ndef names():\n    return 1 / 0", "ZeroDivisionError"),
     ],
 )
 def test_a_loader_that_is_none(
