@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kernelight.data.encoding import too_many_words
 from kernelight.data.errors import DataError, one_line, shown
+from kernelight.data.exact import Targets, restored
 from kernelight.data.sources import ByteSource
 from kernelight.data.table import NUMBER, WORDS, Block, Column, Plan, Source, Words, refuse_infinite, words_of
 
@@ -123,9 +124,8 @@ class ColumnarSource(Source):
         target: Any = None
         if plan.target is not None:
             column = batch.column(plan.target)
-            target = self._words(column) if plan.target_kind == WORDS else self._numbers(column, plan.target)
-            if not isinstance(target, Words):
-                refuse_infinite(self.label, target[:, None], [plan.target], first_row)
+            as_words = plan.target_kind == WORDS
+            target = self._words(column) if as_words else self._targets(column, plan.target, first_row)
         ids = None if plan.ids is None else self._words(batch.column(plan.ids)).texts()
         return Block(matrix, tuple(words), target, ids, first_row)
 
@@ -140,6 +140,15 @@ class ColumnarSource(Source):
             column = column.cast(pa.uint8())
         values = column.cast(pa.float64(), safe=False)
         return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+    def _targets(self, column: Any, name: str, first_row: int) -> Targets:
+        doubles = self._numbers(column, name)
+        refuse_infinite(self.label, doubles[:, None], [name], first_row)
+        if self._pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if self._pa.types.is_floating(column.type):
+            return doubles
+        return restored(doubles, lambda rows: column.take(self._pa.array(rows)).to_pylist())
 
     def _words(self, column: Any) -> Words:
         pa = self._pa

@@ -18,6 +18,7 @@ from kernelight import _core
 from kernelight._checks import resources
 from kernelight.data.encoding import too_many_words
 from kernelight.data.errors import DataError, shown
+from kernelight.data.exact import restored
 from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
 from kernelight.data.table import NUMBER, WORDS, Block, Column, Plan, Source, Words
 
@@ -240,7 +241,11 @@ class DelimitedSource(Source):
 
         target: Any = None
         if plan.target is not None:
-            target = apart[0] if plan.target_kind == NUMBER else column(plan.target, None)
+            if plan.target_kind == NUMBER:
+                place = self._names.index(plan.target)
+                target = restored(apart[0], lambda some: self._written(text, starts, rows, place, some))
+            else:
+                target = column(plan.target, None)
         ids = None
         if plan.ids is not None:
             if plan.ids in numbers or plan.ids not in words:
@@ -283,6 +288,21 @@ class DelimitedSource(Source):
                 return None
             raise self._error(text, kind, at, column, first_line)
         return matrix, aside, spans
+
+    def _written(
+        self,
+        text: Text,
+        starts: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        place: int,
+        some: NDArray[np.intp],
+    ) -> list[str]:
+        """What stands in some rows of a column."""
+        roles = [(_WORD if at == place else _SKIP, 0) for at in range(len(self._names))]
+        found = self._run(text, starts, rows, roles, 0, 0, 1, np.float64)
+        assert found is not None
+        spans = _Spans(found[2].starts[:, some], found[2].lengths[:, some])
+        return [(cell or b"").decode("ascii", "replace").strip() for cell in _cells(text, spans, 0)]
 
     def _words(self, text: Text, spans: _Spans, at: int, name: str, limit: int | None, where: Any) -> Words:
         starts, lengths = spans.starts[at], spans.lengths[at]

@@ -21,13 +21,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.data.errors import DataError, listed, nearest, shown
+from kernelight.data.exact import are_whole, as_doubles, classes_of, label_dtype, labels_of, refuse_rounded
 from kernelight.data.table import NUMBER, WORDS, Block, Plan, Words, resized
 
 MEDIAN_ROWS = 20_000
 MAX_CATEGORIES = 100
 MAX_WHOLE_LABELS = 50
 MAX_LABELS = 100_000
-LARGEST_LABEL = 2.0**53  # above it, whole numbers next to each other are one and the same
 CLASSIFICATION, REGRESSION = "classification", "regression"
 _VERSION = 1
 Label = str | int | float
@@ -136,12 +136,12 @@ class Encoding:
         if self.target is None or block.target is None:
             return None
         values = block.target
-        gone = values.codes < 0 if isinstance(values, Words) else ~np.isfinite(values)
+        gone = values.codes < 0 if isinstance(values, Words) else ~np.isfinite(as_doubles(values))
         if gone.any():
             at = block.first_row + int(np.argmax(gone))
             found = (
                 "missing"
-                if isinstance(values, Words) or np.isnan(values[at - block.first_row])
+                if isinstance(values, Words) or np.isnan(float(values[at - block.first_row]))
                 else "infinite"
             )
             raise DataError(
@@ -150,10 +150,8 @@ class Encoding:
         if isinstance(values, Words):
             return np.array(values.values or ("",))[values.codes]
         if self.target.task == CLASSIFICATION and self.target.labels is not None:
-            whole = all(isinstance(known, int) for known in self.target.labels)
-            if whole and _are_whole(values):
-                return values.astype(np.int64)
-        return values
+            return classes_of(values, self.target.labels, self.target.name, label)
+        return as_doubles(values)
 
     def plan(self, available: Sequence[str] | None, label: str, allowed: Iterable[str] = ()) -> Plan:
         """What to read of a file with these columns; columns that do not match are an error that lists them."""
@@ -303,6 +301,10 @@ class Learner:
         self._words: list[set[str]] = [set() for _ in plan.words]
         self._missing = [False] * len(plan.words)
         self._labels: set[Any] = set()
+        self._without_target, self._first_without = (
+            0,
+            "",
+        )  # rows whose target is missing, and where the first is
         self._classes = plan.target is not None and task != REGRESSION  # whether classes are still collected
 
     def add(self, block: Block) -> None:
@@ -320,17 +322,29 @@ class Learner:
                 raise too_many_words(self._label, self._plan.words[at], self._plan.limit)
         if self._classes:
             self._add_labels(block.target)
+            self._count_missing(block)
+
+    def _count_missing(self, block: Block) -> None:
+        target: Any = block.target
+        gone = target.codes < 0 if isinstance(target, Words) else np.isnan(as_doubles(target))
+        count = int(gone.sum())
+        if count and not self._without_target:
+            self._first_without = block.locate(block.first_row + int(np.argmax(gone)))
+        self._without_target += count
 
     def _add_labels(self, target: Any) -> None:
         if isinstance(target, Words):
             self._labels.update(target.values)
         else:
-            found = np.unique(target[np.isfinite(target)])
-            if self._task is None and not _are_whole(found):
+            found = np.unique(target[np.isfinite(as_doubles(target))])
+            if self._task is None and not are_whole(found):
                 self._classes = False
                 return
+            refuse_rounded(found, str(self._plan.target), self._label)
             self._labels.update(found.tolist())
-            if self._task is None and len(self._labels) > MAX_WHOLE_LABELS:
+            if self._task is None and (
+                len(self._labels) > MAX_WHOLE_LABELS or label_dtype(self._labels) is None
+            ):
                 self._classes = False
                 return
         if len(self._labels) > MAX_LABELS:
@@ -391,18 +405,17 @@ class Learner:
         if not self._classes:
             return EncodedTarget(plan.target, plan.target_kind, REGRESSION)
         labels: list[Any] = sorted(self._labels)
-        if plan.target_kind == NUMBER and _are_whole(np.array(labels, dtype=np.float64)):
-            labels = [int(value) for value in labels]
+        if plan.target_kind == NUMBER:
+            labels = labels_of(labels, plan.target, self._label)
         if len(labels) < 2:
             found = f"one value only, {labels[0]!r}" if labels else "no value"
+            if gone := self._without_target:
+                rows = f"{gone} rows, the first in {self._first_without}" if gone > 1 else self._first_without
+                found += f", and is missing in {rows}"
             raise DataError(
                 f"{self._label}: the target {shown(plan.target)} has {found}; a classifier needs at least two classes."
             )
         return EncodedTarget(plan.target, plan.target_kind, CLASSIFICATION, tuple(labels))
-
-
-def _are_whole(values: NDArray[np.float64]) -> bool:
-    return bool((np.floor(values) == values).all() and (np.abs(values) <= LARGEST_LABEL).all())
 
 
 def too_many_words(label: str, name: str, limit: int) -> DataError:

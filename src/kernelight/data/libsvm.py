@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import resources
 from kernelight.data.errors import DataError, shown
+from kernelight.data.exact import restored
 from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
 from kernelight.data.table import Block, Plan, Source
 
@@ -20,6 +22,7 @@ LARGEST_INDEX = 2**62  # that a model can have as its width
 _LABEL, _INDEX, _COLON, _VALUE, _ORDER, _BELOW, _BEYOND = range(1, 8)  # of core/parse_libsvm.h
 LINE = re.compile(rb"[ \t]*[^\s:,]+(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:[^\s:]+)*[ \t\r]*(?:#[^\n]*)?")
 ENTRY = re.compile(rb"[ \t]\d+:[^\s:]")
+_LABELS = re.compile(rb"^[ \t\r\v\f]*([^\s#]+)", re.MULTILINE)  # of lines that are rows
 
 
 class LibsvmSource(Source):
@@ -80,7 +83,8 @@ class LibsvmSource(Source):
         X = sp.csr_matrix(
             (values[:n_entries], indices[:n_entries], starts[: n_rows + 1]), shape=shape, copy=False
         )
-        return Block(X, target=None if plan.target is None else labels[:n_rows], first_row=first_row)
+        target = None if plan.target is None else restored(labels[:n_rows], lambda rows: _labels(text, rows))
+        return Block(X, target=target, first_row=first_row)
 
     def _error(self, text: Text, kind: int, at: int, first_line: int, width: int | None) -> DataError:
         line = first_line + int(np.count_nonzero(text[:at] == 10))
@@ -109,6 +113,12 @@ class LibsvmSource(Source):
             f"the last feature, {width}" if width is not None else f"the largest that can be, {LARGEST_INDEX}"
         )
         return DataError(f"{where}: index {index.decode()} is beyond {last}.")
+
+
+def _labels(text: Text, rows: NDArray[np.intp]) -> list[str]:
+    """The labels of some rows as they are written."""
+    written = [found[1] for found in _LABELS.finditer(text.data)]
+    return [written[row].decode("ascii") for row in rows.tolist()]
 
 
 def looks_like_libsvm(lines: list[bytes]) -> bool:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.data.errors import DataError, explained, listed
+from kernelight.data.exact import targets_of
 from kernelight.data.sources import ByteSource
 from kernelight.data.table import ArraySource, Block, Plan, words_of
 
@@ -205,4 +206,4 @@ def _targets(target: NDArray[Any]) -> Any:
     target = target.reshape(-1)
     if target.dtype.kind in "US":
         return words_of([t.decode() if isinstance(t, bytes) else t for t in target.tolist()])
-    return target.astype(np.float64)
+    return targets_of(target)

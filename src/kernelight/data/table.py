@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.data.errors import DataError, shown
+from kernelight.data.exact import Targets, targets_of
 
 NUMBER, WORDS = "number", "words"
 
@@ -62,7 +63,7 @@ class Block:
 
     numbers: Any
     words: tuple[Words, ...] = ()
-    target: NDArray[np.float64] | Words | None = None
+    target: Targets | Words | None = None
     ids: list[str] | None = None
     first_row: int = 0
     locate: Callable[[int], str] = field(default=_by_row)  # where a row (counted within the data set) is
@@ -224,14 +225,20 @@ class ArraySource(Source):
     def _column(self, name: str, start: int, matrix: Any) -> Any:
         if name in self._words:
             return _rows_of(self._words[name], slice(start, start + matrix.shape[0]))
-        return matrix[:, self._places[name]].astype(np.float64)
+        return targets_of(matrix[:, self._places[name]])
 
 
 def _rows_of(column: Any, rows: slice) -> Any:
     if isinstance(column, Words):
         return Words(column.codes[rows], column.values)
-    return column[rows].astype(np.float64)
+    return targets_of(column[rows])
 
 
 def _texts(column: Any) -> list[str]:
-    return column.texts() if isinstance(column, Words) else [f"{value:.17g}" for value in column.tolist()]
+    return column.texts() if isinstance(column, Words) else [_digits(value) for value in column.tolist()]
+
+
+def _digits(value: float | int) -> str:
+    """A number that names a row: whole numbers without a point, others as short as they can be told apart."""
+    whole = isinstance(value, int) or value.is_integer()
+    return "" if value != value else str(int(value)) if whole else repr(value)
