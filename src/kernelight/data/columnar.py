@@ -70,10 +70,13 @@ class ColumnarSource(Source):
         """The file, opened; whatever pyarrow says against it becomes a sentence."""
         try:
             if self._form == "parquet":
-                with self._pa.parquet.ParquetFile(self._source.path, page_checksum_verification=True) as file:
+                with (
+                    self._source.opened(),
+                    self._pa.parquet.ParquetFile(self._source.path, page_checksum_verification=True) as file,
+                ):
                     yield file
             else:
-                with self._pa.OSFile(self._source.path) as raw:
+                with self._source.opened(), self._pa.OSFile(self._source.path) as raw:
                     try:
                         opened = self._pa.ipc.open_file(raw)
                     except self._pa.ArrowInvalid:

@@ -64,7 +64,7 @@ class NpzSource(ArraySource):
     def _opened(self, part: str | None) -> tuple[Any, Any, list[str] | None]:
         """The matrix and the target, no rows of them where they are to be streamed, and the names of columns."""
         label = self._source.label
-        with zipfile.ZipFile(self._source.path) as archive:
+        with self._source.opened() as handle, zipfile.ZipFile(handle) as archive:
             members = _members(label, archive)
         suffix = _suffix(label, members.keys(), part)
         sparse = members.keys() >= _SPARSE
@@ -72,7 +72,7 @@ class NpzSource(ArraySource):
         if not sparse:
             assert stored is not None
             _refuse_no_matrix(label, stored.key, stored.dtype, stored.shape)
-        with np.load(self._source.path, allow_pickle=False) as file:
+        with self._source.opened() as handle, np.load(handle, allow_pickle=False) as file:
             given = file["feature_names"].tolist() if "feature_names" in members else None
             if sparse or (stored is not None and stored.fortran and stored.shape[1] > 1):
                 matrix = _sparse(file) if sparse else file[f"X{suffix}"]
@@ -113,7 +113,11 @@ class NpzSource(ArraySource):
     def _read(self, plan: Plan, rows: int) -> Iterator[Block]:
         assert self._streamed is not None
         stored, of_target = self._streamed
-        with explained(self.label, "NPZ"), zipfile.ZipFile(self._source.path) as archive:
+        with (
+            explained(self.label, "NPZ"),
+            self._source.opened() as handle,
+            zipfile.ZipFile(handle) as archive,
+        ):
             targets = None if of_target is None else of_target.pieces(archive, rows)
             start = 0
             for matrix in stored.pieces(archive, rows):

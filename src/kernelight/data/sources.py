@@ -1,7 +1,7 @@
 """Bytes of a data set: plain or compressed files, standard input, pipes.
 
 Everything that is not a regular file is first kept in a temporary one, because most data are read twice: once to learn what is
-in them, once to use them.
+in them, once to use them. A file must be the same in every pass: what was learned from one content would be applied to another.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import IO, Any
+from contextlib import contextmanager, suppress
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,25 @@ _OPEN: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 
 
+class Version(NamedTuple):
+    """What changes when a file gets another content: it is another file (renamed over), longer or shorter, or written later.
+
+    The time of the last change of its attributes (ctime) is not looked at: a new hard link or other permissions change that
+    and leave the content as it is. What is written within one tick of a coarse clock and keeps the length goes unnoticed.
+    """
+
+    device: int
+    inode: int
+    size: int
+    written: int  # nanoseconds
+
+    @classmethod
+    def of(cls, file: int | str) -> Version:
+        """That of an open file or a path."""
+        about = os.stat(file)
+        return cls(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+
+
 class ByteSource:
     """A file (or what was kept of standard input) by the name that errors call it."""
 
@@ -41,6 +60,7 @@ class ByteSource:
         self.label, self.path = label, path
         self._keep = keep  # a temporary file lives as long as this does
         with self._explained(), open(path, "rb") as handle:
+            self._version = Version.of(handle.fileno())
             start = handle.read(6)
         self.compression = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
 
@@ -52,15 +72,35 @@ class ByteSource:
             raise DataError(f"{self.label} cannot be read: {error.strerror or error}.") from error
 
     @contextmanager
-    def reader(self) -> Iterator[Reader]:
-        """The content, decompressed, from its beginning."""
+    def opened(self) -> Iterator[BinaryIO]:
+        """The file as it is, for one pass; an error if it is not the one that was opened first, or changes meanwhile."""
         with self._explained():
             handle = open(self.path, "rb")  # noqa: SIM115 (closed below, around what the caller does)
-        try:
-            unpacked = _OPEN[self.compression](handle) if self.compression else handle
-            yield Reader(self, unpacked)
-        finally:
-            handle.close()
+        with handle:
+            self._refuse_changed(handle)
+            try:
+                yield handle
+            except Exception:
+                self._refuse_changed(handle)  # then that is the reason
+                raise
+            self._refuse_changed(handle)
+
+    def _refuse_changed(self, handle: BinaryIO) -> None:
+        with self._explained():
+            found = [Version.of(handle.fileno())]
+        with suppress(OSError):  # a file that was removed is still there for those who have it open
+            found.append(Version.of(self.path))
+        if any(version != self._version for version in found):
+            raise DataError(
+                f"{self.label} has changed since it was opened, so that its rows do not belong together: open it again once "
+                "nothing writes to it."
+            )
+
+    @contextmanager
+    def reader(self) -> Iterator[Reader]:
+        """The content, decompressed, from its beginning."""
+        with self.opened() as handle:
+            yield Reader(self, _OPEN[self.compression](handle) if self.compression else handle)
 
     def head(self, count: int) -> bytes:
         """The first bytes of the content."""
@@ -75,7 +115,7 @@ class ByteSource:
                 while part := reader.read(CHUNK):
                     parts.append(part)
             return np.frombuffer(b"".join(parts), dtype=np.uint8)
-        with self._explained(), open(self.path, "rb", buffering=0) as handle:
+        with self.opened() as handle, self._explained():
             text = np.empty(os.fstat(handle.fileno()).st_size, dtype=np.uint8)
             return text[: _filled(handle, text)]
 
