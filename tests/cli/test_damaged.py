@@ -196,7 +196,7 @@ WISHES = {
     "memory": (("--memory", "12Q"), "memory must be a size such as '512M' or '2G', got '12Q'."),
     "no memory": (("--memory", "0"), "memory must be above 0"),
     "passes": (("--passes", "0"), "passes must be at least 1, got 0."),
-    "gamma": (("--gamma", "x"), "--gamma must be a number or tune, got 'x'."),
+    "gamma": (("--gamma", "x"), "--gamma must be a number, tune or scale, got 'x'."),
     "a kernel": (("--kernel", "gmn"), "gmn"),
     "a format": (("--format", "xls"), "format must be one of"),
     "a task": (("--task", "guess"), "task must be one of"),

@@ -45,6 +45,16 @@ def test_grid_search():
     assert set(search.best_params_) == set(grid)
 
 
+@pytest.mark.filterwarnings("ignore:The kernel 'gmm' has no gamma:UserWarning")
+def test_grid_over_kernels_and_gammas():
+    """Kernels without gamma ignore it, so that one grid serves all."""
+    grid = {"kernel": ["gmm", "rbf"], "gamma": [0.5, "scale"], "p": [1.0, 0.5]}
+    model = KernelClassifier(n_components=32, scale="minmax", C=1.0)
+    with pytest.warns(UserWarning, match="'rbf' has no p: p=0.5 is ignored"):
+        search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(X, Y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
 def test_pipeline_and_cross_validation():
     model = make_pipeline(StandardScaler(), KernelClassifier(n_components=64, scale=None))
     assert cross_val_score(model, X, Y, cv=3).mean() > 0.85

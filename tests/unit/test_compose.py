@@ -15,6 +15,7 @@ from sklearn.datasets import load_iris, make_regression
 from sklearn.model_selection import KFold
 from sklearn.svm import SVC
 
+import kernelight
 from kernelight import GCWS, KernelClassifier, KernelRegressor, kernels
 from kernelight.compose import base, blocks, exact, progress, tune
 
@@ -231,12 +232,9 @@ def test_labels_that_maps_learn_from_are_not_those_that_are_scored(monkeypatch):
 @pytest.mark.parametrize(
     ("params", "sentence"),
     [
-        ({"gamma": 2.0}, "The kernel 'gmm' has no gamma: leave gamma='tune'"),
-        ({"kernel": "acos", "p": 2.0}, "The kernel 'acos' has no p: leave p=1.0"),
-        ({"kernel": kernels.RBF(2.0), "gamma": 2.0}, "decides its own parameters"),
         ({"kernel": "gmn"}, "did you mean 'gmm'"),
         ({"kernel": kernels.GMM}, "write GMM"),
-        ({"gamma": "auto"}, "gamma must be one of 'tune'"),
+        ({"gamma": "auto"}, "gamma must be one of 'tune', 'scale'"),
         ({"p": -1.0}, "p must be a finite number above 0"),
         ({"C": 0}, "C must be a finite number above 0"),
         ({"C": "auto"}, "C must be one of 'tune'"),
@@ -256,6 +254,51 @@ def test_wrong_parameters(params, sentence):
     with pytest.raises((TypeError, ValueError), match=sentence):
         model.fit(*IRIS)
     assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"gamma": 2.0}, r"The kernel 'gmm' has no gamma: gamma=2.0 is ignored"),
+        ({"gamma": "scale"}, r"The kernel 'gmm' has no gamma: gamma='scale' is ignored"),
+        ({"kernel": "acos", "p": 2.0}, r"The kernel 'acos' has no p: p=2.0 is ignored"),
+        (
+            {"kernel": kernels.RBF(2.0), "gamma": 2.0},
+            r"RBF\(gamma=2.0\) decides its own parameters: gamma=2.0",
+        ),
+    ],
+)
+def test_parameters_that_a_kernel_does_not_have_are_ignored(params, sentence, tmp_path):
+    model = KernelClassifier(n_components=16, C=1.0, scale="minmax", **params)
+    with pytest.warns(UserWarning, match=sentence):
+        model.fit(*IRIS)
+    model.save(tmp_path / "model.kl")
+    again = kernelight.load(tmp_path / "model.kl")
+    np.testing.assert_array_equal(again.predict(IRIS[0]), model.predict(IRIS[0]))
+
+
+def test_gamma_by_the_rule_of_scikit_learn():
+    """The rule is that of SVC(gamma="scale") for the rows that the kernel sees."""
+    X, y = circles(300)
+    rows = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = KernelClassifier("gaussian", method="exact", gamma="scale", scale="standard", C=2.0).fit(X, y)
+    assert model.gamma_ == pytest.approx(1 / (2 * rows.var()), rel=1e-5)
+    assert model.sources_["gamma"] == "rule"
+    theirs = SVC(C=2.0, gamma="scale").fit(rows, y)
+    np.testing.assert_allclose(model.decision_function(X), theirs.decision_function(rows), atol=1e-3)
+
+    units = X / np.linalg.norm(X, axis=1, keepdims=True)
+    model = KernelClassifier("rbf", method="exact", gamma="scale", scale=None, C=2.0).fit(X, y)
+    theirs = SVC(C=2.0, gamma="scale").fit(units, y)
+    np.testing.assert_allclose(model.decision_function(X), theirs.decision_function(units), atol=1e-3)
+    sparse = KernelClassifier("rbf", 16, gamma="scale", scale=None, C=2.0).fit(sp.csr_matrix(X), y)
+    assert sparse.gamma_ == pytest.approx(model.gamma_)
+    median = KernelClassifier("exp_gmm", 16, gamma="scale", scale="minmax", C=2.0).fit(X, y)
+    assert 0 < median.gamma_ < 100
+    constant = KernelRegressor("gaussian", 16, gamma="scale", scale="minmax", C=2.0).fit(
+        np.ones((9, 2)), range(9)
+    )
+    assert constant.gamma_ == 1.0
 
 
 def test_one_class_is_refused():

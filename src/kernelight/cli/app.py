@@ -111,7 +111,7 @@ def fit(
     bits: opt.Bits = 8,
     method: opt.Method = None,
     C: Annotated[str, typer.Option("-C", "--C", help="A number, or tune.")] = "tune",
-    gamma: Annotated[str, typer.Option(help="A number, or tune; of kernels that have one.")] = "tune",
+    gamma: Annotated[str, typer.Option(help="A number, scale or tune; of kernels that have one.")] = "tune",
     p: Annotated[str, typer.Option("--p", help="A number, or tune; the power of gmm and exp_gmm.")] = "1",
     scale: Annotated[
         str,

@@ -48,10 +48,12 @@ def run(
 
 
 def _number(name: str, value: Any) -> Any:
-    """ "tune" or a number, of the parameters that may be either."""
-    if name not in TUNED or not isinstance(value, str) or value == "tune":
+    """A word or a number, of the parameters that may be either."""
+    words = ("tune", "scale") if name == "gamma" else ("tune",)
+    if name not in TUNED or not isinstance(value, str) or value in words:
         return value
     try:
         return float(value)
     except ValueError:
-        raise ValueError(f"--{name} must be a number or tune, got {value!r}.") from None
+        known = ", ".join(["a number", *words[:-1]]) + f" or {words[-1]}"
+        raise ValueError(f"--{name} must be {known}, got {value!r}.") from None

@@ -28,7 +28,7 @@ from kernelight.state import State
 
 Self = TypeVar("Self", bound="KernelModel")
 METHODS = (None, "gcws", "fourier", "nystroem", "sign", "binary", "aligned", "product", "concat", EXACT)
-_SOURCES = ("given", "tuned", "default", "only", "none")
+_SOURCES = ("given", "rule", "tuned", "default", "only", "none")
 
 
 class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # scikit-learn has no types
@@ -69,6 +69,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         check_consistent_length(X, y)
         self.seed_ = _checks.seed_of(self.random_state)
         route, wishes = self._route(), self._wishes()
+        wishes.choice.warn_unused()
         route.refuse(X.shape[0])
         task = self._task(
             y, None if sample_weight is None else _checks.as_row_weights(sample_weight, X.shape[0])

@@ -53,11 +53,13 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         is the hinge then, ``n_components`` and ``bits`` are not used, and C means what it means there.
     bits : int, default=8
         Bits of a code, where the map has a choice (GCWS and products of codes).
-    gamma : float or "tune", default="tune"
-        For rbf, folded_rbf, exp_gmm and mm_rbf, of which it is the gamma, and for gaussian, where gamma = 1 / (2 sigma^2). A
-        number for a kernel that has none is an error; "tune" is not.
+    gamma : float, "scale" or "tune", default="tune"
+        For rbf, folded_rbf, exp_gmm and mm_rbf, of which it is the gamma, and for gaussian, where gamma = 1 / (2 sigma^2).
+        "scale" is scikit-learn's rule on the scaled rows: 1 / (d Var(X)) for gaussian; twice that of rows at unit length for
+        rbf, folded_rbf and mm_rbf, which is the same kernel; for exp_gmm the gamma of the median pair of rows. A kernel that
+        has no gamma ignores it, with a warning unless it is "tune".
     p : float or "tune", default=1.0
-        The power of gmm and exp_gmm. Likewise.
+        The power of gmm and exp_gmm; other kernels ignore it, with a warning.
     C : float or "tune", default="tune"
         The objective is 1/2 |w|^2 + C \sum_i loss_i, with features of length about 1.
     scale : str or None, default="tune"
@@ -79,7 +81,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     scale_, gamma_, p_, C_ : str, float or None, float or None, float
         The values in use; None for a parameter that the kernel does not have.
     sources_ : dict
-        Where each came from: "given", "tuned", "default" (too few rows), "only" (no other suits the rows), "none".
+        Where each came from: "given", "rule" (gamma="scale"), "tuned", "default" (too few rows), "only" (no other suits the
+        rows), "none".
     search_ : list of dict
         What was tried, with scores: ``pandas.DataFrame(model.search_)`` is a table.
     validation_score_ : float or None

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
 from kernelight import _checks, kernels
 from kernelight._checks import Matrix
 from kernelight.kernels.base import Kernel
+from kernelight.kernels.prepare import unit_rows
 from kernelight.linearize.aligned import AlignedFourier
 from kernelight.linearize.base import Linearization, UnsupportedKernel
 from kernelight.linearize.choose import feature_map
 from kernelight.linearize.nystroem import KernelNystroem
 
 TUNE = "tune"
+SCALE = "scale"  # for gamma: by a rule instead of a search
 EXACT = "exact"
 P_GRID = (0.25, 0.5, 1.0, 2.0, 4.0)
 GAMMA_STEPS = (0.25, 1.0, 4.0, 16.0)  # times the gamma of the median pair of rows
@@ -39,19 +43,25 @@ class KernelChoice:
             raise TypeError(
                 f"kernel must be the name of a kernel or a kernel such as GMM(), got {self.kernel!r}{hint}."
             )
-        for name, value, default in (("gamma", self.gamma, TUNE), ("p", self.p, 1.0)):
+        for name, value in (("gamma", self.gamma), ("p", self.p)):
             if isinstance(value, str):
-                _checks.check_choice(name, value, (TUNE,))
+                _checks.check_choice(name, value, (TUNE, SCALE) if name == "gamma" else (TUNE,))
             else:
                 _checks.check_positive(name, value)
+        self.has("gamma")  # refuses a name that no kernel has
+
+    def warn_unused(self) -> None:
+        """Say which parameters the kernel does not have; a grid over several kernels must be able to go on."""
+        for name, value, default in (("gamma", self.gamma, TUNE), ("p", self.p, 1.0)):
             if value == default or self.has(name):
                 continue
             if isinstance(self.kernel, Kernel):
-                raise ValueError(
-                    f"{self.kernel!r} decides its own parameters: leave {name}={default!r}, or name the kernel."
-                )
-            if value != TUNE:
-                raise ValueError(f"The kernel {self.kernel!r} has no {name}: leave {name}={default!r}.")
+                why = f"{self.kernel!r} decides its own parameters"
+            elif value == TUNE:
+                continue  # nothing to tune
+            else:
+                why = f"The kernel {self.kernel!r} has no {name}"
+            warnings.warn(f"{why}: {name}={value!r} is ignored.", UserWarning, stacklevel=2)
 
     def has(self, name: str) -> bool:
         """Whether the kernel was named and has a parameter of that name; a kernel object decides its own."""
@@ -103,6 +113,27 @@ class KernelChoice:
         away = away[away > 1e-12]
         median = float(np.median(away)) if len(away) else 1.0
         return min(max(float(f"{1 / median:.1e}"), 1e-12), 1e12)
+
+    def scale_gamma(self, X: Matrix, p: float | None) -> float:
+        """The value of ``gamma="scale"`` for scaled rows, to six digits.
+
+        gaussian: 1 / (d Var(X)), the rule of scikit-learn's SVC, with the variance of all values of all d columns. Kernels of
+        directions (rbf, folded_rbf, mm_rbf) exp(-gamma (1 - rho)): twice that of the rows at unit length, which is the same
+        kernel. exp_gmm has no such rule and takes the median pair's.
+        """
+        if self.kernel == kernels.ExpGMM.name:
+            return self.median_gamma(X, p)
+        factor = 1.0
+        if self.kernel != kernels.Gaussian.name:
+            X, factor = unit_rows(X, order=2), 2.0
+        values = X.data if sp.issparse(X) else X
+        size = X.shape[0] * X.shape[1]
+        mean = float(values.sum(dtype=np.float64)) / size
+        squares = float(np.square(values, dtype=np.float64).sum()) / size
+        variance = squares - mean * mean
+        if not variance > 1e-12 * squares or not math.isfinite(variance):
+            return factor
+        return min(max(float(f"{factor / (X.shape[1] * variance):.6g}"), 1e-12), 1e12)
 
 
 def takes_nonnegative_only(kernel: Kernel) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 _FROM = {
-    "given": "given", "tuned": "tuned", "none": "the kernel has none", "only": "the only one for these rows",
+    "given": "given", "rule": "by the rule scale", "tuned": "tuned",
+    "none": "the kernel has none", "only": "the only one for these rows",
     "default": "default, too few rows to tune",
 }  # fmt: skip
 

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from kernelight._checks import Matrix
-from kernelight.compose.kernel_choice import GAMMA_STEPS, P_GRID, TUNE, KernelChoice
+from kernelight.compose.kernel_choice import GAMMA_STEPS, P_GRID, SCALE, TUNE, KernelChoice
 from kernelight.compose.progress import Progress
-from kernelight.compose.routes import Prepared, Route, Rows, Task, spread
+from kernelight.compose.routes import MAP_ROWS, Prepared, Route, Rows, Task, spread
 from kernelight.compose.scale import Scaling, candidates, fit_scaling
 
 Split = tuple[Rows, Rows]  # rows learned from, rows held out
@@ -249,8 +249,10 @@ class Search:
         choice = self._wishes.choice
         if not choice.has("gamma"):
             return (None,)
-        if choice.gamma != TUNE:
+        if not isinstance(choice.gamma, str):
             return (float(choice.gamma),)
+        if choice.gamma == SCALE:
+            return (choice.scale_gamma(scaling(self._X[spread(self._X.shape[0], MAP_ROWS)]), p),)
         middle = choice.median_gamma(scaling(self._X[spread(self._X.shape[0], 256)]), p)
         return (middle,) if self._few else tuple(float(f"{middle * step:.2g}") for step in GAMMA_STEPS)
 
@@ -262,7 +264,7 @@ class Search:
     def _sources(self) -> dict[str, str]:
         """Where each value comes from.
 
-        Given, tuned, default (too few rows), only (nothing else suits these rows) or none (the kernel has none).
+        Given, by a rule, tuned, default (too few rows), only (nothing else suits these rows) or none (the kernel has none).
         """
         wishes, choice = self._wishes, self._wishes.choice
         found = {}
@@ -274,6 +276,8 @@ class Search:
         ):
             if name in ("gamma", "p") and not choice.has(name):
                 found[name] = "none"
+            elif wish == SCALE:
+                found[name] = "rule"
             elif wish != TUNE:
                 found[name] = "given"
             elif self._few:
