@@ -19,6 +19,11 @@ def frozen(array):
     return array
 
 
+def sentence(words):
+    """A pattern: one line that ends like a sentence and has these words."""
+    return rf"(?s)^(?!.*\n)(?=.*{words}).*\.$"
+
+
 def signed_rows(seed, n, d, *, density=1.0, sigma=1.0, dtype=np.float64):
     """Rows of log-normal magnitudes (``sigma`` that of the logarithm) with random signs and some zeros."""
     rng = np.random.default_rng(seed)

@@ -3,6 +3,8 @@
 #
 #     tools/sanitize.sh PYTHON [CXX]
 #
+# TESTS in the environment names other tests than all of these two folders.
+#
 # The sanitized module lives in a copy of the package under build/sanitize, in an environment of its own that borrows
 # the libraries of PYTHON's by path. A borrowed path runs no .pth file, so the editable installation stays out.
 set -eu
@@ -46,7 +48,7 @@ import kernelight._core
 assert "sanitize" in kernelight._core.__file__, kernelight._core.__file__
 CHECK
 # How much memory a call takes cannot be measured here: the sanitizer keeps freed memory aside.
-LD_PRELOAD=$preload "$work/venv/bin/python" -m pytest -p no:cacheprovider -n auto tests/border tests/unit \
+LD_PRELOAD=$preload "$work/venv/bin/python" -m pytest -p no:cacheprovider -n auto ${TESTS:-tests/border tests/unit} \
     --ignore tests/border/test_hash_memory.py --ignore tests/border/test_linear_memory.py \
     --deselect tests/border/test_projection_border.py::test_memory \
     --deselect tests/border/test_npz_stream.py::test_memory_does_not_grow_with_the_file \

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import numbers
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +18,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight import _core
+from kernelight._sparse import sound_csr
 
 SIMD_LEVELS = ("baseline", "avx2", "avx512")
 MAX_THREADS = 1024
+MAX_POWER = 1e12  # of a kernel; maps have a lower limit of their own
 Matrix = Any  # a C-contiguous float32/float64 ndarray, or a canonical scipy CSR matrix or array of the same
 
 
@@ -111,6 +115,16 @@ def check_positive(name: str, value: Any) -> float:
     return number
 
 
+def check_power(p: Any) -> float:
+    """The power ``p`` of a kernel. Beyond the limit rounding decides which entries count: p log(x) has lost its digits."""
+    number = check_positive("p", p)
+    if number > MAX_POWER:
+        raise ValueError(
+            f"p must be at most {MAX_POWER:g}, got {p}: larger powers see only the largest entry."
+        )
+    return number
+
+
 def check_number(name: str, value: Any, low: float, high: float = math.inf) -> float:
     """``value`` as a finite float inside [low, high]."""
     number = _as_float(name, value)
@@ -131,10 +145,18 @@ def check_weights(weights: Any, count: int) -> tuple[float, ...]:
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    """``value`` if it is one of ``choices``."""
-    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
-    return value
+    """The one of ``choices`` that ``value`` is; NumPy's strings and booleans, which a search over an array gives, count too."""
+    given = (
+        str.__str__(value)
+        if isinstance(value, str)
+        else bool(value)
+        if isinstance(value, np.bool_)
+        else value
+    )
+    for choice in choices:
+        if given is choice or (type(given) is type(choice) and given == choice):
+            return choice
+    raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {given!r}.")
 
 
 def check_class_weight(class_weight: Any) -> None:
@@ -157,10 +179,8 @@ def as_matrix(X: Any, *, name: str = "X") -> Matrix:
     check_numbers(X, name=name)
     array = np.asarray(X)
     if array.dtype not in (np.float32, np.float64):
-        try:
-            array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"{name} holds something that is not a number: {error}.") from error
+        with within_floats(name), np.errstate(over="ignore"):  # infinity is refused below, with its position
+            array = _as_floats(array, name)
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead: {name} must have rows and columns; reshape one row "
@@ -169,6 +189,24 @@ def as_matrix(X: Any, *, name: str = "X") -> Matrix:
     array = np.ascontiguousarray(array)
     _refuse_nonfinite(array, array, name)
     return array
+
+
+def _as_floats(array: NDArray[Any], name: str) -> NDArray[Any]:
+    try:
+        return array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} holds something that is not a number: {error}.") from error
+
+
+@contextmanager
+def within_floats(name: str) -> Iterator[None]:
+    """Python's whole numbers have no limit: one sentence for those that no float can hold."""
+    try:
+        yield
+    except OverflowError as error:
+        raise ValueError(
+            f"{name} holds a whole number beyond the range of floating-point numbers (1.8e308): scale it down."
+        ) from error
 
 
 def check_numbers(X: Any, *, name: str = "X") -> None:
@@ -194,6 +232,8 @@ def _refuse_words(where: str, values: Any) -> None:
     for value in values:
         try:
             float(value)
+        except OverflowError:  # said below, once for every kind of input
+            continue
         except (TypeError, ValueError):
             raise ValueError(
                 f"{where} holds {value!r}, which is not a number: encode it (for instance with scikit-learn's OneHotEncoder) "
@@ -211,11 +251,7 @@ def _as_csr(X: Any, name: str) -> Matrix:
     check_numbers(X, name=name)
     if X.ndim != 2:
         raise ValueError(f"{name} must have rows and columns, got a sparse array of {X.ndim} dimension(s).")
-    if X.format in ("csc", "bsr", "coo"):
-        _refuse_damaged(X, name)  # before scipy follows its indices
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)  # before duplicates are added up
-    csr = _refuse_damaged(X.tocsr(), name)
+    csr = sound_csr(X, name)
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
@@ -225,22 +261,6 @@ def _as_csr(X: Any, name: str) -> Matrix:
         )
     _refuse_nonfinite(csr, csr.data, name)
     return csr
-
-
-def _refuse_damaged(X: Any, name: str) -> Any:
-    """A new shell around the arrays of a sparse matrix whose indices point nowhere outside it; else an error.
-
-    A shell, because the check may trim or cast what it is called on, and because flags that scipy keeps may be
-    older than the arrays.
-    """
-    try:
-        if X.format == "coo":
-            return type(X)((X.data, (X.row, X.col)), shape=X.shape, copy=False)
-        shell = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
-        shell.check_format(full_check=True)
-        return shell
-    except (TypeError, ValueError, IndexError) as error:
-        raise ValueError(f"{name} is not a valid sparse matrix: {str(error).rstrip('.')}.") from error
 
 
 def core_args(X: Matrix) -> tuple[Any, Any, Any, int]:
@@ -388,9 +408,11 @@ def as_center(center: Any) -> tuple[float, ...]:
     values = np.asarray(center).tolist()
     if not isinstance(values, list) or any(not isinstance(value, numbers.Real) for value in values):
         raise TypeError("center must be one number for each column, such as X.mean(axis=0).")
-    if not all(map(math.isfinite, values)):
+    with within_floats("center"):
+        found = tuple(float(value) for value in values)
+    if not all(map(math.isfinite, found)):
         raise ValueError("center must hold finite numbers.")
-    return tuple(float(value) for value in values)
+    return found
 
 
 def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") -> None:

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernelight._checks import Matrix, as_matrix, as_names, check_choice, check_int, check_numbers
+from kernelight._checks import (
+    Matrix,
+    as_matrix,
+    as_names,
+    check_choice,
+    check_int,
+    check_numbers,
+    within_floats,
+)
 from kernelight._files import Path
 from kernelight.state import State
 
@@ -45,10 +53,11 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             X = as_matrix(X)  # first: what comes next would follow damaged indices
         else:
             check_numbers(X)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, accept_large_sparse=True,
-            ensure_all_finite=False,
-        )  # fmt: skip
+        with within_floats("X"):
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset, accept_large_sparse=True,
+                ensure_all_finite=False,
+            )  # fmt: skip
         return X if sp.issparse(X) else as_matrix(X)
 
     def to_state(self) -> State:
@@ -136,7 +145,11 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
 
 def plain_value(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if isinstance(
+        value, (np.generic, str)
+    ):  # NumPy's scalars, of a search over an array for instance, as Python's
+        return value.item() if isinstance(value, np.generic) else str.__str__(value)
+    if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, numbers.Real) and not isinstance(value, np.generic):  # a fraction, for instance
         return float(value)

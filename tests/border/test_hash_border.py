@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from helpers import assert_same_codes, frozen, signed_rows, storages
+from helpers import assert_same_codes, frozen, sentence, signed_rows, storages
 from oracles import hash_twin
 
 from kernelight import GCWS, _core, hashing
@@ -17,11 +17,6 @@ from kernelight.kernels import GMM
 
 DART = {"sampler": "dart", "scale": 0.25}
 both = pytest.mark.parametrize("sampler", [{}, DART], ids=["cws", "dart"])
-
-
-def sentence(words):
-    """One line that ends like a sentence and has these words."""
-    return rf"(?s)^(?!.*\n)(?=.*{words}).*\.$"
 
 
 def whole_numbers():

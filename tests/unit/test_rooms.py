@@ -15,19 +15,20 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "kernelight"
 CORE, BINDINGS = ROOT / "core", ROOT / "bindings"
 
-BASEMENT = {"_core", "_checks", "_files", "_registry", "_slots", "_stored", "codes", "state"}
+BASEMENT = {"_core", "_checks", "_files", "_registry", "_slots", "_sparse", "_stored", "codes", "state"}
 NUMERIC = {"numpy", "scipy"}
 
 # room -> (rooms of ours that it may import, packages of others that it may import)
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
-    "_checks": ({"_core"}, NUMERIC),
+    "_sparse": (set(), NUMERIC),
+    "_checks": ({"_core", "_sparse"}, NUMERIC),
     "_files": (set(), set()),
     "state": ({"_files"}, {"numpy"}),
     "_registry": ({"_files", "state"}, set()),
     "_slots": ({"_core", "_checks", "state"}, NUMERIC),
     "codes": ({"_core", "_checks", "_files", "_slots", "state"}, NUMERIC),
     "_stored": ({"_checks", "_files", "state"}, NUMERIC | {"sklearn"}),
-    "theory": (set(), NUMERIC),
+    "theory": ({"_sparse"}, NUMERIC),
     "kernels": (BASEMENT, NUMERIC),
     "linearize": (BASEMENT | {"kernels", "theory"}, NUMERIC | {"sklearn"}),
     "hashing": (BASEMENT | {"linearize"}, NUMERIC),
@@ -35,7 +36,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "neighbors": (BASEMENT | {"theory"}, NUMERIC | {"sklearn"}),
     "compose": (BASEMENT | {"kernels", "linearize", "linear"}, NUMERIC | {"sklearn"}),
     "data": (
-        {"_core", "_checks", "_files"},
+        {"_core", "_checks", "_files", "_sparse"},
         NUMERIC | {"pyarrow", "sklearn"},
     ),  # sklearn for data sets by name only
     "tables": (BASEMENT | {"data", "kernels", "linearize", "compose"}, NUMERIC | {"pyarrow", "sklearn"}),

@@ -280,7 +280,8 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         self.n_jobs = n_jobs
 
     def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:
-        target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        with _checks.within_floats("y"):
+            target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         target = column_or_1d(target, warn=True)
         epsilon = _checks.check_number("epsilon", self.epsilon, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -300,7 +301,10 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         return self._go_on(X, y, sample_weight)
 
     def _more_targets(self, y: Any) -> NDArray[Any]:
-        target = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
+        with _checks.within_floats("y"):
+            target = column_or_1d(
+                check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True
+            )
         return np.asarray((target - self.target_mean_) / self.target_scale_)
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelight._sparse import sound_csr
 from kernelight.data.errors import DataError, one_line
 from kernelight.data.table import ArraySource, Words, words_of
 
@@ -52,7 +53,7 @@ def openml(name: str) -> ArraySource:
             raise DataError(f"{label} has more than one target; download it and name one.")
         target = (str(found.target_names[0]), _target(found.target))
     if sp.issparse(found.data):
-        return ArraySource(label, None, sp.csr_matrix(found.data), {}, target)
+        return ArraySource(label, None, sound_csr(found.data, label), {}, target)
     return _table(label, found, target)
 
 

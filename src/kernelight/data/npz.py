@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelight._sparse import compressed
 from kernelight.data.errors import DataError, explained, listed
 from kernelight.data.exact import targets_of
 from kernelight.data.sources import ByteSource
@@ -190,10 +190,10 @@ def _sparse(file: Any) -> Any:
     form = form.decode() if isinstance(form, bytes) else str(form)
     if form not in ("csr", "csc"):
         raise ValueError(f"its sparse format is {form!r}; save it as CSR")
-    kind = sp.csr_matrix if form == "csr" else sp.csc_matrix
-    matrix = kind((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"].tolist()))
-    matrix.check_format(full_check=True)
-    matrix = matrix.tocsr()
+    shape = file["shape"]
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0:
+        raise ValueError(f"its shape is {shape.tolist()}, not two whole numbers")
+    matrix = compressed(form, file["data"], file["indices"], file["indptr"], shape.tolist()).tocsr()
     matrix.sum_duplicates()
     return matrix
 

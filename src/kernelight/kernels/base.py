@@ -79,6 +79,18 @@ class Kernel(ABC):
         return Sum((self, other))
 
 
+# 1 - s of a similarity s is 0 or at least 2^-54, so a gamma above this one changes no result: exp is 0 there in any case. In
+# single precision a larger one would be infinite, and 0 times infinity no number.
+_DECISIVE = 1e30
+
+
+def decayed(similarity: NDArray[Any], gamma: float) -> NDArray[Any]:
+    """exp(-gamma (1 - s)) of similarities of at most 1, in place."""
+    similarity -= 1
+    similarity *= min(gamma, _DECISIVE)
+    return np.asarray(np.exp(similarity, out=similarity))
+
+
 def finish(K: NDArray[Any], kernel: Kernel, A: Matrix, B: Matrix | None) -> NDArray[Any]:
     """``K`` with rows of zeros similar to nothing and, when ``B`` is None, the exact diagonal."""
     zero_rows = row_peaks(A) == 0

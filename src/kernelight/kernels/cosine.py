@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight._checks import Matrix, check_positive
-from kernelight.kernels.base import Kernel, finish
+from kernelight.kernels.base import Kernel, decayed, finish
 from kernelight.kernels.linear import correlations
 from kernelight.kernels.prepare import unit_rows
 
@@ -37,10 +37,7 @@ class RBF(_OfCorrelation):
         object.__setattr__(self, "gamma", check_positive("gamma", self.gamma))
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
-        K = correlations(A, B)
-        K -= 1
-        K *= self.gamma
-        return finish(np.exp(K, out=K), self, A, B)
+        return finish(decayed(correlations(A, B), self.gamma), self, A, B)
 
 
 @dataclass(frozen=True)
@@ -63,10 +60,8 @@ class FoldedRBF(_OfCorrelation):
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         rho = correlations(A, B)
         np.abs(rho, out=rho)
-        opposite = np.exp(-self.gamma * (1 + rho))
-        rho -= 1
-        rho *= self.gamma
-        K = np.exp(rho, out=rho)
+        opposite = decayed(-rho, self.gamma)
+        K = decayed(rho, self.gamma)
         K += opposite
         K *= 0.5
         return finish(K, self, A, B)

@@ -62,8 +62,10 @@ class Gaussian(Kernel):
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         dtype = A.dtype if B is None else np.result_type(A.dtype, B.dtype)
         root, unit = _distances(A, B)
-        root *= unit / self.sigma  # before squaring: neither an enormous unit nor a tiny one does harm
+        # Before squaring: neither an enormous unit nor a tiny one does harm. A finite factor: points at distance 0 stay there.
+        factor = min(unit / self.sigma, float(np.finfo(np.float64).max))
         with np.errstate(over="ignore"):  # points so far apart that the square is infinite have similarity 0
+            root *= factor
             np.square(root, out=root)
         root *= -0.5
         K = np.exp(root, out=root).astype(dtype, copy=False)

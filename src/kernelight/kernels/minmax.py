@@ -15,8 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix, as_center, check_center_fits, check_nonnegative, check_positive
-from kernelight.kernels.base import Kernel, finish, with_diagonal
+from kernelight._checks import (
+    Matrix,
+    as_center,
+    check_center_fits,
+    check_nonnegative,
+    check_positive,
+    check_power,
+)
+from kernelight.kernels.base import Kernel, decayed, finish, with_diagonal
 from kernelight.kernels.pairs import MINMAX, OVERLAP, in_common_type, pair_sums
 from kernelight.kernels.prepare import is_sparse, row_peaks, unit_rows, with_values
 
@@ -60,7 +67,7 @@ class GMM(Kernel):
     name = "gmm"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", check_positive("p", self.p))
+        object.__setattr__(self, "p", check_power(self.p))
         if self.center is not None:
             object.__setattr__(self, "center", as_center(self.center))
 
@@ -86,16 +93,13 @@ class ExpGMM(Kernel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", check_positive("gamma", self.gamma))
-        object.__setattr__(self, "p", check_positive("p", self.p))
+        object.__setattr__(self, "p", check_power(self.p))
 
     def _rows(self, X: Matrix, name: str) -> Matrix:
         return X
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
-        K = _powered_minmax(A, B, self.p)
-        K -= 1
-        K *= self.gamma
-        return finish(np.exp(K, out=K), self, A, B)
+        return finish(decayed(_powered_minmax(A, B, self.p), self.gamma), self, A, B)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, column_or_1d
 
-from kernelight._checks import as_row_weights, check_int
+from kernelight._checks import as_row_weights, check_int, within_floats
 from kernelight.linear._rows import Targets
 from kernelight.linear.base import LinearModel
 from kernelight.state import State
@@ -79,7 +79,8 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         self.warm_start = warm_start
 
     def _targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
-        values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        with within_floats("y"):
+            values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         self.flat_ = values.ndim == 1 or values.shape[1] == 1
         values = column_or_1d(values, warn=True)[:, None] if self.flat_ else values
         self.n_targets_ = values.shape[1]

@@ -60,7 +60,7 @@ def minmax_scheme(
     check_int("bits", bits, 1, MAX_BITS)
     if t_bits is not None:
         t_bits = check_int("t_bits", t_bits, 0, 2)
-    check_choice("coding", coding, ("mixed", "lowest"))
+    coding = check_choice("coding", coding, ("mixed", "lowest"))
     check_choice("normalize", normalize, (None, "l1"))
     check_choice("sampler", sampler, ("auto", "cws", "dart"))
     p = check_positive("p", p)

@@ -251,7 +251,7 @@ class AlignedFourier(CodeLinearization, FeatureLinearization):
         learned = hashlib.blake2b(self.indices_.astype("<i8").tobytes(), digest_size=16)
         learned.update(self.weights_.astype("<f8").tobytes())
         return {
-            "bandwidth": self.bandwidth_, "binary": self.binary, "learned": learned.hexdigest(), "metric": self.metric,
+            "bandwidth": self.bandwidth_, "binary": bool(self.binary), "learned": learned.hexdigest(), "metric": self.metric,
             "seed": self.seed_,
         }  # fmt: skip
 

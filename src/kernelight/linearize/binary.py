@@ -134,7 +134,7 @@ class BinaryFourier(BitLinearization):
     def _identity(self) -> dict[str, Any]:
         self._follow_parameters()
         facts: dict[str, Any] = {
-            "projection": self.projection, "seed": self.seed_, "sigma": self.bandwidth_, "threshold": self.threshold,
+            "projection": self.projection, "seed": self.seed_, "sigma": self.bandwidth_, "threshold": bool(self.threshold),
         }  # fmt: skip
         width = getattr(self._projection, "width", None)
         return facts | ({"width": width} if width else {})

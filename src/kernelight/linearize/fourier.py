@@ -141,10 +141,10 @@ class RandomFourier(FeatureLinearization):
         _checks.check_int("n_components", self.n_components, 1, MAX_COMPONENTS)
         _checks.check_choice("features", self.features, FEATURES)
         _checks.check_choice("projection", self.projection, PROJECTIONS)
-        _checks.check_choice("normalize", self.normalize, (True, False, "auto"))
+        normalize = _checks.check_choice("normalize", self.normalize, (True, False, "auto"))
         check_metric(self)
         if self.features == "folded":
-            if self.normalize is True:
+            if normalize is True:
                 raise ValueError("features='folded' has no unit diagonal to restore: leave normalize='auto'.")
             if self.metric != "cosine":
                 raise ValueError("features='folded' is a kernel of directions: it needs metric='cosine'.")
@@ -201,7 +201,7 @@ class RandomFourier(FeatureLinearization):
 
     def _normalizes(self) -> bool:
         """Paired features have length 1 as they are."""
-        return self.features == "phase" and self.normalize is not False
+        return self.features == "phase" and bool(self.normalize)
 
     @property
     def kernel(self) -> Kernel:

@@ -482,8 +482,11 @@ def check_reach(X: Matrix, factor: float) -> None:
     peaks = row_peaks(X)
     if not len(peaks) or float(peaks.max()) * factor * math.sqrt(X.shape[1]) <= REACH:
         return
-    scaled = X.astype(np.float64) * factor
-    squares = scaled.multiply(scaled).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", scaled, scaled)
+    with np.errstate(over="ignore"):  # infinitely far is too far
+        scaled = X.astype(np.float64) * factor
+        squares = (
+            scaled.multiply(scaled).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", scaled, scaled)
+        )
     lengths = np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
     far = np.flatnonzero(~(lengths <= REACH))
     if len(far):

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
+from kernelight.kernels import Gaussian
 from kernelight.study.plan import MIN_ROWS
 
 TASKS = ("classification", "regression")
@@ -42,6 +44,10 @@ def seconds_of(budget: str | float | None) -> float | None:
 
 def rows_of(X: Any) -> Any:
     """Dense or CSR rows of floating-point numbers."""
+    if sp.issparse(X):
+        X = Gaussian().prepare(
+            X
+        )  # the rows as they are, checked: what comes next would follow damaged indices
     return check_array(
         X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=MIN_ROWS, estimator="compare",
         input_name="X",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelight._sparse import sound_csr
 from kernelight.theory._numbers import numbers
 
 
@@ -16,7 +17,7 @@ def as_rows(X: Any, name: str) -> sp.csr_array:
         X = numbers(X, name)
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be a matrix of real numbers, got {X.ndim} dimension(s) of {X.dtype}.")
-    rows = sp.csr_array(X, dtype=np.float64, copy=True)
+    rows = sp.csr_array(sound_csr(X, name) if sp.issparse(X) else X, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     refuse(~np.isfinite(rows.data), rows, f"{name} must hold finite numbers")
