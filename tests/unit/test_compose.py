@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import tracemalloc
 
 import numpy as np
@@ -17,7 +15,7 @@ from sklearn.svm import SVC
 
 import kernelight
 from kernelight import GCWS, KernelClassifier, KernelRegressor, kernels
-from kernelight.compose import base, blocks, exact, progress, tune
+from kernelight.compose import base, blocks, exact, tune
 
 IRIS = load_iris(return_X_y=True)
 
@@ -457,50 +455,3 @@ def test_prediction_takes_a_block_at_a_time():
     tracemalloc.stop()
     # All codes would take 15 MB, their one-hot features in a sparse matrix 120, written out 15,000.
     assert peak < 12e6
-
-
-# -- Progress -------------------------------------------------------------------------------------------------
-
-
-class Recorder:
-    """A callback as scikit-learn 1.9 wants it."""
-
-    def __init__(self):
-        self.events = []
-
-    def setup(self, estimator, context):
-        self.events.append(("setup", context.max_subtasks))
-
-    def teardown(self, estimator, context):
-        self.events.append(("teardown", None))
-
-    def on_fit_task_begin(self, estimator, context):
-        self.events.append(("begin", context.task_name))
-
-    def on_fit_task_end(self, estimator, context):
-        self.events.append(("end", context.task_name))
-
-
-@pytest.mark.skipif(not progress.HAS_CALLBACKS, reason="needs the callbacks of scikit-learn 1.9")
-def test_callbacks_see_every_candidate():
-    X, y = circles(300)
-    recorder = Recorder()
-    model = KernelClassifier(n_components=16).set_callbacks(recorder).fit(X, y)
-    kinds = [kind for kind, _ in recorder.events]
-    assert recorder.events[0] == ("setup", 6 + 3 + 1)
-    assert kinds.count("begin") == kinds.count("end") == 1 + 6 + 3 + 1
-    assert kinds[-1] == "teardown"
-    assert ("begin", "minmax, 300 rows") in recorder.events
-    assert model.score(X, y) > 0.8
-
-
-def test_before_callbacks_there_is_nothing_to_tell(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.callback", None)
-    spec = importlib.util.spec_from_file_location("progress_before", progress.__file__)
-    older = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(older)
-    assert not older.HAS_CALLBACKS
-    assert older.with_callbacks(len) is len
-    told = older.Progress(older.CallbackSupportMixin(), 3)
-    with told.task("one"):
-        told.finish()

@@ -75,9 +75,9 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             y, None if sample_weight is None else _checks.as_row_weights(sample_weight, X.shape[0])
         )
         search = Search(wishes, route, X, task, self.seed_)
-        progress = Progress(self, search.n_tasks)
+        progress = Progress(self, [*search.plan, search.final_step])
         found = search.run(progress)
-        with progress.task(f"{X.shape[0]:,} rows"):
+        with progress.task(f"{X.shape[0]:,} rows", search.final_step):
             self.kernel_ = wishes.choice.made(found.setting.gamma, found.setting.p)
             prepared = found.prepared or route.prepare(
                 self.kernel_, found.setting.scaling, X, task, wishes.n_components
@@ -141,6 +141,8 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             _checks.check_choice("C", self.C, (TUNE,))
         else:
             _checks.check_positive("C", self.C)
+        if not isinstance(self.verbose, (bool, np.bool_)):
+            _checks.check_int("verbose", self.verbose, 0)
         scale = _checks.check_choice("scale", self.scale, (None, *NAMES, TUNE))
         choice = KernelChoice(self.kernel, self.gamma, self.p)
         return Wishes(choice, n_components, "none" if scale is None else scale, self.C, self.cv)
@@ -178,6 +180,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             params["kernel"] = to_plain(params["kernel"])
         if not isinstance(params["cv"], int):
             params["cv"] = None
+        params["verbose"] = int(params["verbose"])
         if isinstance(params.get("class_weight"), dict):
             params["class_weight"] = [
                 [_plain_label(key), float(value)] for key, value in self.class_weight.items()

@@ -74,6 +74,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         Draws the hashes and the rows held out; an int gives the same model every time.
     n_jobs : int or None, default=None
         Threads; None means all cores. Predictions do not depend on it.
+    verbose : int or bool, default=0
+        Above 0, a line for each candidate of the search and one for the final model is printed. Callbacks of scikit-learn draw
+        bars: see docs/front-door.md.
 
     Attributes
     ----------
@@ -137,6 +140,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         self, kernel: Any = "gmm", n_components: int = 1024, *, method: str | None = None, bits: int = 8,
         gamma: float | str = "tune", p: float | str = 1.0, C: float | str = "tune", scale: str | None = "tune", cv: Any = None,
         loss: str = "squared_hinge", class_weight: Any = None, random_state: Any = 0, n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.n_components = n_components
@@ -151,6 +155,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:
         labels = column_or_1d(y, warn=True)
@@ -231,7 +236,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
 
     Parameters
     ----------
-    kernel, n_components, bits, gamma, p, C, scale, cv, random_state, n_jobs
+    kernel, n_components, bits, gamma, p, C, scale, cv, random_state, n_jobs, verbose
         As for `KernelClassifier`.
     method : str or None, default=None
         As there; "exact" is scikit-learn's SVR on the Gram matrix, with its epsilon-insensitive loss whatever ``loss`` says.
@@ -264,6 +269,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         self, kernel: Any = "gmm", n_components: int = 1024, *, method: str | None = None, bits: int = 8,
         gamma: float | str = "tune", p: float | str = 1.0, C: float | str = "tune", scale: str | None = "tune", cv: Any = None,
         loss: str = "squared", epsilon: float = 0.1, random_state: Any = 0, n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.n_components = n_components
@@ -278,6 +284,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         self.epsilon = epsilon
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:
         with _checks.within_floats("y"):

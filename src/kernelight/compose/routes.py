@@ -87,6 +87,10 @@ class Route(ABC):
         return
 
     @abstractmethod
+    def work(self, n_rows: int, n_components: int, n_fits: int) -> float:
+        """About how much it is to prepare rows and fit so many models to them, in proportion only."""
+
+    @abstractmethod
     def prepare(self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int) -> Prepared:
         """Everything that C has no part in; the map may learn from the rows and the task."""
 
@@ -120,6 +124,9 @@ class LinearRoute(Route):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "learns_labels", self.method == "aligned")
+
+    def work(self, n_rows: int, n_components: int, n_fits: int) -> float:
+        return float(n_rows) * n_components * (1 + n_fits)
 
     def prepare(self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int) -> Prepared:
         learn = spread(X.shape[0], MAP_ROWS)
@@ -177,6 +184,9 @@ class ExactRoute(Route):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rough_rows", 1_500)
         object.__setattr__(self, "fine_rows", 4_000)
+
+    def work(self, n_rows: int, n_components: int, n_fits: int) -> float:
+        return float(n_rows) * n_rows * (1 + n_fits)
 
     def prepare(self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int) -> Prepared:
         return self._of(kernel, scaling, X)

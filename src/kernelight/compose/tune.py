@@ -23,7 +23,7 @@ from sklearn.model_selection import check_cv
 
 from kernelight._checks import Matrix
 from kernelight.compose.kernel_choice import GAMMA_STEPS, P_GRID, SCALE, TUNE, KernelChoice
-from kernelight.compose.progress import Progress
+from kernelight.compose.progress import Progress, Step
 from kernelight.compose.routes import MAP_ROWS, Prepared, Route, Rows, Task, spread
 from kernelight.compose.scale import Scaling, candidates, fit_scaling
 
@@ -34,6 +34,7 @@ DEFAULT_C, DEFAULT_P = 1.0, 1.0
 ROUGH_COMPONENTS = 256
 FINALISTS = 3
 EVEN = 1e-4  # scores this close are equal: models of the search are only near their minimum
+FINAL_FITS = 4  # a final fit, to a small tolerance, takes about as long as this many in the search
 MIN_ROWS = 100  # with fewer there is nothing to hold out
 ALL_FIFTHS_BELOW = (
     2_000  # rows: with fewer, one fifth is too small to choose by, and each is held out in turn
@@ -66,6 +67,10 @@ class Setting:
         """As plain data."""
         return {"scale": self.scaling.name, "gamma": self.gamma, "p": self.p}
 
+    def __str__(self) -> str:
+        gamma = "" if self.gamma is None else f", gamma={self.gamma:g}"
+        return self.scaling.name + gamma + ("" if self.p in (None, DEFAULT_P) else f", p={self.p:g}")
+
 
 @dataclass(frozen=True)
 class Found:
@@ -93,12 +98,33 @@ class Search:
         self._order = stratified_order(task, self._rng)
 
     @property
-    def n_tasks(self) -> int:
-        """How many settings will be scored, and one for the final model."""
+    def plan(self) -> list[Step]:
+        """The settings that will be scored, as steps of known size; nothing is tried yet."""
         if not self._searches:
-            return 1
-        rough = len(self._settings) if self._rough else 0
-        return rough + min(FINALISTS, len(self._settings)) + 1
+            return []
+        steps = []
+        if self._rough:
+            rows, splits = self._rows_and_splits(self._route.rough_rows, ROUGH_TURNS)
+            steps += [self._step(rows, splits, *self._rough_grid)] * len(self._settings)
+        rows, splits = self._rows_and_splits(self._route.fine_rows, HELD_OUT)
+        last = self._step(rows, splits, self._grid, self._wishes.n_components)
+        return steps + [last] * min(FINALISTS, len(self._settings))
+
+    @property
+    def final_step(self) -> Step:
+        """The training of the final model, on all rows."""
+        return Step("final model", self._route.work(self._X.shape[0], self._wishes.n_components, FINAL_FITS))
+
+    def _step(self, rows: Rows, splits: list[Split], Cs: Sequence[float], n_components: int) -> Step:
+        """The scoring of one setting."""
+        work = self._route.work(len(rows), n_components, len(splits) * len(Cs))
+        return Step(f"{n_components} components", work, len(Cs))
+
+    @property
+    def _rough_grid(self) -> tuple[Sequence[float], int]:
+        """The values of C and the number of components of the first round."""
+        Cs = ROUGH_C_GRID if self._wishes.C == TUNE else self._grid
+        return Cs, min(ROUGH_COMPONENTS, self._wishes.n_components)
 
     @property
     def _searches(self) -> bool:
@@ -115,15 +141,17 @@ class Search:
         table: list[dict[str, Any]] = []
         ranked = self._ranked(table, progress) if self._rough else self._settings
         rows, splits = self._rows_and_splits(self._route.fine_rows, HELD_OUT)
+        step = self._step(rows, splits, self._grid, self._wishes.n_components)
         best: Any = None  # score, setting, C, what was prepared
         refused: list[ValueError] = []
         tried, rough = 0, len(table)
         for setting in ranked:
             try:
-                with progress.task(f"{setting.scaling.name}, {len(rows):,} rows"):
+                with progress.task(f"{setting}, {len(rows):,} rows", step) as outcome:
                     prepared, scores = self._scored(
                         setting, rows, splits, self._grid, self._wishes.n_components, alone=len(ranked) == 1
                     )
+                    outcome.text = best_of(self._grid, scores)
             except ValueError as error:
                 refused.append(error)
                 continue
@@ -142,13 +170,14 @@ class Search:
     def _ranked(self, table: list[dict[str, Any]], progress: Progress) -> list[Setting]:
         """The settings by their scores on few rows: the best few in the order of the grid, then the others, best first."""
         rows, splits = self._rows_and_splits(self._route.rough_rows, ROUGH_TURNS)
-        Cs = ROUGH_C_GRID if self._wishes.C == TUNE else self._grid
-        components = min(ROUGH_COMPONENTS, self._wishes.n_components)
+        Cs, components = self._rough_grid
+        step = self._step(rows, splits, Cs, components)
         best, refused = [], []
         for setting in self._settings:
             try:
-                with progress.task(f"{setting.scaling.name}, {len(rows):,} rows"):
+                with progress.task(f"{setting}, {len(rows):,} rows", step) as outcome:
                     scores = self._scored(setting, rows, splits, Cs, components)[1]
+                    outcome.text = best_of(Cs, scores)
             except ValueError as error:
                 refused.append(error)
                 continue
@@ -287,6 +316,12 @@ class Search:
         if found["scale"] == "tuned" and len({setting.scaling.name for setting in self._settings}) == 1:
             found["scale"] = "only"
         return found
+
+
+def best_of(Cs: Sequence[float], scores: Sequence[float]) -> str:
+    """The best score, and the C that reached it."""
+    at = int(np.argmax(scores))
+    return f"score {scores[at]:.4f} at C={Cs[at]:g}"
 
 
 def stratified_order(task: Task, rng: np.random.Generator) -> Rows:
