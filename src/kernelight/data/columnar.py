@@ -1,7 +1,7 @@
-"""Parquet, Arrow and Feather files, read by pyarrow, a batch of rows at a time.
+"""Parquet, Arrow and Feather files, read by pyarrow, a batch of rows at a time; and Arrow tables in memory.
 
-Numbers, booleans (0 and 1) and decimals are numbers; text and dictionaries of text are words; the rest (dates, lists) can be no
-feature. A null and NaN are missing values.
+Numbers, booleans (0 and 1) and decimals are numbers; text and dictionaries, whatever their values are, are words; the rest
+(dates, lists) can be no feature. A null and NaN are missing values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from kernelight.data.table import NUMBER, WORDS, Block, Column, Plan, Source, Wo
 BATCH = 1 << 16  # rows
 
 
-def _pyarrow(label: str) -> Any:
+def pyarrow_for(label: str) -> Any:
+    """pyarrow, or a sentence that says what needs it."""
     try:
         import pyarrow
         import pyarrow.ipc
@@ -34,16 +35,88 @@ def _pyarrow(label: str) -> Any:
     return pyarrow
 
 
-class ColumnarSource(Source):
+class ArrowSource(Source):
+    """Columns of Arrow's types."""
+
+    def __init__(self, label: str, categorical: tuple[str, ...]) -> None:
+        self.label, self._categorical = label, set(categorical)
+        self._pa = pyarrow_for(label)
+
+    def _named(self, schema: Any) -> tuple[Column, ...]:
+        return tuple(Column(str(field.name), self._kind(field.name, field.type)) for field in schema)
+
+    def _kind(self, name: str, type_: Any) -> str:
+        t = self._pa.types
+        if t.is_dictionary(type_):
+            return WORDS
+        if t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_):
+            return WORDS
+        numeric = t.is_integer(type_) or t.is_floating(type_) or t.is_boolean(type_) or t.is_decimal(type_)
+        if numeric or t.is_null(type_):
+            return WORDS if name in self._categorical else NUMBER
+        return one_line(str(type_))
+
+    def _block(self, batch: Any, plan: Plan, first_row: int) -> Block:
+        matrix = np.empty((batch.num_rows, len(plan.numbers)), dtype=plan.dtype)
+        for at, name in enumerate(plan.numbers):
+            with np.errstate(over="ignore"):
+                matrix[:, at] = self._numbers(batch.column(name), name)
+        refuse_infinite(self.label, matrix, plan.numbers, first_row)
+        words = []
+        for name in plan.words:
+            words.append(self._words(batch.column(name)))
+            if plan.limit is not None and len(words[-1].values) > plan.limit:
+                raise too_many_words(self.label, name, plan.limit)
+        target: Any = None
+        if plan.target is not None:
+            column = batch.column(plan.target)
+            as_words = plan.target_kind == WORDS
+            target = self._words(column) if as_words else self._targets(column, plan.target, first_row)
+        ids = None if plan.ids is None else self._words(batch.column(plan.ids)).texts()
+        return Block(matrix, tuple(words), target, ids, first_row)
+
+    def _numbers(self, column: Any, name: str) -> NDArray[np.float64]:
+        pa = self._pa
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        kind = self._kind("", column.type)
+        if kind != NUMBER:
+            raise DataError(f"{self.label}, column {shown(name)}: {kind} where the model has numbers.")
+        if pa.types.is_boolean(column.type):
+            column = column.cast(pa.uint8())
+        values = column.cast(pa.float64(), safe=False)
+        return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+    def _targets(self, column: Any, name: str, first_row: int) -> Targets:
+        doubles = self._numbers(column, name)
+        refuse_infinite(self.label, doubles[:, None], [name], first_row)
+        if self._pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if self._pa.types.is_floating(column.type):
+            return doubles
+        return restored(doubles, lambda rows: column.take(self._pa.array(rows)).to_pylist())
+
+    def _words(self, column: Any) -> Words:
+        pa = self._pa
+        if not pa.types.is_dictionary(column.type):
+            column = column.cast(pa.string()).dictionary_encode()
+        indices = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        used, places = np.unique(
+            indices, return_inverse=True
+        )  # a dictionary may hold words that do not occur
+        values = column.dictionary.cast(pa.string()).take(pa.array(used[used >= 0])).to_pylist()
+        known = words_of([*[None] * int((used < 0).sum()), *values])
+        return Words(known.codes[places], known.values)
+
+
+class ColumnarSource(ArrowSource):
     """A Parquet file, or an Arrow file or stream (Feather of version 2 is an Arrow file)."""
 
     def __init__(self, source: ByteSource, *, form: str, categorical: tuple[str, ...]) -> None:
-        self.label, self._source, self._form = source.label, source, form
-        self._pa = _pyarrow(source.label)
-        self._categorical = set(categorical)
+        super().__init__(source.label, categorical)
+        self._source, self._form = source, form
         with self._opened() as opened:
-            schema = opened.schema_arrow if form == "parquet" else opened.schema
-            columns = [Column(str(f.name), self._kind(f.name, f.type)) for f in schema]
+            columns = self._named(opened.schema_arrow if form == "parquet" else opened.schema)
         names = [column.name for column in columns]
         twice = (
             next((name for name in names if names.count(name) > 1), None)
@@ -52,18 +125,7 @@ class ColumnarSource(Source):
         )
         if twice is not None:
             raise DataError(f"{self.label}: two columns are called {shown(twice)}.")
-        self.columns = tuple(columns)
-
-    def _kind(self, name: str, type_: Any) -> str:
-        t = self._pa.types
-        if t.is_dictionary(type_):
-            type_ = type_.value_type
-        if t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_):
-            return WORDS
-        numeric = t.is_integer(type_) or t.is_floating(type_) or t.is_boolean(type_) or t.is_decimal(type_)
-        if numeric or t.is_null(type_):
-            return WORDS if name in self._categorical else NUMBER
-        return one_line(str(type_))
+        self.columns = columns
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
@@ -113,51 +175,30 @@ class ColumnarSource(Source):
         else:
             yield from opened
 
-    def _block(self, batch: Any, plan: Plan, first_row: int) -> Block:
-        matrix = np.empty((batch.num_rows, len(plan.numbers)), dtype=plan.dtype)
-        for at, name in enumerate(plan.numbers):
-            with np.errstate(over="ignore"):
-                matrix[:, at] = self._numbers(batch.column(name), name)
-        refuse_infinite(self.label, matrix, plan.numbers, first_row)
-        words = []
-        for name in plan.words:
-            words.append(self._words(batch.column(name)))
-            if plan.limit is not None and len(words[-1].values) > plan.limit:
-                raise too_many_words(self.label, name, plan.limit)
-        target: Any = None
-        if plan.target is not None:
-            column = batch.column(plan.target)
-            as_words = plan.target_kind == WORDS
-            target = self._words(column) if as_words else self._targets(column, plan.target, first_row)
-        ids = None if plan.ids is None else self._words(batch.column(plan.ids)).texts()
-        return Block(matrix, tuple(words), target, ids, first_row)
 
-    def _numbers(self, column: Any, name: str) -> NDArray[np.float64]:
+class TableSource(ArrowSource):
+    """An Arrow table in memory, whose columns have different names."""
+
+    def __init__(self, label: str, table: Any, categorical: tuple[str, ...]) -> None:
+        super().__init__(label, categorical)
+        self._table = table
+        self.columns = self._named(table.schema)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 where NumPy would make that of all columns of numbers, else float64."""
         pa = self._pa
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        kind = self._kind("", column.type)
-        if kind != NUMBER:
-            raise DataError(f"{self.label}, column {shown(name)}: {kind} where the model has numbers.")
-        if pa.types.is_boolean(column.type):
-            column = column.cast(pa.uint8())
-        values = column.cast(pa.float64(), safe=False)
-        return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+        numeric = [
+            field.type.to_pandas_dtype()
+            for field in self._table.schema
+            if pa.types.is_floating(field.type)
+            or pa.types.is_integer(field.type)
+            or pa.types.is_boolean(field.type)
+        ]
+        return np.dtype(np.float32 if numeric and np.result_type(*numeric) == np.float32 else np.float64)
 
-    def _targets(self, column: Any, name: str, first_row: int) -> Targets:
-        doubles = self._numbers(column, name)
-        refuse_infinite(self.label, doubles[:, None], [name], first_row)
-        if self._pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        if self._pa.types.is_floating(column.type):
-            return doubles
-        return restored(doubles, lambda rows: column.take(self._pa.array(rows)).to_pylist())
-
-    def _words(self, column: Any) -> Words:
-        pa = self._pa
-        if not pa.types.is_dictionary(column.type):
-            column = column.cast(pa.string()).dictionary_encode()
-        indices = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        values = column.dictionary.cast(pa.string()).to_pylist()
-        known = words_of([*values, None])
-        return Words(known.codes[np.asarray(indices, dtype=np.int64)], known.values)
+    def blocks(self, plan: Plan) -> Iterator[Block]:
+        row = 0
+        for batch in self._table.to_batches(BATCH):
+            yield self._block(batch, plan, row)
+            row += batch.num_rows

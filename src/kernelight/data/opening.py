@@ -1,4 +1,4 @@
-"""`open_dataset`: from a path or a name to a `Dataset`."""
+"""`open_dataset`: from a path, a name or a frame to a `Dataset`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from kernelight.data.dataset import AUTO, CLASSIFICATION, REGRESSION, Dataset, W
 from kernelight.data.delimited import DelimitedSource
 from kernelight.data.encoding import MAX_CATEGORIES, Encoding
 from kernelight.data.errors import DataError, nearest
+from kernelight.data.frames import frame_source, is_frame
 from kernelight.data.libsvm import LibsvmSource, looks_like_libsvm
 from kernelight.data.npz import NpzSource
 from kernelight.data.sources import ByteSource, file_source, standard_input
@@ -30,7 +31,7 @@ _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz", b"\xff\x
 
 
 def open_dataset(
-    path_or_name: str | os.PathLike[str],
+    data: Any,
     *,
     target: str | int | None = AUTO,
     ids: str | None = None,
@@ -53,10 +54,11 @@ def open_dataset(
 
     Parameters
     ----------
-    path_or_name : str or path
-        A file (LIBSVM text, CSV or TSV, each also as .gz, .bz2 or .xz; Parquet, Arrow, Feather; NPZ), ``-`` for standard input,
-        the name of a .npz file in the folder KERNELIGHT_DATA, a set that comes with scikit-learn (``digits``, ``wine``,
-        ``breast_cancer``, ``iris``, ``diabetes``), or ``openml:NAME``.
+    data : str, path or frame
+        A frame of pandas or polars, an Arrow table, or anything that speaks their protocols. Or a file (LIBSVM text, CSV or
+        TSV, each also as .gz, .bz2 or .xz; Parquet, Arrow, Feather; NPZ), ``-`` for standard input, the name of a .npz file in
+        the folder KERNELIGHT_DATA, a set that comes with scikit-learn (``digits``, ``wine``, ``breast_cancer``, ``iris``,
+        ``diabetes``), or ``openml:NAME``.
     target : str, int or None
         The column to predict, by name or place; None if there is none. "auto" takes the one the format knows, else a column
         called target, label, class or y, else the last.
@@ -65,13 +67,13 @@ def open_dataset(
     ignore : list of str
         Columns to leave out.
     categorical : list of str
-        Columns of numbers that are to be read as words.
+        Columns of numbers that are to be read as words; categorical columns of frames are words anyway.
     task : {"classification", "regression"}, optional
         What the target is; inferred if not said.
     encoding : Encoding, optional
         That of a model: the file is then encoded like the one it was trained on, and must have the same columns.
     format : {"csv", "libsvm", "parquet", "arrow", "npz"}, optional
-        Recognised if not said.
+        Of files; recognised if not said.
     delimiter, header, missing
         Of delimited text: the delimiter, whether the first row has names, the words that stand for a missing value; recognised
         if not said.
@@ -105,7 +107,6 @@ def open_dataset(
     if n_features is not None:
         check_int("n_features", n_features, low=1)
     check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
-    name = os.fspath(path_or_name)
     if encoding is not None:
         missing = encoding.missing_words if missing is None else missing
         zero_based = zero_based or encoding.zero_based
@@ -115,14 +116,17 @@ def open_dataset(
     )  # fmt: skip
     if encoding is not None:
         categorical = [c.name for c in encoding.columns or () if c.kind == "words"]
-    found = _found(name)
+    if is_frame(data):
+        source: Source = frame_source(data, categorical=categorical)
+        _refuse_unknown(categorical if encoding is None else (), source)
+        return Dataset(source, wishes, encoding)
+    found = _found(_name(data))
     if isinstance(found, Source):
         return Dataset(found, wishes, encoding)
     form = format or _format(found)
     threads = resources(n_jobs).threads
     if form not in ("csv", "libsvm") and found.compression:
         raise DataError(f"{found.label} is {form} inside {found.compression}: unpack it first.")
-    source: Source
     if form == "libsvm":
         source = LibsvmSource(found, zero_based=zero_based, threads=threads)
     elif form == "csv":
@@ -134,15 +138,26 @@ def open_dataset(
         source = NpzSource(found, part)
     else:
         source = ColumnarSource(found, form=form, categorical=tuple(categorical))
-    unknown = [
-        c for c in categorical if source.columns is not None and c not in {k.name for k in source.columns}
-    ]
-    if unknown and encoding is None:
-        known = [column.name for column in source.columns or ()]
-        raise DataError(
-            f"{found.label}: there is no column {unknown[0]!r} of words{nearest(unknown[0], known) or '.'}"
-        )
+    _refuse_unknown(categorical if encoding is None else (), source)
     return Dataset(source, wishes, encoding)
+
+
+def _name(data: Any) -> str:
+    try:
+        return os.fsdecode(data)
+    except TypeError:
+        raise TypeError(
+            f"A data set is a path, a name or a frame (pandas, polars, Arrow), got {type(data).__name__}."
+        ) from None
+
+
+def _refuse_unknown(categorical: Sequence[str], source: Source) -> None:
+    """Refuse columns that are to be words and are not there."""
+    known = None if source.columns is None else [column.name for column in source.columns]
+    unknown = next((name for name in categorical if known is not None and name not in known), None)
+    if unknown is not None:
+        hint = nearest(unknown, known or ()) or "."
+        raise DataError(f"{source.label}: there is no column {unknown!r} of words{hint}")
 
 
 def _names(encoding: Encoding | None) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterator
 from inspect import isfunction
@@ -90,15 +89,16 @@ class TableModel:
         self.model = model
 
     def fit(
-        self, data: Dataset | str | os.PathLike[str], *, memory: int | str | None = None, passes: int = 3,
+        self, data: Any, *, memory: int | str | None = None, passes: int = 3,
         watch: Watch | None = None, **reading: Any,
     ) -> TableModel:  # fmt: skip
         """Learn from a data set.
 
         Parameters
         ----------
-        data : Dataset, path or name
-            What to learn from; a path or name is opened by `open_dataset`, with ``reading``: ``target=`` and so on.
+        data : Dataset, path, name or frame
+            What to learn from; a path, a name or a frame (pandas, polars, Arrow) is opened by `open_dataset`, with ``reading``:
+            ``target=`` and so on.
         memory : int, str or None, default=None
             A limit for the memory of the whole process, such as "1G". Where the rows do not fit, a sample chooses what is to be
             tuned, and the model learns from all of them batch by batch. None reads everything.
@@ -152,17 +152,17 @@ class TableModel:
         self._check_fitted()
         return CLASSIFICATION if isinstance(self.model_, KernelClassifier) else REGRESSION
 
-    def open(self, data: str | os.PathLike[str], **reading: Any) -> Dataset:
+    def open(self, data: Any, **reading: Any) -> Dataset:
         """A file, to be read like the one this model was trained on."""
         self._check_fitted()
         return open_dataset(data, encoding=self.encoding_, **reading)
 
-    def predict(self, data: Dataset | str | os.PathLike[str], **reading: Any) -> NDArray[Any]:
+    def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
         """The class or quantity of each row of a file."""
         return np.concatenate([part.values for part in self.predict_batches(data, **reading)])
 
     def predict_batches(
-        self, data: Dataset | str | os.PathLike[str], *, probabilities: bool = False, **reading: Any
+        self, data: Any, *, probabilities: bool = False, **reading: Any
     ) -> Iterator[Predictions]:
         """Predictions batch by batch, in memory that does not grow with the file. Its target is not looked at."""
         self._check_fitted()
@@ -185,7 +185,7 @@ class TableModel:
     def _batch_rows(self) -> int:
         return min(max(256, BATCH_VALUES // max(1, self.encoding_.width)), 1 << 16)
 
-    def evaluate(self, data: Dataset | str | os.PathLike[str], **reading: Any) -> dict[str, Any]:
+    def evaluate(self, data: Any, **reading: Any) -> dict[str, Any]:
         """How good the predictions are on a file that has the target.
 
         Of classes: accuracy with its standard error, balanced accuracy, precision and recall of each, and the confusion

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -112,16 +111,16 @@ class TableMap:
     # -- Fit ------------------------------------------------------------------------------------------------
 
     def fit(
-        self, data: Dataset | str | os.PathLike[str], *, memory: int | str | None = None, watch: Watch | None = None,
+        self, data: Any, *, memory: int | str | None = None, watch: Watch | None = None,
         **reading: Any,
     ) -> TableMap:  # fmt: skip
         """Learn how columns become features, and from at most 16,384 rows, fairly drawn, what the map has to learn.
 
         Parameters
         ----------
-        data : Dataset, path or name
-            A path or name is opened by `open_dataset` with ``reading``. Every column is a feature unless ``target=`` names
-            one; a target that the format keeps apart (LIBSVM, ``y`` of NPZ) is left out.
+        data : Dataset, path, name or frame
+            A path, a name or a frame (pandas, polars, Arrow) is opened by `open_dataset` with ``reading``. Every column is a
+            feature unless ``target=`` names one; a target that the format keeps apart (LIBSVM, ``y`` of NPZ) is left out.
         memory : int, str or None, default=None
             A limit for the memory of the whole process, such as "1G".
         watch : callable, optional
@@ -198,20 +197,20 @@ class TableMap:
         self._check_fitted()
         return hasattr(self.map_, "encode")
 
-    def open(self, data: str | os.PathLike[str], **reading: Any) -> Dataset:
+    def open(self, data: Any, **reading: Any) -> Dataset:
         """A file, to be read like the one this was fitted to; its target is left out."""
         self._check_fitted()
         if self.encoding_ is None:
             return features_only(data, reading)
         return open_like(self.encoding_, "the map", data, reading)
 
-    def encode(self, data: Dataset | str | os.PathLike[str], **reading: Any) -> Any:
+    def encode(self, data: Any, **reading: Any) -> Any:
         """The codes of all rows of a file, or their features as a dense array."""
         parts = [part.values for part in self.encode_batches(data, **reading)]
         return Codes.concatenate(parts) if self.has_codes else np.concatenate(parts)
 
     def encode_batches(
-        self, data: Dataset | str | os.PathLike[str], *, memory: int | str | None = None, **reading: Any
+        self, data: Any, *, memory: int | str | None = None, **reading: Any
     ) -> Iterator[Encoded]:
         """Codes or features batch by batch, in memory that does not grow with the file."""
         self._check_fitted()
@@ -309,15 +308,13 @@ class TableMap:
         return cls.from_state(State.load(path, "TableMap"))
 
 
-def features_only(data: Dataset | str | os.PathLike[str], reading: dict[str, Any]) -> Dataset:
+def features_only(data: Any, reading: dict[str, Any]) -> Dataset:
     """A data set without its target: every column is a feature unless it is named as the target."""
     opened = data if isinstance(data, Dataset) else open_dataset(data, **{"target": None, **reading})
     return opened.without_target
 
 
-def open_like(
-    encoding: Encoding, whose: str, data: str | os.PathLike[str], reading: dict[str, Any]
-) -> Dataset:
+def open_like(encoding: Encoding, whose: str, data: Any, reading: dict[str, Any]) -> Dataset:
     """A data set by an encoding, which speaks of the model that it usually belongs to; here it is someone else's."""
     try:
         return open_dataset(data, encoding=encoding, **{**reading, "target": None})

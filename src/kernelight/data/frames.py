@@ -1,0 +1,300 @@
+"""Data sets that are frames in memory: of pandas, of polars, of Arrow, and whatever speaks their protocols.
+
+Numbers, booleans (0 and 1), nullable numbers and durations (in seconds) are numbers; text and categoricals, whatever their
+categories are, are words. None, NaN, NA and NaT are missing values. The index of a frame is ignored. pandas is read by its own
+methods; everything else is read through pyarrow. Neither is imported before a frame of theirs is there.
+"""
+
+from __future__ import annotations
+
+import decimal
+import numbers
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight.data.columnar import TableSource, pyarrow_for
+from kernelight.data.errors import DataError, one_line, shown
+from kernelight.data.exact import Targets, restored
+from kernelight.data.table import NUMBER, WORDS, Block, Column, Plan, Source, Words, refuse_infinite, words_of
+
+LABEL = "the frame"
+STEP = 1 << 16  # rows of a block
+_NUMBERS = (bool, np.bool_, numbers.Real, decimal.Decimal)
+
+
+def is_frame(thing: Any) -> bool:
+    """Whether this is a table with named columns: a frame of pandas or polars, an Arrow table, or one of their protocols.
+
+    >>> from kernelight.data.frames import is_frame
+    >>> import pandas as pd
+    >>> is_frame(pd.DataFrame({"a": [1, 2]})), is_frame(pd.Series([1, 2])), is_frame([[1, 2]])
+    (True, False, False)
+    """
+    if is_pandas(thing) or hasattr(thing, "__dataframe__"):
+        return True
+    one_dimensional = len(getattr(thing, "shape", (0, 0))) == 1 or hasattr(thing, "chunks")
+    return hasattr(thing, "__arrow_c_stream__") and not one_dimensional
+
+
+def is_pandas(thing: Any) -> bool:
+    """Whether this is a frame of pandas, which has then been imported by someone."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(thing, getattr(pandas, "DataFrame", ()))
+
+
+def as_table(frame: Any, label: str = LABEL) -> Any:
+    """A frame of pandas as it is; any other as an Arrow table."""
+    if is_pandas(frame):
+        return frame
+    pa = pyarrow_for(label)
+    if isinstance(frame, pa.Table):
+        return frame
+    try:
+        if hasattr(frame, "__arrow_c_stream__"):
+            return pa.table(frame)
+        if isinstance(frame, pa.RecordBatch):
+            return pa.Table.from_batches([frame])
+        from pyarrow.interchange import from_dataframe
+
+        return from_dataframe(frame)
+    except Exception as error:  # of types that Arrow does not know, libraries say all kinds of things
+        reason = one_line(str(error))[:200].rstrip(". ") or type(error).__name__
+        raise DataError(f"{label} is a {type(frame).__name__} that cannot be read: {reason}.") from error
+
+
+def frame_source(
+    frame: Any, *, label: str = LABEL, categorical: Sequence[str] = (), names: Sequence[str] | None = None
+) -> Source:
+    """The columns of a frame; ``names`` are used instead of those that it has."""
+    table = as_table(frame, label)
+    given = [str(name) for name in (table.columns if is_pandas(table) else table.column_names)]
+    found = distinct(given) if names is None else list(names)
+    if not is_pandas(table):
+        return TableSource(label, table.rename_columns(found), tuple(categorical))
+    columns = [_pandas_column(table.iloc[:, at]) for at in range(table.shape[1])]
+    return FrameSource(label, dict(zip(found, columns, strict=True)), len(table), categorical)
+
+
+def array_source(array: NDArray[Any], label: str, names: Sequence[str]) -> Source:
+    """The columns of a two-dimensional array of objects or text, where numbers may be written as text."""
+    columns = [_objects(array[:, at], written=True) for at in range(array.shape[1])]
+    return FrameSource(label, dict(zip(names, columns, strict=True)), len(array))
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Names that are there twice are numbered.
+
+    >>> from kernelight.data.frames import distinct
+    >>> distinct(["a", "b", "a", "a.2"])
+    ['a', 'b', 'a.3', 'a.2']
+    """
+    taken, seen, found = set(names), set(), []
+    for name in names:
+        number, made = 2, name
+        while made in seen or (made != name and made in taken):
+            made, number = f"{name}.{number}", number + 1
+        seen.add(made)
+        found.append(made)
+    return found
+
+
+# -- Columns --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A column whose type says what it is. ``values`` has the methods of a pandas Series."""
+
+    values: Any
+    kind: str
+    dtype: np.dtype[Any]
+
+    def part(self, rows: slice) -> Plain:
+        """Some of the rows."""
+        return Plain(self.values.iloc[rows], self.kind, self.dtype)
+
+    def numbers(self) -> NDArray[np.float64]:
+        """As numbers, NaN where one is missing."""
+        if self.dtype.kind == "m":
+            return np.asarray(self.values.dt.total_seconds().to_numpy(np.float64, na_value=np.nan))
+        more = {} if isinstance(self.values.dtype, np.dtype) else {"na_value": np.nan}
+        return np.asarray(self.values.to_numpy(dtype=np.float64, **more))
+
+    def written(self, rows: NDArray[np.intp]) -> list[Any]:
+        """Some values as they are."""
+        return list(self.values.iloc[rows])
+
+    def words(self) -> Words:
+        """As words: of a categorical its categories, as far as they occur."""
+        if hasattr(self.values.dtype, "categories"):
+            codes = np.asarray(self.values.cat.codes)
+            used, places = np.unique(codes[codes >= 0], return_inverse=True)
+            found = np.full(len(codes), -1, dtype=np.int32)
+            known = words_of([_text(value) for value in self.values.cat.categories[used].tolist()])
+            found[codes >= 0] = known.codes[places]
+            return Words(found, known.values)
+        gone = self.values.isna().to_numpy()
+        return _words_of(self.values.to_numpy(dtype=object), gone)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """A column of Python objects. ``kind`` is NUMBER, WORDS, or the name of a type that is neither."""
+
+    values: NDArray[np.object_]
+    kind: str
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its numbers."""
+        return np.dtype(np.float64)
+
+    def part(self, rows: slice) -> Objects:
+        """Some of the rows."""
+        return Objects(self.values[rows], self.kind)
+
+    def numbers(self) -> NDArray[np.float64]:
+        """As numbers, NaN where one is missing."""
+        return np.array([np.nan if _is_missing(value) else _number(value) for value in self.values])
+
+    def written(self, rows: NDArray[np.intp]) -> list[Any]:
+        """Some values as they are; a floating-point number as text that does not claim to be exact."""
+        return [
+            str(value) if isinstance(value, (float, np.floating)) else value for value in self.values[rows]
+        ]
+
+    def words(self) -> Words:
+        """As words."""
+        return _words_of(self.values, np.array([_is_missing(value) for value in self.values], dtype=bool))
+
+
+def _pandas_column(series: Any) -> Plain | Objects:
+    dtype = series.dtype
+    if hasattr(dtype, "categories"):
+        return Plain(series, WORDS, np.dtype(object))
+    if hasattr(dtype, "fill_value") and hasattr(series, "sparse"):
+        return _pandas_column(series.sparse.to_dense())
+    kind = getattr(dtype, "kind", "O")
+    if kind in "biufm":
+        numeric = getattr(dtype, "numpy_dtype", dtype)
+        return Plain(series, NUMBER, np.dtype(numeric))
+    if isinstance(dtype, np.dtype) and kind == "O":
+        return _objects(series.to_numpy())
+    if getattr(dtype, "type", None) is str:
+        return Plain(series, WORDS, np.dtype(object))
+    return _objects(series.to_numpy(dtype=object), other=str(dtype))
+
+
+def _objects(values: NDArray[Any], *, other: str = "", written: bool = False) -> Objects:
+    """A column of objects by the types that occur; ``written``: text that a number can be read from is one."""
+    values = values.astype(object, copy=False)
+    types = {type(value) for value in values if not _is_missing(value)}
+    if all(issubclass(found, _NUMBERS) for found in types):
+        return Objects(values, NUMBER)
+    strange = next((found for found in types if not issubclass(found, (str, *_NUMBERS))), None)
+    if strange is not None:
+        return Objects(values, other or strange.__name__)
+    return Objects(values, NUMBER if written and all(map(_is_written, values)) else WORDS)
+
+
+def _is_written(value: Any) -> bool:
+    """Whether a number can be read from a value, or it is missing."""
+    try:
+        return _is_missing(value) or float(value) == float(value)
+    except ValueError:
+        return False
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN of any kind, and what pandas calls NA and NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating, decimal.Decimal)) and value != value
+
+
+def _words_of(values: NDArray[Any], gone: NDArray[np.bool_]) -> Words:
+    return words_of([None if absent else _text(value) for value, absent in zip(values, gone, strict=True)])
+
+
+def _text(value: Any) -> str:
+    """A value as a word; a whole number is written as one, whatever holds it."""
+    if isinstance(value, (float, np.floating)) and value == np.floor(value):
+        return str(int(value))
+    return str(value)
+
+
+class FrameSource(Source):
+    """Columns that are in memory, each of a type of its own."""
+
+    def __init__(
+        self,
+        label: str,
+        columns: dict[str, Plain | Objects],
+        n_rows: int,
+        categorical: Sequence[str] = (),
+    ) -> None:
+        self.label, self._columns, self._n_rows = label, columns, n_rows
+        as_words = set(categorical)
+        self.columns = tuple(
+            Column(name, WORDS if name in as_words and column.kind == NUMBER else column.kind)
+            for name, column in columns.items()
+        )
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 where NumPy would make that of all columns of numbers, else float64."""
+        found = [column.dtype for column in self._columns.values() if column.kind == NUMBER]
+        return np.dtype(np.float32 if found and np.result_type(*found) == np.float32 else np.float64)
+
+    def blocks(self, plan: Plan) -> Iterator[Block]:
+        for start in range(0, self._n_rows, STEP):
+            yield self._block(plan, slice(start, min(self._n_rows, start + STEP)))
+
+    def whole(self, plan: Plan) -> Block:
+        return self._block(plan, slice(0, self._n_rows))
+
+    def _block(self, plan: Plan, rows: slice) -> Block:
+        matrix = np.empty((rows.stop - rows.start, len(plan.numbers)), dtype=plan.dtype)
+        for at, name in enumerate(plan.numbers):
+            with np.errstate(over="ignore"):
+                matrix[:, at] = self._numbers(name, rows)
+        refuse_infinite(self.label, matrix, plan.numbers, rows.start)
+        words = tuple(self._columns[name].part(rows).words() for name in plan.words)
+        target: Any = None
+        if plan.target is not None:
+            if plan.target_kind == WORDS:
+                target = self._columns[plan.target].part(rows).words()
+            else:
+                target = self._targets(plan.target, rows)
+        ids = None if plan.ids is None else self._columns[plan.ids].part(rows).words().texts()
+        return Block(matrix, words, target, ids, rows.start)
+
+    def _targets(self, name: str, rows: slice) -> Targets:
+        doubles = self._numbers(name, rows)
+        refuse_infinite(self.label, doubles[:, None], [name], rows.start)
+        column = self._columns[name].part(rows)
+        if column.dtype.kind == "f" and not isinstance(column, Objects):
+            return doubles
+        return restored(doubles, column.written)
+
+    def _numbers(self, name: str, rows: slice) -> NDArray[np.float64]:
+        column = self._columns[name].part(rows)
+        if column.kind == NUMBER or isinstance(column, Objects):
+            try:
+                return column.numbers()
+            except (TypeError, ValueError, decimal.InvalidOperation):
+                pass
+        kind = "categories" if hasattr(column.values.dtype, "categories") else column.kind
+        raise DataError(f"{self.label}, column {shown(name)}: {kind} where the model has numbers.")
