@@ -30,6 +30,7 @@ _MAGIC = "kernelight"
 _START = b'{"__metadata__":{"kernelight":"'  # how the header of every file of ours begins
 _INTRODUCTION = {"algorithm_version", "digest", "format_version", "magic", "meta"}
 _MAX_HEADER = 1 << 25  # bytes; a name for each of a million features is less
+_PIECE = 1 << 22  # bytes of a pipe that are read at a time
 _MAX_TABLES, _MAX_DEPTH = 200_000, 64  # lists and tables in it, and one inside another
 Span = tuple[np.dtype[Any], tuple[int, ...], int, int]  # dtype, shape, first and last byte
 _DTYPES = {
@@ -172,18 +173,18 @@ class State(Immutable):
         }
 
     @classmethod
-    def load(cls, path: Path, kind: str | None = None) -> State:
-        """The state in a file; ``kind`` refuses any other kind.
+    def load(cls, path: Path, kind: str | None = None, *, name: str | None = None) -> State:
+        """The state in a file or a pipe; ``kind`` refuses any other kind, ``name`` is what errors call it instead of ``path``.
 
         A file that is empty, truncated, altered, not of kernelight or of a newer version is a ValueError
         which says which.
         """
-        name = os.fsdecode(path)
+        name = name or os.fsdecode(path)
         with open(path, "rb") as handle:
-            header = _read_header(handle, name)
+            header, start = _read_header(handle, name)
             introduction = _introduction(header, name)
             spans = _spans_of(header, name)
-            payload = _read_payload(handle, spans, name)
+            payload = _read_payload(handle, spans, start, name)
         arrays = _arrays_of(spans, payload)
         state = cls._restore(introduction["meta"], arrays, introduction["algorithm_version"])
         if state.digest() != introduction["digest"]:
@@ -356,8 +357,8 @@ def _truncated(name: str, found: int, needed: int) -> ValueError:
     return ValueError(f"{name} is truncated: it ends after {found} bytes of at least {needed}.")
 
 
-def _read_header(handle: BinaryIO, name: str) -> dict[str, Any]:
-    """The JSON header of a safetensors file that introduces itself as ours."""
+def _read_header(handle: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
+    """The JSON header of a safetensors file that introduces itself as ours, and where the arrays begin."""
     start = handle.read(8 + len(_START))
     if not start:
         raise ValueError(f"{name} is empty: 0 bytes.")
@@ -386,7 +387,7 @@ def _read_header(handle: BinaryIO, name: str) -> dict[str, Any]:
     if not isinstance(metadata, dict) or not isinstance(metadata.get(_MAGIC), str):
         raise _foreign(name, ": it is a safetensors file written by something else")
     header["__metadata__"] = metadata[_MAGIC]
-    return header
+    return header, 8 + length
 
 
 def _parsed(text: bytes) -> Any:
@@ -457,11 +458,11 @@ def _spans_of(header: dict[str, Any], name: str) -> dict[str, Span]:
     return spans
 
 
-def _read_payload(handle: BinaryIO, spans: dict[str, Span], name: str) -> bytes:
+def _read_payload(handle: BinaryIO, spans: dict[str, Span], start: int, name: str) -> bytes:
     """The bytes of all arrays, read once it is clear that there are as many, and that arrays fill them one after another."""
-    start, about = handle.tell(), os.fstat(handle.fileno())
+    about = os.fstat(handle.fileno())
     needed = max((end for *_, end in spans.values()), default=0)
-    payload = b"" if stat.S_ISREG(about.st_mode) else handle.read(needed + 1)
+    payload = b"" if stat.S_ISREG(about.st_mode) else _read_stream(handle, needed + 1)
     there = about.st_size - start if stat.S_ISREG(about.st_mode) else len(payload)
     if there < needed:
         raise _truncated(name, start + there, start + needed)
@@ -473,6 +474,15 @@ def _read_payload(handle: BinaryIO, spans: dict[str, Span], name: str) -> bytes:
             raise _altered(name, "its arrays have gaps between them, or one is in the place of another")
         last = end
     return payload or handle.read(needed)
+
+
+def _read_stream(handle: BinaryIO, most: int) -> bytes:
+    """What a pipe still has, at most so many bytes. Nobody knows how many will come, so memory is taken for what has come."""
+    parts, count = [], 0
+    while count < most and (part := handle.read(min(most - count, _PIECE))):
+        parts.append(part)
+        count += len(part)
+    return b"".join(parts)
 
 
 def _arrays_of(spans: dict[str, Span], payload: bytes) -> dict[str, NDArray[Any]]:

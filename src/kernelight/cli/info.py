@@ -9,21 +9,22 @@ from numpy.typing import NDArray
 
 from kernelight import State
 from kernelight.cli import show
-from kernelight.tables.code_files import describe_encoded
+from kernelight.tables.code_files import describe_encoded, source_of
 
 
 def run(file: str, as_json: bool) -> None:
     """Print what the file says of itself."""
-    encoded = describe_encoded(file)
+    source = source_of(file)
+    size, encoded = os.path.getsize(source.path), describe_encoded(source)
     if encoded is not None:
-        _print_encoded(file, encoded, as_json)
+        _print_encoded(file, size, encoded, as_json)
         return
-    state = State.load(file)
+    state = State.load(source.path, name=file)
     arrays = {name: {"dtype": str(array.dtype), "shape": list(array.shape), "bytes": array.nbytes}
               for name, array in state.arrays.items()}  # fmt: skip
     if as_json:
         show.as_json({
-            "file": file, "kind": state.kind, "bytes": os.path.getsize(file), "algorithm_version": state.algorithm_version,
+            "file": file, "kind": state.kind, "bytes": size, "algorithm_version": state.algorithm_version,
             "meta": state.meta, "arrays": arrays,
         })  # fmt: skip
         return
@@ -31,20 +32,20 @@ def run(file: str, as_json: bool) -> None:
         said = _said(state.meta)
     except (KeyError, TypeError, AttributeError) as error:  # well signed, and still not one of ours
         raise ValueError(f"{file} does not describe a {state.kind}: {error!r}.") from error
-    show.pairs({"file": file, "kind": state.kind, "size": show.size(os.path.getsize(file)), **said})
+    show.pairs({"file": file, "kind": state.kind, "size": show.size(size), **said})
     if arrays:
         print()
         rows = [(name, *_row(array)) for name, array in state.arrays.items()]
         show.table(("array", "type", "shape", "bytes"), rows, right=(3,))
 
 
-def _print_encoded(file: str, about: dict[str, Any], as_json: bool) -> None:
+def _print_encoded(file: str, size: int, about: dict[str, Any], as_json: bool) -> None:
     """Of codes or features in a Parquet or NPZ file."""
     if as_json:
-        show.as_json({"file": file, "bytes": os.path.getsize(file), **about})
+        show.as_json({"file": file, "bytes": size, **about})
         return
     said = {key: value for key, value in about.items() if value is not None and key != "version"}
-    show.pairs({"file": file, "kind": said.pop("kind"), "size": show.size(os.path.getsize(file)), **said})
+    show.pairs({"file": file, "kind": said.pop("kind"), "size": show.size(size), **said})
 
 
 def _row(array: NDArray[Any]) -> tuple[str, str, str]:

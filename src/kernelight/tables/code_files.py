@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import zipfile
 from collections.abc import Iterable
 from contextlib import closing
@@ -28,6 +29,7 @@ from kernelight._checks import check_int
 from kernelight._files import Path, Spool, replacing
 from kernelight.codes import Codes
 from kernelight.data.errors import DataError, explained
+from kernelight.data.sources import ByteSource, file_source
 from kernelight.state import State
 from kernelight.tables.table_map import Encoded, TableMap
 
@@ -161,19 +163,32 @@ class EncodedRows:
     about: dict[str, Any]
 
 
-def describe_encoded(path: Path) -> dict[str, Any] | None:
+def source_of(path: Path) -> ByteSource:
+    """A file that is looked at more than once: it must not change meanwhile, and what comes through a pipe is kept."""
+    if not stat.S_ISFIFO(os.stat(path).st_mode):  # a pipe can be opened once only
+        with open(path, "rb"):  # what is wrong with a path is said as `State.load` says it
+            pass
+    return file_source(os.fsdecode(path))
+
+
+def describe_encoded(file: Path | ByteSource) -> dict[str, Any] | None:
     """What a .parquet or .npz file of codes or features says of itself, and how many rows it has; None for any other file."""
-    name = os.fsdecode(path)
-    with open(path, "rb") as handle:
+    source = file if isinstance(file, ByteSource) else source_of(file)
+    name = source.label
+    with source.opened() as handle:
         start = handle.read(4)
     if start == b"PAR1":
-        with explained(name, "Parquet"), _pyarrow().parquet.ParquetFile(name) as file:
-            text = (file.schema_arrow.metadata or {}).get(KEY.encode())
-            rows = file.metadata.num_rows
+        with (
+            explained(name, "Parquet"),
+            source.opened(),
+            _pyarrow().parquet.ParquetFile(source.path) as table,
+        ):
+            text = (table.schema_arrow.metadata or {}).get(KEY.encode())
+            rows = table.metadata.num_rows
     elif start == b"PK\x03\x04":
-        with explained(name, "NPZ"), np.load(name, allow_pickle=False) as file:
-            text = str(file[KEY]) if KEY in file.files else None
-            rows = len(file["empty"]) if text is not None else 0
+        with explained(name, "NPZ"), source.opened() as handle, np.load(handle, allow_pickle=False) as arrays:
+            text = str(arrays[KEY]) if KEY in arrays.files else None
+            rows = len(arrays["empty"]) if text is not None else 0
     else:
         return None
     return None if text is None else {**_about(name, text), "rows": rows}
@@ -191,17 +206,17 @@ def _about(name: str, text: Any) -> dict[str, Any]:
 
 def read_encoded(path: Path) -> EncodedRows | None:
     """The codes or features of a file, in any of the formats that they are written in; None for a file of something else."""
-    name = os.fsdecode(path)
-    about = describe_encoded(path)
+    source, name = source_of(path), os.fsdecode(path)
+    about = describe_encoded(source)
     if about is None:
         if os.path.splitext(name)[1].lower() not in (".klt", ".kl"):
             return None
-        codes = Codes._from_state(State.load(path), name)
+        codes = Codes._from_state(State.load(source.path, name=name), name)
         return EncodedRows(name, codes, None, {"kind": CODES, "provenance": codes.provenance})
     with explained(name, "a file of codes"):
-        with open(path, "rb") as handle:
+        with source.opened() as handle:
             packed = handle.read(2) == b"PK"
-        array, empty, ids = (_read_npz if packed else _read_parquet)(name, about["kind"])
+        array, empty, ids = (_read_npz if packed else _read_parquet)(source, about["kind"])
         if about["kind"] == FEATURES:
             if array.dtype != np.float32 or array.ndim != 2 or not np.isfinite(array).all():
                 raise ValueError("its features are no matrix of finite numbers in single precision")
@@ -216,14 +231,15 @@ def read_encoded(path: Path) -> EncodedRows | None:
         return EncodedRows(name, codes, ids, about)
 
 
-def _read_npz(name: str, kind: str) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:
-    with np.load(name, allow_pickle=False) as file:
+def _read_npz(source: ByteSource, kind: str) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:
+    with source.opened() as handle, np.load(handle, allow_pickle=False) as file:
         ids = file["ids"].tolist() if "ids" in file.files else None
         return file[kind], file["empty"], ids
 
 
-def _read_parquet(name: str, kind: str) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:
-    table = _pyarrow().parquet.read_table(name)
+def _read_parquet(source: ByteSource, kind: str) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:
+    with source.opened():
+        table = _pyarrow().parquet.read_table(source.path)
     table.validate(full=True)
     lists = table.column(kind).combine_chunks()
     flat = lists.flatten().to_numpy(zero_copy_only=False)
