@@ -229,8 +229,11 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path, state, mon
     assert os.listdir(tmp_path) == ["kept"]
 
 
-def test_a_write_that_fails_half_way_leaves_nothing(tmp_path, state, monkeypatch):
-    real = builtins.open
+@pytest.mark.parametrize("nameless", [True, False])
+def test_a_write_that_fails_half_way_leaves_nothing(tmp_path, state, monkeypatch, nameless):
+    if nameless and not hasattr(os, "O_TMPFILE"):
+        pytest.skip("the system has no files without a name")
+    real = os.fdopen if nameless else builtins.open
 
     def opened(*args, **kwargs):
         handle = real(*args, **kwargs)
@@ -248,8 +251,12 @@ def test_a_write_that_fails_half_way_leaves_nothing(tmp_path, state, monkeypatch
 
         return Half()
 
-    monkeypatch.setattr(_files, "open", opened, raising=False)
-    with pytest.raises(OSError, match="No space left"):
+    if nameless:
+        monkeypatch.setattr(_files.os, "fdopen", opened)
+    else:
+        monkeypatch.setattr(_files, "_nameless", lambda directory: None)
+        monkeypatch.setattr(_files, "open", opened, raising=False)
+    with pytest.raises(OSError, match=r"No space left.*new"):
         state.save(tmp_path / "new")
     assert os.listdir(tmp_path) == []
 
