@@ -31,6 +31,8 @@ from kernelight._slots import (
 )
 from kernelight.state import ALGORITHM_VERSION, Immutable, Pieces, State, read_only, save_pieces
 
+CALL_PAIRS = 1 << 33  # pairs of slots that one compiled call compares, for each thread
+
 
 class Codes(Immutable):
     """An immutable (n, k) array of integers below 2^bits that means k one-hot blocks for each row.
@@ -377,9 +379,12 @@ class Codes(Immutable):
         other = self if other is None else other
         _refuse_other_origin(self, other, "compared")
         counts = np.empty((len(self), len(other)), dtype=np.int32)
-        _core.codes_collisions(
-            self._array, self._empty, other._array, other._empty, counts, *resources(n_jobs)
-        )
+        use = resources(n_jobs)
+        step = max(64 * use.threads, CALL_PAIRS * use.threads // max(1, other._array.size))
+        for begin in range(0, len(self), step):  # between two calls Ctrl-C is heard
+            rows = slice(begin, begin + step)
+            empty = None if self._empty is None else self._empty[rows]
+            _core.codes_collisions(self._array[rows], empty, other._array, other._empty, counts[rows], *use)
         return counts
 
     def to_csr(self, *, array: bool = False) -> Any:

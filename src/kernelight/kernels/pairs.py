@@ -45,11 +45,21 @@ def _dense(form: int, A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     if form == DOT:
         return np.asarray(A @ B.T)
     out = np.empty((A.shape[0], B.shape[0]), A.dtype)
-    # Between two calls an interrupt is heard. A symmetric matrix is one call: cut up, it would be copied about.
-    step = max(1, A.shape[0]) if A is B else max(512, _CALL_TERMS // max(1, B.size))
+    # Between two calls Ctrl-C is heard.
+    step = max(512, _CALL_TERMS // max(1, B.size))
+    if A is B and A.shape[0] * B.size // 2 <= _CALL_TERMS:
+        _core.pair_sums_dense(A, A, out, form, True, *resources())
+        return out
     for start in range(0, A.shape[0], step):
-        part = slice(start, start + step)
-        _core.pair_sums_dense(A[part], B, out[part], form, A is B, *resources())
+        part = slice(start, min(start + step, A.shape[0]))
+        if A is not B:
+            _core.pair_sums_dense(A[part], B, out[part], form, False, *resources())
+            continue
+        # The lower triangle, rows by rows; the upper one mirrors it.
+        panel = np.empty((part.stop - start, part.stop), A.dtype)
+        _core.pair_sums_dense(A[part], A[: part.stop], panel, form, False, *resources())
+        out[part, : part.stop] = panel
+        out[:start, part] = panel[:, :start].T
     return out
 
 
@@ -90,11 +100,20 @@ def _sparse(form: int, A: Matrix, B: Matrix) -> NDArray[Any]:
     a_columns, b_columns, width = _narrow(A, B)
     lists = sp.csr_array((B.data[: B.indptr[-1]], b_columns, B.indptr), shape=(B.shape[0], width)).tocsc()
     index = np.result_type(a_columns, A.indptr, lists.indices, lists.indptr)
-    _core.pair_sums_sparse(
-        np.ascontiguousarray(A.data[: A.indptr[-1]]), a_columns.astype(index, copy=False),
-        A.indptr.astype(index, copy=False), lists.data, lists.indices.astype(index, copy=False),
-        lists.indptr.astype(index, copy=False), out, form, *resources(),
-    )  # fmt: skip
+    values, columns = np.ascontiguousarray(A.data[: A.indptr[-1]]), a_columns.astype(index, copy=False)
+    starts = A.indptr.astype(index, copy=False)
+    others = (lists.data, lists.indices.astype(index, copy=False), lists.indptr.astype(index, copy=False))
+    terms = B.shape[0] * (1.0 + _fullness(B) * A.nnz / max(1, A.shape[0]))  # of a row of A, about
+    step = max(
+        512, int(_CALL_TERMS / max(1.0, 16 * terms))
+    )  # a term of a list takes longer than one of a panel
+    for start in range(0, A.shape[0], step):
+        stop = min(start + step, A.shape[0])
+        stored = slice(int(starts[start]), int(starts[stop]))
+        _core.pair_sums_sparse(
+            values[stored], columns[stored], starts[start : stop + 1] - starts[start], *others, out[start:stop], form,
+            *resources(),
+        )  # fmt: skip
     return out
 
 

@@ -21,6 +21,8 @@ from kernelight.linearize._scheme import MinMaxScheme, RowRange, row_ranges
 LISTING_BYTES = 40 << 20
 CALL_BYTES = 48 << 20
 KEPT_BYTES = 96 << 20
+# Nonzeros times slots that one compiled call works on, for each thread: some tenths of a second, so that Ctrl-C is heard.
+SCAN_WORK, STREAM_WORK = 1 << 29, 1 << 24
 ROW_BLOCK = 96  # rows whose running minima, 256 bytes each, fit the first-level cache
 BYTES_PER_ENTRY = 12 + 8  # coordinate, row, logarithm; and the weight while listing
 BYTES_PER_CELL_BLOCK = 4 * _core.CELL_BLOCK
@@ -82,7 +84,7 @@ class CwsSampler:
         if kept is None:
             self._scan_in_groups(listing, coordinates, rows, empty, codes, use)
         else:
-            for part in self._slots.ranges(codes, empty, use, most=self._base.n_components):
+            for part in self._slots.ranges(codes, empty, use, most=_most_slots(SCAN_WORK, rows, use)):
                 cells = kept.cells[part.first // _core.SLOT_BLOCK :]
                 self._scan(listing, cells, kept.ids, kept.where, part, use)
         return empty
@@ -104,9 +106,12 @@ class CwsSampler:
     def _stream(
         self, rows: RowRange, empty: NDArray[np.bool_], codes: NDArray[Any], use: Resources
     ) -> NDArray[np.bool_]:
-        for part in self._slots.ranges(codes, empty, use, most=self._base.n_components):
+        for part in self._slots.ranges(codes, empty, use, most=_most_slots(STREAM_WORK, rows, use)):
             draws = (self.scheme.p, rows.ids, self.scheme.seed, part.first, part.n_slots)
-            _core.cws_stream(*rows.args(self.scheme), *draws, *self._coding(), part.column, part.out, *use)
+            for at, some in rows.cut(STREAM_WORK * use.threads // part.n_slots):
+                _core.cws_stream(
+                    *some.args(self.scheme), *draws, *self._coding(), part.column, part.out[at], *use
+                )
         return empty
 
     def _list(
@@ -131,7 +136,8 @@ class CwsSampler:
         ids = rows.identities(coordinates)
         where = np.full(rows.n_coordinates, -1, dtype=np.int32)
         where[coordinates] = np.arange(len(coordinates), dtype=np.int32)
-        for part in self._slots.ranges(codes, empty, use, most=per_group * _core.SLOT_BLOCK):
+        most = min(per_group * _core.SLOT_BLOCK, _most_slots(SCAN_WORK, rows, use))
+        for part in self._slots.ranges(codes, empty, use, most=most):
             _core.cws_fill(cells, ids, 0, len(ids), self.scheme.seed, part.first, part.n_slots, *use)
             self._scan(listing, cells, ids, where, part, use)
 
@@ -176,6 +182,11 @@ class CwsSampler:
         ids = np.zeros(room, dtype=np.uint64)
         ids[: kept.filled] = kept.ids[: kept.filled]
         return _Tables(cells, ids, kept.where, kept.filled)
+
+
+def _most_slots(work: int, rows: RowRange, use: Resources) -> int:
+    """Slots of one compiled call: whole blocks, at least one."""
+    return max(1, work * use.threads // max(1, rows.values.size * _core.SLOT_BLOCK)) * _core.SLOT_BLOCK
 
 
 def _row_block(n_coordinates: int, counts: NDArray[np.int64]) -> int:

@@ -33,7 +33,7 @@ RANK_REACH = {True: 1.5, False: 1.25}
 BUILD_COST = {True: 5.0, False: 2.0}
 MAX_LEVEL = 100
 NO_LEVEL = MAX_LEVEL + 1  # of an empty row
-SLOTS_PER_CALL = 1 << 21
+SLOTS_PER_CALL = 1 << 19  # rows times slots of one compiled call, so that Ctrl-C is heard
 
 _Args = tuple[Any, Any, Any, int, Any, bool, float]  # a matrix, how it is weighted, and the scale
 
@@ -96,13 +96,13 @@ class DartSampler:
         self, args: _Args, rows: RowRange, levels: NDArray[Any], codes: NDArray[Any], use: Resources
     ) -> None:
         """Rows of one level after the other."""
-        step = max(64, SLOTS_PER_CALL // self._base.n_components)
+        step = max(8 * use.threads, SLOTS_PER_CALL // self._base.n_components)
         for level in np.unique(levels[levels != NO_LEVEL]).tolist():
             subset = np.flatnonzero(levels == level)
             with self._lock:
                 table = self._table(level, args, subset, rows, use)
             uncovered = 0.0
-            for begin in range(0, len(subset), step):  # between two calls an interrupt is heard
+            for begin in range(0, len(subset), step):
                 part = subset[begin : begin + step]
                 uncovered += _core.dart_encode(
                     *args, self.scheme.seed, self._base.bits, rows.ids, *table, part, codes, use.threads

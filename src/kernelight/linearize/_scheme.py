@@ -154,6 +154,20 @@ class RowRange(NamedTuple):
         """The expanded coordinates that the hash is defined on."""
         return coordinates.astype(np.uint64) if self.ids is None else self.ids[coordinates]
 
+    def between(self, begin: int, end: int) -> RowRange:
+        """Some of these rows."""
+        if self.indptr is None:
+            return self._replace(values=self.values[begin:end])
+        stored, starts = slice(self.indptr[begin], self.indptr[end]), self.indptr[begin : end + 1]
+        return self._replace(
+            values=self.values[stored], indices=np.asarray(self.indices)[stored], indptr=starts - starts[0]
+        )
+
+    def cut(self, most: int) -> Iterator[tuple[slice, RowRange]]:
+        """These rows in ranges with at most that many stored entries (or one row)."""
+        for begin, end in _batches(self.indptr, self.n_rows, self.n_cols, most, sys.maxsize):
+            yield slice(begin, end), self.between(begin, end)
+
     def renumbered(self) -> RowRange:
         """Sparse rows with only the columns that occur, which keep their identities."""
         features, places = np.unique(np.asarray(self.indices), return_inverse=True)
@@ -172,25 +186,25 @@ def all_rows(X: Matrix) -> RowRange:
 def row_ranges(X: Matrix, most: int, *, most_rows: int = sys.maxsize) -> Iterator[tuple[slice, RowRange]]:
     """Ranges of rows with at most that many stored entries and rows each (or one row)."""
     values, indices, indptr, n_cols = core_args(X)
+    rows = RowRange(values, indices, indptr, n_cols)
     for begin, end in batches(X, most, most_rows=most_rows):
-        if indptr is None:
-            yield slice(begin, end), RowRange(values[begin:end], None, None, n_cols)
-        else:
-            stored = slice(indptr[begin], indptr[end])
-            starts = indptr[begin : end + 1] - indptr[begin]
-            yield slice(begin, end), RowRange(values[stored], indices[stored], starts, n_cols)
+        yield slice(begin, end), rows.between(begin, end)
 
 
 def batches(X: Matrix, most: int, *, most_rows: int = sys.maxsize) -> Iterator[tuple[int, int]]:
     """Ranges of rows with at most that many stored entries and rows each (or one row)."""
-    n_rows = X.shape[0]
-    if not hasattr(X, "indptr"):
-        step = min(max(1, most // max(1, X.shape[1])), most_rows)
+    n_rows, n_cols = X.shape
+    yield from _batches(getattr(X, "indptr", None), n_rows, n_cols, most, most_rows)
+
+
+def _batches(indptr: Any, n_rows: int, n_cols: int, most: int, most_rows: int) -> Iterator[tuple[int, int]]:
+    if indptr is None:
+        step = min(max(1, most // max(1, n_cols)), most_rows)
         yield from ((at, min(at + step, n_rows)) for at in range(0, n_rows, step))
         return
     begin = 0
     while begin < n_rows:
-        end = int(np.searchsorted(X.indptr, int(X.indptr[begin]) + most, side="right")) - 1
+        end = int(np.searchsorted(indptr, int(indptr[begin]) + most, side="right")) - 1
         end = min(max(end, begin + 1), begin + most_rows, n_rows)
         yield begin, end
         begin = end

@@ -98,7 +98,7 @@ class FourierReadout:
         out: NDArray[Any], use: Resources,
     ) -> None:  # fmt: skip
         """Project dense rows and read at once, some rows at a time, so that Ctrl-C is heard."""
-        step = max(240, (1 << 32) // max(1, X.shape[1] * count))
+        step = max(240, (1 << 31) // max(1, X.shape[1] * count))
         for begin in range(0, X.shape[0], step):
             rows = slice(begin, begin + step)
             args = (*rule, tables, first, count, scale, self.shift, self.pairs, self.amplitude)

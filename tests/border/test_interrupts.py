@@ -1,0 +1,92 @@
+"""Ctrl-C is heard between two compiled calls, so each of them is bounded; how work is cut never changes a result."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from helpers import assert_same_codes, signed_rows
+
+from kernelight import GCWS, Codes, codes
+from kernelight.kernels import GMM, AcosChi2, Intersection, pairs
+from kernelight.linearize import _cws_sampler, _dart_sampler
+
+LONG_ENCODE = """
+import numpy as np
+from kernelight import GCWS
+X = np.random.default_rng(0).lognormal(size=(10, 200_000))
+map = GCWS(16384, sampler="cws", n_jobs=1).fit(X[:1])
+print("begin", flush=True)
+map.encode(X)
+"""
+
+
+def test_an_encode_of_minutes_ends_soon():
+    child = subprocess.Popen(
+        [sys.executable, "-c", LONG_ENCODE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "begin\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    try:
+        _, said = child.communicate(timeout=30)
+    finally:
+        child.kill()
+    assert "KeyboardInterrupt" in said
+    assert time.monotonic() - start < 3.0
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"sampler": "cws"},
+        {"sampler": "cws", "gamma": 3.0},
+        {"sampler": "cws", "t_bits": 0, "coding": "lowest"},
+        {"sampler": "dart"},
+        {"sampler": "dart", "gamma": 2.0},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("width", [40, 3 << 20])
+def test_codes_do_not_depend_on_how_work_is_cut(params, width, monkeypatch):
+    X = sp.csr_matrix(signed_rows(1, 60, 40, density=0.5))
+    X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=(60, width))
+    wanted = GCWS(300, random_state=0, n_jobs=2, **params).fit(X).encode(X)
+    for tables in (True, False):
+        if not tables:  # nothing fits: rows are streamed
+            monkeypatch.setattr(_cws_sampler, "KEPT_BYTES", 0)
+            monkeypatch.setattr(_cws_sampler, "CALL_BYTES", 0)
+        monkeypatch.setattr(_cws_sampler, "SCAN_WORK", 1 << 15)
+        monkeypatch.setattr(_cws_sampler, "STREAM_WORK", 1 << 15)
+        monkeypatch.setattr(_dart_sampler, "SLOTS_PER_CALL", 1 << 10)
+        assert_same_codes(GCWS(300, random_state=0, n_jobs=2, **params).fit(X).encode(X), wanted)
+
+
+def test_collisions_do_not_depend_on_how_work_is_cut(monkeypatch):
+    rng = np.random.default_rng(0)
+    left = Codes(rng.integers(0, 4, (500, 20)), 2, empty=rng.random(500) < 0.1)
+    right = Codes(rng.integers(0, 4, (70, 20)), 2)
+    wanted = left.collisions(right), left.collisions()
+    monkeypatch.setattr(codes, "CALL_PAIRS", 1)
+    np.testing.assert_array_equal(left.collisions(right, n_jobs=1), wanted[0])
+    np.testing.assert_array_equal(left.collisions(n_jobs=2), wanted[1])
+
+
+@pytest.mark.parametrize("kernel", [GMM(), GMM(p=0.5), Intersection(), AcosChi2()], ids=repr)
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_kernels_do_not_depend_on_how_work_is_cut(kernel, kind, monkeypatch):
+    dense = np.abs(signed_rows(2, 1100, 6, density=0.15))
+    X, Y = kind(dense), kind(dense[::3])
+    wanted = kernel(X), kernel(X, Y)
+    monkeypatch.setattr(pairs, "_CALL_TERMS", 1)
+    found = kernel(X)
+    np.testing.assert_array_equal(found, wanted[0])
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_array_equal(kernel(X, Y), wanted[1])
