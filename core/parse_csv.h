@@ -121,7 +121,8 @@ inline int64_t csv_layout(const char* text, int64_t length, char delimiter, bool
             while (end > text && end[-1] != '\n') --end;
         }
         const int64_t complete = end - text;
-        for (int64_t piece = 1; piece <= pieces; ++piece) starts[piece] = piece_start(text, complete, piece);
+        const std::vector<int64_t> found = piece_starts(text, complete, pieces);
+        std::copy(found.begin(), found.end(), starts);
         starts[pieces] = complete;
         parallel_for(threads, pieces, [&](int64_t first, int64_t last) {
             for (int64_t piece = first; piece < last; ++piece) {

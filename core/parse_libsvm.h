@@ -29,13 +29,22 @@ constexpr int64_t kPiece = int64_t{1} << 18;
 
 inline int64_t pieces_of(int64_t length) { return (length + kPiece - 1) / kPiece; }
 
-// Where piece `piece` begins: behind the first line end at or after byte piece * kPiece - 1.
-inline int64_t piece_start(const char* text, int64_t length, int64_t piece) {
-    if (piece == 0) return 0;
-    const int64_t from = piece * kPiece - 1;
-    if (from >= length) return length;
-    const void* found = std::memchr(text + from, '\n', static_cast<size_t>(length - from));
-    return found ? static_cast<const char*>(found) - text + 1 : length;
+// Where `pieces` pieces begin, and where the last one ends: behind the first line end at or after byte piece * kPiece - 1. A line that
+// is longer than a piece is searched once, not once for each piece that it covers.
+inline std::vector<int64_t> piece_starts(const char* text, int64_t length, int64_t pieces) {
+    std::vector<int64_t> starts(static_cast<size_t>(pieces) + 1, 0);
+    for (int64_t piece = 1; piece <= pieces; ++piece) {
+        const int64_t from = piece * kPiece - 1, before = starts[static_cast<size_t>(piece) - 1];
+        int64_t start = std::min(before, length);
+        if (from >= length) {
+            start = length;
+        } else if (before <= from) {
+            const void* found = std::memchr(text + from, '\n', static_cast<size_t>(length - from));
+            start = found ? static_cast<const char*>(found) - text + 1 : length;
+        }
+        starts[static_cast<size_t>(piece)] = start;
+    }
+    return starts;
 }
 
 inline int64_t count_byte(const char* begin, const char* end, char wanted) {
@@ -52,11 +61,12 @@ inline int64_t count_byte(const char* begin, const char* end, char wanted) {
 // rows[i], entries[i]: bounds for all pieces before piece i; both have pieces_of(length) + 1 places.
 inline void libsvm_layout(const char* text, int64_t length, int64_t* rows, int64_t* entries, int threads) {
     const int64_t pieces = pieces_of(length);
+    const std::vector<int64_t> starts = piece_starts(text, length, pieces);
     rows[0] = entries[0] = 0;
     parallel_for(threads, pieces, [&](int64_t first, int64_t last) {
         for (int64_t piece = first; piece < last; ++piece) {
-            const char* begin = text + piece_start(text, length, piece);
-            const char* end = text + piece_start(text, length, piece + 1);
+            const char* begin = text + starts[static_cast<size_t>(piece)];
+            const char* end = text + starts[static_cast<size_t>(piece) + 1];
             rows[piece + 1] = count_byte(begin, end, '\n') + (begin < end && end[-1] != '\n');
             entries[piece + 1] = count_byte(begin, end, ':');
         }
@@ -163,11 +173,12 @@ template <class Value, class Index>
 LibsvmFound libsvm_parse(const char* text, int64_t length, const int64_t* rows, const int64_t* entries, int64_t base,
                          int64_t limit, const LibsvmRows<Value, Index>& out, int threads) {
     const int64_t pieces = pieces_of(length);
+    const std::vector<int64_t> starts = piece_starts(text, length, pieces);
     std::vector<LibsvmFound> parts(static_cast<size_t>(pieces));
     parallel_for(threads, pieces, [&](int64_t first, int64_t last) {
         for (int64_t piece = first; piece < last; ++piece)
-            libsvm_detail::parse_piece(text, text + piece_start(text, length, piece), text + piece_start(text, length, piece + 1),
-                                       base, limit,
+            libsvm_detail::parse_piece(text, text + starts[static_cast<size_t>(piece)],
+                                       text + starts[static_cast<size_t>(piece) + 1], base, limit,
                                        {rows[piece], rows[piece + 1], entries[piece], entries[piece + 1]}, out,
                                        parts[static_cast<size_t>(piece)]);
     });

@@ -159,6 +159,7 @@ class ColumnarSource(ArrowSource):
         row = 0
         with self._opened() as opened:
             for batch in self._batches(opened, list(dict.fromkeys(wanted))):
+                self._source.refuse_more_rows(row + batch.num_rows)
                 batch.validate(full=True)  # before anything follows its offsets
                 for start in range(0, batch.num_rows, BATCH):
                     block = self._block(batch.slice(start, BATCH), plan, row)
@@ -167,6 +168,7 @@ class ColumnarSource(ArrowSource):
 
     def _batches(self, opened: Any, names: list[str]) -> Iterator[Any]:
         if self._form == "parquet":
+            self._source.refuse_more_rows(opened.metadata.num_rows)
             if not names:
                 names = opened.schema_arrow.names[:1]  # so that rows are counted
             yield from opened.iter_batches(BATCH, columns=names, use_threads=True)

@@ -187,9 +187,7 @@ class DelimitedSource(Source):
                 end = layout[2]
                 if len(content) - end > LONGEST_ROW:
                     here = line + content.count(b"\n", 0, end)
-                    raise DataError(
-                        f"{self.label}, line {here}: a row of more than {LONGEST_ROW} bytes; is a quote left open?"
-                    )
+                    raise self._source.endless_row(here)
                 if end:
                     block = self._block(text, plan, row, line, layout)
                     row, line = row + block.n_rows, line + content.count(b"\n", 0, end)

@@ -41,15 +41,16 @@ class LibsvmSource(Source):
         return self._parsed(text, plan, 0, 1)
 
     def blocks(self, plan: Plan) -> Iterator[Block]:
-        row, line, carry = 0, 1, b""
+        row, line, carry, wanted = 0, 1, b"", CHUNK
         with self._source.reader() as reader:
             while True:
-                part = reader.read(CHUNK)
+                part = reader.read(wanted)
                 content = carry + part
-                end = content.rfind(b"\n") + 1 if part else len(content)
+                end = content.rfind(b"\n", len(carry)) + 1 if part else len(content)
                 if len(content) - end > LONGEST_ROW:
                     raise DataError(f"{self.label}, line {line}: it has more than {LONGEST_ROW} bytes.")
                 carry = content[end:]
+                wanted = max(CHUNK, len(carry))  # a long row is not copied again and again
                 if end:
                     block = self._parsed(np.frombuffer(content, np.uint8, end), plan, row, line)
                     row, line = row + block.n_rows, line + content.count(b"\n", 0, end)

@@ -72,9 +72,12 @@ class NpzSource(ArraySource):
         if not sparse:
             assert stored is not None
             _refuse_no_matrix(label, stored.key, stored.dtype, stored.shape)
+            self._source.refuse_more_rows(stored.shape[0])
         with self._source.opened() as handle, np.load(handle, allow_pickle=False) as file:
             given = file["feature_names"].tolist() if "feature_names" in members else None
             if sparse or (stored is not None and stored.fortran and stored.shape[1] > 1):
+                if sparse and file["shape"].size:
+                    self._source.refuse_more_rows(int(file["shape"].flat[0]))
                 matrix = _sparse(file) if sparse else file[f"X{suffix}"]
                 target = None if of_target is None else file[of_target.key]
             else:

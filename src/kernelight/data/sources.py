@@ -28,6 +28,10 @@ Text = NDArray[np.uint8]
 CHUNK = 1 << 23  # bytes of text that are parsed at a time when a file is streamed
 LONGEST_ROW = 1 << 28  # bytes
 PIECE = 1 << 22  # bytes that are read side by side
+MANY_ROWS = 1 << 22  # a file may have as many, however small it is; beyond, it has at most
+ROWS_IN_A_BYTE = (
+    1000  # so many: a column of 0 and 1 where one in 10,000 is 1 has that, packed as well as can be
+)
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 _OPEN: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
@@ -110,14 +114,52 @@ class ByteSource:
     def whole(self) -> Text:
         """All of the content, in memory: a mapped file that someone cuts off meanwhile would end the process."""
         if self.compression:
-            with self.reader() as reader:
-                parts = []
-                while part := reader.read(CHUNK):
-                    parts.append(part)
-            return np.frombuffer(b"".join(parts), dtype=np.uint8)
+            return np.frombuffer(self._unpacked(), dtype=np.uint8)
         with self.opened() as handle, self._explained():
             text = np.empty(os.fstat(handle.fileno()).st_size, dtype=np.uint8)
             return text[: _filled(handle, text)]
+
+    def _unpacked(self) -> bytes:
+        """All of a packed text. A few kilobytes may unpack to more than the memory holds, and to one row without end."""
+        most, parts, line, pending, count = _available(), list[bytes](), 1, 0, 0
+        with self.reader() as reader:
+            while part := reader.read(CHUNK):
+                parts.append(part)
+                count += len(part)
+                last = part.rfind(b"\n")
+                pending = len(part) - 1 - last if last >= 0 else pending + len(part)
+                line += part.count(b"\n")
+                if pending > LONGEST_ROW:
+                    raise self.endless_row(line)
+                if 2 * count > most:  # the pieces, and then the whole
+                    raise DataError(
+                        f"{self.label} unpacks to more than {count >> 20} MB, for which the memory does not suffice: read it "
+                        "in batches (memory=, --memory)."
+                    )
+        return b"".join(parts)
+
+    def endless_row(self, line: int) -> DataError:
+        """The error of a row that does not end."""
+        return DataError(
+            f"{self.label}, line {line}: a row of more than {LONGEST_ROW} bytes; is a quote left open?"
+        )
+
+    def refuse_more_rows(self, rows: int) -> None:
+        """Refuse rows that take next to no bytes: a few hundred bytes can declare billions, and reading them takes hours."""
+        if rows > MANY_ROWS and rows > ROWS_IN_A_BYTE * self._version.size:
+            raise DataError(
+                f"{self.label} declares {rows} rows or more in {self._version.size} bytes: it is damaged, or made to keep a "
+                "reader busy."
+            )
+
+
+def _available() -> float:
+    """Bytes of memory that can be taken without anything else being put aside; infinite where the system does not say."""
+    with suppress(OSError, ValueError, IndexError), open("/proc/meminfo") as file:
+        for text in file:
+            if text.startswith("MemAvailable:"):
+                return 1024.0 * int(text.split()[1])
+    return float("inf")
 
 
 def _filled(handle: Any, text: Text) -> int:
