@@ -109,13 +109,18 @@ TABLES = {
 }  # fmt: skip
 
 
+DECIDED = {"no class", "a name twice"}  # what is refused with --strict alone
+
+
 @pytest.mark.parametrize("case", TABLES)
 def test_tables(models, case):
     which, content, words = TABLES[case]
     with open("bad.csv", "wb") as file:
         file.write(content if isinstance(content, bytes) else content.encode())
     for verb in which:
-        assert words in refused(*verbs("bad.csv", models)[verb])
+        assert words in refused(*verbs("bad.csv", models)[verb], "--strict")
+        if case not in DECIDED:
+            assert words in refused(*verbs("bad.csv", models)[verb])
 
 
 SPARSE = {

@@ -170,12 +170,12 @@ def test_a_map_of_frames():
     [
         ([1.0, np.inf], "the frame, row 2, column 'a': infinity is no value."),
         ([10**400, 1], "the frame, row 1, column 'a': infinity is no value."),
-        ([[1], [2]], "the frame, column 'a': list is neither"),
+        ([[1], [2]], "the frame: 1 column needs a decision: column 'a': list is neither"),
     ],
 )
 def test_values_that_cannot_be(column, sentence):
     with pytest.raises(DataError, match=sentence):
-        open_dataset(pd.DataFrame({"a": column, "y": ["u", "v"]})).materialise()
+        open_dataset(pd.DataFrame({"a": column, "y": ["u", "v"]}), strict=True).materialise()
 
 
 def test_words_where_the_model_has_numbers():

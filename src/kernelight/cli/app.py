@@ -60,10 +60,15 @@ def options(
         os.environ["KERNELIGHT_DEBUG"] = "1"
 
 
-def verb(module: str) -> Callable[..., Any]:
-    """What does the work of a verb, loaded when it is called: help must not wait for scikit-learn."""
+def verb(module: str, quiet: bool = False) -> Callable[..., Any]:
+    """What does the work of a verb, loaded when it is called: help must not wait for scikit-learn. Where it is to be quiet,
+    there are no notes on what was decided about the data."""
 
     def call(*args: Any, **kwargs: Any) -> None:
+        if quiet:
+            from kernelight.data import DataWarning
+
+            warnings.simplefilter("ignore", DataWarning)
         try:
             import_module(f"kernelight.cli.{module}").run(*args, **kwargs)
         except KeyboardInterrupt:  # here, as typer would end without a word
@@ -86,6 +91,8 @@ def compare(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    missing: opt.Missing = None,
+    strict: opt.Strict = False,
     max_categories: opt.MaxCategories = opt.MAX_CATEGORIES,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = None,
@@ -95,9 +102,9 @@ def compare(
     """Compare kernels on your data: a recommendation, a table, and a report to look at."""
     reading = opt.reading(
         target=target, task=task, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter,
-        header=header, max_categories=max_categories, jobs=jobs,
+        header=header, max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
     )  # fmt: skip
-    verb("compare")(data, reading, budget, seed, jobs, output, resume, quiet, as_json)
+    verb("compare", quiet)(data, reading, budget, seed, jobs, output, resume, quiet, as_json)
 
 
 @app.command(epilog="Example: kernelight fit table.csv --target price -o model.klt --memory 1G")
@@ -141,6 +148,8 @@ def fit(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    missing: opt.Missing = None,
+    strict: opt.Strict = False,
     max_categories: opt.MaxCategories = opt.MAX_CATEGORIES,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = None,
@@ -155,9 +164,9 @@ def fit(
     }  # fmt: skip
     reading = opt.reading(
         target=target, task=task, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter,
-        header=header, max_categories=max_categories, jobs=jobs,
+        header=header, max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
     )  # fmt: skip
-    verb("fit")(data, output, given, reading, memory, passes, half, quiet, as_json)
+    verb("fit", quiet)(data, output, given, reading, memory, passes, half, quiet, as_json)
 
 
 @app.command(epilog="Example: kernelight predict model.klt new.csv --output predictions.csv")
@@ -171,15 +180,17 @@ def predict(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    missing: opt.Missing = None,
+    strict: opt.Strict = False,
     jobs: opt.Jobs = None,
     quiet: opt.Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each row.")] = False,
 ) -> None:
     """Predict the target of each row of a file."""
     reading = opt.reading(
-        ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs
-    )
-    verb("predict")(model, data, proba, output, reading, quiet, as_json)
+        ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs, missing=missing, strict=strict,
+    )  # fmt: skip
+    verb("predict", quiet)(model, data, proba, output, reading, quiet, as_json)
 
 
 @app.command(epilog="Example: kernelight evaluate model.klt test.csv")
@@ -191,13 +202,15 @@ def evaluate(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    missing: opt.Missing = None,
+    strict: opt.Strict = False,
     jobs: opt.Jobs = None,
     as_json: opt.Json = False,
 ) -> None:
     """Compare predictions with the target of a file that has it."""
     reading = opt.reading(
-        ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs
-    )
+        ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs, missing=missing, strict=strict,
+    )  # fmt: skip
     verb("evaluate")(model, data, reading, as_json)
 
 
@@ -237,6 +250,8 @@ def encode(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    missing: opt.Missing = None,
+    strict: opt.Strict = False,
     max_categories: opt.MaxCategories = 100,
     seed: Annotated[int | None, typer.Option(help="Draws the hashes; 0 if not said.")] = None,
     jobs: opt.Jobs = None,
@@ -250,9 +265,9 @@ def encode(
     }  # fmt: skip
     reading = opt.reading(
         target=target, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter, header=header,
-        max_categories=max_categories, jobs=jobs,
+        max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
     )  # fmt: skip
-    verb("encode")(data, output, given, reading, map, save_map, memory, jobs, quiet, as_json)
+    verb("encode", quiet)(data, output, given, reading, map, save_map, memory, jobs, quiet, as_json)
 
 
 @app.command(
@@ -290,6 +305,8 @@ def similarity(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    missing: opt.Missing = None,
+    strict: opt.Strict = False,
     max_categories: opt.MaxCategories = 100,
     jobs: opt.Jobs = None,
     quiet: opt.Quiet = False,
@@ -299,9 +316,9 @@ def similarity(
     given = {"kernel": kernel, "gamma": gamma, "p": p, "scale": scale, "target": target, "ids": ids}
     reading = opt.reading(
         target=target, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter, header=header,
-        max_categories=max_categories, jobs=jobs,
+        max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
     )  # fmt: skip
-    verb("similarity")(a, b, top, above, given, reading, map, output, jobs, quiet, as_json)
+    verb("similarity", quiet)(a, b, top, above, given, reading, map, output, jobs, quiet, as_json)
 
 
 @app.command(epilog="Example: kernelight kernels --json")
@@ -430,8 +447,11 @@ def _usage(error: Any) -> str:
 
 def _note(message: Warning | str, *_: Any, **__: Any) -> None:
     """A warning as a sentence, without the line of code that nobody asked for."""
+    notes = getattr(message, "notes", None)  # of a DataWarning: a line for each
+    said = [f"{message.label}: {note}" for note in notes] if notes else [str(message)]  # type: ignore[union-attr]
     if sys.stderr is not None:
-        print(f"kernelight: note: {_on_one_line(str(message))}", file=sys.stderr)
+        for line in said:
+            print(f"kernelight: note: {_in_options(_on_one_line(line))}", file=sys.stderr)
 
 
 def _silence() -> None:
@@ -460,9 +480,9 @@ def _on_one_line(text: str) -> str:
 
 def _in_options(text: str) -> str:
     """Advice of the library as options of the command: ``ignore=['id']`` is ``--ignore id``."""
-    names = "ignore|categorical|task|loss|method|format|header|ids|target|memory"
+    names = "ignore|categorical|task|loss|method|format|header|ids|target|memory|missing"
     text = re.sub(rf"\b({names})=\[?'([^']*)'\]?", lambda m: f"--{m[1]} {shlex.quote(m[2])}", text)
-    return text.replace("max_categories", "--max-categories")
+    return text.replace("max_categories", "--max-categories").replace("strict=True", "--strict")
 
 
 def _end(text: str, status: int) -> NoReturn:

@@ -9,6 +9,7 @@ from typing import Any
 from kernelight.cli import show
 from kernelight.cli.options import MAX_CATEGORIES
 from kernelight.data import open_dataset
+from kernelight.data.delimited import MISSING
 from kernelight.study import compare, print_study, write_report
 
 
@@ -50,6 +51,8 @@ def _training(data: str, reading: dict[str, Any], parameters: dict[str, Any]) ->
         words.append("--header" if reading["header"] else "--no-header")
     if reading["max_categories"] != MAX_CATEGORIES:
         words += ["--max-categories", str(reading["max_categories"])]
+    usual = len(MISSING)
+    words += [word for some in (reading["missing"] or ())[usual:] for word in ("--missing", some)]
     options = {"n_components": "-k", "C": "-C"}
     for name, value in parameters.items():
         words += [options.get(name, f"--{name}"), value if isinstance(value, str) else f"{value:g}"]

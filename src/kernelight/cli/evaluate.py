@@ -18,20 +18,26 @@ def run(model: str, data: str, reading: dict[str, Any], as_json: bool) -> None:
     if found["task"] == "regression":
         r2 = "none: the target is constant" if found["r2"] is None else f"{found['r2']:.4f}"
         show.pairs({
-            "rows": f"{found['rows']:,}", "R^2": r2,
+            **_rows(found), "R^2": r2,
             "root mean squared error": f"{found['root_mean_squared_error']:.6g}",
             "mean absolute error": f"{found['mean_absolute_error']:.6g}", "largest error": f"{found['largest_error']:.6g}",
         })  # fmt: skip
         return
     accuracy = f"{_percent(found['accuracy'])}, standard error {_percent(found['standard_error'])}"
     show.pairs({
-        "rows": f"{found['rows']:,}", "accuracy": accuracy,
+        **_rows(found), "accuracy": accuracy,
         "balanced accuracy": _percent(found["balanced_accuracy"]),
     })  # fmt: skip
     print()
     rows = [(entry["class"], f"{entry['rows']:,}", _percent(entry["precision"]), _percent(entry["recall"]))
             for entry in found["classes"]]  # fmt: skip
     show.table(("class", "rows", "precision", "recall"), rows, right=(1, 2, 3))
+
+
+def _rows(found: dict[str, Any]) -> dict[str, str]:
+    gone = found["rows_without_target"]
+    left_out = {"rows left out, without a target": f"{gone:,}"} if gone else {}
+    return {"rows": f"{found['rows']:,}", **left_out}
 
 
 def _percent(share: float | None) -> str:

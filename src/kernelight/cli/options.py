@@ -31,6 +31,15 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first row has names; otherwise recognised."),
 ]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Words that also stand for a missing value, separated by commas; may be given several times."
+    ),
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse columns that need a decision, instead of a note.")
+]
 Kernel = Annotated[str, typer.Option(help="Its name: see kernelight kernels.")]
 Components = Annotated[int, typer.Option("--components", "-k", help="Codes or features of a row.")]
 Bits = Annotated[int, typer.Option(help="Bits of a code.")]
@@ -63,10 +72,20 @@ def reading(
     *, target: str | None = None, ids: str | None = None, ignore: list[str] | None = None,
     categorical: list[str] | None = None, task: str | None = None, format: str | None = None, delimiter: str | None = None,
     header: bool | None = None, max_categories: int = MAX_CATEGORIES, jobs: int | None = None,
+    missing: list[str] | None = None, strict: bool = False,
 ) -> dict[str, object]:  # fmt: skip
     """What `open_dataset` is asked for."""
     return {
         "target": target, "ids": ids, "ignore": ignore or (), "categorical": categorical or (), "task": task,
         "format": format, "delimiter": delimiter, "header": header,
-        "max_categories": max_categories, "n_jobs": jobs,
+        "max_categories": max_categories, "n_jobs": jobs, "missing": _missing(missing), "strict": strict,
     }  # fmt: skip
+
+
+def _missing(words: list[str] | None) -> tuple[str, ...] | None:
+    """The usual words for a missing value and those that were given."""
+    if not words:
+        return None
+    from kernelight.data.delimited import MISSING
+
+    return (*MISSING, *(word.strip() for some in words for word in some.split(",") if word.strip()))

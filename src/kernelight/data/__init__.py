@@ -7,7 +7,7 @@ with data is a `DataError`: one sentence with the file, the place and what was f
 from kernelight._files import replacing
 from kernelight.data.dataset import Batch, Dataset
 from kernelight.data.encoding import Encoding
-from kernelight.data.errors import DataError
+from kernelight.data.errors import DataError, DataWarning
 from kernelight.data.opening import open_dataset
 
-__all__ = ["Batch", "DataError", "Dataset", "Encoding", "open_dataset", "replacing"]
+__all__ = ["Batch", "DataError", "DataWarning", "Dataset", "Encoding", "open_dataset", "replacing"]

@@ -1,11 +1,12 @@
 """Parquet, Arrow and Feather files, read by pyarrow, a batch of rows at a time; and Arrow tables in memory.
 
-Numbers, booleans (0 and 1) and decimals are numbers; text and dictionaries, whatever their values are, are words; the rest
-(dates, lists) can be no feature. A null and NaN are missing values.
+Numbers, booleans (0 and 1) and decimals are numbers; text and dictionaries, whatever their values are, are words; timestamps,
+dates and times of day are dates; the rest (lists) can be no feature. A null and NaN are missing values.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +18,18 @@ from kernelight.data.encoding import too_many_words
 from kernelight.data.errors import DataError, one_line, shown
 from kernelight.data.exact import Targets, restored
 from kernelight.data.sources import ByteSource
-from kernelight.data.table import NUMBER, WORDS, Block, Column, Plan, Source, Words, refuse_infinite, words_of
+from kernelight.data.table import (
+    DATE,
+    NUMBER,
+    WORDS,
+    Block,
+    Column,
+    Plan,
+    Source,
+    Words,
+    refuse_infinite,
+    words_of,
+)
 
 BATCH = 1 << 16  # rows
 
@@ -54,6 +66,8 @@ class ArrowSource(Source):
         numeric = t.is_integer(type_) or t.is_floating(type_) or t.is_boolean(type_) or t.is_decimal(type_)
         if numeric or t.is_null(type_):
             return WORDS if name in self._categorical else NUMBER
+        if t.is_timestamp(type_) or t.is_date(type_) or t.is_time(type_):
+            return WORDS if name in self._categorical else DATE
         return one_line(str(type_))
 
     def _block(self, batch: Any, plan: Plan, first_row: int) -> Block:
@@ -73,7 +87,32 @@ class ArrowSource(Source):
             as_words = plan.target_kind == WORDS
             target = self._words(column) if as_words else self._targets(column, plan.target, first_row)
         ids = None if plan.ids is None else self._words(batch.column(plan.ids)).texts()
-        return Block(matrix, tuple(words), target, ids, first_row)
+        dates = None
+        if plan.dates:
+            dates = np.empty((batch.num_rows, len(plan.dates)), dtype="datetime64[us]")
+            for at, name in enumerate(plan.dates):
+                dates[:, at] = self._dates(batch.column(name), name)
+        return Block(matrix, tuple(words), target, ids, first_row, dates=dates)
+
+    def _dates(self, column: Any, name: str) -> NDArray[np.datetime64]:
+        """Moments in UTC; times of day as those of 1970-01-01."""
+        pa = self._pa
+        kind = self._kind("", column.type)
+        if kind != DATE:
+            raise DataError(f"{self.label}, column {shown(name)}: {kind} where the model has dates.")
+        if pa.types.is_time32(column.type):
+            column = column.cast(pa.time64("us"), safe=False)
+        if pa.types.is_time(column.type):
+            column = column.cast(
+                pa.int64() if column.type == pa.time64("us") else pa.time64("us"), safe=False
+            )
+            column = column.cast(pa.int64())
+            moments = column.cast(pa.timestamp("us"))
+        elif pa.types.is_timestamp(column.type):
+            moments = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+        else:
+            moments = column.cast(pa.timestamp("us"), safe=False)
+        return np.asarray(moments.to_numpy(zero_copy_only=False), dtype="datetime64[us]")
 
     def _numbers(self, column: Any, name: str) -> NDArray[np.float64]:
         pa = self._pa
@@ -118,12 +157,8 @@ class ColumnarSource(ArrowSource):
         with self._opened() as opened:
             columns = self._named(opened.schema_arrow if form == "parquet" else opened.schema)
         names = [column.name for column in columns]
-        twice = (
-            next((name for name in names if names.count(name) > 1), None)
-            if len(set(names)) < len(names)
-            else None
-        )
-        if twice is not None:
+        twice = next((name for name, count in Counter(names).items() if count > 1), None)
+        if twice is not None:  # pyarrow would not know which of them is meant
             raise DataError(f"{self.label}: two columns are called {shown(twice)}.")
         self.columns = columns
 
@@ -155,7 +190,12 @@ class ColumnarSource(ArrowSource):
         return DataError(f"{self.label} cannot be read as {self._form}: {reason}.")
 
     def blocks(self, plan: Plan) -> Iterator[Block]:
-        wanted = [*plan.numbers, *plan.words, *(name for name in (plan.target, plan.ids) if name is not None)]
+        wanted = [
+            *plan.numbers,
+            *plan.words,
+            *plan.dates,
+            *(name for name in (plan.target, plan.ids) if name is not None),
+        ]
         row = 0
         with self._opened() as opened:
             for batch in self._batches(opened, list(dict.fromkeys(wanted))):

@@ -11,9 +11,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight._checks import check_int
+from kernelight.data.decisions import Decisions, OddValues, formatted_by, missing_targets, with_targets
 from kernelight.data.encoding import CLASSIFICATION, MAX_CATEGORIES, REGRESSION, Encoding, Learner
 from kernelight.data.errors import DataError, listed, nearest, shown
-from kernelight.data.table import NUMBER, WORDS, Block, Plan, Source
+from kernelight.data.formatted import FormattedSource
+from kernelight.data.survey import surveyed
+from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Source
 
 TARGET_NAMES = ("target", "label", "class", "y")
 AUTO = "auto"
@@ -45,6 +48,8 @@ class Wishes:
     dtype: str = "float64"
     missing: tuple[str, ...] | None = None
     zero_based: bool = False
+    categorical: tuple[str, ...] = ()
+    strict: bool = False
 
 
 class Dataset:
@@ -62,9 +67,14 @@ class Dataset:
     """
 
     def __init__(self, source: Source, wishes: Wishes, encoding: Encoding | None) -> None:
-        self._source, self._wishes = source, wishes
+        self._opened, self._wishes = source, wishes
         self._given = encoding
         self._encoding: Encoding | None = None
+        self._formats: dict[str, str] = {}
+        self._left_out: list[str] = []
+        self._decided = Decisions(source.label, list(source.notes))
+        self._source = self._looked_at(source) if encoding is None else formatted_by(encoding, source)
+        self.rows_left_out = 0  # of the last reading: rows whose target is missing
         self._plan, self._order = self._planned() if encoding is None else (self._planned_by(encoding), None)
         self._ids: list[str] | None = None
         if encoding is not None:
@@ -82,10 +92,14 @@ class Dataset:
         """The recipe from the columns to the features: the one given, or learned from all rows when first asked for."""
         if self._encoding is None:
             learner = self._learner()
+            odd = OddValues(self.name)
             for block in self._source.blocks(self._plan):
                 learner.add(block)
+                odd.add(block)
                 if learner.satisfied:
                     break
+            else:
+                odd.refuse_many()
             self._encoding = self._learned(learner)
         return self._encoding
 
@@ -134,7 +148,7 @@ class Dataset:
         wishes = replace(self._wishes, target=None)
         if self._given is None and name in {column.name for column in self._source.columns or ()}:
             wishes = replace(wishes, ignore=(*wishes.ignore, name))
-        return Dataset(self._source, wishes, self._given)
+        return Dataset(self._opened, wishes, self._given)
 
     def describe(self) -> str:
         """What it is and what will be done with it, in a few lines.
@@ -147,7 +161,10 @@ class Dataset:
         encoding = self.encoding
         lines = [f"{self.name}: {encoding.width} {'sparse ' if encoding.columns is None else ''}features"]
         for column in encoding.columns or ():
-            if column.kind == WORDS:
+            if column.recipe is not None:
+                said = ", ".join(name.partition(": ")[2] for name in column.feature_names)
+                lines.append(f"column {shown(column.name)}: dates, {said or 'all the same: no feature'}")
+            elif column.kind == WORDS:
                 also = ", and one for missing words" if column.missing else ""
                 lines.append(
                     f"column {shown(column.name)}: words, {len(column.categories)} columns of 0 and 1{also}"
@@ -160,6 +177,7 @@ class Dataset:
             )
         elif target is not None:
             lines.append(f"target {shown(target.name)}: {target.task}")
+        lines += self._decided.notes
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -170,26 +188,55 @@ class Dataset:
     def materialise(self) -> tuple[Any, NDArray[Any] | None]:
         """All rows: X (dense, or CSR for sparse formats) and y (None without a target)."""
         block = self._source.whole(self._plan)
+        odd = OddValues(self.name)
+        odd.add(block)
+        odd.refuse_many()
         if self._encoding is None:
             learner = self._learner()
             learner.add(block)
             self._encoding = self._learned(learner)
         if block.n_rows == 0:
             raise DataError(f"{self.name} has no rows.")
-        y = self._encoding.apply_target(block, self.name)
-        self._ids = block.ids
-        return self._encoding.apply(block), y
+        self.rows_left_out = 0
+        batch = self._batch(block, self._encoding)
+        if not batch.X.shape[0]:
+            raise self._no_targets()
+        self._ids = batch.ids
+        self._decided.tell(odd.notes(), self.rows_left_out)
+        return batch.X, batch.y
+
+    def _batch(self, block: Block, encoding: Encoding) -> Batch:
+        """The features and targets of a block; rows whose target is missing are left out, or refused (strict)."""
+        gone = None if block.target is None or self._wishes.strict else missing_targets(block)
+        if gone is None or not gone.any():
+            y = encoding.apply_target(block, self.name)
+            return Batch(encoding.apply(block), y, block.ids)
+        self.rows_left_out += int(gone.sum())
+        keep = ~gone
+        y = None
+        if keep.any():
+            y = encoding.apply_target(with_targets(block, gone), self.name)
+        X = encoding.apply(block)[keep]
+        ids = (
+            None if block.ids is None else [name for name, kept in zip(block.ids, keep, strict=True) if kept]
+        )
+        return Batch(X, None if y is None else y[keep], ids)
+
+    def _no_targets(self) -> DataError:
+        return DataError(f"{self.name}: the target {shown(str(self.target_name))} is missing in every row.")
 
     def batches(self, rows: int = 8192) -> Iterator[Batch]:
         """The rows, so many at a time (the last batch may have fewer), in memory that does not grow with the file."""
         check_int("rows", rows, low=1)
         encoding = self.encoding
         waiting: list[Batch] = []
-        count = 0
+        count = total = 0
+        odd = OddValues(self.name)
+        self.rows_left_out = 0
         for block in self._source.blocks(self._plan):
-            y = encoding.apply_target(block, self.name)
-            ids = block.ids
-            X = encoding.apply(block)
+            odd.add(block)
+            X, y, ids = self._batch(block, encoding)
+            total += X.shape[0]
             start = 0
             while count + X.shape[0] - start >= rows:
                 stop = start + rows - count
@@ -199,8 +246,22 @@ class Dataset:
             if start < X.shape[0]:
                 waiting.append(_cut(Batch(X, y, ids), start, X.shape[0]))
                 count += X.shape[0] - start
+        odd.refuse_many()
         if waiting:
             yield _merged(waiting)
+        if self.rows_left_out and not total:
+            raise self._no_targets()
+        self._decided.tell(odd.notes(), self.rows_left_out)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is decided without being asked, a sentence for each column; more may come when the rows are read.
+
+        >>> from kernelight import open_dataset
+        >>> open_dataset("iris").notes
+        []
+        """
+        return list(self._decided.notes)
 
     @property
     def ids(self) -> list[str] | None:
@@ -208,11 +269,52 @@ class Dataset:
         if self._plan.ids is None:
             return None
         if self._ids is None:
-            only = replace(self._plan, numbers=(), words=(), target=None)
-            self._ids = [name for block in self._source.blocks(only) for name in block.ids or []]
+            only = replace(self._plan, numbers=(), words=(), dates=())
+            names = []
+            for block in self._source.blocks(only):
+                gone = None if block.target is None else missing_targets(block)
+                names += [name for at, name in enumerate(block.ids or []) if gone is None or not gone[at]]
+            self._ids = names
         return self._ids
 
     # -- Decisions ------------------------------------------------------------------------------------------
+
+    def _looked_at(self, source: Source) -> Source:
+        """The source, with formats for what is written in columns of text; notes say what was decided."""
+        self._source = source
+        if source.columns is None:
+            return source
+        wishes = self._wishes
+        names = [column.name for column in source.columns]
+        target = self._target(names) if names else None
+        settled = {*wishes.ignore, *wishes.categorical, *([wishes.ids] if wishes.ids else [])}
+        found = surveyed(
+            source,
+            settled,
+            target,
+            wishes.max_categories,
+            raised=wishes.max_categories != MAX_CATEGORIES,
+        )
+        self._left_out = found.left_out
+        for name in names:
+            if name in found.notes:
+                self._decided.decide(name, found.notes[name])
+        for column in source.columns:
+            if column.name in settled or column.name == target:
+                continue
+            if column.kind == DATE:
+                self._decided.decide(column.name, "dates; they become numbers")
+            elif column.kind not in (NUMBER, WORDS):
+                self._left_out.append(column.name)
+                self._decided.decide(
+                    column.name, f"{column.kind} is neither a number nor words nor a date; left out"
+                )
+        if wishes.strict:
+            self._decided.refuse()
+        if not found.formats and not found.kinds:
+            return source
+        self._formats = found.formats
+        return FormattedSource(source, found.formats, found.kinds)
 
     def _planned(self) -> tuple[Plan, list[str] | None]:
         """What to read, and the features in the order of the file, from the columns that there are and the wishes."""
@@ -244,17 +346,17 @@ class Dataset:
             raise DataError(
                 f"{self.name}: the target {shown(str(target))} is words; a regression needs numbers."
             )
-        left_out = {target, wishes.ids, *wishes.ignore}
+        left_out = {target, wishes.ids, *wishes.ignore, *self._left_out}
         features = [name for name in kinds if name not in left_out]
         for name in [*features, *([target] if target in kinds else [])]:
-            if kinds[name] not in (NUMBER, WORDS):
-                hint = "" if name == target else f", or leave it out by ignore=[{shown(name)}]"
+            if kinds[name] not in (NUMBER, WORDS) and (name == target or kinds[name] != DATE):
                 raise DataError(
-                    f"{self.name}, column {shown(name)}: {kinds[name]} is neither a number nor words; convert it{hint}."
+                    f"{self.name}, column {shown(name)}: {kinds[name]} is neither a number nor words; convert it."
                 )
         return Plan(
             numbers=tuple(name for name in features if kinds[name] == NUMBER),
             words=tuple(name for name in features if kinds[name] == WORDS),
+            dates=tuple(name for name in features if kinds[name] == DATE), strict=wishes.strict,
             target=target, target_kind=target_kind, ids=wishes.ids, dtype=wishes.dtype, limit=wishes.max_categories,
         ), features  # fmt: skip
 
@@ -287,13 +389,21 @@ class Dataset:
         source, asked = self._source, self._wishes.target
         names = None if source.columns is None else [column.name for column in source.columns]
         more = [*self._wishes.ignore, *([self._wishes.ids] if self._wishes.ids else [])]
+        unknown = [] if names is None or encoding.columns is None else encoding.unknown(names, more)
         apart = source.target is not None and (names is None or source.target not in names)
         if apart and names is not None and encoding.target is not None:
             names = [
                 *names,
                 encoding.target.name,
             ]  # a target that the format keeps apart, whatever it calls it
-        plan = encoding.plan(names, self.name, more)
+        plan = replace(encoding.plan(names, self.name, more), strict=self._wishes.strict)
+        if unknown and self._wishes.strict:
+            raise DataError(
+                f"{self.name}: {listed(unknown)} not known to the model; ignore={unknown!r} leaves them out."
+            )
+        if unknown:
+            many = "columns" if len(unknown) > 1 else "column"
+            self._decided.notes.append(f"{many} {listed(unknown)}: not known to the model; left out")
         if names is None and not apart:
             plan = replace(plan, target=None)
         if self._wishes.ids is not None:
@@ -307,13 +417,13 @@ class Dataset:
         return plan
 
     def _learner(self) -> Learner:
-        return Learner(self.name, self._plan, self._order, self._wishes.task)
+        return Learner(self.name, self._plan, self._order, self._wishes.task, self._formats)
 
     def _learned(self, learner: Learner) -> Encoding:
         columns = () if self._source.columns is None else tuple(c.name for c in self._source.columns)
         return learner.encoding(
             ids=self._plan.ids,
-            ignored=self._wishes.ignore,
+            ignored=(*self._wishes.ignore, *self._left_out),
             file_columns=() if self._source.headed else columns,
             missing_words=self._wishes.missing,
             zero_based=self._wishes.zero_based,

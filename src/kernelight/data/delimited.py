@@ -46,9 +46,6 @@ _SKIP, _FEATURE, _ASIDE, _WORD = range(4)
 _NUMBER = re.compile(
     rb"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:inity|INITY)?)[ \t]*"
 )
-_WITH_COMMAS = re.compile(
-    rb"[+-]?[0-9]+(?:,[0-9]+)*(?:\.[0-9]*)?"
-)  # 3,14 and 1,000.5 among 7: no words, though no numbers
 
 
 class Dialect(NamedTuple):
@@ -68,6 +65,8 @@ class _Spans(NamedTuple):
 class DelimitedSource(Source):
     """A delimited text file."""
 
+    text = True
+
     def __init__(
         self,
         source: ByteSource,
@@ -79,11 +78,14 @@ class DelimitedSource(Source):
         names: Sequence[str] | None,
         settled: bool,
         threads: int,
+        strict: bool = False,
     ) -> None:
+        self.strict = strict
         self.label, self._source, self._threads = source.label, source, threads
         self._settled = settled  # whether a model has settled what is a number
         sample, ended = self._sample()
         delimiter = _sniffed(sample) if delimiter is None else _checked(delimiter)
+        self.comma = delimiter == ";"
         self._dialect = Dialect(delimiter, MISSING if missing is None else tuple(missing))
         first = next(rows_of(sample, delimiter), None)
         if first is None:
@@ -126,10 +128,7 @@ class DelimitedSource(Source):
             names = [cell.decode() or f"column_{at + 1}" for at, cell in enumerate(first)]
         except UnicodeDecodeError:
             raise DataError(f"{self.label}, line 1: the names of the columns are not UTF-8.") from None
-        twice = next((name for name, count in Counter(names).items() if count > 1), None)
-        if twice is not None:
-            raise DataError(f"{self.label}, line 1: two columns are called {shown(twice)}.")
-        return names
+        return self._distinct(names, ", line 1")
 
     def _after_first(self, sample: bytes, ended: bool) -> int:
         """Where the rows behind the names begin."""
@@ -154,7 +153,7 @@ class DelimitedSource(Source):
         if found is None:  # damaged: what is whole decides, so that the damage is what will be spoken of
             whole = (row for row in rows_of(text.tobytes(), self._dialect.delimiter) if len(row) == count)
             table = list(zip(*(row for _, row in zip(range(SAMPLE_ROWS), whole, strict=False)), strict=True))
-        kinds = []
+        kinds, guessed = [], []
         for at, name in enumerate(self._names):
             if found is not None:
                 cells = [cell for cell in _cells(text, found[2], at) if cell is not None]
@@ -162,11 +161,10 @@ class DelimitedSource(Source):
                 cells = [cell for cell in table[at] if cell not in absent] if table else []
             odd = sum(not _NUMBER.fullmatch(cell) for cell in cells)
             words = name in categorical or (bool(cells) and 2 * odd >= len(cells))
-            if words and name not in categorical and all(map(_WITH_COMMAS.fullmatch, cells)):
-                odd_one = next(cell for cell in cells if b"," in cell)
-                kinds.append(Column(name, f"{shown(odd_one)}, a number with commas,"))
-                continue
             kinds.append(Column(name, WORDS if words else NUMBER))
+            if odd and name not in categorical:
+                guessed.append(name)
+        self.guessed = frozenset(guessed)
         return tuple(kinds)
 
     # -- Rows -----------------------------------------------------------------------------------------------

@@ -6,13 +6,14 @@ The rules:
 * A column of words becomes one column of 0 and 1 for each word that occurs in training, in alphabetical order, and one
   more for missing words if some are missing in training. A word never seen in training is 0 in all of them.
 * More than ``max_categories`` words (100 unless told otherwise) in a column is an error: such a column is an id or free text.
+* A date becomes its year, month, weekday, time of day and days since the first, as far as they vary (`dates`).
 * A target must not be missing. It is a class if it is words, or whole numbers of at most 50 kinds; else it is a quantity.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,16 +21,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelight.data.dates import DateLearner, DateRecipe, recipe_from
 from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.exact import are_whole, as_doubles, classes_of, label_dtype, labels_of, refuse_rounded
-from kernelight.data.table import NUMBER, WORDS, Block, Plan, Words, resized
+from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Words, resized
+from kernelight.data.text_formats import FORMATS
 
 MEDIAN_ROWS = 20_000
 MAX_CATEGORIES = 100
 MAX_WHOLE_LABELS = 50
 MAX_LABELS = 100_000
 CLASSIFICATION, REGRESSION = "classification", "regression"
-_VERSION = 1
+_VERSION = 2  # of encodings with dates or formats; all others are written as version 1
 Label = str | int | float
 
 
@@ -42,15 +45,21 @@ class EncodedColumn:
     fill: float = 0.0
     categories: tuple[str, ...] = ()
     missing: bool = False  # whether missing words have a column of their own
+    recipe: DateRecipe | None = None  # of dates
+    format: str | None = None  # how numbers or dates are written, where they are text (`text_formats`)
 
     @property
     def width(self) -> int:
         """How many features come of it."""
+        if self.recipe is not None:
+            return len(self.recipe.parts)
         return 1 if self.kind == NUMBER else len(self.categories) + self.missing
 
     @property
     def feature_names(self) -> list[str]:
         """The names of these."""
+        if self.recipe is not None:
+            return self.recipe.names(self.name)
         if self.kind == NUMBER:
             return [self.name]
         return [f"{self.name}={value}" for value in self.categories] + [
@@ -66,6 +75,7 @@ class EncodedTarget:
     kind: str
     task: str
     labels: tuple[Label, ...] | None = None
+    format: str | None = None  # how its numbers are written, where they are text
 
 
 @dataclass(frozen=True)
@@ -117,15 +127,19 @@ class Encoding:
                 fills = np.array([c.fill for c in self.columns if c.kind == NUMBER])
                 for at in np.flatnonzero(np.isnan(numbers).any(axis=0)).tolist():
                     numbers[np.isnan(numbers[:, at]), at] = fills[at]
-        if not block.words and len(self.columns) == numbers.shape[1]:
+        if not block.words and block.dates is None and len(self.columns) == numbers.shape[1]:
             return numbers
         X = np.zeros((block.n_rows, self.width), dtype=self.dtype)
         words = iter(block.words)
-        place, number = 0, 0
+        place, number, date = 0, 0, 0
         for column in self.columns:
             if column.kind == NUMBER:
                 X[:, place] = numbers[:, number]
                 number += 1
+            elif column.recipe is not None:
+                assert block.dates is not None
+                X[:, place : place + column.width] = column.recipe.features(block.dates[:, date])
+                date += 1
             else:
                 _one_hot(X, place, column, next(words))
             place += column.width
@@ -153,8 +167,19 @@ class Encoding:
             return classes_of(values, self.target.labels, self.target.name, label)
         return as_doubles(values)
 
+    def unknown(self, available: Sequence[str], allowed: Iterable[str] = ()) -> list[str]:
+        """Columns of a file that the model does not know."""
+        known = {
+            *(column.name for column in self.columns or ()),
+            *self.ignored,
+            *allowed,
+            *([self.target.name] if self.target else []),
+            *([self.ids] if self.ids else []),
+        }
+        return [name for name in available if name not in known]
+
     def plan(self, available: Sequence[str] | None, label: str, allowed: Iterable[str] = ()) -> Plan:
-        """What to read of a file with these columns; columns that do not match are an error that lists them."""
+        """What to read of a file with these columns; columns that are missing are an error that lists them."""
         target = self.target
         if self.columns is None:
             if available is not None:
@@ -167,26 +192,18 @@ class Encoding:
                 f"{label} has sparse rows without names, but the model was trained on the columns "
                 f"{listed([c.name for c in self.columns])}."
             )
-        wanted = [column.name for column in self.columns]
-        known = {
-            *wanted,
-            *self.ignored,
-            *allowed,
-            *([target.name] if target else []),
-            *([self.ids] if self.ids else []),
-        }
-        absent = [name for name in wanted if name not in set(available)]
-        more = [name for name in available if name not in known]
-        if absent or more:
-            parts = [f"{listed(absent)} missing"] if absent else []
-            parts += [f"{listed(more)} not known to the model"] if more else []
-            hint = nearest(absent[0], more) if absent and more else ""
+        absent = [column.name for column in self.columns if column.name not in set(available)]
+        if absent:
+            more = self.unknown(available, allowed)
+            strange = f"; {listed(more)} not known to the model" if more else ""
+            hint = nearest(absent[0], more) or "."
             raise DataError(
-                f"{label}: its columns do not match those of the model: {'; '.join(parts)}{hint or '.'}"
+                f"{label}: its columns do not match those of the model: {listed(absent)} missing{strange}{hint}"
             )
         return Plan(
             numbers=tuple(c.name for c in self.columns if c.kind == NUMBER),
             words=tuple(c.name for c in self.columns if c.kind == WORDS),
+            dates=tuple(c.name for c in self.columns if c.kind == DATE),
             target=target.name if target and target.name in available else None,
             target_kind=target.kind if target else NUMBER,
             ids=self.ids if self.ids in available else None,
@@ -199,20 +216,19 @@ class Encoding:
         """Plain data that JSON can say."""
         columns = None
         if self.columns is not None:
-            columns = [
-                {"name": c.name, "fill": c.fill}
-                if c.kind == NUMBER
-                else {"name": c.name, "categories": list(c.categories), "missing": c.missing}
-                for c in self.columns
-            ]
+            columns = [_plain(column) for column in self.columns]
         target = None
         if self.target is not None:
             labels = None if self.target.labels is None else list(self.target.labels)
             target = {
                 "name": self.target.name, "kind": self.target.kind, "task": self.target.task, "labels": labels,
             }  # fmt: skip
+            if self.target.format is not None:
+                target["format"] = self.target.format
+        entries = [*(columns or ()), *([target] if target else [])]
+        newer = any("format" in entry or "parts" in entry for entry in entries)
         return {
-            "version": _VERSION, "columns": columns, "width": self.width, "target": target, "ids": self.ids,
+            "version": _VERSION if newer else 1, "columns": columns, "width": self.width, "target": target, "ids": self.ids,
             "ignored": list(self.ignored), "file_columns": list(self.file_columns), "dtype": self.dtype,
             "missing_words": None if self.missing_words is None else list(self.missing_words), "zero_based": self.zero_based,
         }  # fmt: skip
@@ -227,9 +243,9 @@ class Encoding:
 
     @classmethod
     def _from_plain(cls, plain: dict[str, Any]) -> Encoding:
-        if plain["version"] != _VERSION:
+        if plain["version"] not in (1, _VERSION) or isinstance(plain["version"], bool):
             raise ValueError(
-                f"This encoding has version {plain['version']!r}; this kernelight reads version {_VERSION}: update it."
+                f"This encoding has version {plain['version']!r}; this kernelight reads versions up to {_VERSION}: update it."
             )
         columns = None
         if plain["columns"] is not None:
@@ -246,7 +262,8 @@ class Encoding:
             labels = None if entry["labels"] is None else tuple(entry["labels"])
             if labels is not None and not all(isinstance(known, (str, int, float)) for known in labels):
                 raise ValueError("A stored encoding has labels that are neither words nor numbers.")
-            target = EncodedTarget(_text(entry["name"]), entry["kind"], entry["task"], labels)
+            format = _format(entry, NUMBER)
+            target = EncodedTarget(_text(entry["name"]), entry["kind"], entry["task"], labels, format)
         if plain["dtype"] not in ("float32", "float64"):
             raise ValueError(
                 f"A stored encoding has the dtype {plain['dtype']!r}; float32 or float64 is expected."
@@ -268,8 +285,30 @@ def _text(value: Any) -> str:
     return value
 
 
+def _format(entry: dict[str, Any], kind: str) -> str | None:
+    found = entry.get("format")
+    if found is not None and (not isinstance(found, str) or found not in FORMATS[kind]):
+        raise ValueError(f"A stored encoding has the format {found!r}, which is not known.")
+    return found
+
+
+def _plain(column: EncodedColumn) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": column.name}
+    if column.format is not None:
+        entry["format"] = column.format
+    if column.recipe is not None:
+        parts, origin, fill = column.recipe
+        return {**entry, "parts": list(parts), "origin": origin, "fill": fill}
+    if column.kind == NUMBER:
+        return {**entry, "fill": column.fill}
+    return {**entry, "categories": list(column.categories), "missing": column.missing}
+
+
 def _column(entry: dict[str, Any]) -> EncodedColumn:
     name = _text(entry["name"])
+    if "parts" in entry:
+        recipe = recipe_from(entry["parts"], entry["origin"], entry["fill"])
+        return EncodedColumn(name, DATE, recipe=recipe, format=_format(entry, DATE))
     if "categories" in entry:
         categories, missing = tuple(map(_text, entry["categories"])), entry["missing"]
         if not isinstance(missing, bool) or len(set(categories)) != len(categories):
@@ -278,7 +317,7 @@ def _column(entry: dict[str, Any]) -> EncodedColumn:
     fill = entry["fill"]
     if isinstance(fill, bool) or not isinstance(fill, (int, float)) or not math.isfinite(fill):
         raise ValueError(f"A stored encoding fills {shown(name)} with {fill!r}; a finite number is expected.")
-    return EncodedColumn(name, NUMBER, fill=float(fill))
+    return EncodedColumn(name, NUMBER, fill=float(fill), format=_format(entry, NUMBER))
 
 
 def _one_hot(X: NDArray[Any], place: int, column: EncodedColumn, words: Words) -> None:
@@ -294,12 +333,21 @@ def _one_hot(X: NDArray[Any], place: int, column: EncodedColumn, words: Words) -
 class Learner:
     """Learns an encoding from blocks of training rows, whatever their sizes."""
 
-    def __init__(self, label: str, plan: Plan, order: Sequence[str] | None, task: str | None) -> None:
+    def __init__(
+        self,
+        label: str,
+        plan: Plan,
+        order: Sequence[str] | None,
+        task: str | None,
+        formats: Mapping[str, str] | None = None,
+    ) -> None:
+        self._formats = formats or {}
         self._label, self._plan, self._order, self._task = label, plan, order, task
         self._heads: list[NDArray[Any]] = []
         self._head_rows = self._rows = self._width = 0
         self._words: list[set[str]] = [set() for _ in plan.words]
         self._missing = [False] * len(plan.words)
+        self._dates = [DateLearner() for _ in plan.dates]
         self._labels: set[Any] = set()
         self._without_target, self._first_without = (
             0,
@@ -309,6 +357,9 @@ class Learner:
 
     def add(self, block: Block) -> None:
         """Look at more rows."""
+        for at, dates in enumerate(self._dates):
+            assert block.dates is not None
+            dates.add(block.dates[:, at], max(0, MEDIAN_ROWS - self._rows))
         self._rows += block.n_rows
         if sp.issparse(block.numbers):
             self._width = max(self._width, block.numbers.shape[1])
@@ -358,6 +409,7 @@ class Learner:
         return (
             self._order is not None
             and not self._plan.words
+            and not self._plan.dates
             and not self._classes
             and self._head_rows >= MEDIAN_ROWS
         )
@@ -378,12 +430,17 @@ class Learner:
             name: (tuple(sorted(values)), missing)
             for name, values, missing in zip(self._plan.words, self._words, self._missing, strict=True)
         }
-        columns = tuple(
-            EncodedColumn(name, NUMBER, fill=fills[name])
-            if name in fills
-            else EncodedColumn(name, WORDS, categories=words[name][0], missing=words[name][1])
-            for name in self._order
-        )
+        recipes = {name: dates.recipe() for name, dates in zip(self._plan.dates, self._dates, strict=True)}
+
+        def column(name: str) -> EncodedColumn:
+            format = self._formats.get(name)
+            if name in fills:
+                return EncodedColumn(name, NUMBER, fill=fills[name], format=format)
+            if name in recipes:
+                return EncodedColumn(name, DATE, recipe=recipes[name], format=format)
+            return EncodedColumn(name, WORDS, categories=words[name][0], missing=words[name][1])
+
+        columns = tuple(map(column, self._order))
         width = sum(column.width for column in columns)
         if width == 0:
             raise DataError(f"{self._label} has no features: every column is the target, an id or ignored.")
@@ -402,8 +459,9 @@ class Learner:
         plan = self._plan
         if plan.target is None:
             return None
+        format = self._formats.get(plan.target)
         if not self._classes:
-            return EncodedTarget(plan.target, plan.target_kind, REGRESSION)
+            return EncodedTarget(plan.target, plan.target_kind, REGRESSION, format=format)
         labels: list[Any] = sorted(self._labels)
         if plan.target_kind == NUMBER:
             labels = labels_of(labels, plan.target, self._label)
@@ -415,7 +473,7 @@ class Learner:
             raise DataError(
                 f"{self._label}: the target {shown(plan.target)} has {found}; a classifier needs at least two classes."
             )
-        return EncodedTarget(plan.target, plan.target_kind, CLASSIFICATION, tuple(labels))
+        return EncodedTarget(plan.target, plan.target_kind, CLASSIFICATION, tuple(labels), format)
 
 
 def too_many_words(label: str, name: str, limit: int) -> DataError:

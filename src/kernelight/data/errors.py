@@ -25,6 +25,20 @@ class DataError(ValueError):
         super().__init__(one_line(sentence))
 
 
+class DataWarning(UserWarning):
+    """What was decided about a data set without being asked: ``notes`` has a sentence for each decision.
+
+    >>> from kernelight.data import DataWarning
+    >>> print(DataWarning("x.csv", ["column 'name': left out"]))
+    x.csv: column 'name': left out
+    """
+
+    def __init__(self, label: str, notes: Sequence[str]) -> None:
+        self.label, self.notes = label, tuple(notes)
+        said = [f"{label}: {note}" for note in notes]
+        super().__init__(said[0] if len(said) == 1 else "\n".join(["decided by default:", *said]))
+
+
 def one_line(text: str) -> str:
     """A text of others as part of a sentence: no line ends, and nothing that a terminal would obey."""
     return "".join(c if c.isprintable() else " " for c in " ".join(str(text).split()))

@@ -20,7 +20,18 @@ from numpy.typing import NDArray
 from kernelight.data.columnar import TableSource, pyarrow_for
 from kernelight.data.errors import DataError, one_line, shown
 from kernelight.data.exact import Targets, restored
-from kernelight.data.table import NUMBER, WORDS, Block, Column, Plan, Source, Words, refuse_infinite, words_of
+from kernelight.data.table import (
+    NUMBER,
+    WORDS,
+    Block,
+    Column,
+    Plan,
+    Source,
+    Words,
+    distinct,
+    refuse_infinite,
+    words_of,
+)
 
 LABEL = "the frame"
 STEP = 1 << 16  # rows of a block
@@ -84,23 +95,6 @@ def array_source(array: NDArray[Any], label: str, names: Sequence[str]) -> Sourc
     """The columns of a two-dimensional array of objects or text, where numbers may be written as text."""
     columns = [_objects(array[:, at], written=True) for at in range(array.shape[1])]
     return FrameSource(label, dict(zip(names, columns, strict=True)), len(array))
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """Names that are there twice are numbered.
-
-    >>> from kernelight.data.frames import distinct
-    >>> distinct(["a", "b", "a", "a.2"])
-    ['a', 'b', 'a.3', 'a.2']
-    """
-    taken, seen, found = set(names), set(), []
-    for name in names:
-        number, made = 2, name
-        while made in seen or (made != name and made in taken):
-            made, number = f"{name}.{number}", number + 1
-        seen.add(made)
-        found.append(made)
-    return found
 
 
 # -- Columns --------------------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ def open_dataset(
     part: str | None = None,
     dtype: Any = np.float64,
     n_jobs: int | None = None,
+    strict: bool = False,
 ) -> Dataset:
     """Open a data set without reading it.
 
@@ -87,6 +88,9 @@ def open_dataset(
         Of X.
     n_jobs : int, optional
         Threads for parsing.
+    strict : bool
+        Refuse, with one error that lists them, columns that need a decision: ids, dates, numbers with signs. Otherwise the
+        defaults are taken, and a `DataWarning` says so when the rows are read.
 
     Returns
     -------
@@ -112,7 +116,7 @@ def open_dataset(
         zero_based = zero_based or encoding.zero_based
     wishes = Wishes(
         target, ids, tuple(ignore), task, max_categories, n_features, np.dtype(dtype).name,
-        None if missing is None else tuple(missing), zero_based,
+        None if missing is None else tuple(missing), zero_based, tuple(categorical), strict,
     )  # fmt: skip
     if encoding is not None:
         categorical = [c.name for c in encoding.columns or () if c.kind == "words"]
@@ -132,7 +136,7 @@ def open_dataset(
     elif form == "csv":
         source = DelimitedSource(
             found, delimiter=delimiter, header=header, missing=missing, categorical=categorical,
-            names=_names(encoding), settled=encoding is not None, threads=threads,
+            names=_names(encoding), settled=encoding is not None, threads=threads, strict=strict,
         )  # fmt: skip
     elif form == "npz":
         source = NpzSource(found, part)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kernelight.data.errors import DataError, shown
 from kernelight.data.exact import Targets, targets_of
 
-NUMBER, WORDS = "number", "words"
+NUMBER, WORDS, DATE = "number", "words", "date"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a file: its name, and NUMBER, WORDS or, of columns that are neither, what it is."""
+    """A column of a file: its name, and NUMBER, WORDS, DATE or, of columns that are none of these, what it is."""
 
     name: str
     kind: str
@@ -41,7 +41,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is wanted of a file: features that are numbers and that are words, in this order, the target and the ids."""
+    """What is wanted of a file: features that are numbers, words and dates, in this order, the target and the ids."""
 
     numbers: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -51,15 +51,26 @@ class Plan:
     dtype: Any = np.float64
     limit: int | None = None  # how many different words a column of features may have; None: any
     width: int | None = None  # sparse rows: how many features there are; None: as many as occur
+    dates: tuple[str, ...] = ()
+    strict: bool = False  # whether a word in a column of numbers is an error; else it is missing, and counted
 
 
 def _by_row(row: int) -> str:
     return f"row {row + 1}"
 
 
+class Odd(NamedTuple):
+    """Values of a column that are not what the column is, and were taken as missing: how many, and the first."""
+
+    number: int
+    first: str
+    where: str  # such as "line 17"
+
+
 @dataclass
 class Block:
-    """Some rows. ``numbers`` is (rows, numbers of the plan), NaN where a value is missing, or a CSR matrix."""
+    """Some rows. ``numbers`` is (rows, numbers of the plan), NaN where a value is missing, or a CSR matrix; ``dates`` is
+    (rows, dates of the plan), in microseconds and UTC, NaT where one is missing, or None if there are none."""
 
     numbers: Any
     words: tuple[Words, ...] = ()
@@ -67,6 +78,8 @@ class Block:
     ids: list[str] | None = None
     first_row: int = 0
     locate: Callable[[int], str] = field(default=_by_row)  # where a row (counted within the data set) is
+    dates: NDArray[np.datetime64] | None = None
+    odd: dict[str, Odd] = field(default_factory=dict)  # by the name of the column
 
     @property
     def n_rows(self) -> int:
@@ -83,6 +96,13 @@ class Source(ABC):
     target_kind: str = NUMBER
     headed: bool = True  # whether the names are those of the file
     guesses: bool = True  # whether a column may be taken for the target without being named
+    guessed: frozenset[str] = (
+        frozenset()
+    )  # columns of text whose kind is a guess, because some values are not numbers
+    text: bool = False  # whether every value is written as text
+    comma: bool = False  # whether a comma is more likely to be a decimal comma than between thousands
+    notes: tuple[str, ...] = ()  # what was decided while it was opened
+    strict: bool = False  # whether nothing may be decided without being asked
 
     @abstractmethod
     def blocks(self, plan: Plan) -> Iterator[Block]:
@@ -91,6 +111,35 @@ class Source(ABC):
     def whole(self, plan: Plan) -> Block:
         """All rows."""
         return joined(list(self.blocks(plan)), plan)
+
+    def _distinct(self, names: Sequence[str], where: str = "") -> list[str]:
+        """The names of the columns; those that are there twice are numbered, with a note, or refused (strict)."""
+        found = distinct(names)
+        changed = [(old, new) for old, new in zip(names, found, strict=True) if old != new]
+        if changed and self.strict:
+            raise DataError(f"{self.label}{where}: two columns are called {shown(changed[0][0])}.")
+        self.notes += tuple(
+            f"column {shown(old)}: another column has this name; it is called {shown(new)} here"
+            for old, new in changed
+        )
+        return found
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Names that are there twice are numbered.
+
+    >>> from kernelight.data.table import distinct
+    >>> distinct(["a", "b", "a", "a.2"])
+    ['a', 'b', 'a.3', 'a.2']
+    """
+    taken, seen, found = set(names), set(), []
+    for name in names:
+        number, made = 2, name
+        while made in seen or (made != name and made in taken):
+            made, number = f"{name}.{number}", number + 1
+        seen.add(made)
+        found.append(made)
+    return found
 
 
 def joined(blocks: Sequence[Block], plan: Plan) -> Block:
@@ -104,6 +153,7 @@ def joined(blocks: Sequence[Block], plan: Plan) -> Block:
             tuple(Words(np.zeros(0, np.int32), ()) for _ in plan.words),
             None if plan.target is None else empty,
             None if plan.ids is None else [],
+            dates=np.zeros((0, len(plan.dates)), "datetime64[us]") if plan.dates else None,
         )
     if sp.issparse(blocks[0].numbers):
         width = max(block.numbers.shape[1] for block in blocks)
@@ -118,7 +168,19 @@ def joined(blocks: Sequence[Block], plan: Plan) -> Block:
         None if plan.ids is None else [name for block in blocks for name in block.ids or []],
         blocks[0].first_row,
         lambda row: next(block for block in reversed(blocks) if block.first_row <= row).locate(row),
+        np.concatenate([block.dates for block in blocks if block.dates is not None]) if plan.dates else None,
+        joined_odd(blocks),
     )
+
+
+def joined_odd(blocks: Iterable[Block]) -> dict[str, Odd]:
+    """The odd values of blocks one after another."""
+    found: dict[str, Odd] = {}
+    for block in blocks:
+        for name, odd in block.odd.items():
+            known = found.get(name)
+            found[name] = odd if known is None else known._replace(number=known.number + odd.number)
+    return found
 
 
 def _joined_target(targets: Sequence[Any]) -> Any:

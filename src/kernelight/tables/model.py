@@ -189,7 +189,8 @@ class TableModel:
         """How good the predictions are on a file that has the target.
 
         Of classes: accuracy with its standard error, balanced accuracy, precision and recall of each, and the confusion
-        matrix. Of quantities: R^2, root mean squared, mean absolute and largest error.
+        matrix. Of quantities: R^2, root mean squared, mean absolute and largest error. Rows without a target are left out, and
+        counted.
         """
         opened = data if isinstance(data, Dataset) else self.open(data, **reading)
         counts = ClassCounts() if self.task == "classification" else Errors()
@@ -199,7 +200,7 @@ class TableModel:
             rows += batch.X.shape[0]
         if rows == 0:
             raise DataError(f"{opened.name} has no rows.")
-        found = counts.result()
+        found = {**counts.result(), "rows_without_target": opened.rows_left_out}
         if found["task"] == CLASSIFICATION:
             known = set(self.model_.classes_.tolist())
             strange = [str(label) for label in found["confusion"]["labels"] if label not in known]

@@ -1,0 +1,132 @@
+"""What is decided about data without being asked: told as notes, or refused where nothing may be decided (strict)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight.data.encoding import Encoding
+from kernelight.data.errors import DataError, DataWarning, shown
+from kernelight.data.exact import as_doubles
+from kernelight.data.formatted import FormattedSource
+from kernelight.data.table import DATE, NUMBER, WORDS, Block, Odd, Source, Words, joined_odd
+from kernelight.data.text_formats import YEAR_FIRST
+
+MOST_ODD = 0.1  # of the values of a column may be something else than the column is
+
+
+@dataclass
+class Decisions:
+    """Notes on the columns of a data set, and whether they were told already."""
+
+    label: str
+    notes: list[str]
+    _columns: list[str] = field(default_factory=list)
+    _told: set[str] = field(default_factory=set)
+
+    def decide(self, column: str, what: str) -> None:
+        """Note what becomes of a column."""
+        self._columns.append(column)
+        self.notes.append(f"column {shown(column)}: {what}")
+
+    def refuse(self) -> None:
+        """Raise an error that lists everything, if there is anything."""
+        if self._columns:
+            many = "columns need a decision" if len(self._columns) > 1 else "column needs a decision"
+            raise DataError(
+                f"{self.label}: {len(self._columns)} {many}: {'; '.join(self.notes)}. That is what is done without "
+                f"strict=True; {_ignoring(self._columns)} leaves out, categorical=['NAME'] reads as words."
+            )
+
+    def tell(self, more: Sequence[str], rows_left_out: int) -> None:
+        """Warn of everything that has not been told yet, once the rows are read."""
+        notes = [*self.notes, *more]
+        if rows_left_out:
+            one = rows_left_out == 1
+            rows = "1 row has no target and is" if one else f"{rows_left_out:,} rows have no target and are"
+            notes.append(f"{rows} left out")
+        fresh = [note for note in notes if note not in self._told]
+        self._told.update(fresh)
+        if fresh:
+            warnings.warn(DataWarning(self.label, fresh), stacklevel=4)
+
+
+def _ignoring(names: Sequence[str]) -> str:
+    return " ".join(f"ignore=[{shown(name)}]" for name in names)
+
+
+class OddValues:
+    """Values that are not what their column is, counted over the rows of one reading."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._found: dict[str, Odd] = {}
+        self._rows = 0
+
+    def add(self, block: Block) -> None:
+        """Count those of a block."""
+        self._rows += block.n_rows
+        for name, odd in joined_odd([block]).items():
+            known = self._found.get(name)
+            self._found[name] = odd if known is None else known._replace(number=known.number + odd.number)
+
+    def refuse_many(self) -> None:
+        """Raise an error if a column has so many that it is probably something else."""
+        for name, odd in self._found.items():
+            if odd.number > MOST_ODD * self._rows:
+                raise DataError(
+                    f"{self._label}, {odd.where}, column {shown(name)}: {shown(odd.first)} cannot be read, nor can "
+                    f"{odd.number - 1:,} more of {self._rows:,} values; categorical=[{shown(name)}] reads the column as words, "
+                    f"missing=[{shown(odd.first)}] takes the word as missing."
+                )
+
+    def notes(self) -> list[str]:
+        """A sentence for each column that has some."""
+        return [
+            f"column {shown(name)}: {odd.number:,} of {self._rows:,} values cannot be read ({shown(odd.first)} in {odd.where} "
+            f"first); taken as missing"
+            for name, odd in self._found.items()
+        ]
+
+
+def formatted_by(encoding: Encoding, source: Source) -> Source:
+    """A source whose columns of text are read in the formats of an encoding."""
+    kinds = {column.name: column.kind for column in source.columns or ()}
+    formats = {}
+    for column in encoding.columns or ():
+        typed = not source.text and kinds.get(column.name) in (NUMBER, DATE)
+        if column.name not in kinds or typed:
+            continue
+        if column.format is not None:
+            formats[column.name] = column.format
+        elif column.kind == DATE:
+            formats[column.name] = YEAR_FIRST
+    target = encoding.target
+    if target is not None and target.format is not None and target.name in kinds:
+        as_text = source.text or kinds[target.name] == WORDS
+        formats.update({target.name: target.format} if as_text else {})
+    return FormattedSource(source, formats, {}) if formats else source
+
+
+def missing_targets(block: Block) -> NDArray[np.bool_]:
+    """Which rows have no target."""
+    if isinstance(block.target, Words):
+        return block.target.codes < 0
+    assert block.target is not None
+    return np.isnan(as_doubles(block.target))
+
+
+def with_targets(block: Block, gone: NDArray[np.bool_]) -> Block:
+    """The block with the target of another row wherever one is missing."""
+    other = int(np.argmin(gone))
+    if isinstance(block.target, Words):
+        codes = np.where(gone, block.target.codes[other], block.target.codes)
+        return replace(block, target=Words(codes, block.target.values))
+    assert block.target is not None
+    target = block.target.copy()
+    target[gone] = target[other]
+    return replace(block, target=target)

@@ -1,0 +1,104 @@
+"""`FormattedSource`: a source some of whose columns of text are numbers or dates, in formats that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight.data.table import DATE, NUMBER, WORDS, Block, Column, Odd, Plan, Source, Words
+from kernelight.data.text_formats import FORMATS, converted
+
+
+class FormattedSource(Source):
+    """``formats``: column -> format of `text_formats`; ``kinds``: column -> what else it has turned out to be."""
+
+    def __init__(self, source: Source, formats: Mapping[str, str], kinds: Mapping[str, str]) -> None:
+        self._source, self._formats = source, dict(formats)
+        self.label, self.target, self.target_kind = source.label, source.target, source.target_kind
+        self.headed, self.guesses, self.text, self.notes = (
+            source.headed,
+            source.guesses,
+            source.text,
+            source.notes,
+        )
+        known = {**kinds, **{name: _kind(form) for name, form in formats.items()}}
+        self.columns = tuple(Column(c.name, known.get(c.name, c.kind)) for c in source.columns or ())
+        if self.target in known:
+            self.target_kind = known[self.target]
+
+    def blocks(self, plan: Plan) -> Iterator[Block]:
+        for block in self._source.blocks(self._inner(plan)):
+            yield self._converted(block, plan)
+
+    def whole(self, plan: Plan) -> Block:
+        return self._converted(self._source.whole(self._inner(plan)), plan)
+
+    def _inner(self, plan: Plan) -> Plan:
+        """What to read: formatted columns as words, behind the words that are wanted."""
+        mine = [name for name in (*plan.numbers, *plan.dates) if name in self._formats]
+        as_words = plan.target in self._formats
+        return replace(
+            plan,
+            numbers=tuple(name for name in plan.numbers if name not in self._formats),
+            dates=tuple(name for name in plan.dates if name not in self._formats),
+            words=(*plan.words, *mine),
+            target_kind=WORDS if as_words else plan.target_kind,
+            limit=None if mine else plan.limit,
+        )
+
+    def _converted(self, block: Block, plan: Plan) -> Block:
+        inner = self._inner(plan)
+        texts = dict(zip(inner.words, block.words, strict=True))
+        odd = dict(block.odd)
+        matrix: Any = block.numbers
+        if inner.numbers != plan.numbers:
+            matrix = np.empty((block.n_rows, len(plan.numbers)), dtype=plan.dtype)
+            places = {name: at for at, name in enumerate(inner.numbers)}
+            for at, name in enumerate(plan.numbers):
+                plain = name in places
+                with np.errstate(over="ignore"):
+                    matrix[:, at] = (
+                        block.numbers[:, places[name]]
+                        if plain
+                        else self._values(name, texts[name], block, odd)
+                    )
+        dates: Any = block.dates
+        if inner.dates != plan.dates:
+            dates = np.empty((block.n_rows, len(plan.dates)), dtype="datetime64[us]")
+            places = {name: at for at, name in enumerate(inner.dates)}
+            for at, name in enumerate(plan.dates):
+                plain = name in places
+                dates[:, at] = (
+                    block.dates[:, places[name]]  # type: ignore[index]
+                    if plain
+                    else self._values(name, texts[name], block, odd)
+                )
+        target: Any = block.target
+        if plan.target in self._formats:
+            assert plan.target is not None
+            target = self._values(plan.target, target, block, odd)
+        words = block.words[: len(plan.words)]
+        return replace(block, numbers=matrix, words=words, dates=dates, target=target, odd=odd)
+
+    def _values(self, name: str, words: Words, block: Block, odd: dict[str, Odd]) -> NDArray[Any]:
+        """The values of a column; those that cannot be read are missing, and counted."""
+        form = self._formats[name]
+        known = converted(words.values, form)
+        if known.dtype.kind == "f":
+            known[~np.isfinite(known)] = np.nan
+        gone = np.isnat(known) if known.dtype.kind == "M" else np.isnan(known)
+        strange = np.append(gone, False)[words.codes]
+        if strange.any():
+            row = int(np.argmax(strange))
+            text = words.values[words.codes[row]]
+            odd[name] = Odd(int(strange.sum()), text, block.locate(block.first_row + row))
+        nothing = np.array([np.nan if known.dtype.kind == "f" else np.datetime64("NaT")], dtype=known.dtype)
+        return np.concatenate([known, nothing])[words.codes]
+
+
+def _kind(form: str) -> str:
+    return NUMBER if form in FORMATS[NUMBER] else DATE

@@ -1,0 +1,177 @@
+"""Numbers and dates as people write them: ``$26,313.93``, ``79,00``, ``12 %``; ``03/01/2024``, ``1 Mar 2024 14:30``.
+
+A format is a name that is recorded in the `Encoding`, so that files to predict for are read like the one of training. Numbers
+have two: decimal point or decimal comma; currency signs, percent signs and whatever stands between thousands go with both.
+Dates are written year first (ISO 8601 and the like), day first, month first, with the name of the month, or are times of day.
+
+Whether a value can be read is decided value by value; which format a column has, by all its values (`narrowed`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight.data.table import DATE, NUMBER
+
+POINT, COMMA = "decimal point", "decimal comma"
+YEAR_FIRST, DAY_FIRST, MONTH_FIRST, NAMED, TIME = (
+    "year first",
+    "day first",
+    "month first",
+    "named month",
+    "time",
+)
+FORMATS = {NUMBER: (POINT, COMMA), DATE: (YEAR_FIRST, MONTH_FIRST, DAY_FIRST, NAMED, TIME)}
+
+PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_SIGN = "[+\\-\u2212]?"
+_CODES = "USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|NZD|INR|BRL|MXN|ZAR|RUB|TRY|KRW"
+_CURRENCY = rf"(?:[$€£¥₹₩₽₺₪₫฿]|US\$|R\$|{_CODES}|Fr\.|kr\.?|zł|Kč|Ft|lei)"
+_SPACE = "[ \u00a0\u202f\u2009]"
+
+
+def _number_pattern(decimal: str, thousands: str) -> re.Pattern[str]:
+    groups = rf"[1-9][0-9]{{0,2}}(?:[{thousands}'’ \u00a0\u202f\u2009][0-9]{{3}})+"
+    digits = rf"(?:{groups}|[0-9]+)(?:{re.escape(decimal)}[0-9]*)?|{re.escape(decimal)}[0-9]+"
+    return re.compile(
+        rf"(?P<open>\()?(?P<one>{_SIGN}){_SPACE}?{_CURRENCY}?{_SPACE}?(?P<two>{_SIGN})(?P<digits>{digits})(?P<power>[eE][+-]?[0-9]+)?"
+        rf"{_SPACE}?(?:%|{_CURRENCY})?(?P<close>\))?"
+    )
+
+
+_NUMBERS = {POINT: (_number_pattern(".", ","), "."), COMMA: (_number_pattern(",", "."), ",")}
+_MONTHS = {
+    name: at
+    for at, names in enumerate(
+        (
+            "jan january",
+            "feb february",
+            "mar march",
+            "apr april",
+            "may",
+            "jun june",
+            "jul july",
+            "aug august",
+            "sep sept september",
+            "oct october",
+            "nov november",
+            "dec december",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+_CLOCK = r"(?P<h>[0-9]{1,2}):(?P<min>[0-9]{2})(?::(?P<s>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
+_ZONE = r"(?: ?(?P<zone>Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?))?"
+_REST = rf"(?:(?:T|,? +){_CLOCK}{_ZONE})?"
+_TRIPLE = r"(?P<{0}>[0-9]{{{1}}})(?P<sep>[-/.])(?P<{2}>[0-9]{{1,2}})(?P=sep)(?P<{3}>[0-9]{{{4}}})"
+_YEAR = r"(?P<y>[0-9]{4})"
+_DATES = {
+    YEAR_FIRST: [_TRIPLE.format("y", "4", "m", "d", "1,2") + _REST],
+    DAY_FIRST: [_TRIPLE.format("d", "1,2", "m", "y", "4") + _REST, _TRIPLE.format("d", "1,2", "m", "y", "2") + _REST],
+    MONTH_FIRST: [_TRIPLE.format("m", "1,2", "d", "y", "4") + _REST, _TRIPLE.format("m", "1,2", "d", "y", "2") + _REST],
+    NAMED: [
+        rf"(?:[A-Za-z]{{3,9}}, ?)?(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?[ .-]+(?P<name>[A-Za-z]{{3,9}})[ .,-]+{_YEAR}{_REST}",
+        rf"(?:[A-Za-z]{{3,9}}, ?)?(?P<name>[A-Za-z]{{3,9}})[ .-]+(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?[ ,-]+{_YEAR}{_REST}",
+    ],
+    TIME: [_CLOCK],
+}  # fmt: skip
+_DATE_PATTERNS = {form: [re.compile(pattern) for pattern in patterns] for form, patterns in _DATES.items()}
+_EPOCH = datetime(1970, 1, 1)
+_SIMPLE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?)?")
+LONGEST = 64  # characters of a number or date
+
+
+def number_of(text: str, form: str) -> float:
+    """The number that a text says in a format; NaN if it says none."""
+    if len(text) > LONGEST:
+        return math.nan
+    pattern, decimal = _NUMBERS[form]
+    found = pattern.fullmatch(text.strip())
+    if (
+        found is None
+        or (found["open"] is None) != (found["close"] is None)
+        or (found["one"] and found["two"])
+    ):
+        return math.nan
+    kept = "".join(c if c != decimal else "." for c in found["digits"] if c.isdigit() or c == decimal)
+    value = float(kept + (found["power"] or ""))
+    below = (found["one"] or found["two"]) in ("-", "\u2212") or found["open"] is not None
+    return -value if below else value
+
+
+def date_of(text: str, form: str) -> int | None:
+    """The microseconds since 1970 (UTC) of the date that a text says in a format; None if it says none."""
+    if len(text) > LONGEST:
+        return None
+    for pattern in _DATE_PATTERNS[form]:
+        found = pattern.fullmatch(text.strip())
+        if found is not None:
+            try:
+                return _moment(found.groupdict())
+            except (ValueError, OverflowError):  # there is no such day or time
+                continue
+    return None
+
+
+def _moment(part: dict[str, Any]) -> int:
+    year, month, day = 1970, 1, 1
+    if part.get("y"):
+        year, day = int(part["y"]), int(part["d"])
+        if len(part["y"]) == 2:  # as POSIX has it
+            year += 1900 if year >= 69 else 2000
+        month = int(part["m"]) if part.get("m") else _MONTHS.get(part["name"].lower(), 0)
+    hour = int(part.get("h") or 0)
+    if part.get("half"):
+        if not 1 <= hour <= 12:
+            raise ValueError
+        hour = hour % 12 + (12 if part["half"] in "Pp" else 0)
+    micro = int((part.get("f") or "0")[:6].ljust(6, "0"))
+    moment = datetime(year, month, day, hour, int(part.get("min") or 0), int(part.get("s") or 0), micro)
+    zone = part.get("zone")
+    if zone and zone[0] in "+-":
+        digits = zone[1:].replace(":", "").ljust(4, "0")
+        away = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+        moment = moment.replace(tzinfo=timezone(away if zone[0] == "+" else -away))
+        moment = moment.astimezone(timezone.utc).replace(tzinfo=None)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def reads(text: str, form: str) -> bool:
+    """Whether a text can be read in a format."""
+    return not math.isnan(number_of(text, form)) if form in _NUMBERS else date_of(text, form) is not None
+
+
+def converted(values: Sequence[str], form: str) -> NDArray[Any]:
+    """Texts as numbers or dates; NaN or NaT where one cannot be read."""
+    if form in _NUMBERS:
+        return np.array([number_of(value, form) for value in values], dtype=np.float64)
+    if form == YEAR_FIRST and values and all(map(_SIMPLE.fullmatch, values)):
+        try:  # thousands of them at once
+            return np.array(values, dtype="datetime64[us]")
+        except ValueError:
+            pass
+    moments = (date_of(value, form) for value in values)
+    return np.array(
+        [np.datetime64("NaT") if at is None else np.datetime64(at, "us") for at in moments],
+        dtype="datetime64[us]",
+    )
+
+
+def narrowed(forms: Iterable[str], values: Iterable[str]) -> tuple[str, ...]:
+    """The formats in which every value can be read; a value that none of them reads is passed over."""
+    left = tuple(forms)
+    for value in values:
+        fit = tuple(form for form in left if reads(value, form))
+        if fit:
+            left = fit
+        if len(left) == 1:
+            break
+    return left

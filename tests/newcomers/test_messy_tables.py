@@ -1,0 +1,214 @@
+"""Tables as people have them: one command or call each, with notes on what was decided."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from cli.in_process import called
+
+from kernelight import TableModel
+from kernelight.data import DataError, DataWarning, Encoding, open_dataset
+
+SMALL = ("-k", "16", "-C", "1", "--scale", "none")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name, text):
+    with open(name, "wb") as file:
+        file.write(text if isinstance(text, bytes) else text.encode())
+    return name
+
+
+def messy(rows=200):
+    """An id, dates, prices, a column twice, and rows without a target."""
+    lines = ["name,when,price,a,a,kind"]
+    for i in range(rows):
+        price = f'"${i % 7 + 1},{i % 1000:03d}.50"'
+        when = f"{i % 12 + 1:02d}/{i % 28 + 1:02d}/2024"
+        lines.append(
+            f"person {i},{when},{price},{i % 5},{i % 3},{'' if i % 50 == 7 else 'yes' if i % 5 > 2 else 'no'}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def read(name, **options):
+    """X, y, notes of a data set, the same at once and in batches."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        data = open_dataset(name, **options)
+        X, y = data.materialise()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        parts = list(open_dataset(name, **options).batches(7))
+    np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), X)
+    if y is not None:
+        np.testing.assert_array_equal(np.concatenate([part.y for part in parts if part.y is not None]), y)
+    assert len(told) <= 1
+    assert all(issubclass(w.category, DataWarning) for w in told)
+    return data, X, y, [note for w in told for note in w.message.notes]
+
+
+def test_a_messy_table_needs_one_command():
+    write("x.csv", messy())
+    status, out, said = called("fit", "x.csv", "-o", "m.klt", *SMALL)
+    assert status == 0
+    notes = said.splitlines()
+    assert len(notes) == 5
+    for start, words in (
+        ("'a'", "it is called 'a.2' here"),
+        ("'name'", "all 200 words are different"),
+        ("'when'", "dates such as '01/01/2024'; they become numbers"),
+        ("'price'", "numbers such as '$1,000.50' are read without signs and separators"),
+    ):
+        assert any(
+            n.startswith(f"kernelight: note: x.csv: column {start}: ") and words in n for n in notes
+        ), notes
+    assert notes[-1] == "kernelight: note: x.csv: 4 rows have no target and are left out"
+    assert called("fit", "x.csv", "-o", "q.klt", *SMALL, "--quiet").said == ""
+    status, out, _ = called("predict", "m.klt", "x.csv")
+    assert (status, out.count("\n")) == (0, 201)  # every row, and the header
+    status, out, _ = called("evaluate", "m.klt", "x.csv")
+    assert status == 0
+    assert "rows left out, without a target" in out
+    assert TableModel.load("m.klt").n_rows_ == 196
+
+
+def test_strict_lists_every_column_and_a_command_that_works():
+    write("x.csv", messy().replace("a,a,", "a,b,"))
+    status, _, said = called("fit", "x.csv", "-o", "m.klt", *SMALL, "--strict")
+    assert status == 2
+    assert said.startswith("kernelight: x.csv: 3 columns need a decision: ")
+    advice = "--ignore name --ignore when --ignore price"
+    assert advice in said
+    options = (*advice.split(), "--ignore", "b")
+    assert "the target is missing" in called("fit", "x.csv", "-o", "m.klt", *SMALL, "--strict", *options).said
+
+
+def test_dates_become_the_parts_that_vary():
+    rows = "".join(f"2024-0{1 + i % 3}-1{i % 7} 1{i % 9}:30,{i % 2}\n" for i in range(60)) + ",1\n"
+    data, X, _, notes = read(write("x.csv", "when,y\n" + rows))
+    since = "when: days since 2024-01-10"
+    assert data.feature_names == ["when: month", "when: weekday", "when: hour", since]
+    assert X[0].tolist() == [1, 2, 10.5, 0]  # 2024-01-10 was a Wednesday
+    assert np.isfinite(X[-1]).all()
+    assert notes == ["column 'when': dates such as '2024-01-10 10:30'; they become numbers"]
+    plain = data.encoding.to_plain()
+    assert plain["version"] == 2
+    again = Encoding.from_plain(plain)
+    assert again == data.encoding
+    new, _ = open_dataset(write("n.csv", "when\n2025-01-10 10:30\n"), encoding=again).materialise()
+    assert new.tolist() == [[1, 4, 10.5, 366]]
+    assert "column 'when': dates, month, weekday, hour, days since 2024-01-10" in data.describe()
+
+
+@pytest.mark.parametrize(
+    ("texts", "form"),
+    [
+        (["03/01/2024", "03/31/2024"], "month first"), (["03/01/2024", "31/03/2024"], "day first"),
+        (["03/01/2024", "04/01/2024"], "month first"), (["03.01.2024", "04.01.2024"], "day first"),
+        (["1 Mar 2024", "Feb 2, 2023"], "named month"), (["14:30", "2:15 PM"], "time"),
+        (["2024-03-01T10:00:00Z", "2024-03-01T10:00:00+02:00"], "year first"),
+        (["79,00", "3,5"], "decimal comma"), (["1,234", "1,5"], "decimal comma"), (["1,234", "512"], "decimal point"),
+        (["$26,313.93", "$1"], "decimal point"), (["26 313,93 €", "5 €"], "decimal comma"), (["12 %", "3%"], "decimal point"),
+    ],
+)  # fmt: skip
+def test_the_whole_column_decides_how_it_is_written(texts, form):
+    """The format is that of all rows, though the first ones fit another as well."""
+    rows = [texts[0]] * 59 + texts[1:]
+    text = "v,b,y\n" + "".join(f'"{value}",{i},{i % 2}\n' for i, value in enumerate(rows))
+    data, _, _, _ = read(write("x.csv", text))
+    assert data.encoding.columns[0].format == form
+
+
+def test_semicolons_make_commas_decimal():
+    data, X, _, _ = read(write("x.csv", "v;y\n" + "1,234;0\n2,500;1\n" * 20))
+    assert X[:2, 0].tolist() == [1.234, 2.5]
+    assert data.encoding.columns[0].format == "decimal comma"
+
+
+def test_a_target_with_currency_is_a_quantity():
+    write("x.csv", "a,y\n" + "".join(f'{i},"${i},000.25"\n' for i in range(1, 60)))
+    data, _, y, _ = read("x.csv")
+    assert data.task == "regression"
+    assert y[0] == 1000.25
+    _, _, same, _ = read("x.csv", encoding=Encoding.from_plain(data.encoding.to_plain()))
+    np.testing.assert_array_equal(same, y)
+
+
+def test_codes_are_no_numbers():
+    rows = "".join(f"AB{i % 9},v1.{i % 9}.0,{i % 2}\n" for i in range(60))
+    data, _, _, notes = read(write("x.csv", "code,version,y\n" + rows))
+    assert [column.kind for column in data.encoding.columns] == ["words", "words"]
+    assert notes == []
+
+
+def test_few_rows_and_whole_numbers_are_no_ids():
+    data, X, _, notes = read(write("x.csv", "w,n,y\n" + "".join(f"w{i},{i},{i % 2}\n" for i in range(10))))
+    assert X.shape == (10, 11)
+    assert notes == []
+    data, X, _, notes = read(write("y.csv", "w,n,y\n" + "".join(f"w{i},{i},{i % 2}\n" for i in range(30))))
+    assert data.feature_names == ["n"]
+    assert data.encoding.ignored == ("w",)
+    assert read("y.csv", categorical=["w"])[1].shape == (30, 31)
+
+
+def test_columns_that_the_model_does_not_know():
+    encoding = open_dataset(write("x.csv", "a,y\n1,0\n2,1\n")).encoding
+    write("n.csv", "b,a,c\n5,1,6\n")
+    _, X, _, notes = read("n.csv", encoding=encoding)
+    assert X.tolist() == [[1]]
+    assert notes == ["columns 'b', 'c': not known to the model; left out"]
+    with pytest.raises(DataError, match="'b', 'c' not known to the model"):
+        open_dataset("n.csv", encoding=encoding, strict=True)
+
+
+def test_every_target_missing():
+    write("x.csv", "a,y\n" + "1,\n" * 30)
+    with pytest.raises(DataError, match="no value"):
+        open_dataset("x.csv").materialise()
+    with pytest.raises(DataError, match="is missing in every row"):
+        open_dataset("x.csv", task="regression").materialise()
+
+
+def test_dates_of_parquet():
+    pa = pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
+    import pyarrow.parquet as pq
+
+    moments = np.datetime64("2024-01-01", "us") + np.arange(40) * np.timedelta64(90_000, "s")
+    pq.write_table(
+        pa.table(
+            {
+                "when": pa.array(moments, pa.timestamp("ns", "Europe/Berlin")),
+                "day": pa.array(moments.astype("datetime64[D]"), pa.date32()),
+                "at": pa.array([i * 1000 for i in range(40)], pa.time32("s")),
+                "y": [i % 2 for i in range(40)],
+            }
+        ),
+        "x.parquet",
+    )
+    data, X, _, notes = read("x.parquet")
+    assert len(notes) == 3
+    assert "at: hour" in data.feature_names
+    encoding = data.encoding
+    lines = [f"{m},{m.astype('datetime64[D]')},{i * 1000 // 3600:02d}:{i * 1000 // 60 % 60:02d}:{i * 1000 % 60:02d}"
+             for i, m in enumerate(moments)]  # fmt: skip
+    write("x.csv", "when,day,at\n" + "\n".join(lines))
+    with pytest.raises(DataError, match="column 'at'"):  # times of day are not year first
+        open_dataset("x.csv", encoding=encoding).materialise()
+    text, _ = open_dataset("x.csv", target=None).materialise()
+    np.testing.assert_allclose(text, X)
+
+
+def test_missing_words_of_the_command():
+    write("x.csv", "a,y\n" + "".join(f"{'-' if i % 4 == 0 else i},{i % 2}\n" for i in range(40)))
+    assert called("fit", "x.csv", "-o", "m.klt", *SMALL).status == 2
+    assert called("fit", "x.csv", "-o", "m.klt", *SMALL, "--missing", "-,none").status == 0
+    words = TableModel.load("m.klt").encoding_.missing_words
+    assert words[-2:] == ("-", "none")
+    assert "NA" in words
