@@ -150,7 +150,14 @@ def test_names_that_are_no_files(monkeypatch):
         refusal("flower.csv") == "flower.csv: there is no such file or data set; did you mean 'flowers.csv'?"
     )
     assert "did you mean 'digits'?" in refusal("digit")
-    assert refusal("nowhere/x.csv") == "nowhere/x.csv: there is no such file or data set."
+    assert refusal("nowhere/x.csv") == "nowhere/x.csv: there is no directory 'nowhere'."
+    for silly in ("no-such.py", ".no-such.csv", "no-such.md"):
+        write(silly, b"x")
+    os.mkdir("no-such-.csv")
+    assert refusal("no-such.csv") == "no-such.csv: there is no such file or data set."
+    assert refusal("win.csv") == "win.csv: there is no such file or data set."  # not the set wine
+    write("no-such.csv.gz", b"x")
+    assert refusal("no-such.csv").endswith("did you mean 'no-such.csv.gz'?")
     os.mkdir("folder")
     assert refusal("folder") == "folder is a directory: name one of its files."
     os.symlink("gone.csv", "link.csv")

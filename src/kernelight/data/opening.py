@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from kernelight.data.columnar import ColumnarSource
 from kernelight.data.dataset import AUTO, CLASSIFICATION, REGRESSION, Dataset, Wishes
 from kernelight.data.delimited import DelimitedSource
 from kernelight.data.encoding import MAX_CATEGORIES, Encoding
-from kernelight.data.errors import DataError, nearest
+from kernelight.data.errors import DataError, nearest, shown
 from kernelight.data.frames import frame_source, is_frame
 from kernelight.data.libsvm import LibsvmSource, looks_like_libsvm
 from kernelight.data.npz import NpzSource
@@ -192,10 +193,35 @@ def _found(name: str) -> ByteSource | Source:
     if os.path.lexists(name):
         return file_source(name)
     place, file = os.path.split(name)
-    known = _files(place or ".")
-    if not place:
-        known += [*BUNDLED, *(s.removesuffix(".npz") for s in _files(folder or "") if s.endswith(".npz"))]
-    raise DataError(f"{name}: there is no such file or data set{nearest(file, known) or '.'}")
+    if place and not os.path.isdir(place):
+        raise DataError(f"{name}: there is no directory {shown(place)}.")
+    known = {other: _stem(other) for other in _files(place or ".") if _is_data(os.path.join(place, other))}
+    if not place and _stem(file) == file:  # a name, not the name of a file
+        sets = [*BUNDLED, *(s.removesuffix(".npz") for s in _files(folder or "") if s.endswith(".npz"))]
+        known = {other: other for other in sets} | known
+    raise DataError(f"{name}: there is no such file or data set{_alike(_stem(file), known) or '.'}")
+
+
+def _stem(name: str) -> str:
+    """The name of a file of data without the endings that say its format."""
+    stem = name
+    for ending in _COMPRESSED:
+        stem = stem.removesuffix(ending)
+    base, ending = os.path.splitext(stem)
+    return base if ending.lower() in _ENDINGS else stem
+
+
+def _is_data(path: str) -> bool:
+    """Whether a path may be suggested: a regular file with the ending of a format, and not a hidden one."""
+    name = os.path.basename(path)
+    return not name.startswith(".") and _stem(name) != name and os.path.isfile(path)
+
+
+def _alike(stem: str, known: dict[str, str]) -> str:
+    """ "; did you mean ...?" for the known name whose stem differs by a slip at most."""
+    stems = {other.lower(): name for name, other in reversed(known.items())}
+    close = difflib.get_close_matches(stem.lower(), stems, n=1, cutoff=0.75)
+    return f"; did you mean {shown(stems[close[0]])}?" if close else ""
 
 
 def _files(folder: str) -> list[str]:
