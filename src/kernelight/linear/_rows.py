@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight._checks import Matrix, Resources, core_args
 from kernelight.codes import Codes
+from kernelight.linear import _narrow
 from kernelight.linear._layout import CodeLayout, code_layout
 
 LANES = (1, 4, 8, 16)  # numbers of outputs that are learned at once: see core/simd/linear_loops.h
@@ -63,6 +64,11 @@ class MatrixRows:
                 "the data down."
             )
         return norms
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the normal equations of dense rows are worth their cost."""
+        return not sp.issparse(self.X) and _narrow.fits(self.n_rows, self.n_features)
 
     def gram(self, which: NDArray[np.intp]) -> NDArray[np.float64]:
         """Inner products of some rows."""

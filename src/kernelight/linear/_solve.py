@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight.linear import _newton
-from kernelight.linear._rows import CodeRows, Rows, Targets, groups_of, lanes_for, suffix
+from kernelight.linear import _narrow, _newton
+from kernelight.linear._rows import CodeRows, MatrixRows, Rows, Targets, groups_of, lanes_for, suffix
 
 # In the order of core/simd/linear_loops.h.
 LOSSES = ("squared_hinge", "hinge", "logistic", "squared", "epsilon_insensitive")
@@ -197,10 +197,51 @@ class Group:
         self.n_iter += 1
 
     def _finish(self) -> bool:
-        """Try Newton's method on the rows that matter for each open output: see `_newton`. False if it helped none."""
-        hinge = self.plan.loss == "squared_hinge"
-        if not hinge and self.plan.loss != "squared":
+        """Try a second-order method for each open output, see `_newton` and `_narrow`. False if it helped none."""
+        if self.plan.loss in ("squared_hinge", "squared"):
+            dual, solved = self._by_rows()
+        else:
+            dual, solved = self._by_columns()
+            self.n_iter += int(solved.any())  # every row was visited
+        if not solved.any():
             return False
+        weights, bias = np.zeros_like(self.weights), np.zeros_like(self.bias)
+        self.view.add_duals(dual, self.plan.intercept, weights, bias, self.plan.threads)
+        for mine, better in ((self.weights, weights), (self.bias, bias), (self.dual, dual)):
+            mine[..., solved] = better[..., solved]
+        return True
+
+    @property
+    def _by_normal_equations(self) -> bool:
+        """Whether `_narrow` is there for this loss and these rows."""
+        narrow = isinstance(self.rows, MatrixRows) and self.rows.is_narrow
+        return narrow and self.plan.loss not in ("squared_hinge", "squared")
+
+    def _by_columns(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Duals of narrow dense rows by their normal equations, and for which outputs there are such."""
+        dual, solved = self.dual.copy(), np.zeros(self.lanes, dtype=bool)
+        if not self._by_normal_equations:
+            return dual, solved
+        assert isinstance(self.rows, MatrixRows)
+        X = np.empty((self.rows.n_rows, self.rows.n_features + 1))
+        X[:, :-1], X[:, -1] = self.rows.X, float(self.plan.intercept)
+        for lane in np.flatnonzero(self._open).tolist():
+            y, costs = self._lane_targets(lane)
+            used = costs > 0
+            start = np.append(self.weights[:, lane], self.bias[lane]).astype(np.float64)
+            found = _narrow.duals(
+                self.plan.loss, X[used], np.asarray(y[used], np.float64), np.asarray(costs[used], np.float64), start,
+                self.plan.epsilon, NEWTON_SHARE * self.plan.tol,
+            )  # fmt: skip
+            if found is not None and np.isfinite(found).all():
+                dual[:, lane] = 0
+                dual[used, lane] = found
+                solved[lane] = True
+        return dual, solved
+
+    def _by_rows(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Duals of the few rows that matter by their inner products, and for which outputs there are such."""
+        hinge = self.plan.loss == "squared_hinge"
         margins = np.empty((self.rows.n_rows, self.lanes), dtype=self.rows.dtype)
         self.view.margins(self.weights, self.bias, margins, self.plan.threads)
         dual, solved = self.dual.copy(), np.zeros(self.lanes, dtype=bool)
@@ -212,7 +253,7 @@ class Group:
             if which is not None:
                 tasks.append((lane, which, y[which], costs[which]))
         if 2 * len(tasks) < len(lanes):  # an epoch for the others costs nearly as much as one for all
-            return False
+            return dual, solved
         for lane, which, y, costs in tasks:
             with _newton.room(len(which)):
                 K = self.rows.gram(which)
@@ -223,13 +264,7 @@ class Group:
                 dual[:, lane] = 0
                 dual[which, lane] = found
                 solved[lane] = True
-        if not solved.any():
-            return False
-        weights, bias = np.zeros_like(self.weights), np.zeros_like(self.bias)
-        self.view.add_duals(dual, self.plan.intercept, weights, bias, self.plan.threads)
-        for mine, better in ((self.weights, weights), (self.bias, bias), (self.dual, dual)):
-            mine[..., solved] = better[..., solved]
-        return True
+        return dual, solved
 
     def _end(self, stopped: Callable[[], bool]) -> bool:
         """Newton's method as long as it closes outputs; True if it closed all."""
@@ -269,7 +304,8 @@ class Group:
                 return
             looks.append((self.n_iter, self.relative_gap))
             wait = self._wait(looks)
-            if wait > patience and self.n_iter - start >= NEWTON_AFTER:
+            stuck = self._by_normal_equations and len(looks) > 1 and not looks[-1][1] < looks[-2][1]
+            if (wait > patience or stuck) and self.n_iter - start >= NEWTON_AFTER:
                 if self._end(stopped):
                     self._spent = self.n_iter - start
                     return
