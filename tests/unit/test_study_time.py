@@ -23,8 +23,10 @@ class Workshop:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, tuning: float, training: float) -> None:
         self.now, self.tuning, self.training, self.last = 0.0, tuning, training, 0.0
+        self.defaults: list[int] = []  # rows of the default fits
         monkeypatch.setattr(run, "time", SimpleNamespace(perf_counter=lambda: self.now))
         monkeypatch.setattr(run, "tune", self.tune)
+        monkeypatch.setattr(run, "fit_default", self.fit_default)
         monkeypatch.setattr(run, "boost", lambda data, seconds: self.model(data))
         monkeypatch.setattr(run, "kernel_error", lambda model, X: None)
         tested = {"test": 0.9, "low": 0.85, "high": 0.95, "rows_a_second": 1e5}
@@ -34,11 +36,24 @@ class Workshop:
         monkeypatch.setattr(compare_module, "picture_of", lambda *_: None)
 
     def tune(self, candidate: Any, data: Data, k: int, splits: Any, settings: Any) -> Tuned:
-        self.now += self.tuning * self.size(data, k) * len(splits)
-        score = 0.7 + 0.05 * np.log10(
-            k
-        )  # more components are better: the dearest model is the one to recommend
+        scalings = 1 if settings else run.SCALINGS
+        self.now += self.tuning * self.size(data, k) * len(splits) * scalings
+        score = self.score(k, len(data.y))
         return Tuned({"scale": "minmax"}, 1.0, score, [(1.0, score)])
+
+    def fit_default(self, data: Data, splits: Any) -> tuple[Tuned, Model, float]:
+        self.defaults.append(len(data.y))
+        rough = 6 * self.size(Data(data.X[:3000], data.y[:3000], data.task), 256)
+        fine = 3 * self.size(Data(data.X[:12000], data.y[:12000], data.task), 1024)
+        whole = self.training * self.size(data, 1024)
+        self.now += self.tuning * (rough + fine) + whole * (1 + 0.8 * len(splits))
+        score = self.score(1024, len(data.y))
+        return Tuned({"scale": "minmax"}, 1.0, score, [(1.0, score)]), self.model(data, 1000 * 1024), whole
+
+    @staticmethod
+    def score(k: int, rows: int) -> float:
+        """More components and more rows are better: the most expensive model is the one to recommend."""
+        return float(0.5 + 0.05 * np.log10(k) + 0.05 * np.log10(rows))
 
     def train(self, candidate: Any, data: Data, k: int, settings: Any, C: float) -> Model:
         self.last = self.training * self.size(data, k)
@@ -53,9 +68,9 @@ class Workshop:
         return len(data.y) / ROWS * (k + 64) ** run.COMPONENTS_POWER / 100
 
 
-def study_of(budget: float) -> Study:
+def study_of(budget: float, rows: int = ROWS) -> Study:
     rng = np.random.default_rng(0)
-    X = rng.random((ROWS, 3))
+    X = rng.random((rows, 3))
     return compare_module.compare(X, (X[:, 0] > 0.5).astype(int), budget=budget, progress=False)
 
 
@@ -73,6 +88,36 @@ def test_the_end_comes_in_time(
     assert shop.now <= budget
     assert shop.now > 0.5 * budget  # nor is time thrown away
     assert any(why == run.NO_TIME for _, why in study.left_out)
+
+
+@pytest.mark.parametrize("slow", [0.5, 1.0, 2.0, 4.0])
+def test_a_busy_machine_does_not_recommend_less_than_the_default_fit(
+    monkeypatch: pytest.MonkeyPatch, slow: float
+) -> None:
+    """20,000 rows and two minutes: it stopped at 74 seconds with a model of 4,000 rows, far below the default fit."""
+    shop = Workshop(monkeypatch, 0.4 * slow, 0.1 * slow)
+    study = study_of(120, 20_000)
+    assert 0.75 * 120 < shop.now <= 120
+    first, rows = study.recommendation, study.data["learned"]
+    assert shop.defaults == [rows]
+    assert first["rows"] == rows
+    assert first["score"] >= shop.score(1024, rows)
+    assert (first["parameters"] or {}).get("n_components", 1024) >= 1024
+    assert "C" not in first["parameters"]
+
+
+def test_too_little_time_for_all_rows_is_said_in_the_headline(monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = Workshop(monkeypatch, 4.0, 1.0)
+    study = study_of(60, 20_000)
+    assert shop.now <= 60
+    assert shop.defaults[0] < 16_000
+    rows = study.recommendation["rows"]
+    assert rows in shop.defaults
+    assert (
+        f"From {rows:,} of {study.data['learned']:,} rows; a longer budget may change this."
+        in study.recommendation["headline"]
+    )
+    assert (study.recommendation["parameters"] or {}).get("n_components", 1024) >= 1024
 
 
 def test_work_for_one_thread_has_one(monkeypatch: pytest.MonkeyPatch) -> None:

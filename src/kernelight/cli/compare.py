@@ -11,6 +11,7 @@ from kernelight.cli.options import MAX_CATEGORIES
 from kernelight.data import open_dataset
 from kernelight.data.delimited import MISSING
 from kernelight.study import compare, print_study, write_report
+from kernelight.study.recommend import estimator_code, with_imports
 
 
 def run(
@@ -25,22 +26,29 @@ def run(
         X, y, task=dataset.task, budget=budget, seed=seed, resume=resume, name=dataset.name, n_jobs=jobs,
         progress=None if sys.stderr.isatty() and not quiet else False, command=shlex.join(["kernelight", *sys.argv[1:]]),
     )  # fmt: skip
+    for card in study.cards:
+        card["command"] = _training(data, reading, card["parameters"])
+        card["python"] = _python(data, reading, card, study.task)
     report = write_report(study, output)
     if as_json:
         print(study.to_json())
     else:
         if not quiet:
             print_study(study)
-            parameters = study.recommendation["parameters"]
-            if parameters is not None:
-                print(f"Train it: {_training(data, reading, parameters)}")
+            for card in study.cards:
+                if card["command"] is not None:
+                    print(
+                        f"{'Train it' if card is study.recommendation else 'Train the small one'}: {card['command']}"
+                    )
         print(f"The report is {report}.")
     if study.interrupted:
         sys.exit(1)
 
 
-def _training(data: str, reading: dict[str, Any], parameters: dict[str, Any]) -> str:
-    """The command that makes the recommended model of all rows."""
+def _training(data: str, reading: dict[str, Any], parameters: dict[str, Any] | None) -> str | None:
+    """The command that makes a recommended model of all rows; None for a linear one, which scikit-learn makes."""
+    if parameters is None:
+        return None
     words = ["kernelight", "fit", data]
     for name in ("target", "task", "ids", "format", "delimiter"):
         if reading[name] not in (None, "auto"):
@@ -53,7 +61,22 @@ def _training(data: str, reading: dict[str, Any], parameters: dict[str, Any]) ->
         words += ["--max-categories", str(reading["max_categories"])]
     usual = len(MISSING)
     words += [word for some in (reading["missing"] or ())[usual:] for word in ("--missing", some)]
-    options = {"n_components": "-k", "C": "-C"}
+    options = {"n_components": "-k"}
     for name, value in parameters.items():
         words += [options.get(name, f"--{name}"), value if isinstance(value, str) else f"{value:g}"]
     return shlex.join([*words, "-o", "model.klt"])
+
+
+def _python(data: str, reading: dict[str, Any], card: dict[str, Any], task: str) -> str:
+    """The same in Python, as it can be pasted."""
+    given = {
+        name: list(value) if isinstance(value, tuple | list) else value
+        for name, value in reading.items()
+        if name != "n_jobs"
+        and value not in (None, "auto", (), [])
+        and (name, value) not in (("max_categories", MAX_CATEGORIES), ("strict", False))
+    }
+    told = ", ".join([repr(data), *(f"{name}={value!r}" for name, value in given.items())])
+    if card["parameters"] is None:
+        return with_imports(f"X, y = open_dataset({told}).materialise()\nmodel = {card['code']}")
+    return with_imports(f"model = TableModel({estimator_code(card['parameters'], task)}).fit({told})")

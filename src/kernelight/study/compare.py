@@ -13,11 +13,11 @@ import kernelight
 from kernelight.study.details import fitted_of, picture_of
 from kernelight.study.inputs import Target, components_of, rows_of, seconds_of, target_of
 from kernelight.study.journal import Journal, fingerprint
-from kernelight.study.models import Data, train
+from kernelight.study.models import Data, Model, train
 from kernelight.study.plan import CANDIDATES, COMPONENTS, Plan, make_plan
 from kernelight.study.progress import terminal_progress
 from kernelight.study.recommend import recommend
-from kernelight.study.result import Study
+from kernelight.study.result import Study, choose
 from kernelight.study.run import NO_TIME, Clock, Run, Watch
 from kernelight.study.threads import threads_that_pay
 
@@ -31,7 +31,8 @@ def compare(
 
     A fifth of the rows is set aside for the test, and chooses nothing. Of the others, fifths are held out in turn (validation)
     to choose scaling, gamma, p, C, the number of components and the kernel. Rounds go from few rows and components upward;
-    the better half goes on. Ctrl-C ends the run, and what was found until then is the result.
+    the better half goes on. The default fit, KernelClassifier() or KernelRegressor(), is always compared.
+    Ctrl-C ends the run, and what was found until then is the result.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ def compare(
         The grid of k.
     kernels : sequence of str or None, default=None
         Candidates by name (linear, gmm, gaussian, rbf, acos, acos_chi2, gmm_nystroem, gaussian_nystroem, mm_acos, mm_acos_chi2,
-        gmm_power, folded_rbf, mm_rbf); None is all that the data admit. The linear model is always there.
+        gmm_power, folded_rbf, mm_rbf); None is all that the data admit. The linear model and gmm, the default,
+        are always there.
     resume : path or None, default=None
         A journal of finished models: read if it is there, and written on the way.
     progress : bool, callable or None, default=None
@@ -77,6 +79,7 @@ def compare(
     clock = Clock(seconds)
     if not 1 <= repeats <= 5:
         raise ValueError(f"repeats must be between 1 and 5, got {repeats}.")
+    frame = hasattr(X, "columns")
     X = rows_of(X)
     target = target_of(X, y, task)
     grid = components_of(components)
@@ -101,23 +104,27 @@ def compare(
                 raise
         settings = decides | {"budget": seconds, "kernels": None if kernels is None else list(kernels)}
         settings |= {"command": command or _call(name, settings)}
-        return _finished(run, plan, data, target, name, settings, interrupted)
+        return _finished(run, plan, data, target, name, settings, interrupted, frame)
 
 
 def _finished(
-    run: Run, plan: Plan, data: Data, target: Target, name: str, settings: dict[str, Any], interrupted: bool
+    run: Run,
+    plan: Plan,
+    data: Data,
+    target: Target,
+    name: str,
+    settings: dict[str, Any],
+    interrupted: bool,
+    frame: bool,
 ) -> Study:
     """The recommendation, and a closer look at the model that is recommended."""
-    recommendation = recommend(run.cells, run.labels, target.task)
-    chosen = next(
-        cell
-        for cell in run.cells
-        if all(cell[key] == recommendation[key] for key in ("candidate", "k", "rows"))
-    )
-    candidate = next(each for each in CANDIDATES if each.name == chosen["candidate"])
-    learned, test = data.at(plan.learn[: chosen["rows"]]), run.test_for(chosen["rows"])
+    recommendation, small = recommend(run.cells, run.labels, target.task, len(plan.learn), frame)
+    chosen, _ = choose(run.cells)
+    test = run.test_for(chosen["rows"])
     with threads_that_pay():
-        model = train(candidate, learned, chosen["k"] or 1, chosen["settings"], chosen["C"])
+        model = (
+            run.kept[1] if run.kept is not None and run.kept[0] is chosen else _trained(chosen, plan, data)
+        )
         predicted = model.predict(test.X)
     in_time = not interrupted and run.clock.to_the_end > 0
     picture = picture_of(model, test, data.seed, run.clock.to_the_end) if in_time else None
@@ -132,21 +139,30 @@ def _finished(
         )
     if chosen["rows"] < len(plan.learn):
         notes.append(
-            f"There was time for {chosen['rows']:,} of {len(plan.learn):,} rows: all models below learned from so many."
+            f"There was time for {chosen['rows']:,} of {len(plan.learn):,} rows: all models below learned from that many."
         )
     if len(plan.test) < 100:
         notes.append(f"Only {len(plan.test)} rows to test on: intervals are wide.")
     facts = plan.facts | {
         "name": name,
         "learned": len(plan.learn),
+        "compared": chosen["rows"],
+        "set_aside": len(plan.test),
         "tested": len(test.y),
         "class_names": target.classes,
     }
     return Study(
-        task=target.task, data=facts, labels=run.labels, cells=run.cells, recommendation=recommendation,
+        task=target.task, data=facts, labels=run.labels, cells=run.cells, recommendation=recommendation, small=small,
         left_out=run.left_out, notes=notes, settings=settings, versions=_versions(), seconds=run.clock.elapsed,
         interrupted=interrupted, picture=picture, **fitted_of(test, predicted, target.classes),
     )  # fmt: skip
+
+
+def _trained(chosen: dict[str, Any], plan: Plan, data: Data) -> Model:
+    """The model of a cell that was measured in an earlier run."""
+    candidate = next(each for each in CANDIDATES if each.name == chosen["candidate"])
+    learned = data.at(plan.learn[: chosen["rows"]])
+    return train(candidate, learned, chosen["k"] or 1, chosen["settings"], chosen["C"])
 
 
 def _call(name: str, settings: dict[str, Any]) -> str:

@@ -51,19 +51,6 @@ def r2_interval(y: NDArray[Any], predicted: NDArray[Any], level: float = LEVEL) 
     return float(low), float(high)
 
 
-def doubt(score: float, n: int, task: str) -> float:
-    """The standard error of a score on n rows held out.
-
-    Accuracy: that of a share, with two rows added on each side (Agresti and Coull), so that 100 % is not certainty. R^2: the
-    large-sample value 2 R (1 - R^2) / sqrt(n) (Olkin and Finn), with R^2 kept within [0.01, 0.99].
-    """
-    if task == "classification":
-        share = (score * n + 2) / (n + 4)
-        return math.sqrt(share * (1 - share) / (n + 4))
-    square = min(max(score, 0.01), 0.99)
-    return 2 * math.sqrt(square) * (1 - square) / math.sqrt(n)
-
-
 def test_report(model: Model, test: Data) -> dict[str, Any]:
     """Score on the test rows with its interval, and predictions a second."""
     predicted = model.predict(test.X)

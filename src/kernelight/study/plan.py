@@ -29,6 +29,7 @@ MOST_EXACT_ROWS = 5_000
 MOST_BOOSTED_VALUES = 50_000_000  # rows x columns: boosting takes dense rows only
 WIDE = 200_000  # columns beyond which a dense matrix of directions is out of the question
 
+DEFAULT, DEFAULT_COMPONENTS = "gmm", 1024  # what KernelClassifier() and `kernelight fit` do if told nothing
 LINEAR, MAP, BOOSTING, EXACT = "linear", "map", "boosting", "exact"
 
 
@@ -48,6 +49,8 @@ class Candidate:
     nonnegative: bool = False
     dense_directions: bool = False
     most_rows: int | None = None  # beyond, it takes too long to be worth a try
+    words: str = ""  # what a reader who has not met the kernel is told
+    unit: str = "codes"  # what k counts
 
     @property
     def is_reference(self) -> bool:
@@ -57,29 +60,49 @@ class Candidate:
 
 # Cheap ones first: if time runs out in the first round, the others are left out, and named.
 CANDIDATES = (
-    Candidate("linear", "Linear", LINEAR),
-    Candidate("gmm", "GMM (min-max)", kernel="gmm"),
-    Candidate("gaussian", "Gaussian", kernel="gaussian", searched=("scale", "gamma"), dense_directions=True),
-    Candidate("rbf", "RBF of directions", kernel="rbf", searched=("scale", "gamma"), dense_directions=True),
-    Candidate("acos", "Acos", kernel="acos", dense_directions=True),
-    Candidate("acos_chi2", "Acos-chi2", kernel="acos_chi2", nonnegative=True, dense_directions=True),
-    Candidate("gmm_nystroem", "GMM, Nyström", kernel="gmm", method="nystroem", borrowed={"scale": "gmm"}),
+    Candidate("linear", "Linear", LINEAR, words="a linear model"),
+    Candidate("gmm", "GMM (min-max)", kernel="gmm", words="a min-max kernel"),
+    Candidate(
+        "gaussian", "Gaussian", kernel="gaussian", searched=("scale", "gamma"), dense_directions=True,
+        words="a Gaussian kernel", unit="random features",
+    ),
+    Candidate(
+        "rbf", "RBF of directions", kernel="rbf", searched=("scale", "gamma"), dense_directions=True,
+        words="an RBF kernel of directions", unit="random features",
+    ),
+    Candidate("acos", "Acos", kernel="acos", dense_directions=True, words="a kernel of angles"),
+    Candidate(
+        "acos_chi2", "Acos-chi2", kernel="acos_chi2", nonnegative=True, dense_directions=True,
+        words="a chi-square kernel of angles",
+    ),
+    Candidate(
+        "gmm_nystroem", "GMM, Nyström", kernel="gmm", method="nystroem", borrowed={"scale": "gmm"},
+        words="a min-max kernel by Nyström's method", unit="landmarks",
+    ),
     Candidate(
         "gaussian_nystroem", "Gaussian, Nyström", kernel="gaussian", method="nystroem",
-        borrowed={"scale": "gaussian", "gamma": "gaussian"},
+        borrowed={"scale": "gaussian", "gamma": "gaussian"}, words="a Gaussian kernel by Nyström's method",
+        unit="landmarks",
     ),
-    Candidate("mm_acos", "Min-max × acos", kernel="mm_acos", nonnegative=True, dense_directions=True),
     Candidate(
-        "mm_acos_chi2", "Min-max × acos-chi2", kernel="mm_acos_chi2", nonnegative=True, dense_directions=True
+        "mm_acos", "Min-max × acos", kernel="mm_acos", nonnegative=True, dense_directions=True,
+        words="a min-max kernel times one of angles",
     ),
-    Candidate("gmm_power", "Tunable GMM (power p)", kernel="gmm", borrowed={"scale": "gmm"}, searched=("p",)),
+    Candidate(
+        "mm_acos_chi2", "Min-max × acos-chi2", kernel="mm_acos_chi2", nonnegative=True, dense_directions=True,
+        words="a min-max kernel times a chi-square one of angles",
+    ),
+    Candidate(
+        "gmm_power", "Tunable GMM (power p)", kernel="gmm", borrowed={"scale": "gmm"}, searched=("p",),
+        words="a min-max kernel with a tuned power",
+    ),
     Candidate(
         "folded_rbf", "Folded RBF", kernel="folded_rbf", borrowed={"scale": "rbf"}, searched=("gamma",),
-        dense_directions=True,
+        dense_directions=True, words="a folded RBF kernel", unit="random features",
     ),
     Candidate(
         "mm_rbf", "Min-max × RBF", kernel="mm_rbf", borrowed={"gamma": "rbf"}, nonnegative=True, dense_directions=True,
-        most_rows=5_000,
+        most_rows=5_000, words="a min-max kernel times an RBF one", unit="random features",
     ),
 )  # fmt: skip
 BOOSTED = Candidate("boosting", "Gradient boosting", BOOSTING)
@@ -166,14 +189,19 @@ def admit(facts: dict[str, Any], only: Any) -> tuple[tuple[Candidate, ...], tupl
 
 
 def named(only: Any) -> tuple[Candidate, ...]:
-    """The candidates of these names (all for None), with those that they borrow from, and linear in any case."""
+    """The candidates of these names (all for None), with those that they borrow from; linear and the default in any case."""
     if only is None:
         return CANDIDATES
     known = {candidate.name: candidate for candidate in CANDIDATES}
     unknown = [str(name) for name in only if name not in known]
     if unknown:
         raise ValueError(f"There is no candidate {', '.join(unknown)}; known are {', '.join(known)}.")
-    wanted = {"linear", *only, *(lender for name in only for lender in known[name].borrowed.values())}
+    wanted = {
+        "linear",
+        DEFAULT,
+        *only,
+        *(lender for name in only for lender in known[name].borrowed.values()),
+    }
     return tuple(candidate for candidate in CANDIDATES if candidate.name in wanted)
 
 

@@ -1,64 +1,125 @@
-"""The recommendation in words and in code, with the numbers that carry it."""
+"""The recommendations in words and in code, with the numbers that carry them.
+
+A card says which kernel, by which method and with how many components. C is left to be tuned on all rows, and so are the
+scaling and the parameters of the kernel unless the study found a clear winner: it settled them on few rows.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kernelight.study.plan import CANDIDATES
+from kernelight.study.plan import CANDIDATES, DEFAULT, DEFAULT_COMPONENTS, Candidate
 from kernelight.study.result import best_of, by_candidate, choose, comparable
 from kernelight.study.text import bytes_text, label_of, score_text, seconds_text
 
 _CANDIDATE = {candidate.name: candidate for candidate in CANDIDATES}
+Card = dict[str, Any]
+Cell = dict[str, Any]
 
 
-def recommend(cells: list[dict[str, Any]], labels: dict[str, str], task: str) -> dict[str, Any]:
-    """The cell chosen by validation, with a headline, a reason and a line of code."""
-    chosen, best = choose(cells)
+def recommend(
+    cells: list[Cell], labels: dict[str, str], task: str, all_rows: int, frame: bool = False
+) -> tuple[Card, Card | None]:
+    """The card of the most accurate model by validation, and that of the small one, if it is another."""
+    best, small = choose(cells)
     final = comparable(cells)
     lines = {name: best_of(some) for name, some in by_candidate(final).items()}
+    against = _against(best, lines, labels, task)
+    why = f"It is the best on rows held out ({score_text(best['score'], task)}, standard error {_points(best['doubt'], task)})."
+    first = _card(best, final, task, all_rows, frame)
+    first |= {"headline": _headline(best, task, all_rows), "reason": " ".join([why, *against])}
+    if small is None:
+        return first, None
+    second = _card(small, [small], task, all_rows, frame)
+    second |= {"headline": _small_headline(small, best, task), "reason": _small_reason(small, best, task)}
+    return first, second
+
+
+def _card(cell: Cell, measured: list[Cell], task: str, all_rows: int, frame: bool) -> Card:
+    parameters = parameters_of(cell, measured, all_rows)
+    code = code_of(cell, task, parameters)
     return {
-        "candidate": chosen["candidate"], "k": chosen["k"], "rows": chosen["rows"],
-        "score": chosen["score"], "test": chosen["test"],
-        "low": chosen["low"], "high": chosen["high"],
-        "headline": _headline(chosen, labels, task),
-        "reason": " ".join([_reason(chosen, best, labels, task), *_against(chosen, lines, labels, task)]),
-        "code": code_of(chosen, task), "parameters": parameters_of(chosen),
+        **{key: cell[key] for key in ("candidate", "k", "rows", "score", "test", "low", "high", "bytes", "fit_seconds")},
+        "code": code, "python": python_of(code, "df" if frame else "X"), "parameters": parameters, "command": None,
     }  # fmt: skip
 
 
-def _headline(chosen: dict[str, Any], labels: dict[str, str], task: str) -> str:
+def in_words(cell: Cell) -> str:
+    """The model in plain words.
+
+    >>> in_words({"candidate": "gmm", "k": 1024}), in_words({"candidate": "linear", "k": None})
+    ('a min-max kernel with 1,024 codes', 'a linear model')
+    """
+    candidate = _CANDIDATE[cell["candidate"]]
+    return candidate.words if cell["k"] is None else f"{candidate.words} with {cell['k']:,} {candidate.unit}"
+
+
+def _headline(cell: Cell, task: str, all_rows: int) -> str:
     right = (
-        f"{score_text(chosen['test'], task)} of the test rows right"
+        f"{score_text(cell['test'], task)} of the test rows right"
         if task == "classification"
-        else f"R² {score_text(chosen['test'], task)} on the test rows"
+        else f"R² {score_text(cell['test'], task)} on the test rows"
     )
-    if chosen["candidate"] == "linear":
-        return f"A linear model is enough: {right}, in {bytes_text(chosen['bytes'])}."
+    start = "A linear model is enough" if cell["candidate"] == "linear" else f"Use {in_words(cell)}"
+    few = (
+        f" From {cell['rows']:,} of {all_rows:,} rows; a longer budget may change this."
+        if cell["rows"] < all_rows
+        else ""
+    )
     return (
-        f"Use {label_of(chosen, labels)}: {right}, trained in {seconds_text(chosen['fit_seconds'])}, "
-        f"{bytes_text(chosen['bytes'])}."
+        f"{start}: {right}, trained in {seconds_text(cell['fit_seconds'])}, {bytes_text(cell['bytes'])}.{few}"
     )
 
 
-def _reason(chosen: dict[str, Any], best: dict[str, Any], labels: dict[str, str], task: str) -> str:
-    doubt = score_text(best["doubt"], task)
-    if chosen is best:
-        others = "no smaller model comes within one standard error of it"
-        return f"It is the best on rows held out ({score_text(chosen['score'], task)}, standard error {doubt}), and {others}."
-    return (
-        f"On rows held out it scores {score_text(chosen['score'], task)}, within one standard error ({doubt}) of the best, "
-        f"{label_of(best, labels)} ({score_text(best['score'], task)}), and it is the smallest model that does."
-    )
+def _small_headline(small: Cell, best: Cell, task: str) -> str:
+    words = "a linear model is enough" if small["candidate"] == "linear" else in_words(small)
+    return f"Or, smaller, {words}: {_size_of(small, best)}, {_less(small['test'] - best['test'], task)} on the test rows."
 
 
-def _against(
-    chosen: dict[str, Any], lines: dict[str, dict[str, Any]], labels: dict[str, str], task: str
-) -> list[str]:
+def _small_reason(small: Cell, best: Cell, task: str) -> str:
+    kind = "simplest" if small["candidate"] == "linear" else "smallest"
+    scores = f"{score_text(small['score'], task)} against {score_text(best['score'], task)}"
+    return f"It is the {kind} model within one standard error of the best on rows held out: {scores}."
+
+
+def _size_of(small: Cell, best: Cell) -> str:
+    """
+    >>> _size_of({"bytes": 10}, {"bytes": 104}), _size_of({"bytes": 8}, {"bytes": 10}), _size_of({"bytes": 4}, {"bytes": 10})
+    ('a tenth of the size', '80 % of the size', '40 % of the size')
+    """
+    times = best["bytes"] / max(1, small["bytes"])
+    named = {
+        2: "half",
+        3: "a third",
+        4: "a quarter",
+        5: "a fifth",
+        6: "a sixth",
+        8: "an eighth",
+        10: "a tenth",
+    }
+    near = next((name for number, name in named.items() if abs(times / number - 1) < 0.06), None)
+    if near:
+        return f"{near} of the size" if near != "half" else "half the size"
+    return f"1/{times:,.0f} of the size" if times > 8 else f"{100 / times:.0f} % of the size"
+
+
+def _less(gain: float, task: str) -> str:
+    shown = _points(abs(gain), task)
+    if float(shown.split()[0]) == 0:
+        return "as good"
+    return f"{shown} {'less' if gain < 0 else 'more'}"
+
+
+def _points(difference: float, task: str) -> str:
+    return f"{100 * difference:.1f} points" if task == "classification" else f"{difference:.3f}"
+
+
+def _against(chosen: Cell, lines: dict[str, Cell], labels: dict[str, str], task: str) -> list[str]:
     """The linear model and the references, on the same test rows."""
     said = []
     linear = lines.get("linear")
     if linear is not None and linear is not chosen:
-        said.append(f"The linear model reaches {score_text(linear['test'], task)} on the test rows.")
+        said.append(f"A linear model reaches {score_text(linear['test'], task)} on the test rows.")
     for cell in lines.values():
         if cell["reference"]:
             ahead = cell["test"] > chosen["high"]
@@ -67,30 +128,82 @@ def _against(
     return said
 
 
-def parameters_of(chosen: dict[str, Any]) -> dict[str, Any] | None:
-    """What KernelClassifier or KernelRegressor is to be given; None for the linear model."""
+def parameters_of(chosen: Cell, measured: list[Cell], all_rows: int) -> dict[str, Any] | None:
+    """What KernelClassifier or KernelRegressor is to be given, where it is not the default; None for the linear model.
+
+    The number of components is the measured one if it was measured on all rows, and if more of them were tried; else at least
+    the default's, as there was no time to see what more would bring.
+    """
     candidate = _CANDIDATE[chosen["candidate"]]
     if candidate.name == "linear":
         return None
-    found = {"kernel": candidate.kernel, "n_components": chosen["k"], "method": candidate.method}
-    settings = {name: value for name, value in chosen["settings"].items() if (name, value) != ("p", 1)}
-    return {
-        name: value for name, value in (found | settings | {"C": chosen["C"]}).items() if value is not None
+    own = [cell["k"] for cell in measured if cell["candidate"] == candidate.name]
+    tried = chosen["rows"] == all_rows and (own == [chosen["k"]] or max(own) >= DEFAULT_COMPONENTS)
+    k = chosen["k"] if tried else max(chosen["k"], DEFAULT_COMPONENTS)
+    found = {
+        "kernel": candidate.kernel,
+        "n_components": k,
+        "method": candidate.method,
+        **_settled(chosen, candidate),
     }
+    plain = {"kernel": DEFAULT, "n_components": DEFAULT_COMPONENTS, "method": None, "p": 1.0}
+    return {name: value for name, value in found.items() if plain.get(name, ...) != value}
 
 
-def code_of(chosen: dict[str, Any], task: str) -> str:
-    """The line that makes the model."""
-    parameters = parameters_of(chosen)
+def _settled(chosen: Cell, candidate: Candidate) -> dict[str, Any]:
+    """The settings if they were clear; else what must be told so that they are tuned."""
+    if chosen.get("clear"):
+        return dict(chosen["settings"])
+    return {"p": "tune"} if "p" in candidate.searched else {}
+
+
+def code_of(chosen: Cell, task: str, parameters: dict[str, Any] | None) -> str:
+    """The expression that makes the model and fits it to X and y."""
     if parameters is None:
         return _linear_code(chosen["settings"]["scale"], chosen["C"], chosen["row_length"], task)
+    return f"{estimator_code(parameters, task)}.fit(X, y)"
+
+
+def estimator_code(parameters: dict[str, Any], task: str) -> str:
+    """The expression that makes the estimator.
+
+    >>> estimator_code({"kernel": "gaussian", "n_components": 4096}, "regression")
+    "KernelRegressor('gaussian', n_components=4096)"
+    """
     kind = "Classifier" if task == "classification" else "Regressor"
-    kernel = parameters.pop("kernel")
     arguments = [
-        f"{name}={value!r}" if isinstance(value, str) else f"{name}={value:g}"
+        repr(value)
+        if name == "kernel"
+        else f"{name}={value!r}"
+        if isinstance(value, str)
+        else f"{name}={value:g}"
         for name, value in parameters.items()
     ]
-    return f"Kernel{kind}({', '.join([repr(kernel), *arguments])}).fit(X, y)"
+    return f"Kernel{kind}({', '.join(arguments)})"
+
+
+_HOMES = {
+    "kernelight": ("KernelClassifier", "KernelRegressor", "TableModel", "open_dataset"),
+    "sklearn.linear_model": ("Ridge",),
+    "sklearn.pipeline": ("make_pipeline",),
+    "sklearn.preprocessing": ("MaxAbsScaler", "MinMaxScaler", "StandardScaler"),
+    "sklearn.svm": ("LinearSVC",),
+}
+
+
+def with_imports(body: str) -> str:
+    """Code with the imports that it needs."""
+    lines = []
+    for home, names in _HOMES.items():
+        used = [name for name in names if f"{name}(" in body]
+        if used:
+            lines.append(f"from {home} import {', '.join(used)}")
+    return "\n".join([*lines, "", body])
+
+
+def python_of(code: str, rows: str = "X") -> str:
+    """What can be pasted: ``code`` with its imports; ``rows`` is the name of the variable that holds them."""
+    return with_imports(f"model = {code.replace('.fit(X, y)', f'.fit({rows}, y)')}")
 
 
 def _linear_code(scale: str, C: float, length: float, task: str) -> str:

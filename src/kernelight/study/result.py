@@ -1,17 +1,19 @@
-"""What a study found: plain data, to and from JSON, and the rule by which one model is recommended.
+"""What a study found: plain data, to and from JSON, and the rule by which models are recommended.
 
-The rule (Breiman's, of one standard error): of all models that validation finds within one standard error of the best, the
-smallest one. If the linear model is among them, linear is enough. The test rows have no part in it; they report.
+The first recommendation is the model that validation finds best. The second (Breiman's rule of one standard error) is the
+smallest one within one standard error of it, or the linear model if that is among them. The test rows have no part in it;
+they report.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-FORMAT = 1
+FORMAT, READABLE = 2, (1, 2)
 FEWEST_KERNELS = 3  # on the rows that are compared
 
 
@@ -29,7 +31,11 @@ class Study:
         the ``curve`` over C, ``test`` with its interval ``low`` to ``high``, ``fit_seconds``, ``rows_a_second``, ``bytes``,
         ``kernel_error``.
     recommendation : dict
-        ``candidate``, ``k``, ``headline``, ``reason``, ``code``, ``parameters`` of the front door and the cell's numbers.
+        The most accurate model by validation: ``candidate``, ``k``, ``headline``, ``reason``, ``code`` (an expression),
+        ``python`` (what can be pasted), ``command`` (if the data are a file), ``parameters`` of the front door, and
+        the cell's numbers.
+    small : dict or None
+        The smallest model within one standard error of it, likewise; None if that is the same one.
     left_out : list of [what, why]
         What was not tried: not admitted by the data, halved away, or no time.
 
@@ -56,6 +62,7 @@ class Study:
     confusion: dict[str, Any] | None = None
     picture: dict[str, Any] | None = None
     fitted: dict[str, Any] | None = None
+    small: dict[str, Any] | None = None
     format: int = field(default=FORMAT)
 
     @property
@@ -64,15 +71,31 @@ class Study:
         return "accuracy" if self.task == "classification" else "R²"
 
     @property
+    def cards(self) -> list[dict[str, Any]]:
+        """What is recommended: the most accurate model, and the small one if it is another."""
+        return [self.recommendation] if self.small is None else [self.recommendation, self.small]
+
+    def cell_of(self, card: dict[str, Any]) -> dict[str, Any]:
+        """The cell that a recommendation is about."""
+        return next(
+            cell
+            for cell in self.final_cells
+            if (cell["candidate"], cell["k"]) == (card["candidate"], card["k"])
+        )
+
+    @property
     def final_cells(self) -> list[dict[str, Any]]:
-        """Cells on the largest number of rows that kernels reached: those that can be compared."""
+        """Cells on the number of rows that the default fit reached: those that can be compared."""
         return comparable(self.cells)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
         """One cell for each candidate, its own choice of k by the rule; the recommended one first, then by validation."""
-        found = [best_of(cells) for cells in by_candidate(self.final_cells).values()]
         chosen = self.recommendation["candidate"]
+        found = [
+            self.cell_of(self.recommendation) if name == chosen else best_of(cells)
+            for name, cells in by_candidate(self.final_cells).items()
+        ]
         return sorted(
             found,
             key=lambda cell: (cell["reference"], cell["candidate"] != chosen, -cell["score"]),
@@ -90,9 +113,9 @@ class Study:
             study = cls(**found)
         except (ValueError, TypeError) as error:
             raise ValueError(f"This is not the JSON of a study: {error}") from error
-        if study.format != FORMAT:
+        if study.format not in READABLE:
             raise ValueError(
-                f"This study has format {study.format}; this version of kernelight reads {FORMAT}."
+                f"This study has format {study.format}; this version of kernelight reads {', '.join(map(str, READABLE))}."
             )
         return study
 
@@ -112,10 +135,13 @@ class Study:
 
 
 def comparable(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Cells of the most rows that three kernels were tried on (all, if fewer were); of the most rows at all if none was.
+    """Cells of the most rows that the default fit was tried on: nothing is recommended that was not compared with it.
 
-    One kernel that was still in time for all rows is no comparison: then fewer rows, with all kernels, are better.
+    Without one: of the most rows that three kernels were tried on (all, if fewer were), or of the most rows at all.
     """
+    default = [cell["rows"] for cell in cells if cell.get("default")]
+    if default:
+        return [cell for cell in cells if cell["rows"] == max(default)]
     own = [cell for cell in cells if not cell["reference"]]
     kernels: dict[int, set[str]] = {}
     for cell in own:
@@ -142,10 +168,25 @@ def best_of(cells: list[dict[str, Any]]) -> dict[str, Any]:
     return min(enough, key=lambda cell: (cell["bytes"], -cell["score"]))
 
 
-def choose(cells: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The recommended cell, and the best by validation."""
+def choose(cells: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The best cell by validation, and the smallest within one standard error of it if that is another.
+
+    A score on fewer rows held out than others have counts one standard error less: such a score must lead clearly. Of equal
+    scores the smaller model is the better one. A linear model is the smallest by definition.
+    """
     own = [cell for cell in comparable(cells) if not cell["reference"]]
-    best = max(own, key=lambda cell: cell["score"])
+    best = max(own, key=ranking(own))
     enough = [cell for cell in own if cell["score"] >= best["score"] - best["doubt"]]
-    linear = [cell for cell in enough if cell["candidate"] == "linear"]
-    return (linear[0] if linear else best_of(own)), best
+    small = min(enough, key=lambda cell: (cell["candidate"] != "linear", cell["bytes"], -cell["score"]))
+    return best, (small if small["bytes"] < best["bytes"] else None)
+
+
+def ranking(own: list[dict[str, Any]]) -> Callable[[dict[str, Any]], tuple[float, float]]:
+    """The key by which cells are ranked, best last."""
+    most = max((cell.get("held_out", 0) for cell in own), default=0)
+
+    def key(cell: dict[str, Any]) -> tuple[float, float]:
+        unsure = cell.get("held_out", 0) < 0.9 * most
+        return cell["score"] - (cell["doubt"] if unsure else 0.0), -cell["bytes"]
+
+    return key

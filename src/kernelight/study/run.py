@@ -2,34 +2,50 @@
 
 A cell is one model: tuned on rows held out, trained on all rows of the round, tested. What decides is the validation score
 only; times decide nothing but what is left out. The time of a cell is foreseen from the last one of the same candidate,
-as growing with rows x turns, and with components to the power 0.8; training it once more at the end is counted too.
+as growing with rows x turns, and with components to the power 0.8.
+
+The default fit (what KernelClassifier() makes of the rows) comes right after the first kernel, on all rows if there is time
+and on as many as there is time for otherwise: nothing is recommended that was not compared with it on the same rows. If
+all that was planned for so many rows is done early, more rows follow. A model that does not fit into the time with
+all its rows held out is tried with one part of them held out. The best model so far is kept, and need not be trained again.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from kernelight.study.journal import Journal
-from kernelight.study.measure import doubt, kernel_error, test_report
-from kernelight.study.models import Data, boost, train, tune
+from kernelight.study.measure import kernel_error, test_report
+from kernelight.study.models import Data, Model, Tuned, boost, doubt, fit_default, train, tune
 from kernelight.study.plan import (
     BOOSTED,
+    DEFAULT,
+    DEFAULT_COMPONENTS,
     EXACT,
     LINEAR,
+    MIDDLE_ROWS,
     MOST_BOOSTED_VALUES,
     MOST_EXACT_ROWS,
+    SCREEN_ROWS,
     Candidate,
     Plan,
     Round,
+    Split,
     exact_twin,
+    rounds_of,
 )
-from kernelight.study.result import comparable
+from kernelight.study.result import comparable, ranking
 from kernelight.study.threads import is_busy, threads_that_pay
 
 SCREEN_SHARE = 0.4  # of the budget, at most, for the first round
 BOOSTING_SHARE = 0.15
+DEFAULT_SHARE = 0.5  # of the budget, at most, for the default fit as it is foreseen
+MOST_DEFAULT_SHARE = 0.75  # the same if it is scored on one part of the rows held out: all rows are worth it
+SCALINGS = 6  # that the first search of a kernel tries
+OVERRATED = 0.4  # of the time foreseen for the default fit from a small one is what it takes: small fits have overheads
 EARLY_TEST_ROWS = 2_000  # rounds on some of the rows are tested on some of the rows
 RESERVE_SHARE, MOST_RESERVE = 0.1, 8.0  # for the end: predictions of the chosen model, and its picture
 COMPONENTS_POWER = 0.8
@@ -82,78 +98,193 @@ class Run:
         self.pressed = False  # whether time decided anything
         self.labels: dict[str, str] = {}
         self._settings: dict[str, dict[str, Any]] = {}
+        self._clear: dict[str, bool] = {}
         self._boosted = self._twinned = False
+        self._rows, self._turns = (
+            len(plan.learn),
+            plan.turns,
+        )  # that models are compared on; less if time is short
+        self.kept: tuple[dict[str, Any], Model] | None = (
+            None  # the best model so far, if it was made in this run
+        )
         self._work, self._done = self._expected_work(), 0.0
         clock.set_aside = 0.0 if clock.budget is None else clock.share(BOOSTING_SHARE)
 
     def run(self) -> None:
-        """All rounds, with the references in between."""
-        going, last = list(self.plan.candidates), self.plan.rounds[-1]
-        for at, stage in enumerate(self.plan.rounds):
-            going = self._round(stage, going, first=at == 0)
-            if len(going) < 2 <= len(self.plan.candidates):
+        """All rounds, with the default fit and the references in between; then on more rows, if there is time."""
+        going = self._round(self.plan.rounds[0], list(self.plan.candidates), first=True)
+        going = self._best(self.plan.rounds[0], going)
+        begun = 0
+        while True:
+            stages = rounds_of(self._rows, self._turns, self.components)[1:]
+            going = self._rounds([stage for stage in stages if stage.rows > begun], going)
+            if not self._boosted:
+                self._boost(comparable(self.cells)[0]["rows"])
+            begun = self._rows
+            if begun == len(self.plan.learn) or not self._more_rows():
+                return
+
+    @property
+    def components(self) -> tuple[int, ...]:
+        """The grid of k."""
+        return tuple(
+            sorted({stage.components for stage in self.plan.rounds if stage.rows == len(self.plan.learn)})
+        )
+
+    def _rounds(self, stages: list[Round], going: list[Candidate]) -> list[Candidate]:
+        """Rounds on up to the rows that are compared; the candidates that are left."""
+        for stage in stages:
+            measured = self._round(stage, going, first=False)
+            if len(measured) < 2 <= len(self.plan.candidates):
                 break  # there is no time for kernels any more: more about the linear model alone says nothing
-            if stage.rows == len(self.plan.learn) and not self._boosted:
+            if stage.rows == self._rows and not self._boosted:
                 self._boost(stage.rows)
-            if stage.rows == len(self.plan.learn) and (stage.components >= TWINS_FROM or stage is last):
+            if stage.rows == len(self.plan.learn) and (stage.components >= TWINS_FROM or stage is stages[-1]):
                 self._exact_twins()
-            going = self._best(stage, going)
-        if not self._boosted:
-            self._boost(comparable(self.cells)[0]["rows"])
+            going = self._best(stage, measured)
+        return going
+
+    def _default_first(self) -> None:
+        """The default fit: on all rows, or on as many as half of the budget is enough for."""
+        every = len(self.plan.learn)
+        tries = [(every, self.plan.turns, DEFAULT_SHARE), (every, 1, MOST_DEFAULT_SHARE)]
+        tries += [(rows, 1, DEFAULT_SHARE) for rows in (*reversed(MIDDLE_ROWS), SCREEN_ROWS) if rows < every]
+        if every <= SCREEN_ROWS:
+            tries = tries[:1]
+        for rows, turns, share in tries:
+            if min(self.clock.share(share), self.clock.left) >= self._foreseen_default(rows, turns):
+                self._default(rows, turns)
+                break
+            self.pressed = True
+        else:
+            self._leave("The default fit", NO_TIME)
+
+    def _more_rows(self) -> bool:
+        """Go on to more rows, if there is time for the default fit on them."""
+        every = len(self.plan.learn)
+        for rows in [*(rows for rows in reversed((*MIDDLE_ROWS, every)) if self._rows < rows <= every)]:
+            if self._foreseen_default(rows, 1) < self.clock.left:
+                self._default(rows, 1)
+                return True
+        return False
+
+    def _default(self, rows: int, turns: int) -> None:
+        """The default fit, as a cell of its kernel."""
+        self._say(f"The default fit, {rows:,} rows")
+        candidate = next(each for each in self.plan.candidates if each.name == DEFAULT)
+        key = f"default/{DEFAULT_COMPONENTS}/{rows}/{turns}"
+        cell, model = self.journal.get(key), None
+        if cell is None:
+            start = time.perf_counter()
+            data = self.data.at(self.plan.learn[:rows])
+            splits = self.plan.splits(data.y, turns)
+            try:
+                with threads_that_pay():
+                    tuned, model, fit_seconds = fit_default(data, splits)
+                    cell = self._cell_of(
+                        candidate, Round(rows, DEFAULT_COMPONENTS, turns), data, splits, tuned, model, fit_seconds, start
+                    ) | {"default": True}  # fmt: skip
+            except ValueError as error:
+                self._leave("The default fit", str(error))
+                return
+            self.journal.add(key, cell)
+        self._rows, self._turns = rows, turns
+        self._settings[DEFAULT] = cell["settings"]
+        self.labels[DEFAULT] = candidate.label
+        self.cells.append(cell)
+        self._keep(cell, model)
+
+    def _foreseen_default(self, rows: int, turns: int) -> float:
+        """Seconds of the default fit: from an earlier one, or from a small fit of its kernel.
+
+        Its search has six scalings on 3,000 rows with 256 components, and three on 12,000 rows with all; then comes the final
+        fit, and one for each part held out. What a fit and a search over C take is known from the first round.
+        """
+        small = next((cell for cell in self.cells if cell["candidate"] == DEFAULT), None)
+        search = 1.0 if small is None else max(1.0, (small["seconds"] / small["fit_seconds"] - 1) / SCALINGS)
+
+        def work(rows: int, turns: int) -> float:
+            rough = SCALINGS * min(rows, 3_000) * (256 / DEFAULT_COMPONENTS) ** COMPONENTS_POWER
+            return float(search * (rough + 3 * min(rows, 12_000)) + rows * (1 + 0.8 * turns))
+
+        if self.journal.get(f"default/{DEFAULT_COMPONENTS}/{rows}/{turns}"):
+            return 0.0
+        before = [cell for cell in self.cells if cell["candidate"] == DEFAULT]
+        if not before:
+            return 0.0
+        last = before[-1]
+        if last.get("default"):
+            return float(last["seconds"] * work(rows, turns) / work(last["rows"], last["turns"]))
+        grown = (DEFAULT_COMPONENTS / last["k"]) ** COMPONENTS_POWER / last["rows"]
+        return float(OVERRATED * last["fit_seconds"] * grown * work(rows, turns))
+
+    def _keep(self, cell: dict[str, Any], model: Model | None) -> None:
+        """Keep the model if it is the best so far; time to train the best one again is set aside if it was not made here."""
+        own = [each for each in comparable(self.cells) if not each["reference"]]
+        best = max(own, key=ranking(own))
+        if best is cell:
+            self.kept = None if model is None else (cell, model)
+        kept = self.kept is not None and self.kept[0] is best
+        self.clock.once_more = 0.0 if kept else best["fit_seconds"]
 
     def test_for(self, rows: int) -> Data:
         """The test rows of models that learned from so many rows."""
         return self._test if rows == len(self.plan.learn) else self._early_test
 
     def _round(self, stage: Round, going: list[Candidate], *, first: bool) -> list[Candidate]:
-        """The candidates that were measured in this round; none if there is no time for the linear model and a kernel."""
+        """The candidates that were measured in this round."""
         measured: list[Candidate] = []
-        others = [self._foreseen(candidate, stage) for candidate in going if candidate.kind != LINEAR]
-        linear = sum(self._foreseen(candidate, stage) for candidate in going if candidate.kind == LINEAR)
-        if others and linear + min(others) > self.clock.left:
-            for candidate in going:
-                if candidate.kind != LINEAR or not self._find(candidate.name, stage.rows):
-                    self._leave(self._named(candidate, stage), NO_TIME)
-            self.pressed = True
-            return measured
         for candidate in going:
-            if candidate.kind == LINEAR and self._find(candidate.name, stage.rows):
+            known = self._find(
+                candidate.name, stage.rows, None if candidate.kind == LINEAR else stage.components
+            )
+            if known and (candidate.kind == LINEAR or known[0].get("default")):
                 measured.append(candidate)
                 continue
             if candidate.method == "nystroem" and stage.components > stage.rows:
                 self._leave(self._named(candidate, stage), "more landmarks than rows")
                 continue
-            late = first and self.clock.elapsed > self.clock.share(SCREEN_SHARE)
-            if (late or self._foreseen(candidate, stage) > self.clock.left) and self.cells:
+            late = first and self.clock.elapsed > self.clock.share(SCREEN_SHARE) + self._spent_on_default
+            begun = next(
+                (each for each in _shorter(stage) if self._foreseen(candidate, each) <= self.clock.left), None
+            )
+            if (late or begun is None) and self.cells:
                 self._leave(self._named(candidate, stage), NO_TIME)
                 self.pressed = True
                 continue
-            if self._cell(candidate, stage):
+            if self._cell(candidate, begun or stage):
                 measured.append(candidate)
+            if first and candidate.name == DEFAULT:
+                self._default_first()
         return measured
+
+    @property
+    def _spent_on_default(self) -> float:
+        return float(sum(cell["seconds"] for cell in self.cells if cell.get("default")))
 
     def _cell(self, candidate: Candidate, stage: Round) -> bool:
         """Measure a candidate in a round; False if it cannot take the data."""
         k, key = _components(candidate, stage), _key(candidate, stage)
         self._say(self._named(candidate, stage))
-        cell = self.journal.get(key)
+        cell, model = self.journal.get(key), None
         if cell is None:
             try:
                 with threads_that_pay():
-                    cell = self._measured(candidate, stage, k)
+                    cell, model = self._measured(candidate, stage, k)
             except ValueError as error:
                 self._leave(candidate.label, str(error))
                 return False
             self.journal.add(key, cell)
         self._settings.setdefault(candidate.name, cell["settings"])
+        self._clear.setdefault(candidate.name, bool(cell.get("clear")))
         self.labels[candidate.name] = candidate.label
         self.cells.append(cell)
         if not cell["reference"]:
-            self.clock.once_more = max(self.clock.once_more, cell["fit_seconds"])
+            self._keep(cell, model)
         self._done += _work(stage)
         return True
 
-    def _measured(self, candidate: Candidate, stage: Round, k: int | None) -> dict[str, Any]:
+    def _measured(self, candidate: Candidate, stage: Round, k: int | None) -> tuple[dict[str, Any], Model]:
         start = time.perf_counter()
         data = self.data.at(self.plan.learn[: stage.rows])
         splits = self.plan.splits(data.y, stage.turns)
@@ -167,15 +298,27 @@ class Run:
         before = time.perf_counter()
         model = train(candidate, data, k or 1, tuned.settings, tuned.C)
         fit_seconds = time.perf_counter() - before
+        cell = self._cell_of(candidate, stage, data, splits, tuned, model, fit_seconds, start)
+        # Settings are clear if their search was; a search of all rows could not be repeated on more of them.
+        searched = candidate.name not in self._settings
+        everything = stage.rows == len(self.plan.learn) and not candidate.borrowed
+        clear = tuned.clear or everything if searched else self._clear.get(candidate.name, False)
+        return cell | {"clear": clear}, model
+
+    def _cell_of(
+        self, candidate: Candidate, stage: Round, data: Data, splits: list[Split], tuned: Tuned, model: Model,
+        fit_seconds: float, start: float,
+    ) -> dict[str, Any]:  # fmt: skip
+        """What there is to say about a model that was tuned and trained."""
         held = sum(len(places) for _, places in splits)
         return {
-            **self._described(candidate, k, stage.rows),
+            **self._described(candidate, _components(candidate, stage), stage.rows),
             "settings": tuned.settings, "C": tuned.C, "score": tuned.score, "held_out": held,
             "doubt": doubt(tuned.score, held, data.task), "curve": [list(point) for point in tuned.curve],
             "fit_seconds": fit_seconds, "bytes": model.n_bytes, "row_length": model.row_length,
             **test_report(model, self.test_for(stage.rows)),
             "kernel_error": kernel_error(model, data.X), "note": model.note,
-            "turns": stage.turns, "seconds": time.perf_counter() - start,
+            "turns": len(splits), "seconds": time.perf_counter() - start,
         }  # fmt: skip
 
     def _boost(self, rows: int) -> None:
@@ -267,7 +410,9 @@ class Run:
             candidate.kind == LINEAR and self._find(candidate.name, stage.rows)
         ):
             return 0.0
-        before = [cell for cell in self.cells if cell["candidate"] == candidate.name]
+        before = [
+            cell for cell in self.cells if cell["candidate"] == candidate.name and not cell.get("default")
+        ]
         if not before:
             return 0.0
         last = before[-1]
@@ -279,8 +424,7 @@ class Run:
         grown = stage.rows / last["rows"]
         if last["k"]:
             grown *= (stage.components / last["k"]) ** COMPONENTS_POWER
-        once_more = max(0.0, last["fit_seconds"] * grown - self.clock.once_more)
-        return float(seconds * grown * stage.turns / last["turns"] + once_more)
+        return float(seconds * grown * stage.turns / last["turns"])
 
     def _foreseen_exact(self, n_rows: int) -> float:
         """A Gram matrix and some machines: as the last one, or tens of nanoseconds a pair and class; more for numbers."""
@@ -321,6 +465,11 @@ class Run:
             total += going * _work(stage)
             going = max(FEWEST + 1, round(stage.keep * going))
         return total
+
+
+def _shorter(stage: Round) -> list[Round]:
+    """The round, and the same with one part of the rows held out: a smaller price for a score that is less sure."""
+    return [stage] if stage.turns == 1 else [stage, replace(stage, turns=1)]
 
 
 def _work(stage: Round) -> float:

@@ -37,7 +37,8 @@ def print_study(study: Study, file: TextIO | None = None) -> None:
         _print_rich(study, file)
     else:
         print(plain_table(table_rows(study)), file=file)
-    print(f"\n{study.recommendation['headline']}\n{study.recommendation['reason']}", file=file)
+    for card in study.cards:
+        print(f"\n{card['headline']}\n{card['reason']}", file=file)
 
 
 def plain_table(rows: list[list[str]]) -> str:

@@ -46,11 +46,7 @@ def render_report(study: Study) -> str:
 
 def _head(study: Study) -> str:
     chosen = study.recommendation
-    cell = next(
-        cell
-        for cell in study.final_cells
-        if (cell["candidate"], cell["k"]) == (chosen["candidate"], chosen["k"])
-    )
+    cell = study.cell_of(chosen)
     ends = f"{score_text(cell['low'], study.task)} to {score_text(cell['high'], study.task)}"
     tiles = [
         (score_text(cell["test"], study.task), f"test {study.measure}; 95 % interval {ends}"),
@@ -72,9 +68,17 @@ def _head(study: Study) -> str:
 def _data_line(study: Study) -> str:
     data = study.data
     kind = "sparse" if data["sparse"] else "dense"
+    aside = data.get("set_aside", data["rows"] - data["learned"])
+    fewer = (
+        []
+        if data.get("compared", data["learned"]) == data["learned"]
+        else [f"models were compared on {data['compared']:,} of the first"]
+    )
+    fewer += [] if aside == data["tested"] else [f"the scores here are of {data['tested']:,} of the second"]
+    more = f" There was not time for all: {' and '.join(fewer)}." if fewer else ""
     return (
         f"{data['rows']:,} {kind} rows of {data['features']:,} features: {data['learned']:,} to learn from and choose by, "
-        f"{data['tested']:,} set aside for the test."
+        f"{aside:,} set aside for the test.{more}"
     )
 
 
