@@ -7,6 +7,7 @@ import json
 import re
 import time
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from kernelight.study.measure import r2_interval, wilson
 from kernelight.study.models import Data, doubt, train
 from kernelight.study.plan import CANDIDATES, cut, fifths, make_plan
 from kernelight.study.recommend import code_of, parameters_of
+from kernelight.study.report.charts import Charts
 from kernelight.study.result import choose
 from kernelight.study.text import held_together
 
@@ -399,6 +401,29 @@ def test_what_was_measured_is_not_left_out(study: Study) -> None:
     left_out = [what for what, _ in study.left_out]
     assert "Linear" not in left_out
     assert not any(f"{study.data['learned']:,} rows" in what for what in left_out)
+
+
+def test_the_page_has_both_models_with_what_makes_them(study: Study) -> None:
+    told = replace(
+        study, recommendation=study.recommendation | {"command": "kernelight fit rings.csv -o model.klt"}
+    )
+    page = render_report(told)
+    assert "kernelight fit rings.csv" in re.sub("<[^>]*>", "", page)
+    for card in study.cards:
+        assert escape(held_together(card["headline"])) in page
+        assert escape(card["python"]) in page
+    boxes = 2 + len(study.cards)  # the command, the Python of each card, and how to do it again
+    assert page.count('class="copy"') == boxes
+    assert "Words used here" in page
+
+
+def test_models_have_the_same_symbol_in_the_table_and_in_charts(study: Study) -> None:
+    page = render_report(study)
+    table = re.search("<tbody>.*?</tbody>", page)
+    assert table is not None
+    symbols = re.findall(r'<svg class="key"[^>]*><g class="mark (\w+)">', table[0])
+    assert symbols == [Charts(study).styles[line["candidate"]] for line in study.lines]
+    assert len(symbols) == len(study.lines)
 
 
 def test_references_share_a_name_in_the_legend(study: Study) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from kernelight.data import replacing
 from kernelight.study.report.charts import Charts
 from kernelight.study.report.pictures import cloud, cloud_legend, matrix, pairs_table
-from kernelight.study.report.svg import Chart
+from kernelight.study.report.svg import OTHER, Chart, symbol
 from kernelight.study.result import Study
 from kernelight.study.text import bytes_text, count_text, held_together, score_text, seconds_text
 
@@ -32,7 +32,7 @@ def render_report(study: Study) -> str:
     script = files("kernelight.study.report").joinpath("script.js").read_text(encoding="utf-8")
     parts = [
         _head(study), _models(study, charts), _curves(charts), _prices(charts), _theory(charts), _closer(study, charts),
-        _left_out(study), _again(study),
+        _left_out(study), _glossary(), _again(study),
     ]  # fmt: skip
     name = escape(study.data["name"])
     return (
@@ -61,8 +61,48 @@ def _head(study: Study) -> str:
         f'<header><p class="eyebrow">Kernels compared on {escape(study.data["name"])}</p>'
         f'<h1>{_prose(chosen["headline"])}</h1><p class="lead">{_prose(chosen["reason"])}</p>'
         f'<p class="soft">{_prose(_data_line(study))}</p>{"".join(f"<p class=soft>{_prose(note)}</p>" for note in study.notes)}'
-        f'</header><div class="tiles">{shown}</div>{_code(chosen["code"])}'
+        f'</header><div class="tiles">{shown}</div>{_how(chosen)}{_small(study)}'
     )
+
+
+def _how(card: dict[str, Any]) -> str:
+    """The command and the Python that make a recommended model, each with a button to copy it; older studies have one line."""
+    command = card.get("command")
+    python = card.get("python", card["code"])
+    shown = f"<p class=what>In a terminal</p>{_code(command)}" if command else ""
+    return f"{shown}<p class=what>In Python</p>{_code(python)}"
+
+
+def _small(study: Study) -> str:
+    """The second card: the smallest model that is nearly as good."""
+    card = study.small
+    if card is None:
+        return ""
+    return (
+        f'<section class="card" id="small"><h2>{_prose(card["headline"])}</h2><p class="soft">{_prose(card["reason"])}</p>'
+        f"{_how(card)}</section>"
+    )
+
+
+_TERMS = {
+    "kernel": "a measure of how alike two rows are; the model weighs rows by it.",
+    "codes, features, components (k)": "the numbers that stand for a row, so that a linear model on them acts as the kernel. "
+    "More are nearer to the kernel, and cost as much more.",
+    "C": "how closely the model follows the rows it learns from; larger values follow more closely.",
+    "validation": "the score on rows that were held out of learning in turn; it makes every choice.",
+    "test": "the score on rows that were set aside first; it chooses nothing, and is the one to quote.",
+    "standard error": "how far a score would typically move with other rows of the same kind.",
+    "gamma, p": "how fast the kernel falls off with distance; the power to which the min-max kernel is taken.",
+    "scale": "what is done to columns first: brought to the range 0 to 1 (minmax), to ranks (quantile), to unit spread "
+    "(standard); “complement” adds 1 - x for each column.",
+    "Nyström, landmarks": "rows are described by their likeness to some chosen rows, the landmarks.",
+    "Pareto set": "models than which none is both cheaper and better.",
+}
+
+
+def _glossary() -> str:
+    listed = "".join(f"<dt>{escape(term)}</dt><dd>{escape(said)}</dd>" for term, said in _TERMS.items())
+    return f'<section id="words"><h2>Words used here</h2><dl>{listed}</dl></section>'
 
 
 def _data_line(study: Study) -> str:
@@ -140,7 +180,7 @@ def _model_row(cell: dict[str, Any], study: Study, charts: Charts) -> str:
         f"{f'<small>{escape(under)}</small>' if under else ''}</td>"
         for (value, text, under), (_, _, wide) in zip(numbers, _COLUMNS[1:], strict=True)
     )
-    key = f'<i class="key {charts.styles.get(cell["candidate"], "other")}"></i>'
+    key = symbol(charts.styles.get(cell["candidate"], OTHER))
     return (
         f'<tr class="{kind}"><td data-value="{escape(name, quote=True)}">{key}{escape(name)}'
         f"<small>{escape(', '.join(about))}{more}</small></td>{cells}</tr>"
@@ -244,6 +284,7 @@ def _again(study: Study) -> str:
     return (
         f"<section><h2>How to do it again</h2>{_code(study.settings['command'])}<dl>{listed}</dl>"
         "<p class='soft after'>How it was chosen: a fifth of the rows was set aside first and chose nothing. Of the others, "
-        "fifths were held out in turn to choose scaling, gamma, p, C, k and the kernel. Of all models within one standard "
-        "error of the best, the smallest is recommended; if the linear model is among them, it is.</p></section>"
+        "fifths were held out in turn to choose scaling, gamma, p, C, k and the kernel. The best model by those rows is "
+        "recommended first; of all models within one standard error of it the smallest, or the linear one if it is among them, "
+        "second.</p></section>"
     )

@@ -186,6 +186,12 @@ def _names(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     return found
 
 
+def symbol(style: str) -> str:
+    """The mark of a model beside its name in a table: the same as in the charts."""
+    mark = _shape(style, 8, 8, 4.5)
+    return f'<svg class="key" viewBox="0 0 16 16" aria-hidden="true"><g class="mark {style}">{mark}</g></svg>'
+
+
 def _chip(label: str, style: str, mark: str) -> str:
     return (
         f'<span class="chip" data-series="{style}"><svg viewBox="0 0 16 16" aria-hidden="true"><g class="mark {style}">'
