@@ -6,24 +6,24 @@ import sys
 from typing import Any, TextIO
 
 from kernelight.study.result import Study
-from kernelight.study.text import bytes_text, count_text, score_text, seconds_text
+from kernelight.study.text import bytes_text, score_text, seconds_text
 
-NUMBERS = ("test", "95 % interval", "validation", "train", "rows/s", "size", "k")
+NUMBERS = ("test", "validation", "train", "size", "k")  # the report has more; these fit into 80 columns
+
+REFERENCE = " *"
 
 
 def table_rows(study: Study) -> list[list[str]]:
     """The head, and a row for each candidate at its own choice of k."""
     head = ["model", *NUMBERS]
-    head[1] = f"test {study.measure}"
     return [head, *(_row(cell, study) for cell in study.lines)]
 
 
 def _row(cell: dict[str, Any], study: Study) -> list[str]:
-    ends = " – ".join(score_text(cell[end], study.task).removesuffix(" %") for end in ("low", "high"))
     return [
-        study.labels[cell["candidate"]] + (" (reference)" if cell["reference"] else ""),
-        score_text(cell["test"], study.task), ends, score_text(cell["score"], study.task),
-        seconds_text(cell["fit_seconds"]), count_text(cell["rows_a_second"]), bytes_text(cell["bytes"]),
+        study.labels[cell["candidate"]] + (REFERENCE if cell["reference"] else ""),
+        score_text(cell["test"], study.task), score_text(cell["score"], study.task),
+        seconds_text(cell["fit_seconds"]), bytes_text(cell["bytes"]),
         "-" if cell["k"] is None else f"{cell['k']:,}",
     ]  # fmt: skip
 
@@ -37,6 +37,11 @@ def print_study(study: Study, file: TextIO | None = None) -> None:
         _print_rich(study, file)
     else:
         print(plain_table(table_rows(study)), file=file)
+    low, high = (score_text(study.recommendation[end], study.task) for end in ("low", "high"))
+    print(
+        f"Scores are {study.measure}. Test of the first: 95 % interval {low} to {high}.{REFERENCE}: for reference.",
+        file=file,
+    )
     for card in study.cards:
         print(f"\n{card['headline']}\n{card['reason']}", file=file)
 

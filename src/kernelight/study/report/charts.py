@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kernelight.study.report.axes import Axis, linear_axis, log_axis, score_window
-from kernelight.study.report.svg import BOTTOM, LEFT, OTHER, RIGHT, TOP, Chart, Point, Series
+from kernelight.study.report.svg import BOTTOM, LEFT, OTHER, RIGHT, TOP, Chart, Point, Series, legend
 from kernelight.study.result import Study, by_candidate
 from kernelight.study.text import bytes_text, label_of, score_text, seconds_text
 
@@ -36,6 +36,14 @@ class Charts:
                 name: f"s{at + 1}" if at + 1 < COLOURS else OTHER for at, name in enumerate(kernels)
             } | {"linear": "s0"}
         return found
+
+    def legend(self) -> str:
+        """Names and marks of all models, once for all charts."""
+        pairs = [
+            (self.styles[cell["candidate"]], self.study.labels[cell["candidate"]])
+            for cell in self.study.lines
+        ]
+        return legend(sorted(pairs, key=lambda pair: _rank(pair[0])))
 
     def components(self) -> Chart | None:
         """Validation score against k."""

@@ -190,7 +190,7 @@ def _model_row(cell: dict[str, Any], study: Study, charts: Charts) -> str:
 def _figure(title: str, caption: str, chart: Chart | None, identity: str) -> str:
     if chart is None:
         return ""
-    return _framed(title, caption, chart.svg() + chart.legend(), identity)
+    return _framed(title, caption, chart.svg(), identity)
 
 
 def _framed(title: str, caption: str, inside: str, identity: str) -> str:
@@ -208,7 +208,8 @@ def _curves(charts: Charts) -> str:
         "Accuracy against C" if charts.study.task == "classification" else "R² against C",
         "Each model at its own k; a ring marks the C that was chosen.", charts.penalty(), "chart-c",
     )  # fmt: skip
-    return f'<section><h2>What more components and another C buy</h2><div class="grid-2">{figures}</div></section>'
+    title = "<h2>What more components and another C buy</h2>"
+    return f'<section>{title}{charts.legend()}<div class="grid-2">{figures}</div></section>'
 
 
 def _prices(charts: Charts) -> str:

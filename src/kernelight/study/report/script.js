@@ -19,10 +19,11 @@
 
   // A name in a legend lights up what it names.
   for (const chip of document.querySelectorAll(".chip[data-series]")) {
-    const figure = chip.closest("figure");
     const light = (on) => {
-      figure.classList.toggle("dimmed", on);
-      for (const part of figure.querySelectorAll("." + chip.dataset.series)) part.classList.toggle("lit", on);
+      for (const figure of document.querySelectorAll("figure:has(.mark)")) {
+        figure.classList.toggle("dimmed", on);
+        for (const part of figure.querySelectorAll("." + chip.dataset.series)) part.classList.toggle("lit", on);
+      }
     };
     chip.addEventListener("pointerenter", () => light(true));
     chip.addEventListener("pointerleave", () => light(false));

@@ -60,14 +60,6 @@ class Chart:
         inside = "".join(parts)
         return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(self.name, quote=True)}">{inside}</svg>'
 
-    def legend(self) -> str:
-        """Names and marks of the series, as HTML."""
-        marks = _names([(one.style, one.label) for one in self.series])
-        chips = [_chip(label, style, _shape(style, 8, 8, 4.5)) for style, label in marks.items()]
-        lines = _names([(style, label) for _, label, style, _ in self.levels])
-        chips += [_chip(label, style, '<path class="level" d="M0 8H16"/>') for style, label in lines.items()]
-        return f'<div class="legend">{"".join(chips)}</div>'
-
     def _grid(self) -> str:
         parts = []
         for tick in self.y.ticks:
@@ -184,6 +176,12 @@ def _names(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     for style, label in pairs:
         found[style] = SHARED[style] if style in found and style in SHARED else label
     return found
+
+
+def legend(pairs: Sequence[tuple[str, str]]) -> str:
+    """Marks and names of styles, as HTML."""
+    chips = [_chip(label, style, _shape(style, 8, 8, 4.5)) for style, label in _names(pairs).items()]
+    return f'<div class="legend">{"".join(chips)}</div>'
 
 
 def symbol(style: str) -> str:
