@@ -121,7 +121,7 @@ def test_a_line_is_counted_across_chunks(monkeypatch):
     for module in ("delimited", "libsvm"):
         monkeypatch.setattr(f"kernelight.data.{module}.CHUNK", 1000)
     rows = b"".join(b"%d,%d\n" % (i, i % 2) for i in range(2000))
-    assert "line 2002, column 'a': 'x' is" in refusal("x.csv", b"a,y\n" + rows + b"x,1\n" + rows)
+    assert "line 2002, column 'a': 'x' is" in refusal("x.csv", b"a,y\n" + rows + b"x,1\n" + rows, strict=True)
     lines = b"".join(b"%d 1:%d\n" % (i % 2, i) for i in range(2000))
     assert "line 2001, index 1: the value 'x' is" in refusal("x.svm", lines + b"1 1:x\n" + lines)
     assert "line 2003, column 'y': the target is missing" in refusal(

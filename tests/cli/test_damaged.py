@@ -109,7 +109,12 @@ TABLES = {
 }  # fmt: skip
 
 
-DECIDED = {"no class", "a name twice"}  # what is refused with --strict alone
+DECIDED = {
+    "no class",
+    "a name twice",
+    "text among numbers",
+    "invalid UTF-8",
+}  # what is refused with --strict alone
 
 
 @pytest.mark.parametrize("case", TABLES)

@@ -117,7 +117,14 @@ NUMBERS = {
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_odd_numbers(number):
-    assert f"x.csv, line 32, column 'a': {NUMBERS[number]}" in refused_fit(table([*PAIRS, (number, 1)]))
+    text = table([*PAIRS, (number, 1)])
+    assert f"x.csv, line 32, column 'a': {NUMBERS[number]}" in refused_fit(text, "--strict")
+    if number == "1e400":
+        assert "beyond the largest number" in refused_fit(text)
+        return
+    status, _, said = called("fit", "x.csv", "-o", "m.klt", *SMALL[:-1])
+    wanted = f"column 'a': 1 of 31 values is not a number ('{number}' in line 32 first); taken as missing"
+    assert (status, wanted in said) == (0, True)
 
 
 @pytest.mark.parametrize("form", ["{},5", '"{},000.5"', "${}", "{}%"])

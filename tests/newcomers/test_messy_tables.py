@@ -212,3 +212,25 @@ def test_missing_words_of_the_command():
     words = TableModel.load("m.klt").encoding_.missing_words
     assert words[-2:] == ("-", "none")
     assert "NA" in words
+
+
+def test_a_word_among_numbers_is_missing_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr("kernelight.data.delimited.CHUNK", 300)
+    lines = [f"{'abc' if i in (90, 95) else i},{i * 2 if i != 40 else 'x'},{i % 2}" for i in range(200)]
+    write("x.csv", "age,b,y\n" + "\n".join(lines) + "\n")
+    data, X, _, notes = read("x.csv")
+    assert notes == [
+        "column 'age': 2 of 200 values are not a number ('abc' in line 92 first); taken as missing",
+        "column 'b': 1 of 200 values is not a number ('x' in line 42 first); taken as missing",
+    ]
+    assert X[90, 0] == X[95, 0] == np.median([i for i in range(200) if i not in (90, 95)])
+    assert X[41].tolist() == [41, 82]
+    write("n.csv", "age,b\n" + "".join(f"{i},{'?!' if i % 20 == 3 else i}\n" for i in range(40)))
+    _, X, _, notes = read("n.csv", encoding=data.encoding)
+    assert X.shape == (40, 2)
+    assert notes == ["column 'b': 2 of 40 values are not a number ('?!' in line 5 first); taken as missing"]
+    write("m.csv", "age,b\n" + "".join(f"{i},{'?!' if i % 5 == 3 else i}\n" for i in range(40)))
+    with pytest.raises(
+        DataError, match=r"^m.csv, line 5, column 'b': '\?!' is not a number \(of 40 values 8 are not\)\.$"
+    ):
+        open_dataset("m.csv", encoding=data.encoding).materialise()

@@ -92,7 +92,7 @@ class Dataset:
         """The recipe from the columns to the features: the one given, or learned from all rows when first asked for."""
         if self._encoding is None:
             learner = self._learner()
-            odd = OddValues(self.name)
+            odd = OddValues(self.name, self._given is not None)
             for block in self._source.blocks(self._plan):
                 learner.add(block)
                 odd.add(block)
@@ -188,7 +188,7 @@ class Dataset:
     def materialise(self) -> tuple[Any, NDArray[Any] | None]:
         """All rows: X (dense, or CSR for sparse formats) and y (None without a target)."""
         block = self._source.whole(self._plan)
-        odd = OddValues(self.name)
+        odd = OddValues(self.name, self._given is not None)
         odd.add(block)
         odd.refuse_many()
         if self._encoding is None:
@@ -231,7 +231,7 @@ class Dataset:
         encoding = self.encoding
         waiting: list[Batch] = []
         count = total = 0
-        odd = OddValues(self.name)
+        odd = OddValues(self.name, self._given is not None)
         self.rows_left_out = 0
         for block in self._source.blocks(self._plan):
             odd.add(block)

@@ -62,8 +62,8 @@ def _ignoring(names: Sequence[str]) -> str:
 class OddValues:
     """Values that are not what their column is, counted over the rows of one reading."""
 
-    def __init__(self, label: str) -> None:
-        self._label = label
+    def __init__(self, label: str, settled: bool = False) -> None:
+        self._label, self._settled = label, settled  # whether a model has settled what the columns are
         self._found: dict[str, Odd] = {}
         self._rows = 0
 
@@ -76,20 +76,25 @@ class OddValues:
 
     def refuse_many(self) -> None:
         """Raise an error if a column has so many that it is probably something else."""
-        for name, odd in self._found.items():
+        for name, odd in sorted(self._found.items()):
             if odd.number > MOST_ODD * self._rows:
+                hint = ""
+                if not self._settled and odd.first[0] in "'\"":  # not of bytes that are no text
+                    hint = (
+                        f"; categorical=[{shown(name)}] reads the column as words, "
+                        f"missing=[{odd.first}] takes the word as missing"
+                    )
+                more = f" (of {self._rows:,} values {odd.number:,} are not)" if odd.number > 1 else ""
                 raise DataError(
-                    f"{self._label}, {odd.where}, column {shown(name)}: {shown(odd.first)} cannot be read, nor can "
-                    f"{odd.number - 1:,} more of {self._rows:,} values; categorical=[{shown(name)}] reads the column as words, "
-                    f"missing=[{shown(odd.first)}] takes the word as missing."
+                    f"{self._label}, {odd.where}, column {shown(name)}: {odd.first} is not a {odd.kind}{more}{hint}."
                 )
 
     def notes(self) -> list[str]:
         """A sentence for each column that has some."""
         return [
-            f"column {shown(name)}: {odd.number:,} of {self._rows:,} values cannot be read ({shown(odd.first)} in {odd.where} "
-            f"first); taken as missing"
-            for name, odd in self._found.items()
+            f"column {shown(name)}: {odd.number:,} of {self._rows:,} values "
+            f"{'is' if odd.number == 1 else 'are'} not a {odd.kind} ({odd.first} in {odd.where} first); taken as missing"
+            for name, odd in sorted(self._found.items())
         ]
 
 

@@ -6,9 +6,10 @@ numbers, and then a word in it is an error, wherever it is. ``categorical`` name
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from kernelight.data.encoding import too_many_words
 from kernelight.data.errors import DataError, shown
 from kernelight.data.exact import restored
 from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
-from kernelight.data.table import NUMBER, WORDS, Block, Column, Plan, Source, Words
+from kernelight.data.table import NUMBER, WORDS, Block, Column, Odd, Plan, Source, Words
 
 SAMPLE = 1 << 22  # bytes
 SAMPLE_ROWS = 500
@@ -62,6 +63,14 @@ class _Spans(NamedTuple):
     lengths: NDArray[np.int32]
 
 
+class _WordAmongNumbersError(DataError):
+    """A word in a column of numbers."""
+
+    def __init__(self, sentence: str, column: str) -> None:
+        super().__init__(sentence)
+        self.column = column
+
+
 class DelimitedSource(Source):
     """A delimited text file."""
 
@@ -81,6 +90,7 @@ class DelimitedSource(Source):
         strict: bool = False,
     ) -> None:
         self.strict = strict
+        self._loose: list[str] = []  # columns of numbers in which a word was found
         self.label, self._source, self._threads = source.label, source, threads
         self._settled = settled  # whether a model has settled what is a number
         sample, ended = self._sample()
@@ -223,14 +233,43 @@ class DelimitedSource(Source):
                 roles.append((_WORD, words[name]))
             else:
                 roles.append((_SKIP, 0))
-        found = self._run(
-            text, starts, rows, roles, len(numbers), aside, len(words), plan.dtype, first_line=first_line
-        )
+        wanted = list(roles)
+        loose = [name for name in self._loose if roles[self._names.index(name)][0] in (_FEATURE, _ASIDE)]
+        while True:  # columns of numbers in which there is a word are read as words, and made numbers here
+            texts: dict[str, int] = {}
+            for name in loose:
+                roles[self._names.index(name)] = _WORD, len(words) + len(texts)
+                texts[name] = len(words) + len(texts)
+            count = len(words) + len(texts)
+            try:
+                found = self._run(
+                    text, starts, rows, roles, len(numbers), aside, count, plan.dtype, first_line=first_line
+                )
+                break
+            except _WordAmongNumbersError as odd_one:
+                if plan.strict:
+                    raise DataError(str(odd_one)) from None
+                loose.append(odd_one.column)
+                self._loose.append(odd_one.column)
         assert found is not None
         matrix, apart, spans = found
 
         def locate(row: int) -> str:
             return f"line {first_line + self._line_of(text, row - first_row)}"
+
+        odd: dict[str, Odd] = {}
+        for name in loose:
+            where = self._names.index(name)
+            values = self._loose_numbers(text, spans, texts[name], where, locate, first_row, odd, first_line)
+            kind, slot = wanted[where]
+            if kind == _FEATURE:
+                matrix[:, slot] = values
+                if np.isinf(matrix[:, slot]).any():
+                    row = int(np.argmax(np.isinf(matrix[:, slot])))
+                    at = int(spans.starts[texts[name], row])
+                    raise self._error(text, _NOT_NUMBER, at, where, first_line)
+            else:
+                apart[slot] = values
 
         def column(name: str, limit: int | None) -> Words:
             return self._words(text, spans, words[name], name, limit, lambda row: locate(first_row + row))
@@ -251,8 +290,50 @@ class DelimitedSource(Source):
                 for r, cell in enumerate(_cells(text, spans, words[plan.ids]))
             ]
         return Block(
-            matrix, tuple(column(name, plan.limit) for name in plan.words), target, ids, first_row, locate
+            matrix,
+            tuple(column(name, plan.limit) for name in plan.words),
+            target,
+            ids,
+            first_row,
+            locate,
+            odd=odd,
         )
+
+    def _loose_numbers(
+        self,
+        text: Text,
+        spans: _Spans,
+        at: int,
+        column: int,
+        locate: Callable[[int], str],
+        first_row: int,
+        odd: dict[str, Odd],
+        first_line: int,
+    ) -> NDArray[np.float64]:
+        """The numbers of a column that was read as words; NaN, and counted, where there is a word."""
+        starts, lengths = spans.starts[at], spans.lengths[at]
+        codes = np.empty(len(starts), np.int32)
+        firsts = np.empty(len(starts), np.int64)
+        known, _ = _core.intern_words(text, starts, lengths, codes, firsts)
+        places = firsts[:known]
+        cells = _cells(text, _Spans(starts[None, places], lengths[None, places]), 0)
+        values = np.full(known + 1, np.nan)
+        strange = np.zeros(known + 1, dtype=bool)
+        absent = {word.encode() for word in self._dialect.missing} | {b""}
+        for code, cell in enumerate(cells):
+            content = (cell or b"").strip(b" \t")
+            if _NUMBER.fullmatch(content):
+                values[code] = float(content)
+                if not math.isfinite(values[code]):
+                    raise self._error(text, _NOT_NUMBER, int(starts[places[code]]), column, first_line)
+            else:
+                strange[code] = content not in absent
+        gone = strange[codes]
+        if gone.any():
+            row = int(np.argmax(gone))
+            name = self._names[column]
+            odd[name] = Odd(int(gone.sum()), shown(cells[codes[row]] or b""), locate(first_row + row))
+        return values[codes]
 
     def _run(
         self,
@@ -365,7 +446,7 @@ class DelimitedSource(Source):
             if self._settled or not cell.isascii()
             else f"; categorical=[{shown(self._names[column])}] reads the column as words"
         )
-        return DataError(f"{where}: {shown(cell)} is not a number{hint}.")
+        return _WordAmongNumbersError(f"{where}: {shown(cell)} is not a number{hint}.", self._names[column])
 
 
 def _checked(delimiter: Any) -> str:

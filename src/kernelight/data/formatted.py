@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelight.data.errors import shown
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Column, Odd, Plan, Source, Words
 from kernelight.data.text_formats import FORMATS, converted
 
@@ -95,7 +96,8 @@ class FormattedSource(Source):
         if strange.any():
             row = int(np.argmax(strange))
             text = words.values[words.codes[row]]
-            odd[name] = Odd(int(strange.sum()), text, block.locate(block.first_row + row))
+            where = block.locate(block.first_row + row)
+            odd[name] = Odd(int(strange.sum()), shown(text), where, _kind(form))
         nothing = np.array([np.nan if known.dtype.kind == "f" else np.datetime64("NaT")], dtype=known.dtype)
         return np.concatenate([known, nothing])[words.codes]
 

@@ -63,8 +63,9 @@ class Odd(NamedTuple):
     """Values of a column that are not what the column is, and were taken as missing: how many, and the first."""
 
     number: int
-    first: str
+    first: str  # quoted, as it is shown
     where: str  # such as "line 17"
+    kind: str = NUMBER
 
 
 @dataclass
