@@ -236,8 +236,8 @@ def _refuse_words(where: str, values: Any) -> None:
             continue
         except (TypeError, ValueError):
             raise ValueError(
-                f"{where} holds {value!r}, which is not a number: encode it (for instance with scikit-learn's OneHotEncoder) "
-                "or leave it out."
+                f"{where} holds {value!r}, which is not a number: encode it (for instance with scikit-learn's OneHotEncoder), "
+                "leave it out, or use KernelClassifier or KernelRegressor, which take words."
             ) from None
 
 

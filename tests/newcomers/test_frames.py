@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 
@@ -10,9 +11,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
 
-from kernelight import TableMap, TableModel, open_dataset
+from kernelight import KernelClassifier, KernelRegressor, TableMap, TableModel, open_dataset
 from kernelight.data import DataError
+from kernelight.state import State
+from kernelight.study import compare
+from kernelight.study.inputs import rows_of
 
 N = 240
 RANDOM = np.random.default_rng(0)
@@ -208,3 +215,219 @@ def test_pandas_needs_no_pyarrow():
         "[[1.0, 1.0, 0.0], [2.0, 0.0, 1.0]]",
         "the frame needs pyarrow, which is not there: pip install 'kernelight[io]'.",
     ]
+
+
+# -- Estimators -----------------------------------------------------------------------------------------------
+
+X, Y = PEOPLE.drop(columns="bought"), PEOPLE["bought"]
+
+
+def quick(**more):
+    return KernelClassifier(**{"n_components": 64, "C": 1.0, "scale": "minmax", **more})
+
+
+def test_a_classifier_takes_a_frame_as_it_is(tmp_path):
+    model = KernelClassifier(n_components=256).fit(X, Y)
+    assert model.score(X, Y) > 0.8
+    assert model.n_features_in_ == 8
+    assert model.feature_names_in_.tolist() == X.columns.tolist()
+    assert model.encoding_.feature_names[:3] == ["age", "town=Bern", "town=Oslo"]
+    assert "8 features (21 after encoding)" in model.summary()
+    model.save(tmp_path / "m.klt")
+    for other in (KernelClassifier.load(tmp_path / "m.klt"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
+    assert not hasattr(clone(model), "encoding_")
+
+
+def test_the_same_features_as_from_a_file():
+    data = open_dataset(PEOPLE, target="bought")
+    model = quick().fit(X, Y)
+    assert model.encoding_.columns == data.encoding.columns
+    np.testing.assert_array_equal(
+        quick().fit(*data.materialise()).decision_function(data.materialise()[0]), model.decision_function(X)
+    )
+
+
+@pytest.mark.parametrize("form", ["polars", "arrow", "batch"])
+def test_estimators_take_all_libraries(form):
+    frame = forms()[form]
+    frame = frame.drop(["bought"]) if form == "polars" else pa.table(frame).drop_columns(["bought"])
+    expected = quick().fit(plain().drop(columns="bought"), Y)
+    model = quick().fit(frame, Y.tolist())
+    assert model.feature_names_in_.tolist() == expected.feature_names_in_.tolist()
+    np.testing.assert_array_equal(
+        model.decision_function(frame), expected.decision_function(plain().drop(columns="bought"))
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "Int64", "bool"])
+def test_plain_numbers_give_the_same_bits_as_an_array(dtype):
+    rows = RANDOM.integers(0, 2, (120, 3))
+    frame = pd.DataFrame(rows, columns=list("abc")).astype(dtype)
+    array = rows.astype("int64" if dtype == "Int64" else dtype)
+    labels = rows[:, 0] ^ rows[:, 1]
+    model, expected = quick().fit(frame, labels), quick().fit(array, labels)
+    assert model.encoding_ is None
+    assert expected.encoding_ is None
+    for name, found in model.to_state().arrays.items():
+        np.testing.assert_array_equal(found, expected.to_state().arrays[name])
+        assert found.dtype == expected.to_state().arrays[name].dtype
+
+
+def test_arrays_with_missing_values():
+    rows = RANDOM.random((200, 3))
+    labels = rows[:, 0] > 0.5
+    rows[::7, 1] = np.nan
+    model = quick().fit(rows, labels)
+    assert model.encoding_.columns[1].fill == np.nanmedian(rows[:, 1])
+    assert model.score(rows.tolist(), labels) > 0.9
+    with pytest.raises(ValueError, match="infinity"):
+        quick().fit(np.where(np.isnan(rows), np.inf, rows), labels)
+
+
+def test_values_that_are_missing_only_later():
+    rows = RANDOM.random((200, 3))
+    model = quick().fit(rows, rows[:, 0] > 0.5)
+    gone, filled = rows[:5].copy(), rows[:5].copy()
+    gone[:, 1], filled[:, 1] = np.nan, np.median(rows[:, 1])
+    assert model.encoding_ is None
+    np.testing.assert_array_equal(model.decision_function(gone), model.decision_function(filled))
+    frame = pd.DataFrame({"a": rows[:, 0], "b": ["x", "y"] * 100})
+    words = quick().fit(frame, rows[:, 0] > 0.5)
+    assert words.predict(pd.DataFrame({"a": [None, 0.1], "b": [None, "never seen"]})).shape == (2,)
+
+
+def test_lists_and_arrays_of_words():
+    rows = [[1, "red"], [2, "blue"]] * 30
+    expected = ["column_1", "column_2=blue", "column_2=red"]
+    for form in (rows, np.array(rows, dtype=object), np.array(rows)):
+        model = quick().fit(form, [0, 1] * 30)
+        assert model.encoding_.feature_names == expected
+        assert model.predict(form).tolist() == [0, 1] * 30
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pd.Series([0, 1] * 60).astype("Int64"),
+        pd.Series([True, False] * 60).astype("boolean"),
+        pd.Series(["a", "b"] * 60).astype("category"),
+        pd.Series(["a", "b"] * 60, dtype="string"),
+        pd.Categorical([3, 5] * 60),
+        pl.Series(["a", "b"] * 60),
+        pl.Series(["a", "b"] * 60, dtype=pl.Categorical),
+        pa.chunked_array([[0, 1] * 60]),
+    ],
+    ids=lambda target: f"{type(target).__module__}-{getattr(target, 'dtype', '')}",
+)
+def test_targets_of_all_kinds(target):
+    rows = np.tile([[0.0, 1.0], [1.0, 0.0]], (60, 1))
+    model = quick().fit(rows, target)
+    assert model.predict(rows).tolist() == list(
+        target.to_pylist() if hasattr(target, "to_pylist") else target
+    )
+    assert model.score(rows, target) == 1.0
+
+
+def test_a_missing_target_is_said():
+    rows = np.tile([[0.0, 1.0], [1.0, 0.0]], (60, 1))
+    for target in (
+        pd.Series(["a", None] * 60),
+        pd.array([0, None] * 60, dtype="Int64"),
+        pl.Series(["a", None] * 60),
+    ):
+        with pytest.raises(ValueError, match="Input y contains NaN or another missing value at row 1"):
+            quick().fit(rows, target)
+
+
+def test_names_are_compared_as_scikit_learn_does():
+    model = quick().fit(X, Y)
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(X[X.columns[::-1]])
+    with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing"):
+        model.predict(X.drop(columns="age"))
+    twice = pd.concat([X[["age", "town"]], X[["town"]]], axis=1)
+    with pytest.raises(ValueError, match="X has two columns called 'town': rename"):
+        quick().fit(twice, Y)
+    assert quick().fit(X.set_axis(range(8), axis=1), Y).n_features_in_ == 8
+
+
+def test_values_that_are_no_features():
+    with pytest.raises(TypeError, match="column 'a' holds list: each argument must be a string or a number"):
+        quick().fit(pd.DataFrame({"a": [[1], [2]] * 20}), [0, 1] * 20)
+    with pytest.raises(ValueError, match="column 'column_1': words where the model has numbers"):
+        quick().fit(np.eye(40), [0, 1] * 20).predict(np.full((1, 40), "x", dtype=object))
+
+
+def test_regression_batches_and_scikit_learn(tmp_path):
+    amount = np.nan_to_num(PEOPLE["age"].to_numpy()) + 20.0 * (PEOPLE["town"] == "Rome").to_numpy()
+    model = KernelRegressor(n_components=256).fit(X, amount)
+    assert model.score(X, amount) > 0.8
+    assert model.partial_fit(X.iloc[:50], amount[:50]).n_rows_ == N + 50
+    search = GridSearchCV(quick(), {"C": [0.1, 1.0]}, cv=3).fit(X, Y)
+    assert search.predict(X).shape == (N,)
+    assert cross_val_score(make_pipeline("passthrough", quick()), X, Y, cv=3).shape == (3,)
+
+
+def test_a_map_of_a_model_of_a_frame_knows_its_columns(tmp_path):
+    model = quick().fit(plain().drop(columns="bought"), Y)
+    assert TableMap.of(model).encode(plain().drop(columns="bought")).array.shape == (N, 64)
+
+
+def test_compare_takes_frames():
+    options = {"kernels": ["gmm"], "components": [64], "budget": "20s", "progress": False}
+    study = compare(pl.from_pandas(plain()).head(100), target="bought", **options)
+    assert study.data["class_names"] == ["no", "yes"]
+    assert rows_of(X).shape == (N, 21)
+    assert not np.isnan(rows_of(np.where(RANDOM.random((N, 2)) < 0.1, np.nan, 1.0))).any()
+    with pytest.raises(ValueError, match="compare needs the target"):
+        compare(X)
+
+
+def damage(**changes):
+    def change(meta):
+        meta["encoding"] = meta["encoding"] | changes
+        return meta
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [damage(width=3), damage(columns=None), damage(columns=[{"name": "other", "fill": 0.0}] * 21), damage(dtype="int8"),
+     damage(version=99), lambda meta: meta | {"encoding": 3}],
+)  # fmt: skip
+def test_hostile_states_are_refused(change):
+    state = quick().fit(X, Y).to_state()
+    with pytest.raises(ValueError, match="does not describe a KernelClassifier"):
+        KernelClassifier.from_state(State(change(dict(state.meta)), dict(state.arrays)))
+
+
+def test_states_from_before_load():
+    rows = RANDOM.random((100, 3))
+    state = quick().fit(rows, rows[:, 0] > 0.5).to_state()
+    assert "encoding" not in state.meta
+    old = KernelClassifier.from_state(
+        State(dict(state.meta), {name: array for name, array in state.arrays.items() if name != "medians_"})
+    )
+    assert old.predict(rows).shape == (100,)
+    with pytest.raises(ValueError, match="NaN"):
+        old.predict(np.full((1, 3), np.nan))
+    with pytest.raises(ValueError, match="medians_"):
+        KernelClassifier.from_state(State(dict(state.meta), {**state.arrays, "medians_": np.zeros(7)}))
+
+
+def test_dates_of_frames():
+    days = pd.to_datetime(["2024-01-01 00:00", None, "2025-06-30 12:00"] * 40)
+    forms = (
+        pd.DataFrame({"day": days}),
+        pd.DataFrame({"day": days.tz_localize("UTC")}),
+        pd.DataFrame({"day": [None if day is pd.NaT else day.to_pydatetime() for day in days]}, dtype=object),
+        pl.DataFrame({"day": pl.Series(days.to_numpy())}),
+    )
+    found = [open_dataset(frame, target=None).materialise()[0] for frame in forms]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+    with pytest.warns(UserWarning, match="day"):
+        model = quick().fit(forms[0], np.arange(120) % 3 == 0)
+    assert model.predict(forms[0]).tolist() == (np.arange(120) % 3 == 0).tolist()

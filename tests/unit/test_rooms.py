@@ -34,7 +34,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "hashing": (BASEMENT | {"linearize"}, NUMERIC),
     "linear": (BASEMENT, NUMERIC | {"sklearn", "threadpoolctl"}),
     "neighbors": (BASEMENT | {"theory"}, NUMERIC | {"sklearn"}),
-    "compose": (BASEMENT | {"kernels", "linearize", "linear"}, NUMERIC | {"sklearn"}),
+    "compose": (BASEMENT | {"data", "kernels", "linearize", "linear"}, NUMERIC | {"sklearn"}),
     "data": (
         {"_core", "_checks", "_files", "_sparse"},
         NUMERIC | {"pyarrow", "sklearn"},

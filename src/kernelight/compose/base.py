@@ -9,11 +9,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from kernelight import _checks, _registry
 from kernelight._checks import Matrix
 from kernelight._stored import Stored, arrays_under, part_state, with_parts
+from kernelight.compose import entrance
 from kernelight.compose.blocks import encoded
 from kernelight.compose.exact import SupportModel, support_model_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice
@@ -22,6 +23,8 @@ from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Task, n_ou
 from kernelight.compose.scale import NAMES, SPARSE_NAMES, Scaling
 from kernelight.compose.summary import summarize
 from kernelight.compose.tune import Search, Wishes
+from kernelight.data.encoding import Encoding
+from kernelight.data.frames import column_values
 from kernelight.kernels.base import Kernel
 from kernelight.kernels.plain import from_plain, to_plain
 from kernelight.state import State
@@ -40,6 +43,8 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
     #: The class of the linear model, by its name in the registry.
     _machine: ClassVar[str]
     _losses: ClassVar[tuple[str, ...]]
+    #: What replaces a missing number where training had none missing; None for sparse rows and older models.
+    _learned: ClassVar[tuple[str, ...]] = ("medians_",)
     map_: Any
     model_: Any
 
@@ -49,6 +54,8 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         Parameters
         ----------
         X : array-like, frame or sparse matrix of shape (n, d)
+            A frame of pandas or polars or an Arrow table may hold words, categoricals and booleans; they, and missing values
+            of dense rows, become numbers as those of files do (`Encoding`).
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,) or None, default=None
             Multiplies the loss of each row. Rows held out count as one each, whatever their weight.
@@ -65,7 +72,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
             )
         _checks.refuse_masked("y", y)
-        X = self._validated(X, reset=True)
+        X, y = self._validated(X, reset=True), column_values(y)
         check_consistent_length(X, y)
         self.seed_ = _checks.seed_of(self.random_state)
         route, wishes = self._route(), self._wishes()
@@ -90,6 +97,37 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         self.validation_score_ = max((entry["score"] for entry in found.finals), default=None)
         progress.finish()
 
+    def _validated(self, X: Any, *, reset: bool) -> Matrix:
+        """``X`` as a checked matrix; what is more than numbers becomes numbers by ``encoding_``, which ``fit`` learns."""
+        if not reset:
+            check_is_fitted(self)
+        X = entrance.looked_at(X)
+        encoding = None if reset else self._encoding
+        if encoding is None and not entrance.needs_encoding(X):
+            found = super()._validated(X, reset=reset)
+        else:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            names = entrance.names_of(self.n_features_in_, getattr(self, "feature_names_in_", None))
+            if reset:
+                found, encoding = entrance.learned(X, names)
+            else:
+                found = entrance.applied(X, names, encoding, getattr(self, "medians_", None))
+            found = entrance.checked(found, self)
+        if reset:
+            self.encoding_ = encoding
+            self.medians_ = entrance.medians_of(found) if encoding is None else None
+        return found
+
+    @property
+    def _encoding(self) -> Encoding | None:
+        """That of ``fit``; models that were pickled before there was one have none."""
+        return getattr(self, "encoding_", None)
+
+    @property
+    def _width(self) -> int:
+        """Columns of the matrix that the scaling takes."""
+        return int(self.n_features_in_) if self._encoding is None else self._encoding.width
+
     def _go_on(self: Self, X: Any, y: Any, sample_weight: Any) -> Self:
         """`partial_fit`: a first batch is fitted."""
         if not self.__sklearn_is_fitted__():
@@ -105,7 +143,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = self._validated(X, reset=False)
-        target = self._more_targets(y)
+        target = self._more_targets(column_values(y))
         check_consistent_length(X, target)
         weight = None if sample_weight is None else _checks.as_row_weights(sample_weight, X.shape[0])
         self.model_ = self.model_._copy()  # with what it remembers, which copy() leaves behind
@@ -150,11 +188,16 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """(n,) or (n, m) scores, block by block."""
         check_is_fitted(self)
+        return self._scores_of(self._validated(X, reset=False))
+
+    def _scores_of(self, X: Matrix) -> NDArray[np.float64]:
         route = ExactRoute() if self.map_ is None else LinearRoute(None, 1, 0, None)
-        return self._streamed(X, lambda rows: route.scores(self.map_, self.model_, rows))
+        return self._stream(X, lambda rows: route.scores(self.map_, self.model_, rows))
 
     def _streamed(self, X: Any, of_rows: Callable[[Matrix], NDArray[Any]]) -> NDArray[Any]:
-        X = self._validated(X, reset=False)
+        return self._stream(self._validated(X, reset=False), of_rows)
+
+    def _stream(self, X: Matrix, of_rows: Callable[[Matrix], NDArray[Any]]) -> NDArray[Any]:
         width = self.model_.rows.shape[0] if self.map_ is None else n_outputs(self.map_)
         return stream(of_rows, self.scaling_, X, width)
 
@@ -169,6 +212,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
     def _plain_params(self) -> dict[str, Any]:
@@ -201,6 +245,8 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         own = super()._state()
         arrays = {f"scaling.{name}": array for name, array in self.scaling_.arrays.items()}
         meta = own.meta | {"kernel": to_plain(self.kernel_)} | self._plain_target()
+        if self._encoding is not None:
+            meta["encoding"] = self._encoding.to_plain()
         if isinstance(self.model_, SupportModel):
             arrays |= {f"support.{name}": array for name, array in self.model_.arrays().items()}
             return State(meta, arrays)
@@ -218,6 +264,9 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         meta = state.meta
         n_scores = self._take_target(meta)
         width = _checks.check_int("n_features_in", meta["n_features_in"], 1, 1 << 62)
+        self.encoding_ = Encoding.from_plain(meta["encoding"]) if "encoding" in meta else None
+        if self.encoding_ is not None:
+            width = _checks.check_int("The width of its encoding", self.encoding_.width, 1, 1 << 62)
         self.kernel_ = from_plain(meta["kernel"])
         self.scaling_ = Scaling(self.scale_, width, arrays_under(state, "scaling"))
         if "parts" not in meta:  # whatever method says by now
@@ -240,6 +289,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         _checks.check_class_weight(getattr(self, "class_weight", None))
         self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
         _checks.check_int("n_rows_", self.n_rows_, 1)
+        self._check_entrance()
         _checks.check_positive("C_", self.C_)
         for name in ("gamma_", "p_"):
             if getattr(self, name) is not None:
@@ -262,14 +312,24 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         if self.map_ is not None:
             self._check_scores()
 
+    def _check_entrance(self) -> None:
+        """Encoding and medians must be of the columns that the model takes."""
+        if self.medians_ is not None:
+            _checks.check_learned("medians_", self.medians_, ("float64",), 1)
+            if len(self.medians_) != self.n_features_in_:
+                raise ValueError(f"medians_ must be {self.n_features_in_} numbers, one for each feature.")
+        if self.encoding_ is None:
+            return
+        names = entrance.names_of(self.n_features_in_, getattr(self, "feature_names_in_", None))
+        encoded_names = [column.name for column in self.encoding_.columns or ()]
+        if not encoded_names or self.encoding_.target is not None or not set(encoded_names) <= set(names):
+            raise ValueError("its encoding is not of the columns that it takes.")
+
     def _check_scores(self) -> None:
         """Map and model must fit together: one row of zeros goes through both."""
+        shape = (1, self._width)
         try:
-            self._scores(
-                sp.csr_matrix((1, self.n_features_in_))
-                if self.scale_ in SPARSE_NAMES
-                else np.zeros((1, self.n_features_in_))
-            )
+            self._scores_of(sp.csr_matrix(shape) if self.scale_ in SPARSE_NAMES else np.zeros(shape))
         except (TypeError, IndexError) as error:
             raise ValueError(f"its map and its model do not belong together: {error}") from error
 

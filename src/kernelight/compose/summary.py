@@ -50,6 +50,8 @@ def _choices(model: Any) -> list[tuple[str, str]]:
 
 def _rows(model: Any) -> str:
     rows = f"{model.n_rows_:,} of {model.n_features_in_:,} feature{'s' * (model.n_features_in_ != 1)}"
+    if getattr(model, "encoding_", None) is not None:
+        rows += f" ({model.encoding_.width:,} after encoding)"
     return rows + (f", {len(model.classes_)} classes" if hasattr(model, "classes_") else "")
 
 

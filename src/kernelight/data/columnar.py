@@ -228,7 +228,6 @@ class TableSource(ArrowSource):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float32 where NumPy would make that of all columns of numbers, else float64."""
         pa = self._pa
         numeric = [
             field.type.to_pandas_dtype()

@@ -1,12 +1,14 @@
 """Data sets that are frames in memory: of pandas, of polars, of Arrow, and whatever speaks their protocols.
 
 Numbers, booleans (0 and 1), nullable numbers and durations (in seconds) are numbers; text and categoricals, whatever their
-categories are, are words. None, NaN, NA and NaT are missing values. The index of a frame is ignored. pandas is read by its own
-methods; everything else is read through pyarrow. Neither is imported before a frame of theirs is there.
+categories are, are words; timestamps and dates are dates. None, NaN, NA and NaT are missing values. The index of a frame is
+ignored. pandas is read by its own methods; everything else is read through pyarrow. Neither is imported before a frame of
+theirs is there.
 """
 
 from __future__ import annotations
 
+import datetime
 import decimal
 import numbers
 import sys
@@ -21,6 +23,7 @@ from kernelight.data.columnar import TableSource, pyarrow_for
 from kernelight.data.errors import DataError, one_line, shown
 from kernelight.data.exact import Targets, restored
 from kernelight.data.table import (
+    DATE,
     NUMBER,
     WORDS,
     Block,
@@ -97,6 +100,38 @@ def array_source(array: NDArray[Any], label: str, names: Sequence[str]) -> Sourc
     return FrameSource(label, dict(zip(names, columns, strict=True)), len(array))
 
 
+def column_values(values: Any, name: str = "y") -> Any:
+    """One column of pandas, polars or Arrow as a NumPy array of numbers, booleans or objects; anything else as it is."""
+    if isinstance(values, np.ndarray):
+        found = values
+    elif (
+        hasattr(values, "isna") and getattr(values, "ndim", 0) == 1
+    ):  # a Series, an Index or an array of pandas
+        dtype = values.dtype
+        if isinstance(dtype, np.dtype) and dtype.kind != "O":
+            return np.asarray(values)
+        numeric = getattr(dtype, "kind", "O") in "biuf" and not hasattr(dtype, "categories")
+        found = np.asarray(values, dtype=object)
+        if numeric and not values.isna().any():
+            return found.astype(getattr(dtype, "numpy_dtype", np.float64))
+    elif hasattr(values, "null_count") and hasattr(values, "to_numpy"):  # of polars or Arrow
+        listed = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
+        found = np.asarray(listed, dtype=object)
+        if None not in listed and not isinstance(next(iter(listed), ""), str):
+            return np.asarray(listed)
+    else:
+        return values
+    if found.dtype.kind == "O" and found.ndim == 1:
+        gone = next((at for at, value in enumerate(found) if _is_missing(value)), None)
+        if gone is not None:
+            raise ValueError(
+                f"Input {name} contains NaN or another missing value at row {gone}: leave such rows out."
+            )
+        if values is not found and all(isinstance(value, numbers.Real) for value in found):
+            return np.asarray(found.tolist())  # a categorical of numbers, for instance
+    return found
+
+
 # -- Columns --------------------------------------------------------------------------------------------------
 
 
@@ -118,6 +153,13 @@ class Plain:
             return np.asarray(self.values.dt.total_seconds().to_numpy(np.float64, na_value=np.nan))
         more = {} if isinstance(self.values.dtype, np.dtype) else {"na_value": np.nan}
         return np.asarray(self.values.to_numpy(dtype=np.float64, **more))
+
+    def dates(self) -> NDArray[np.datetime64]:
+        """As moments in UTC, NaT where one is missing."""
+        values = self.values
+        if getattr(values.dt, "tz", None) is not None:
+            values = values.dt.tz_convert("UTC").dt.tz_localize(None)
+        return np.asarray(values.to_numpy(dtype="datetime64[us]"))
 
     def written(self, rows: NDArray[np.intp]) -> list[Any]:
         """Some values as they are."""
@@ -156,6 +198,11 @@ class Objects:
         """As numbers, NaN where one is missing."""
         return np.array([np.nan if _is_missing(value) else _number(value) for value in self.values])
 
+    def dates(self) -> NDArray[np.datetime64]:
+        """As moments, NaT where one is missing."""
+        found = [None if _is_missing(value) else np.datetime64(_without_zone(value)) for value in self.values]
+        return np.array(found, dtype="datetime64[us]")
+
     def written(self, rows: NDArray[np.intp]) -> list[Any]:
         """Some values as they are; a floating-point number as text that does not claim to be exact."""
         return [
@@ -177,6 +224,8 @@ def _pandas_column(series: Any) -> Plain | Objects:
     if kind in "biufm":
         numeric = getattr(dtype, "numpy_dtype", dtype)
         return Plain(series, NUMBER, np.dtype(numeric))
+    if kind == "M":
+        return Plain(series, DATE, np.dtype(object))
     if isinstance(dtype, np.dtype) and kind == "O":
         return _objects(series.to_numpy())
     if getattr(dtype, "type", None) is str:
@@ -190,6 +239,8 @@ def _objects(values: NDArray[Any], *, other: str = "", written: bool = False) ->
     types = {type(value) for value in values if not _is_missing(value)}
     if all(issubclass(found, _NUMBERS) for found in types):
         return Objects(values, NUMBER)
+    if all(issubclass(found, (datetime.date, np.datetime64)) for found in types):
+        return Objects(values, DATE)
     strange = next((found for found in types if not issubclass(found, (str, *_NUMBERS))), None)
     if strange is not None:
         return Objects(values, other or strange.__name__)
@@ -211,10 +262,18 @@ def _number(value: Any) -> float:
         return np.inf if value > 0 else -np.inf
 
 
+def _without_zone(value: Any) -> Any:
+    """A moment in UTC; NumPy knows no others."""
+    zoned = isinstance(value, datetime.datetime) and value.tzinfo is not None
+    return value.astimezone(datetime.timezone.utc).replace(tzinfo=None) if zoned else value
+
+
 def _is_missing(value: Any) -> bool:
     """None, NaN of any kind, and what pandas calls NA and NaT."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
     return isinstance(value, (float, np.floating, decimal.Decimal)) and value != value
 
 
@@ -248,7 +307,6 @@ class FrameSource(Source):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float32 where NumPy would make that of all columns of numbers, else float64."""
         found = [column.dtype for column in self._columns.values() if column.kind == NUMBER]
         return np.dtype(np.float32 if found and np.result_type(*found) == np.float32 else np.float64)
 
@@ -273,7 +331,17 @@ class FrameSource(Source):
             else:
                 target = self._targets(plan.target, rows)
         ids = None if plan.ids is None else self._columns[plan.ids].part(rows).words().texts()
-        return Block(matrix, words, target, ids, rows.start)
+        dates = None
+        if plan.dates:
+            dates = np.empty((matrix.shape[0], len(plan.dates)), dtype="datetime64[us]")
+            for at, name in enumerate(plan.dates):
+                column = self._columns[name].part(rows)
+                if column.kind != DATE:
+                    raise DataError(
+                        f"{self.label}, column {shown(name)}: {column.kind} where the model has dates."
+                    )
+                dates[:, at] = column.dates()
+        return Block(matrix, words, target, ids, rows.start, dates=dates)
 
     def _targets(self, name: str, rows: slice) -> Targets:
         doubles = self._numbers(name, rows)

@@ -105,6 +105,11 @@ class Source(ABC):
     notes: tuple[str, ...] = ()  # what was decided while it was opened
     strict: bool = False  # whether nothing may be decided without being asked
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 where NumPy would make that of all numbers, else float64."""
+        return np.dtype(np.float64)
+
     @abstractmethod
     def blocks(self, plan: Plan) -> Iterator[Block]:
         """The rows, some at a time."""
@@ -258,6 +263,10 @@ class ArraySource(Source):
 
     def whole(self, plan: Plan) -> Block:
         return self._part(plan, 0, self._matrix.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float32 if self._matrix.dtype == np.float32 else np.float64)
 
     def _part(self, plan: Plan, start: int, stop: int) -> Block:
         apart = None if self._target is None else _rows_of(self._target[1], slice(start, stop))

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import kernelight
+from kernelight.data.frames import is_frame
 from kernelight.study.details import fitted_of, picture_of
-from kernelight.study.inputs import Target, components_of, rows_of, seconds_of, target_of
+from kernelight.study.inputs import Target, components_of, rows_of, seconds_of, taken, target_of
 from kernelight.study.journal import Journal, fingerprint
 from kernelight.study.models import Data, Model, train
 from kernelight.study.plan import CANDIDATES, COMPONENTS, Plan, make_plan
@@ -23,9 +24,10 @@ from kernelight.study.threads import threads_that_pay
 
 
 def compare(
-    X: Any, y: Any, *, task: str | None = None, budget: str | float | None = "2m", seed: int = 0, repeats: int = 3,
-    components: Sequence[int] = COMPONENTS, kernels: Sequence[str] | None = None, resume: str | Path | None = None,
-    progress: Watch | bool | None = None, name: str = "data", command: str | None = None, n_jobs: int | None = None,
+    X: Any, y: Any = None, *, target: str | None = None, task: str | None = None, budget: str | float | None = "2m",
+    seed: int = 0, repeats: int = 3, components: Sequence[int] = COMPONENTS, kernels: Sequence[str] | None = None,
+    resume: str | Path | None = None, progress: Watch | bool | None = None, name: str = "data", command: str | None = None,
+    n_jobs: int | None = None,
 ) -> Study:  # fmt: skip
     """Compare kernels on your data: which is worth its price, or is linear enough?
 
@@ -37,8 +39,11 @@ def compare(
     Parameters
     ----------
     X : array-like, frame or sparse matrix of shape (n, d)
-    y : array-like of shape (n,)
+        Frames of pandas, polars and Arrow may hold words and missing values.
+    y : array-like of shape (n,) or None
         Labels or numbers.
+    target : str or None, default=None
+        The column of a frame to predict, instead of y.
     task : "classification", "regression" or None, default=None
         None looks at the target, and says what it found in ``notes``.
     budget : str, float or None, default="2m"
@@ -79,20 +84,21 @@ def compare(
     clock = Clock(seconds)
     if not 1 <= repeats <= 5:
         raise ValueError(f"repeats must be between 1 and 5, got {repeats}.")
-    frame = hasattr(X, "columns")
+    frame = is_frame(X)
+    X, y = taken(X, y, target, task)
     X = rows_of(X)
-    target = target_of(X, y, task)
+    found = target_of(X, y, task)
     grid = components_of(components)
-    plan = make_plan(X, target.values, target.task, seed, repeats, grid, kernels)
+    plan = make_plan(X, found.values, found.task, seed, repeats, grid, kernels)
     decides = {
         "seed": seed,
         "repeats": repeats,
         "components": list(grid),
-        "task": target.task,
+        "task": found.task,
         "version": kernelight.__version__,
     }
-    journal = Journal(resume, fingerprint(X, target.values, decides) if resume is not None else "")
-    data = Data(X, target.values, target.task, seed, n_jobs)
+    journal = Journal(resume, fingerprint(X, found.values, decides) if resume is not None else "")
+    data = Data(X, found.values, found.task, seed, n_jobs)
     with nullcontext(progress) if callable(progress) else terminal_progress(progress, clock) as watch:
         run = Run(plan, data, journal, clock, watch)
         interrupted = False
@@ -104,7 +110,7 @@ def compare(
                 raise
         settings = decides | {"budget": seconds, "kernels": None if kernels is None else list(kernels)}
         settings |= {"command": command or _call(name, settings)}
-        return _finished(run, plan, data, target, name, settings, interrupted, frame)
+        return _finished(run, plan, data, found, name, settings, interrupted, frame)
 
 
 def _finished(

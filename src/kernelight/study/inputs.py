@@ -12,6 +12,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
+from kernelight import open_dataset
+from kernelight.compose import entrance
+from kernelight.data.frames import column_values
 from kernelight.kernels import Gaussian
 from kernelight.study.plan import MIN_ROWS
 
@@ -42,8 +45,20 @@ def seconds_of(budget: str | float | None) -> float | None:
     return seconds
 
 
+def taken(X: Any, y: Any, target: str | None, task: str | None) -> tuple[Any, Any]:
+    """Rows and targets; ``target`` names the column of a frame that has both."""
+    if (y is None) == (target is None):
+        raise ValueError(
+            "compare needs the target: y, or target= with the name of a column of X, and not both."
+        )
+    return (X, y) if target is None else open_dataset(X, target=target, task=task).materialise()
+
+
 def rows_of(X: Any) -> Any:
-    """Dense or CSR rows of floating-point numbers."""
+    """Dense or CSR rows of floating-point numbers; words and missing values become numbers as in files."""
+    X = entrance.looked_at(X)
+    if entrance.needs_encoding(X):
+        X, _ = entrance.learned(X, entrance.names_in(X))
     if sp.issparse(X):
         X = Gaussian().prepare(
             X
@@ -58,7 +73,7 @@ def target_of(X: Any, y: Any, task: str | None) -> Target:
     """The target, with the task as given or as its values suggest."""
     if task is not None and task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)}, or None, got {task!r}.")
-    values = column_or_1d(y)
+    values = column_or_1d(column_values(y))
     check_consistent_length(X, values)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError("The target has missing or infinite values: leave those rows out.")

@@ -180,7 +180,7 @@ class TableMap:
         if isinstance(thing, KernelModel):
             if thing.map_ is None:
                 raise ValueError(f"{where} holds a model of method='exact', which has no codes or features.")
-            made._take(thing.map_, thing.scaling_, encoding)
+            made._take(thing.map_, thing.scaling_, encoding or getattr(thing, "encoding_", None))
         elif isinstance(thing, Linearization):
             made._take(thing, Scaling("none", thing.n_features_in_, {}), None)
         else:
