@@ -128,7 +128,7 @@ class Run:
     def components(self) -> tuple[int, ...]:
         """The grid of k."""
         return tuple(
-            sorted({stage.components for stage in self.plan.rounds if stage.rows == len(self.plan.learn)})
+            sorted({stage.components for stage in self.plan.rounds[1:] if stage.rows == len(self.plan.learn)})
         )
 
     def _rounds(self, stages: list[Round], going: list[Candidate]) -> list[Candidate]:
