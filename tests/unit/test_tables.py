@@ -14,7 +14,7 @@ from kernelight.data import DataError
 from kernelight.tables import fitting
 from kernelight.tables.evaluation import ClassCounts, Errors
 from kernelight.tables.memory import Allowance, bytes_of
-from kernelight.tables.sample import EVERY_CLASS, Sample
+from kernelight.tables.sample import EVERY_CLASS, HeldOut, Sample, hashed
 
 ROWS = 900
 
@@ -202,6 +202,39 @@ def test_every_class_is_in_a_sample():
     assert len(y) == 50
 
 
+def test_rows_held_out_are_a_fair_share_and_the_same_in_every_pass():
+    rows, firsts = 100_000, np.arange(40)
+    held = HeldOut(most=2000)
+    labels = np.random.default_rng(0).integers(0, 3, rows)
+    for start in range(0, rows, 3000):
+        held.add(labels[start : start + 3000])
+    held.settle(firsts)
+    whole = held.among(np.arange(rows))
+    assert whole.sum() == held.n_rows
+    assert 2000 - len(firsts) <= held.n_rows <= 2000
+    assert not whole[firsts].any()
+    np.testing.assert_array_equal(np.bincount(labels[whole]), np.bincount(held.y))
+    parts = [held.among(np.arange(at, min(at + 777, rows))) for at in range(0, rows, 777)]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    tenths = whole.reshape(10, -1).sum(axis=1)  # along the file: 200 each
+    assert np.abs(tenths - 200).max() < 5 * np.sqrt(200)
+    few = HeldOut()
+    few.add(np.zeros(1000))
+    few.settle(np.zeros(0, dtype=np.int64))
+    assert few.n_rows == few.among(np.arange(1000)).sum() == 100
+
+
+def test_hashes_of_places_differ():
+    assert len(np.unique(hashed(np.arange(100_000)))) == 100_000
+
+
+def test_few_rows_take_memory_too():
+    given = {"base": 150 << 20, "of_row": 80, "code_bytes": 1024, "n_outputs": 1, "n_weights": 1024 << 8}
+    with pytest.raises(ValueError, match=r"the process takes 150 MB .* at least 241 MB: allow that"):
+        Allowance(5 << 20, **given).refuse_too_little()
+    Allowance(241 << 20, **given).refuse_too_little()
+
+
 class Narrow(Allowance):
     """Little room for rows, whatever the process takes already."""
 
@@ -216,7 +249,7 @@ NOTHING = {"limit": 1, "base": 0, "of_row": 1, "code_bytes": 1, "n_outputs": 1, 
 
 @pytest.fixture
 def narrow(monkeypatch):
-    monkeypatch.setattr(fitting, "_allowance", lambda model, data, limit: Narrow(**NOTHING))
+    monkeypatch.setattr(fitting, "_allowance", lambda *_: Narrow(**NOTHING))
 
 
 @pytest.mark.usefixtures("narrow")
@@ -229,14 +262,22 @@ def test_rows_that_do_not_fit_are_learned_in_batches(tmp_path, order):
     test = write_table(tmp_path / "test.csv", 1, rows=3000)
     seen = []
     model = TableModel(KernelClassifier(n_components=256, C=1.0, scale="minmax+complement")).fit(
-        table, ids="id", memory="1G", watch=lambda doing, done, total: seen.append((doing, done, total))
+        table, ids="id", memory="1G", watch=seen.append
     )
     whole = TableModel(KernelClassifier(n_components=256, C=1.0, scale="minmax+complement")).fit(
         table, ids="id"
     )
     assert model.evaluate(test)["accuracy"] > whole.evaluate(test)["accuracy"] - 0.005
-    assert model.n_rows_ == model.model_.n_rows_ == rows
-    assert ("pass 3 of 3", rows, rows) in seen
+    assert model.n_rows_ == rows
+    held = model.held_out_["rows"]
+    assert rows // 10 - 2 * EVERY_CLASS <= held <= rows // 10
+    assert model.model_.n_rows_ == rows - held
+    told = [event[:4] for event in seen]
+    assert ("pass 3 of 3", rows - held, rows - held, "rows") in told
+    assert ("evaluating the model", held, held, "rows") in told
+    shares = [event.share for event in seen if event.share is not None]
+    assert shares == sorted(shares)
+    assert shares[-1] > 0.9
 
 
 @pytest.mark.usefixtures("narrow")
@@ -262,8 +303,14 @@ def test_rare_classes_weigh_as_much_in_batches(tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(["a,b,kind", *lines]) + "\n")
     model = TableModel(small(class_weight="balanced")).fit(tmp_path / "t.csv", memory="1G")
     assert model.model_.class_weight == pytest.approx(
-        {"rare": 3000 / rare.sum(), "usual": 3000 / (~rare).sum()}
+        {"rare": 3000 / rare.sum(), "usual": 3000 / (~rare).sum()}, rel=0.05
     )
+    weights = (
+        model.model_.class_weight
+    )  # those of the rows that were learned from: of both classes together the same
+    learned = {label: model.model_.n_rows_ / (2 * weight) for label, weight in weights.items()}
+    assert learned == pytest.approx({label: round(count) for label, count in learned.items()})
+    assert sum(learned.values()) == pytest.approx(6000 - model.held_out_["rows"])
     plain = TableModel(small()).fit(tmp_path / "t.csv", memory="1G")
     found, without = (each.evaluate(tmp_path / "t.csv")["balanced_accuracy"] for each in (model, plain))
     assert found > without + 0.05
@@ -280,6 +327,9 @@ def test_a_limit_that_is_too_small_says_what_it_takes(tmp_path, monkeypatch):
     table = write_table(tmp_path / "train.csv", rows=6000)
     given = {"base": 100 << 20, "of_row": 80, "code_bytes": 64, "n_outputs": 1, "n_weights": 64 << 8}
     monkeypatch.setattr(fitting, "_allowance", lambda *_: Allowance(1 << 20, **given))
+    monkeypatch.setattr(
+        "kernelight.tables.model.refuse_too_little", lambda *_: None
+    )  # the first look, without rows
     with pytest.raises(ValueError, match="takes at least") as refusal:
         TableModel(small()).fit(table, ids="id", memory="1M")
     enough = int(str(refusal.value).partition("at least ")[2].split()[0])

@@ -6,6 +6,7 @@ from typing import Any
 
 from kernelight import TableMap, load, open_dataset
 from kernelight.cli import show
+from kernelight.compose.progress import Event
 from kernelight.tables.code_files import form_of, write_encoded
 
 OPTIONS = {"n_components": "components", "random_state": "seed"}  # what parameters are called here
@@ -41,7 +42,7 @@ def run(
             nonlocal rows
             for part in table_map.encode_batches(dataset, memory=memory):
                 rows += len(part.values)
-                watch("encoding", rows, None)
+                watch(Event("encoding", rows))
                 yield part
 
         write_encoded(output, table_map, counted())

@@ -7,6 +7,7 @@ from typing import Any
 from kernelight import TableModel
 from kernelight.cli import show
 from kernelight.cli.output import opened
+from kernelight.compose.progress import Event
 
 
 def run(
@@ -33,6 +34,6 @@ def run(
                     columns[f"P({label})"] = part.probabilities[:, at]
             out.write(columns)
             rows += len(part.values)
-            watch("predicting", rows, None)
+            watch(Event("predicting", rows))
     if output is not None and not quiet:
         print(f"{rows:,} predictions are in {output}.")

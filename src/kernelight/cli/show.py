@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -105,26 +106,68 @@ def refuse_overwriting(path: str, *sources: str | None) -> None:
             raise ValueError(f"{path} is read here and would be written over: name another file to write.")
 
 
+def about(seconds: float) -> str:
+    """A time that is only roughly known.
+
+    >>> about(0.3), about(17.2), about(43), about(170), about(9000)
+    ('1 s', '17 s', '45 s', '3 min', '2.5 h')
+    """
+    if seconds < 20:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 57.5:
+        return f"{5 * round(seconds / 5)} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def event_text(event: Any) -> str:
+    """What is being done, and how much of it is."""
+    if not event.done and event.unit == "rows":
+        return str(event.what)
+    if event.of is None:
+        return f"{event.what} {event.done:,} {event.unit}"
+    counted = f"{event.done:,} of {event.of:,} {event.unit}"
+    return f"{event.what}, {counted}" if event.unit == "rows" else f"{counted}, {event.what}"
+
+
 @contextmanager
-def progress(silent: bool) -> Iterator[Callable[[str, int, int | None], None]]:
-    """A bar on standard error, told what is being done, the rows done and the rows in all; nothing if there is no terminal."""
+def progress(silent: bool) -> Iterator[Callable[[Any], None]]:
+    """A bar on standard error that is told events; nothing if there is no terminal.
+
+    The bar is the share of the whole job, and so is the time that is left; it counts down while a long step is under way.
+    """
     if silent or not sys.stderr.isatty():
-        yield lambda doing, done, total: None
+        yield lambda event: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+    from rich.table import Column
+    from rich.text import Text
 
-    columns = (BarColumn(bar_width=24), TextColumn("{task.description}"), TimeRemainingColumn())
+    class Left(ProgressColumn):
+        """The time that is left, if there is something to go by."""
+
+        def render(self, task: Task) -> Text:
+            ends = task.fields.get("ends")
+            return Text("" if ends is None else f"about {about(ends - time.monotonic())} left")
+
+    doing = TextColumn(
+        "{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")
+    )
+    columns = (BarColumn(bar_width=20), Left(Column(no_wrap=True)), doing)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
+        task = bar.add_task("", total=None, ends=None)
+
         last = ""
 
-        def watch(doing: str, done: int, total: int | None) -> None:
+        def watch(event: Any) -> None:
             nonlocal last
-            if doing != last:
-                bar.reset(task)
-                last = doing
-            rows = f"{done:,} rows" if done else ""
-            bar.update(task, completed=done, total=total, description=f"{doing} {rows}".strip())
+            ends = None if event.left is None else time.monotonic() + event.left
+            total = None if event.share is None else 1.0
+            bar.update(
+                task, completed=event.share or 0.0, total=total, description=event_text(event), ends=ends
+            )
+            if event.what != last:  # at once: the next step may be a long one
+                bar.refresh()
+                last = event.what
 
         yield watch

@@ -74,7 +74,7 @@ class Job:
         self._planned: dict[str, float] = defaultdict(float)
         self._done: dict[str, float] = defaultdict(float)
         self._seconds: dict[str, float] = defaultdict(float)
-        self._start = clock()
+        self._start = self._mark = clock()
         self._share = 0.0
 
     def plan(self, steps: Sequence[Step]) -> None:
@@ -82,10 +82,16 @@ class Job:
         for step in steps:
             self._planned[step.kind] += step.work
 
-    def finished(self, kind: str, work: float, seconds: float) -> None:
-        """So much work is done, in so many seconds."""
+    def begin(self) -> None:
+        """A step begins now."""
+        self._mark = self._clock()
+
+    def finished(self, kind: str, work: float) -> None:
+        """So much work has been done since the last step began or ended."""
+        now = self._clock()
         self._done[kind] += work
-        self._seconds[kind] += seconds
+        self._seconds[kind] += now - self._mark
+        self._mark = now
 
     @property
     def left(self) -> float | None:
@@ -112,11 +118,11 @@ class Job:
     @contextmanager
     def step(self, step: Step) -> Iterator[None]:
         """What happens inside is one step; its time counts however it ends."""
-        start = self._clock()
+        self.begin()
         try:
             yield
         finally:
-            self.finished(step.kind, step.work, self._clock() - start)
+            self.finished(step.kind, step.work)
 
 
 _current: ContextVar[Job | None] = ContextVar("kernelight_job", default=None)

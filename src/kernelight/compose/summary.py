@@ -11,11 +11,11 @@ _FROM = {
 }  # fmt: skip
 
 
-def summarize(model: Any) -> str:
+def summarize(model: Any, score: str | None = None) -> str:
     """A few aligned lines: kernel and map, each choice with its origin, sizes, and the score on rows held out."""
     lines = [f"{type(model).__name__}: {model.kernel_!r}"]
     lines += _aligned([("by", _way(model)), *_choices(model)])
-    lines += _aligned([("rows", _rows(model)), ("model", _size(model)), ("score", _score(model))])
+    lines += _aligned([("rows", _rows(model)), ("model", _size(model)), ("score", score or _score(model))])
     return "\n".join(lines)
 
 

@@ -21,6 +21,7 @@ REMEMBERED = (
 )  # rows that learning from batches remembers, at most; and as much for the duals of others
 WEIGHT_COPIES = 6  # the model, the mean, the last weights, and the solver's own
 LEAST_FREE = 16 << 20
+SLACK = 4 << 20  # what a process takes varies by so much from run to run
 LEAST_ROWS, MOST_ROWS = 256, 1 << 16  # of a batch
 SAMPLE_ROWS = 50_000  # that a model of more rows than memory holds is begun with
 REPLAYED = 16_384  # rows that learning from a batch visits with it; with a larger one, as many as it has
@@ -88,8 +89,20 @@ class Allowance:
     @property
     def held(self) -> int:
         """How many rows may be held at once: themselves, half as much again while a sample grows, their codes and duals."""
-        each = self.of_row + self.of_row // 2 + 48 + 2 * self.code_bytes + 16 * self.n_outputs
-        return max(LEAST_ROWS, (self.limit - self._fixed) // each)
+        return max(LEAST_ROWS, (self.limit - self._fixed) // self._each)
+
+    @property
+    def _each(self) -> int:
+        return self.of_row + self.of_row // 2 + 64 + 2 * self.code_bytes + 16 * self.n_outputs
+
+    def refuse_too_little(self) -> None:
+        """Refuse a limit within which such a model cannot be trained, however few the rows are."""
+        least = self._fixed + LEAST_FREE + LEAST_ROWS * self._each
+        if self.limit < least:
+            raise ValueError(
+                f"memory is {_megabytes(self.limit)} MB, but the process takes {_megabytes(self.base)} MB before it has read "
+                f"anything, and training such a model at least {_megabytes(least + SLACK)} MB: allow that."
+            )
 
     def batch(self, n_rows: int) -> int:
         """How many rows a batch of so many may have; a limit within which batches cannot be learned from is refused.
@@ -103,10 +116,15 @@ class Allowance:
         if self.limit < needed + LEAST_FREE:
             raise ValueError(
                 f"memory is {self.limit >> 20} MB, but such a model of so many rows takes at least "
-                f"{-(-(needed + LEAST_FREE) // (1 << 20))} MB: allow that, or use fewer components or bits."
+                f"{_megabytes(needed + LEAST_FREE)} MB: allow that, or use fewer components or bits."
             )
         room = (self.limit - needed) // 3 // (3 * self.of_row + 4 * self.code_bytes)
         return min(max(LEAST_ROWS, room), MOST_ROWS)
+
+
+def _megabytes(count: int) -> int:
+    """Rounded up, so that a limit of so many is enough."""
+    return -(-count // (1 << 20))
 
 
 # What hashing takes whatever the rows: tables of random numbers, and lists of a block of rows.
@@ -124,9 +142,11 @@ def batch_rows(limit: int | None, of_row: int, of_result: int) -> int:
     if limit is not None:
         free = (limit - taken() - READING - HASHING) // 2
         if free < LEAST_ROWS * each:
+            # This run may hold less than the next one at this point: twice the slack, since one of them was found to be short.
             needed = taken() + READING + HASHING + 2 * LEAST_ROWS * each
             raise ValueError(
-                f"memory is {limit >> 20} MB, but such rows take at least {-(-needed // (1 << 20))} MB: allow that."
+                f"memory is {limit >> 20} MB, but encoding such rows takes at least "
+                f"{_megabytes(needed + 2 * SLACK)} MB: allow that."
             )
         free = min(free, BATCH_BYTES)
     return min(max(LEAST_ROWS, free // max(1, each)), MOST_ROWS)

@@ -17,13 +17,15 @@ from kernelight._files import Path
 from kernelight._stored import halved, part_state, with_parts
 from kernelight.compose.base import KernelModel
 from kernelight.compose.estimators import KernelClassifier, KernelRegressor
+from kernelight.compose.progress import Job, Watch, unwatched, watched_by
+from kernelight.compose.summary import summarize
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION
 from kernelight.data.errors import listed
 from kernelight.state import State
 from kernelight.tables.evaluation import ClassCounts, Errors
-from kernelight.tables.fitting import Watch, fit_within
-from kernelight.tables.memory import bytes_of
+from kernelight.tables.fitting import fit_within, refuse_too_little
+from kernelight.tables.memory import bytes_of, taken
 
 _MODELS: dict[str, Any] = {"KernelClassifier": KernelClassifier, "KernelRegressor": KernelRegressor}
 BATCH_VALUES = 1 << 22  # of the rows that are predicted for at a time
@@ -80,6 +82,7 @@ class TableModel:
     encoding_: Encoding
     trained_on_: str
     n_rows_: int
+    held_out_: dict[str, Any] | None = None
 
     def __init__(self, model: KernelModel | Callable[[str], KernelModel] | None = None) -> None:
         if model is not None and type(model).__name__ not in _MODELS and not isfunction(model):
@@ -105,13 +108,16 @@ class TableModel:
         passes : int, default=3
             How often every row is seen then.
         watch : callable, optional
-            Told how far it is: what is being done, rows done, and rows in all or None.
+            Called with an event whenever there is news: what is being done, ``done`` of ``of`` (None: not known yet) ``unit``,
+            and of the whole job the ``share`` that is done and the seconds ``left`` (None: nothing to go by yet).
         """
         check_int("passes", passes, 1)
-        limit = None if memory is None else bytes_of(memory)
+        limit, base = None if memory is None else bytes_of(memory), taken()
+        if limit is not None:
+            refuse_too_little(self._example(), limit, base)
         opened = data if isinstance(data, Dataset) else open_dataset(data, **reading)
-        told = watch or (lambda doing, done, total: None)
-        told("reading", 0, None)
+        job = Job(watch or unwatched)
+        job.tell("reading")
         whole = (
             opened.materialise() if limit is None else None
         )  # first: the task is then known without reading twice
@@ -121,15 +127,25 @@ class TableModel:
         _refuse_parts_of_numbers(opened)
         model = self._unfitted(task, opened.name)
         if limit is not None:
-            rows = fit_within(model, opened, limit, passes, told)
+            rows, held_out = fit_within(model, opened, limit, base, passes, job)
         else:
             assert whole is not None
-            rows = int(whole[0].shape[0])
-            told("training", 0, rows)
-            model.fit(*whole)
+            rows, held_out = int(whole[0].shape[0]), None
+            job.tell("reading", rows)
+            with watched_by(job):
+                model.fit(*whole)
         self.model_, self.encoding_ = model, opened.encoding
-        self.trained_on_, self.n_rows_ = opened.name, rows
+        self.trained_on_, self.n_rows_, self.held_out_ = opened.name, rows, held_out
         return self
+
+    def _example(self) -> Any:
+        """The model before the task is known; what it takes in memory hardly depends on that."""
+        if not isfunction(self.model):
+            return KernelClassifier() if self.model is None else self.model
+        try:
+            return self.model(CLASSIFICATION)
+        except ValueError:
+            return self.model(REGRESSION)
 
     def _unfitted(self, task: str, name: str) -> Any:
         if self.model is None:
@@ -230,7 +246,19 @@ class TableModel:
         self._check_fitted()
         target = self.encoding_.target
         head = f"TableModel of {self.trained_on_}: {self.encoding_.width} features"
-        return f"{head}, target {target.name if target else None!r}\n{self.model_.summary()}"
+        return f"{head}, target {target.name if target else None!r}\n{summarize(self.model_, self._held_out_text())}"
+
+    def _held_out_text(self) -> str | None:
+        """How good the model is on rows held out of all passes, in words; None if there were no passes."""
+        found = self.held_out_
+        if found is None:
+            return None
+        if self.task == CLASSIFICATION:
+            said = f"accuracy {found['accuracy']:.3f} (standard error {found['standard_error']:.3f})"
+        else:
+            said = "R^2 -" if found["r2"] is None else f"R^2 {found['r2']:.3f}"
+            said += f", root mean squared error {found['root_mean_squared_error']:.4g},"
+        return f"{said} on {found['rows']:,} rows held out of all passes"
 
     def __repr__(self) -> str:
         return f"TableModel({getattr(self, 'model_', self.model)!r})"
@@ -250,6 +278,8 @@ class TableModel:
         meta = {
             "kind": "TableModel", "encoding": self.encoding_.to_plain(), "trained_on": self.trained_on_, "n_rows": self.n_rows_,
         }  # fmt: skip
+        if self.held_out_ is not None:
+            meta["held_out"] = self.held_out_
         return with_parts(State(meta), {"model": self.model_})
 
     @classmethod
@@ -264,6 +294,7 @@ class TableModel:
             made.model_ = _MODELS[inner.kind].from_state(inner)
             made.trained_on_ = str(meta["trained_on"])
             made.n_rows_ = check_int("n_rows", meta["n_rows"], 1)
+            made.held_out_ = meta.get("held_out")
             made._check_parts()
         except (KeyError, TypeError, ValueError) as error:
             why = str(error).rstrip(".")
@@ -276,6 +307,8 @@ class TableModel:
             raise ValueError(
                 f"its encoding gives {self.encoding_.width} features and its model takes {self.model_.n_features_in_}."
             )
+        if self.held_out_ is not None:
+            _check_measured(self.held_out_, self.task)
         target = self.encoding_.target
         if target is None or target.task != self.task:
             raise ValueError("its encoding is not of a target that its model predicts.")
@@ -292,6 +325,18 @@ class TableModel:
     def load(cls, path: Path) -> TableModel:
         """The model of a file; loading runs no code."""
         return cls.from_state(State.load(path, "TableModel"))
+
+
+def _check_measured(found: Any, task: str) -> None:
+    """Refuse what cannot be how good a model of that task is."""
+    classes = task == CLASSIFICATION
+    names = ("accuracy", "standard_error") if classes else ("r2", "root_mean_squared_error")
+    if not isinstance(found, dict) or found.get("task") != task or not set(names) <= set(found):
+        raise ValueError("held_out must say how good the model is on rows held out.")
+    check_int("rows", found.get("rows"), 1)
+    for name, value in found.items():
+        if not isinstance(value, (int, float)) and name != "task" and not (name == "r2" and value is None):
+            raise ValueError(f"held_out must hold numbers, and {name} is {value!r}.")
 
 
 def _refuse_parts_of_numbers(data: Dataset) -> None:

@@ -25,6 +25,7 @@ class Sample:
         self._bound = np.inf  # rows whose numbers are above it cannot stay
         self._rows: _Dense | _Sparse | None = None
         self._y, self._number = np.zeros(0), np.zeros(0)
+        self._place = np.zeros(0, dtype=np.int64)  # of each row among all that came
         self._of_class: dict[Any, int] | None = {} if classes else None
         self.n_rows = 0
 
@@ -41,6 +42,7 @@ class Sample:
         self._rows.add(X[which])
         self._y = np.concatenate([self._y, y[which]])
         self._number = np.concatenate([self._number, number[which]])
+        self._place = np.concatenate([self._place, self.n_rows + which])
         self.n_rows += len(y)
         if len(self._number) > self._size + max(self._size // MORE, 4096):
             self._drop(self._size)
@@ -63,10 +65,22 @@ class Sample:
         number = self._number
         size = max(size, int((number < 0).sum()))
         if len(number) > size and self._rows is not None:
-            order = np.sort(np.argpartition(number, size - 1)[:size])
-            self._rows.keep(order)
-            self._y, self._number = self._y[order], number[order]
+            self._keep(np.sort(np.argpartition(number, size - 1)[:size]))
             self._bound = float(self._number.max())
+
+    def _keep(self, order: NDArray[np.intp]) -> None:
+        assert self._rows is not None
+        self._rows.keep(order)
+        self._y, self._number, self._place = self._y[order], self._number[order], self._place[order]
+
+    @property
+    def firsts(self) -> NDArray[np.int64]:
+        """The places of the first rows of each class, which are always kept."""
+        return self._place[self._number < 0]
+
+    def leave_out(self, held: HeldOut) -> None:
+        """Drop the rows that are held out."""
+        self._keep(np.flatnonzero(~held.among(self._place)))
 
     @property
     def complete(self) -> bool:
@@ -78,6 +92,65 @@ class Sample:
         self._drop(size)
         assert self._rows is not None
         return self._rows.whole(), self._y
+
+
+class HeldOut:
+    """A fair share of the rows, the same in every pass over them, without a list of which they are.
+
+    The place of a row is hashed by a function that is one to one, and the rows with the smallest hashes are held out: a tenth
+    of all, at most ``most``. So a single bound says which they are. The first rows of every class are learned from in any case.
+    """
+
+    def __init__(self, most: int = 20_000) -> None:
+        self._most = most
+        self._hash, self._y = np.zeros(0, dtype=np.uint64), np.zeros(0)
+        self._bound = np.uint64(0)  # rows with smaller hashes are held out
+        self._learned = np.zeros(0, dtype=np.int64)
+        self._seen = 0
+
+    def add(self, y: NDArray[Any]) -> None:
+        """Look at the targets of more rows."""
+        hashes = hashed(np.arange(self._seen, self._seen + len(y)))
+        self._y = np.concatenate([self._y, y]) if self._seen else y
+        self._hash = np.concatenate([self._hash, hashes])
+        self._seen += len(y)
+        if len(self._hash) > 2 * self._most + 8192:
+            self._cut(self._most)
+
+    def _cut(self, size: int) -> None:
+        if len(self._hash) > size:
+            order = np.argpartition(self._hash, size)[:size]
+            self._hash, self._y = self._hash[order], self._y[order]
+
+    def settle(self, learned: NDArray[np.int64]) -> None:
+        """All rows were seen; those at the places ``learned`` are not to be held out."""
+        self._cut(min(self._most, self._seen // 10))
+        self._bound = self._hash.max() + np.uint64(1) if len(self._hash) else np.uint64(0)
+        self._learned = learned
+        away = ~np.isin(self._hash, hashed(learned))
+        self._y = self._y[away]
+
+    @property
+    def n_rows(self) -> int:
+        """How many are held out."""
+        return len(self._y)
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """Their targets, in no order."""
+        return self._y
+
+    def among(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether the rows at these places are held out."""
+        return np.asarray((hashed(places) < self._bound) & ~np.isin(places, self._learned))
+
+
+def hashed(places: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A random-looking number of 64 bits for each place, no two the same (splitmix64's finalizer, which is one to one)."""
+    word = places.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(word ^ (word >> np.uint64(31)))
 
 
 class _Dense:

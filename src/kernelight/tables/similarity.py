@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from kernelight._checks import as_matrix, check_choice, check_int, check_number
 from kernelight.codes import Codes
+from kernelight.compose.progress import Event, Watch, unwatched
 from kernelight.compose.scale import NAMES, Scaling, fit_scaling
 from kernelight.data import DataError, Dataset, open_dataset
 from kernelight.data.errors import nearest, shown
 from kernelight.kernels.base import Kernel
 from kernelight.tables.code_files import FEATURES, EncodedRows, read_encoded
-from kernelight.tables.fitting import Watch
 from kernelight.tables.memory import row_bytes
 from kernelight.tables.table_map import TableMap, first_rows, open_like, sample_of
 
@@ -200,7 +200,7 @@ def kernel_rows(
 
 def similar_rows(
     left: Rows, right: Rows, *, top: int | None = None, above: float | None = None, itself: bool = False,
-    watch: Watch = lambda doing, done, total: None,
+    watch: Watch = unwatched,
 ) -> Iterator[Pairs]:  # fmt: skip
     """The most similar rows of ``right`` for each row of ``left``, or all pairs above a value.
 
@@ -242,7 +242,7 @@ def similar_rows(
             raise DataError(f"{right.name} has no rows.")
         yield _pairs(kept, done, block.ids, right_ids)
         done += block.n_rows
-        watch("comparing", done, None)
+        watch(Event("comparing", done))
     if done == 0:
         raise DataError(f"{left.name} has no rows.")
 

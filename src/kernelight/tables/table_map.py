@@ -20,13 +20,14 @@ from kernelight.codes import Codes
 from kernelight.compose.base import KernelModel
 from kernelight.compose.blocks import features_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice, map_for
+from kernelight.compose.progress import Event, Watch, unwatched
 from kernelight.compose.routes import MAP_ROWS, n_outputs
 from kernelight.compose.scale import NAMES, Scaling, fit_scaling
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
 from kernelight.data.table import WORDS, resized
 from kernelight.linearize.base import Linearization
 from kernelight.state import State
-from kernelight.tables.fitting import FIRST_ROWS, Watch
+from kernelight.tables.fitting import FIRST_ROWS
 from kernelight.tables.memory import batch_rows, bytes_of, row_bytes
 from kernelight.tables.model import TableModel
 from kernelight.tables.sample import Sample
@@ -124,11 +125,13 @@ class TableMap:
         memory : int, str or None, default=None
             A limit for the memory of the whole process, such as "1G".
         watch : callable, optional
-            Told how far it is: what is being done, rows done, and rows in all or None.
+            Called with an event whenever there is news, as in `TableModel.fit`.
         """
         choice = self.choice()
+        if memory is not None:  # before rows are read
+            batch_rows(bytes_of(memory), 0, 4 * self.n_components)
         opened = features_only(data, reading)
-        told = watch or (lambda doing, done, total: None)
+        told = watch or unwatched
         X = as_matrix(sample_of(opened, memory, seed_of(self.random_state), told))
         scaling = fit_scaling(self.scale or "none", X, np.random.default_rng(self.random_state))
         rows = scaling(X)
@@ -215,10 +218,11 @@ class TableMap:
         """Codes or features batch by batch, in memory that does not grow with the file."""
         self._check_fitted()
         limit = None if memory is None else bytes_of(memory)
+        outputs = n_outputs(self.map_) * (2 if self.has_codes else 4)
+        batch_rows(limit, 0, outputs)  # a limit that is too small is refused before rows are read
         opened = data if isinstance(data, Dataset) else self.open(data, **reading)
         wanted = self.scaling_.n_features
         first = first_rows(opened)
-        outputs = n_outputs(self.map_) * (2 if self.has_codes else 4)
         rows = batch_rows(limit, row_bytes(first), outputs)
         for batch in opened.batches(rows):
             X = batch.X
@@ -338,6 +342,6 @@ def sample_of(data: Dataset, memory: int | str | None, seed: int, watch: Watch) 
     sample = Sample(rows, seed, classes=False)
     for batch in data.batches(rows):
         sample.add(batch.X, np.zeros(batch.X.shape[0], dtype=np.int8))
-        watch("reading", sample.n_rows, None)
+        watch(Event("reading", sample.n_rows))
     taken: NDArray[Any] = sample.take(rows)[0]
     return taken
