@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import importlib.util
 import json
 import os
@@ -405,6 +406,9 @@ def test_other_encodings_and_names_that_are_bytes(models):
 
 def as_nobody(*arguments):
     """Status and sentence of the command without the rights of root; a fork, as nobody may not even see the interpreter."""
+    importlib.import_module(
+        f"kernelight.cli.{arguments[0]}"
+    )  # here, as nobody may not read the standard library
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

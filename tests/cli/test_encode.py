@@ -136,7 +136,14 @@ def test_nothing_is_half_written(folder, tmp_path):
     (tmp_path / "bad.csv").write_text("\n".join(["a,b", *lines, "1,one"]) + "\n")
     (tmp_path / "c.npz").write_text("old")
     told = run(
-        "encode", tmp_path / "bad.csv", "-o", tmp_path / "c.npz", "--save-map", tmp_path / "m.klt", status=2
+        "encode",
+        tmp_path / "bad.csv",
+        "-o",
+        tmp_path / "c.npz",
+        "--save-map",
+        tmp_path / "m.klt",
+        "--strict",
+        status=2,
     )
     assert "bad.csv, line 602, column 'b': 'one' is not a number" in told
     assert (tmp_path / "c.npz").read_text() == "old"
@@ -239,7 +246,7 @@ def test_what_cannot_be_compared_is_one_sentence(folder, tmp_path):
     assert "provenance differs" in run("similarity", tmp_path / "seed.npz", folder / "known.npz", status=2)
     assert "leave it out" in run("similarity", folder / "new.npz", "--kernel", "rbf", status=2)
     assert "did you mean" in run("similarity", new, known, "--kernel", "gmn", status=2)
-    assert "do not match those of" in run("similarity", new, known, "--ids", "name", status=2)
+    assert "do not match those of" in run("similarity", known, new, "--ids", "name", status=2)
     assert "no column 'knd'" in run("similarity", known, "--target", "knd", status=2)
     assert "top must" in run("similarity", folder / "new.npz", "--top", 0, status=2)
     assert "--map is for files of codes" in run("similarity", known, "--map", folder / "map.klt", status=2)

@@ -88,7 +88,8 @@ def labels_of(found: Iterable[float], name: str, label: str) -> list[Any]:
 
 def classes_of(targets: Targets, labels: Sequence[Any], name: str, label: str) -> NDArray[Any]:
     """Classes as an array that tells them from each other and from those that are known."""
-    refuse_rounded(targets, name, label)
+    if any(not isinstance(known, str) and abs(known) >= INEXACT for known in labels):
+        refuse_rounded(targets, name, label)  # it may be a known class; else it is one that was never seen
     if not all(isinstance(known, int) for known in labels) or not are_whole(targets):
         return as_doubles(targets)
     dtype = label_dtype(labels) or np.int64
