@@ -330,7 +330,7 @@ def test_odd_data(make: str) -> None:
     ("X", "y", "more", "said"),
     [
         (np.ones((5, 2)), [0, 1, 0, 1, 0], {}, "minimum of 10"),
-        (np.full((20, 2), np.nan), [0, 1] * 10, {}, "NaN"),
+        (np.full((20, 2), np.inf), [0, 1] * 10, {}, "infinity"),
         (np.ones((20, 2)), [0] * 20, {}, "one class only"),
         (np.ones((20, 2)), [0.5] * 20, {}, "same value"),
         (np.ones((20, 2)), [0.5, np.nan] * 10, {}, "missing or infinite"),
