@@ -175,11 +175,16 @@ def test_whole_numbers_beyond_every_float_are_refused():
     )
     for call in (
         lambda X: GCWS(8).fit(X), lambda X: hashing.gcws(X, 8), lambda X: kernels.GMM()(X),
-        lambda X: KernelClassifier("gmm").fit(X, Y), lambda X: LinearClassifier().fit(X, Y),
+        lambda X: LinearClassifier().fit(X, Y),
     ):  # fmt: skip
         for given in (huge, huge.tolist()):
             with pytest.raises(ValueError, match=sentence):
                 call(given)
+    for given in (huge, huge.tolist()):  # the front door takes objects column by column, and knows the place
+        with pytest.raises(
+            ValueError, match=r"^X, row 4, column 'column_2': .*\(numbers go up to 1.8e308\)\.$"
+        ):
+            KernelClassifier("gmm").fit(given, Y)
     target = Y.astype(object)
     target[3] = 10**400
     for model in (LinearRegressor(), KernelRegressor("gmm")):

@@ -196,7 +196,9 @@ def test_files_with_damage_are_refused(form, tmp_path):
 def test_files_with_another_shape_are_refused(shape, tmp_path):
     path, indices = tmp_path / "rows.npz", np.array([0, 1, 0, 2], np.int32)
     np.savez(path, format=b"csc", shape=shape, data=np.ones(4), indices=indices, indptr=np.array([0, 2, 4]))
-    with pytest.raises(DataError, match=sentence("cannot be read as NPZ")):
+    with pytest.raises(
+        DataError, match=sentence("(cannot be read as NPZ|declares 4611686018427387904 rows)")
+    ):
         open_dataset(path).materialise()
 
 

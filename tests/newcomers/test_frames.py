@@ -175,8 +175,8 @@ def test_a_map_of_frames():
 @pytest.mark.parametrize(
     ("column", "sentence"),
     [
-        ([1.0, np.inf], "the frame, row 2, column 'a': infinity is no value."),
-        ([10**400, 1], "the frame, row 1, column 'a': infinity is no value."),
+        ([1.0, np.inf], "the frame, row 2, column 'a': infinity is no value"),
+        ([10**400, 1], "the frame, row 1, column 'a': infinity is no value"),
         ([[1], [2]], "the frame: 1 column needs a decision: column 'a': list is neither"),
     ],
 )
