@@ -234,3 +234,52 @@ def test_a_word_among_numbers_is_missing_up_to_a_limit(monkeypatch):
         DataError, match=r"^m.csv, line 5, column 'b': '\?!' is not a number \(of 40 values 8 are not\)\.$"
     ):
         open_dataset("m.csv", encoding=data.encoding).materialise()
+
+
+def test_a_decimal_comma_is_for_the_whole_file():
+    rows = "".join(f"{i % 9 + 1},{i:03d};1.{i % 9}00;{i};{'ab'[i % 2]};{i % 4}\n" for i in range(100))
+    name = write("x.csv", "price;big;count;word;y\n" + rows)
+    data, X, y, notes = read(name, decimal=",", strict=True)
+    assert notes == []
+    assert X[7].tolist() == [8.007, 1700, 7, 0, 1]
+    assert y[:5].tolist() == [0, 1, 2, 3, 0]
+    assert [c.format for c in data.encoding.columns] == ["decimal comma"] * 3 + [None]
+    again = Encoding.from_plain(data.encoding.to_plain())
+    new = write("n.csv", "price;big;count;word\n7,5;2.500;3,5;b\n")
+    assert open_dataset(new, encoding=again).materialise()[0].tolist() == [[7.5, 2500, 3.5, 0, 1]]
+    new = write("n.csv", "price,big,count,word\n7.5,2500,3.5,b\n")  # another file may have points
+    assert open_dataset(new, encoding=again, decimal=".").materialise()[0].tolist() == [
+        [7.5, 2500, 3.5, 0, 1]
+    ]
+    assert called("fit", "x.csv", "-o", "m.klt", *SMALL, "--decimal", ",").said == ""
+    assert called("predict", "m.klt", "x.csv").status == 0
+    said = called("fit", "x.csv", "-o", "m.klt", *SMALL, "--decimal", "x").said
+    assert said.startswith("kernelight: decimal must be")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(("decimal", "first"), [(",", 1.234), (".", 1234.0)])
+def test_the_decimal_separator_settles_what_is_ambiguous(decimal, first):
+    write("x.csv", "a;y\n" + "".join(f"{i % 3 + 1},234;{i % 2}\n" for i in range(60)))
+    assert read("x.csv", decimal=decimal)[1][0].tolist() == [first]
+
+
+def test_a_decimal_comma_in_a_table_without_names():
+    write("x.csv", "".join(f"{i},5;{i % 3},25\n" for i in range(60)))
+    _, X, y, _ = read("x.csv", decimal=",")
+    assert X[:2].tolist() == [[0.5], [1.5]]
+    assert y[:4].tolist() == [0.25, 1.25, 2.25, 0.25]
+    write("q.csv", "a,y\n" + "".join(f'"{i},5",{i % 2}\n' for i in range(60)))  # quoted, between commas
+    assert read("q.csv", decimal=",")[1][1].tolist() == [1.5]
+
+
+def test_large_classes_with_a_decimal_comma():
+    write("x.csv", "a;y\n" + "".join(f"{i},5;{2**53 + i % 2}\n" for i in range(60)))
+    assert read("x.csv", decimal=",")[2][:2].tolist() == [2**53, 2**53 + 1]
+
+
+def test_points_in_a_file_with_decimal_commas():
+    write("x.csv", "a;b;y\n" + "".join(f"{i},5;1.{i % 10};{i % 2}\n" for i in range(60)))
+    _, X, _, notes = read("x.csv", decimal=",")
+    assert X[3].tolist() == [3.5, 1.3]
+    assert notes == ["column 'b': numbers such as '1.0' have no decimal comma; read with a decimal point"]

@@ -7,8 +7,6 @@ wrong is one sentence on standard error; a traceback is for ``--debug`` alone.
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import signal
 import sys
 import threading
@@ -21,9 +19,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from kernelight.cli import options as opt
+from kernelight.cli.messages import INTERRUPTED, note, verdict
 from kernelight.cli.show import printing
 
-INTERRUPTED = 1
 INTERRUPTED_BY_TYPER = 130  # what it makes of Ctrl-C
 
 app = typer.Typer(
@@ -91,6 +89,7 @@ def compare(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    decimal: opt.Decimal = None,
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     max_categories: opt.MaxCategories = opt.MAX_CATEGORIES,
@@ -103,6 +102,7 @@ def compare(
     reading = opt.reading(
         target=target, task=task, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter,
         header=header, max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
+        decimal=decimal,
     )  # fmt: skip
     verb("compare", quiet)(data, reading, budget, seed, jobs, output, resume, quiet, as_json)
 
@@ -148,6 +148,7 @@ def fit(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    decimal: opt.Decimal = None,
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     max_categories: opt.MaxCategories = opt.MAX_CATEGORIES,
@@ -165,6 +166,7 @@ def fit(
     reading = opt.reading(
         target=target, task=task, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter,
         header=header, max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
+        decimal=decimal,
     )  # fmt: skip
     verb("fit", quiet)(data, output, given, reading, memory, passes, half, quiet, as_json)
 
@@ -180,6 +182,7 @@ def predict(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    decimal: opt.Decimal = None,
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     jobs: opt.Jobs = None,
@@ -189,6 +192,7 @@ def predict(
     """Predict the target of each row of a file."""
     reading = opt.reading(
         ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs, missing=missing, strict=strict,
+        decimal=decimal,
     )  # fmt: skip
     verb("predict", quiet)(model, data, proba, output, reading, quiet, as_json)
 
@@ -202,6 +206,7 @@ def evaluate(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    decimal: opt.Decimal = None,
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     jobs: opt.Jobs = None,
@@ -210,6 +215,7 @@ def evaluate(
     """Compare predictions with the target of a file that has it."""
     reading = opt.reading(
         ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs, missing=missing, strict=strict,
+        decimal=decimal,
     )  # fmt: skip
     verb("evaluate")(model, data, reading, as_json)
 
@@ -250,6 +256,7 @@ def encode(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    decimal: opt.Decimal = None,
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     max_categories: opt.MaxCategories = 100,
@@ -266,6 +273,7 @@ def encode(
     reading = opt.reading(
         target=target, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter, header=header,
         max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
+        decimal=decimal,
     )  # fmt: skip
     verb("encode", quiet)(data, output, given, reading, map, save_map, memory, jobs, quiet, as_json)
 
@@ -305,6 +313,7 @@ def similarity(
     format: opt.Format = None,
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
+    decimal: opt.Decimal = None,
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     max_categories: opt.MaxCategories = 100,
@@ -317,6 +326,7 @@ def similarity(
     reading = opt.reading(
         target=target, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter, header=header,
         max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
+        decimal=decimal,
     )  # fmt: skip
     verb("similarity", quiet)(a, b, top, above, given, reading, map, output, jobs, quiet, as_json)
 
@@ -382,7 +392,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="surrogateescape" if whole else "backslashreplace")
     try:
         with warnings.catch_warnings(), _ending_in_order():
-            warnings.showwarning = _note
+            warnings.showwarning = note
             status = app(prog_name="kernelight", standalone_mode=False)
         if sys.stdout is not None:
             with printing():
@@ -399,7 +409,7 @@ def main() -> None:
             print(error, file=sys.stderr)
             sys.exit(2)
         _silence()
-        _end(*_verdict(error))
+        _end(*verdict(error))
     else:
         if status == INTERRUPTED_BY_TYPER:
             _end("Interrupted.", INTERRUPTED)
@@ -426,34 +436,6 @@ def _ending_in_order() -> Iterator[None]:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _verdict(error: Exception) -> tuple[str, int]:
-    """What to say of an error, and the status that goes with it."""
-    if hasattr(error, "format_message"):  # wrong usage, as typer says it
-        return _usage(error), 2
-    if isinstance(error, (ValueError, TypeError, OSError, ImportError, MemoryError)):
-        return sentence(error), 2
-    if isinstance(error, typer.Abort):
-        return "Interrupted.", INTERRUPTED
-    said = f"{type(error).__name__}: {_on_one_line(str(error))}"
-    return f"This is a mistake of kernelight itself ({said}): please report what --debug shows.", 3
-
-
-def _usage(error: Any) -> str:
-    context = getattr(error, "ctx", None)
-    path = context.command_path if context is not None else "kernelight"
-    said = _on_one_line(error.format_message())
-    return said if said.endswith("?") else f"{said.rstrip('.')}; {path} -h says what there is."
-
-
-def _note(message: Warning | str, *_: Any, **__: Any) -> None:
-    """A warning as a sentence, without the line of code that nobody asked for."""
-    notes = getattr(message, "notes", None)  # of a DataWarning: a line for each
-    said = [f"{message.label}: {note}" for note in notes] if notes else [str(message)]  # type: ignore[union-attr]
-    if sys.stderr is not None:
-        for line in said:
-            print(f"kernelight: note: {_in_options(_on_one_line(line))}", file=sys.stderr)
-
-
 def _silence() -> None:
     """Let what is still to be written to standard output vanish: Python would complain about it at its end."""
     try:
@@ -461,28 +443,6 @@ def _silence() -> None:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):  # standard output is no file, as in tests, or closed
         return
-
-
-def sentence(error: BaseException) -> str:
-    """What an error says, on one line."""
-    if isinstance(error, OSError) and error.strerror:
-        where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
-        return _on_one_line(f"{where}{error.strerror}.")
-    if isinstance(error, MemoryError):
-        return "There is not enough memory for this: use fewer components or rows, or --memory."
-    return _in_options(_on_one_line(str(error))) or type(error).__name__
-
-
-def _on_one_line(text: str) -> str:
-    """Without line ends, and without what a terminal would obey."""
-    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
-
-
-def _in_options(text: str) -> str:
-    """Advice of the library as options of the command: ``ignore=['id']`` is ``--ignore id``."""
-    names = "ignore|categorical|task|loss|method|format|header|ids|target|memory|missing"
-    text = re.sub(rf"\b({names})=\[?'([^']*)'\]?", lambda m: f"--{m[1]} {shlex.quote(m[2])}", text)
-    return text.replace("max_categories", "--max-categories").replace("strict=True", "--strict")
 
 
 def _end(text: str, status: int) -> NoReturn:

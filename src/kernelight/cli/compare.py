@@ -50,7 +50,7 @@ def _training(data: str, reading: dict[str, Any], parameters: dict[str, Any] | N
     if parameters is None:
         return None
     words = ["kernelight", "fit", data]
-    for name in ("target", "task", "ids", "format", "delimiter"):
+    for name in ("target", "task", "ids", "format", "delimiter", "decimal"):
         if reading[name] not in (None, "auto"):
             words += [f"--{name}", reading[name]]
     for name in ("ignore", "categorical"):

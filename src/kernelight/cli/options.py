@@ -27,6 +27,12 @@ MaxCategories = Annotated[int, typer.Option(help="How many different words a col
 Task = Annotated[str | None, typer.Option(help="classification or regression; otherwise the target decides.")]
 Format = Annotated[str | None, typer.Option(help="csv, libsvm, parquet, arrow or npz; otherwise recognised.")]
 Delimiter = Annotated[str | None, typer.Option(help="Of delimited text; otherwise recognised.")]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        help="What stands before fractions in text: , or a point; otherwise recognised column by column."
+    ),
+]
 Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first row has names; otherwise recognised."),
@@ -72,13 +78,13 @@ def reading(
     *, target: str | None = None, ids: str | None = None, ignore: list[str] | None = None,
     categorical: list[str] | None = None, task: str | None = None, format: str | None = None, delimiter: str | None = None,
     header: bool | None = None, max_categories: int = MAX_CATEGORIES, jobs: int | None = None,
-    missing: list[str] | None = None, strict: bool = False,
+    missing: list[str] | None = None, strict: bool = False, decimal: str | None = None,
 ) -> dict[str, object]:  # fmt: skip
     """What `open_dataset` is asked for."""
     return {
         "target": target, "ids": ids, "ignore": ignore or (), "categorical": categorical or (), "task": task,
         "format": format, "delimiter": delimiter, "header": header,
-        "max_categories": max_categories, "n_jobs": jobs, "missing": _missing(missing), "strict": strict,
+        "max_categories": max_categories, "n_jobs": jobs, "missing": _missing(missing), "strict": strict, "decimal": decimal,
     }  # fmt: skip
 
 

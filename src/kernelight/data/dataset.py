@@ -50,6 +50,7 @@ class Wishes:
     zero_based: bool = False
     categorical: tuple[str, ...] = ()
     strict: bool = False
+    decimal: str | None = None
 
 
 class Dataset:
@@ -73,7 +74,9 @@ class Dataset:
         self._formats: dict[str, str] = {}
         self._left_out: list[str] = []
         self._decided = Decisions(source.label, list(source.notes))
-        self._source = self._looked_at(source) if encoding is None else formatted_by(encoding, source)
+        self._source = (
+            self._looked_at(source) if encoding is None else formatted_by(encoding, source, wishes.decimal)
+        )
         self.rows_left_out = 0  # of the last reading: rows whose target is missing
         self._plan, self._order = self._planned() if encoding is None else (self._planned_by(encoding), None)
         self._ids: list[str] | None = None
@@ -294,6 +297,7 @@ class Dataset:
             target,
             wishes.max_categories,
             raised=wishes.max_categories != MAX_CATEGORIES,
+            decimal=wishes.decimal,
         )
         self._left_out = found.left_out
         for name in names:

@@ -14,7 +14,7 @@ from kernelight.data.errors import DataError, DataWarning, shown
 from kernelight.data.exact import as_doubles
 from kernelight.data.formatted import FormattedSource
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Odd, Source, Words, joined_odd
-from kernelight.data.text_formats import YEAR_FIRST
+from kernelight.data.text_formats import YEAR_FIRST, decimal_format
 
 MOST_ODD = 0.1  # of the values of a column may be something else than the column is
 
@@ -98,8 +98,8 @@ class OddValues:
         ]
 
 
-def formatted_by(encoding: Encoding, source: Source) -> Source:
-    """A source whose columns of text are read in the formats of an encoding."""
+def formatted_by(encoding: Encoding, source: Source, decimal: str | None = None) -> Source:
+    """A source whose columns of text are read in the formats of an encoding, with another decimal separator if one is given."""
     kinds = {column.name: column.kind for column in source.columns or ()}
     formats = {}
     for column in encoding.columns or ():
@@ -114,6 +114,13 @@ def formatted_by(encoding: Encoding, source: Source) -> Source:
     if target is not None and target.format is not None and target.name in kinds:
         as_text = source.text or kinds[target.name] == WORDS
         formats.update({target.name: target.format} if as_text else {})
+    if decimal is not None:
+        numbers = [column.name for column in encoding.columns or () if column.kind == NUMBER]
+        numbers += [target.name] if target is not None and target.kind == NUMBER else []
+        numbers = [name for name in numbers if name in kinds]
+        formats.update(
+            {n: decimal_format(decimal) for n in numbers if n in formats or (source.text and decimal == ",")}
+        )
     return FormattedSource(source, formats, {}) if formats else source
 
 

@@ -88,14 +88,15 @@ class DelimitedSource(Source):
         settled: bool,
         threads: int,
         strict: bool = False,
+        comma: bool = False,
     ) -> None:
         self.strict = strict
         self._loose: list[str] = []  # columns of numbers in which a word was found
         self.label, self._source, self._threads = source.label, source, threads
         self._settled = settled  # whether a model has settled what is a number
         sample, ended = self._sample()
-        delimiter = _sniffed(sample) if delimiter is None else _checked(delimiter)
-        self.comma = delimiter == ";"
+        delimiter = _sniffed(sample, comma) if delimiter is None else _checked(delimiter)
+        self.comma = comma or delimiter == ";"
         self._dialect = Dialect(delimiter, MISSING if missing is None else tuple(missing))
         first = next(rows_of(sample, delimiter), None)
         if first is None:
@@ -131,7 +132,8 @@ class DelimitedSource(Source):
         return sample[self._mark :], ended
 
     def _looks_headed(self, first: list[bytes]) -> bool:
-        return any(first) and not any(_NUMBER.fullmatch(cell) for cell in first)
+        cells = [cell.replace(b",", b".") for cell in first] if self.comma else first
+        return any(first) and not any(_NUMBER.fullmatch(cell) for cell in cells)
 
     def _header(self, first: list[bytes]) -> list[str]:
         try:
@@ -489,8 +491,9 @@ def rows_of(text: bytes, delimiter: str) -> Iterator[list[bytes]]:
         row, quoted = [], False
 
 
-def _sniffed(sample: bytes) -> str:
-    """The delimiter that gives most of the first rows the same number of fields, at least two."""
+def _sniffed(sample: bytes, comma: bool = False) -> str:
+    """The delimiter that gives most of the first rows the same number of fields, at least two; with decimal commas it is
+    a comma only if nothing else gives two."""
     start = sample[: 1 << 16]
     best, chosen = (0.0, 0), ","
     for delimiter in DELIMITERS:
@@ -500,7 +503,7 @@ def _sniffed(sample: bytes) -> str:
         if not counts:
             continue
         fields, rows = counts.most_common(1)[0]
-        score = (rows / sum(counts.values()), fields)
+        score = (0.0 if comma and delimiter == "," else rows / sum(counts.values()), fields)
         if fields > 1 and score > best:
             best, chosen = score, delimiter
     return chosen

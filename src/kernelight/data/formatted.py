@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.data.errors import shown
+from kernelight.data.exact import Targets, restored
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Column, Odd, Plan, Source, Words
 from kernelight.data.text_formats import FORMATS, converted
 
@@ -81,9 +82,13 @@ class FormattedSource(Source):
         target: Any = block.target
         if plan.target in self._formats:
             assert plan.target is not None
-            target = self._values(plan.target, target, block, odd)
+            target = self._targets(plan.target, target, block, odd)
         words = block.words[: len(plan.words)]
         return replace(block, numbers=matrix, words=words, dates=dates, target=target, odd=odd)
+
+    def _targets(self, name: str, words: Words, block: Block, odd: dict[str, Odd]) -> Targets:
+        values = self._values(name, words, block, odd)
+        return restored(values, lambda rows: [words.values[words.codes[row]].strip() for row in rows])
 
     def _values(self, name: str, words: Words, block: Block, odd: dict[str, Odd]) -> NDArray[Any]:
         """The values of a column; those that cannot be read are missing, and counted."""

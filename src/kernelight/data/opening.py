@@ -21,6 +21,7 @@ from kernelight.data.libsvm import LibsvmSource, looks_like_libsvm
 from kernelight.data.npz import NpzSource
 from kernelight.data.sources import ByteSource, file_source, standard_input
 from kernelight.data.table import Source
+from kernelight.data.text_formats import COMMA
 
 FORMATS = ("csv", "libsvm", "parquet", "arrow", "npz")
 _ENDINGS = {
@@ -43,6 +44,7 @@ def open_dataset(
     format: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    decimal: str | None = None,
     missing: Sequence[str] | None = None,
     max_categories: int = MAX_CATEGORIES,
     zero_based: bool = False,
@@ -79,6 +81,9 @@ def open_dataset(
     delimiter, header, missing
         Of delimited text: the delimiter, whether the first row has names, the words that stand for a missing value; recognised
         if not said.
+    decimal : {".", ","}, optional
+        The decimal separator of numbers that are text; recognised column by column if not said. Given with an ``encoding``, it
+        goes before that of the training file.
     max_categories : int
         How many different words a column may have.
     zero_based, n_features
@@ -108,6 +113,7 @@ def open_dataset(
     check_choice("task", task, (None, CLASSIFICATION, REGRESSION))
     check_choice("format", format, (None, *FORMATS))
     check_choice("part", part, (None, "train", "test"))
+    check_choice("decimal", decimal, (None, ".", ","))
     check_int("max_categories", max_categories, low=1)
     if n_features is not None:
         check_int("n_features", n_features, low=1)
@@ -117,7 +123,7 @@ def open_dataset(
         zero_based = zero_based or encoding.zero_based
     wishes = Wishes(
         target, ids, tuple(ignore), task, max_categories, n_features, np.dtype(dtype).name,
-        None if missing is None else tuple(missing), zero_based, tuple(categorical), strict,
+        None if missing is None else tuple(missing), zero_based, tuple(categorical), strict, decimal,
     )  # fmt: skip
     if encoding is not None:
         categorical = [c.name for c in encoding.columns or () if c.kind == "words"]
@@ -138,6 +144,7 @@ def open_dataset(
         source = DelimitedSource(
             found, delimiter=delimiter, header=header, missing=missing, categorical=categorical,
             names=_names(encoding), settled=encoding is not None, threads=threads, strict=strict,
+            comma=_comma(decimal, encoding),
         )  # fmt: skip
     elif form == "npz":
         source = NpzSource(found, part)
@@ -145,6 +152,13 @@ def open_dataset(
         source = ColumnarSource(found, form=form, categorical=tuple(categorical))
     _refuse_unknown(categorical if encoding is None else (), source)
     return Dataset(source, wishes, encoding)
+
+
+def _comma(decimal: str | None, encoding: Encoding | None) -> bool:
+    """Whether a text has decimal commas for certain: the user says so, or the file of training had them."""
+    if decimal is not None or encoding is None:
+        return decimal == ","
+    return any(column.format == COMMA for column in encoding.columns or ())
 
 
 def _name(data: Any) -> str:

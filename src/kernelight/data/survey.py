@@ -10,6 +10,9 @@ Of the first 20,000 rows every column of words is looked at, unless it was said 
 Where two formats fit (``03/01/2024``; ``1,234``), the whole column is read; if it does not settle the matter, slashes are
 month first and other dates day first, and a comma followed by three digits stands between thousands, unless the file
 separates its columns by semicolons.
+
+Where the user has said what the decimal separator is, only formats with that one are tried. With a decimal comma every column
+of numbers of a text file is read so: 1.234 is 1234 then.
 """
 
 from __future__ import annotations
@@ -22,7 +25,17 @@ import numpy as np
 
 from kernelight.data.errors import DataError, shown
 from kernelight.data.table import DATE, NUMBER, WORDS, Plan, Source
-from kernelight.data.text_formats import COMMA, DAY_FIRST, FORMATS, MONTH_FIRST, PLAIN, POINT, narrowed, reads
+from kernelight.data.text_formats import (
+    COMMA,
+    DAY_FIRST,
+    FORMATS,
+    MONTH_FIRST,
+    PLAIN,
+    POINT,
+    decimal_format,
+    narrowed,
+    reads,
+)
 
 HEAD_ROWS = 20_000
 FITS = 0.9  # of the values must be readable in a format
@@ -40,22 +53,30 @@ class Survey:
 
 
 def surveyed(
-    source: Source, settled: Iterable[str], target: str | None, max_categories: int, raised: bool
+    source: Source,
+    settled: Iterable[str],
+    target: str | None,
+    max_categories: int,
+    raised: bool,
+    decimal: str | None = None,
 ) -> Survey:
-    """Look at the columns of words that nobody has settled; ``raised``: somebody has said how many words there may be."""
+    """Look at the columns of words that nobody has settled; ``raised``: somebody has said how many words there may be;
+    ``decimal``: the decimal separator, if it was said."""
     found = Survey()
     known = set(settled)
+    everywhere = decimal == "," and source.text
     names = [
         c.name
         for c in source.columns or ()
-        if (c.kind == WORDS or c.name in source.guessed) and c.name not in known
+        if (c.kind == WORDS or c.name in source.guessed or (everywhere and c.kind == NUMBER))
+        and c.name not in known
     ]
     if not names:
         return found
     counts = _counts(source, names)
     for name in names:
-        _decide(found, source, name, counts[name], name == target, max_categories, raised)
-    _settle_doubts(found, source)
+        _decide(found, source, name, counts[name], name == target, max_categories, raised, decimal)
+    _settle_doubts(found, source, decimal)
     return found
 
 
@@ -86,6 +107,7 @@ def _decide(
     target: bool,
     max_categories: int,
     raised: bool,
+    decimal: str | None,
 ) -> None:
     total = sum(counts.values())
     if not total:
@@ -93,15 +115,23 @@ def _decide(
     plain = sum(count for value, count in counts.items() if PLAIN.fullmatch(value))
     share = {
         form: sum(count for value, count in counts.items() if reads(value, form))
-        for form in (*FORMATS[NUMBER], *(() if target else FORMATS[DATE]))
+        for form in (*_numbers(decimal), *(() if target else FORMATS[DATE]))
     }
-    number = max(FORMATS[NUMBER], key=lambda form: share[form])
-    if share[number] >= FITS * total and share[number] > plain:
+    number = max(_numbers(decimal), key=lambda form: share[form])
+    every = decimal == "," and source.text  # then plain digits with a point are something else
+    if share[number] >= FITS * total and (every or share[number] > plain):
         found.formats[name] = number
         return
     date = None if target else max(FORMATS[DATE], key=lambda form: share[form])
     if date is not None and share[date] >= FITS * total:
         found.formats[name] = date
+        return
+    if every and 2 * plain > total:
+        example = next(value for value in counts if PLAIN.fullmatch(value) and not reads(value, number))
+        found.kinds[name] = NUMBER
+        found.notes[name] = (
+            f"numbers such as {shown(example)} have no decimal comma; read with a decimal point"
+        )
         return
     if name in source.guessed:
         found.kinds[name] = NUMBER if 2 * plain > total else WORDS
@@ -115,10 +145,15 @@ def _decide(
         found.notes[name] = f"{all_} words are different, as ids or free text are; left out"
 
 
-def _settle_doubts(found: Survey, source: Source) -> None:
+def _numbers(decimal: str | None) -> tuple[str, ...]:
+    """The formats of numbers that come into question."""
+    return FORMATS[NUMBER] if decimal is None else (decimal_format(decimal),)
+
+
+def _settle_doubts(found: Survey, source: Source, decimal: str | None) -> None:
     """Formats of columns that two formats fit, by reading them whole, and the notes of all formats."""
     doubts = {
-        name: (MONTH_FIRST, DAY_FIRST) if form in (MONTH_FIRST, DAY_FIRST) else (POINT, COMMA)
+        name: (MONTH_FIRST, DAY_FIRST) if form in (MONTH_FIRST, DAY_FIRST) else _numbers(decimal)
         for name, form in found.formats.items()
         if form in (MONTH_FIRST, DAY_FIRST, POINT, COMMA)
     }
@@ -126,10 +161,10 @@ def _settle_doubts(found: Survey, source: Source) -> None:
     try:
         for block in source.blocks(Plan(words=tuple(found.formats))):
             for name, words in zip(found.formats, block.words, strict=True):
-                odd = (value for value in words.values if not PLAIN.fullmatch(value))
+                odd = (v for v in words.values if not PLAIN.fullmatch(v.replace(decimal or ".", ".")))
                 examples.setdefault(name, next(odd, ""))
                 if name in doubts:
-                    doubts[name] = narrowed(doubts[name], words.values)  # type: ignore[assignment]
+                    doubts[name] = narrowed(doubts[name], words.values)
             if all(len(left) == 1 for left in doubts.values()):
                 break
     except DataError:  # damage, which is spoken of when the rows are read
@@ -149,7 +184,7 @@ def _settle_doubts(found: Survey, source: Source) -> None:
             doubt = f" ({found.formats[name]})"
         if found.formats[name] in FORMATS[DATE]:
             found.notes[name] = f"dates such as {shown(example)}{doubt}; they become numbers"
-        else:
+        elif example or decimal is None:
             found.notes[name] = (
                 f"numbers such as {shown(example)} are read without signs and separators{doubt}"
             )

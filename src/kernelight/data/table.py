@@ -217,7 +217,8 @@ def refuse_infinite(label: str, matrix: NDArray[Any], names: Sequence[str], firs
     if found.any():
         row, column = (int(i) for i in np.unravel_index(int(np.argmax(found)), matrix.shape))
         raise DataError(
-            f"{label}, row {first_row + row + 1}, column {shown(names[column])}: infinity is no value (numbers go up to 1.8e308)."
+            f"{label}, row {first_row + row + 1}, column {shown(names[column])}: infinity is no value "
+            "(numbers go up to 1.8e308)."
         )
 
 

@@ -144,6 +144,11 @@ def _moment(part: dict[str, Any]) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
+def decimal_format(decimal: str) -> str:
+    """The format of numbers that has this decimal separator."""
+    return COMMA if decimal == "," else POINT
+
+
 def reads(text: str, form: str) -> bool:
     """Whether a text can be read in a format."""
     return not math.isnan(number_of(text, form)) if form in _NUMBERS else date_of(text, form) is not None
