@@ -26,6 +26,7 @@ RUNNABLE = [
     ROOT / "docs" / "study.md",
     ROOT / "docs" / "ternary.md",
     ROOT / "docs" / "theory.md",
+    ROOT / "docs" / "when-it-is-not-good-enough.md",
 ]
 # a block of Python, and the block of text behind it, if there is one
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
