@@ -54,14 +54,22 @@ def plain(shown):
 
 
 def test_fit_shows_candidates_rows_and_the_time_left(tmp_path):
-    write_table(tmp_path / "t.csv", 6000)
+    table = write_table(tmp_path / "t.csv", 6000)
     shown = plain(in_terminal(["fit", "t.csv", "-o", "m.klt", "-k", "256"], cwd=tmp_path))
-    assert "reading" in shown
+    assert f"reading {os.path.getsize(table) / 1000:.1f} kB" in shown
     assert re.search(r"\d+ of 39 candidates, trying \S+, [36],000 rows", shown)
     assert re.search(r"about \d+ s left", shown)
     assert "training the model, 6,000 rows" in shown
     assert all(len(line) <= 80 for line in re.split(r"[\r\n]+", shown))
     assert shown.rstrip().endswith("The model is m.klt.")
+
+
+def test_what_is_read_at_once_is_announced_with_its_size(tmp_path):
+    table = write_table(tmp_path / "t.csv", 200)
+    for data, told in ((table, (0, os.path.getsize(table), "bytes")), ("iris", (0, None, "rows"))):
+        events = []
+        TableModel(KernelClassifier(n_components=16, scale=None, C=1.0)).fit(data, watch=events.append)
+        assert events[0][:4] == ("reading", *told)
 
 
 def test_no_terminal_no_bar(tmp_path):

@@ -123,6 +123,8 @@ def event_text(event: Any) -> str:
     """What is being done, and how much of it is."""
     if not event.done and event.unit == "rows":
         return str(event.what)
+    if event.unit == "bytes":
+        return f"{event.what} {size(event.of)}"
     if event.of is None:
         return f"{event.what} {event.done:,} {event.unit}"
     counted = f"{event.done:,} of {event.of:,} {event.unit}"

@@ -91,6 +91,11 @@ class Dataset:
         return self._source.label
 
     @property
+    def n_bytes(self) -> int | None:
+        """The size of the file that is read, packed as it is; None if it is no file."""
+        return self._opened.n_bytes
+
+    @property
     def encoding(self) -> Encoding:
         """The recipe from the columns to the features: the one given, or learned from all rows when first asked for."""
         if self._encoding is None:

@@ -150,6 +150,7 @@ def open_dataset(
         source = NpzSource(found, part)
     else:
         source = ColumnarSource(found, form=form, categorical=tuple(categorical))
+    source.n_bytes = found.n_bytes
     _refuse_unknown(categorical if encoding is None else (), source)
     return Dataset(source, wishes, encoding)
 

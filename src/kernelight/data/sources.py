@@ -68,6 +68,11 @@ class ByteSource:
             start = handle.read(6)
         self.compression = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
 
+    @property
+    def n_bytes(self) -> int:
+        """The size of the file, packed as it is."""
+        return self._version.size
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:

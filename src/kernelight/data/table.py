@@ -104,6 +104,7 @@ class Source(ABC):
     comma: bool = False  # whether a comma is more likely to be a decimal comma than between thousands
     notes: tuple[str, ...] = ()  # what was decided while it was opened
     strict: bool = False  # whether nothing may be decided without being asked
+    n_bytes: int | None = None  # of the file that is read; None if it is no file
 
     @property
     def dtype(self) -> np.dtype[Any]:

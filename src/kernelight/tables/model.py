@@ -117,7 +117,10 @@ class TableModel:
             refuse_too_little(self._example(), limit, base)
         opened = data if isinstance(data, Dataset) else open_dataset(data, **reading)
         job = Job(watch or unwatched)
-        job.tell("reading")
+        if limit is None and opened.n_bytes is not None:  # in one call, without news meanwhile
+            job.tell("reading", 0, opened.n_bytes, "bytes")
+        else:
+            job.tell("reading")
         whole = (
             opened.materialise() if limit is None else None
         )  # first: the task is then known without reading twice
