@@ -20,9 +20,10 @@ from kernelight.study import Study, compare, models, print_study, render_report
 from kernelight.study.inputs import infer_task, seconds_of
 from kernelight.study.measure import r2_interval, wilson
 from kernelight.study.models import Data, doubt, train
-from kernelight.study.plan import CANDIDATES, cut, fifths, make_plan
+from kernelight.study.plan import BOOSTED, CANDIDATES, cut, fifths, make_plan
 from kernelight.study.recommend import code_of, parameters_of
 from kernelight.study.report.charts import Charts
+from kernelight.study.report.terms import said_of_model
 from kernelight.study.result import choose
 from kernelight.study.text import held_together
 
@@ -45,19 +46,23 @@ def rings() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(autouse=True)
-def small_default(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default fit with fewer components, to be quick; the study of the whole module has the real one."""
-    monkeypatch.setattr(
-        models, "default_model", lambda data: real_default(data).set_params(n_components=32, scale="minmax")
-    )
+def small_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default fit with fewer components, to be quick."""
+    monkeypatch.setattr(models, "default_model", quick_default)
+
+
+def quick_default(data: Data) -> Any:
+    return real_default(data).set_params(n_components=32, scale="minmax")
 
 
 @pytest.fixture(scope="module")
 def study(rings: tuple[np.ndarray, np.ndarray]) -> Study:
     X, y = rings
-    return compare(
-        X, y, budget="90s", components=[32, 128], kernels=["gmm", "gaussian"], n_jobs=1, name="rings"
-    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(models, "default_model", quick_default)
+        return compare(
+            X, y, budget="90s", components=[32, 128], kernels=["gmm", "gaussian"], n_jobs=1, name="rings"
+        )
 
 
 def cell(name: str, score: float, n_bytes: int, **more: Any) -> dict[str, Any]:
@@ -432,6 +437,52 @@ def test_references_share_a_name_in_the_legend(study: Study) -> None:
     assert len(exact) == 2
     assert sum("Exact SVMs" in legend for legend in legends) == 1  # one legend for all charts
     assert not any(f"</svg>{name}<" in legend for legend in legends for name in exact)
+
+
+def test_curves_that_coincide_are_told_apart_and_named(study: Study) -> None:
+    line = next(cell for cell in study.lines if cell["candidate"] == "gmm")
+    twins = replace(
+        study,
+        cells=[
+            *study.cells,
+            *({**each, "candidate": "rbf"} for each in study.cells if each["candidate"] == "gmm"),
+        ],
+        labels=study.labels | {"rbf": "RBF of directions"},
+    )
+    assert len(line["curve"]) > 1
+    pages = {name: render_report(one) for name, one in (("alone", study), ("twins", twins))}
+    notes = {name: re.findall('<p class="together soft">([^<]*)</p>', page) for name, page in pages.items()}
+    assert not any("RBF" in note for note in notes["alone"])
+    assert (
+        sum("GMM (min-max)" in note and "RBF of directions" in note for note in notes["twins"]) == 2
+    )  # k and C
+    chart = Charts(twins).penalty()
+    assert chart is not None
+    drawn = chart.svg()
+    styles = [Charts(twins).styles[name] for name in ("gmm", "rbf")]
+    dashes = [re.search(f'class="line {style}" style="([^"]*)"', drawn) for style in styles]
+    assert all(dashes)
+    assert len({found[1] for found in dashes if found}) == 2
+    marks = [set(re.findall(f'class="mark {style}".*?cx="([^"]*)"', drawn)) for style in styles]
+    assert not marks[0] & marks[1]
+
+
+def test_words_are_explained_where_they_stand(study: Study) -> None:
+    page = render_report(study)
+    heads = re.findall(r"<th [^>]*>(.*?)</th>", page)
+    assert [bool(re.search('data-tip="[^"]', head)) for head in heads[:6]] == [False, *[True] * 5]
+    legend = re.search('<div class="legend">.*?</div>', page)
+    assert legend is not None
+    assert legend[0].count("data-tip=") == legend[0].count('class="chip"')
+    assert re.search('<span class="term" data-tip="How far a score[^"]*">standard error</span>', page)
+    assert all(said_of_model(candidate.name) for candidate in [*CANDIDATES, BOOSTED])
+
+
+def test_a_linear_card_says_where_its_code_comes_from(study: Study) -> None:
+    said = "scikit-learn makes the linear model"
+    assert (said in render_report(study)) == any(card["candidate"] == "linear" for card in study.cards)
+    told = replace(study, small=study.recommendation | {"candidate": "linear", "k": None, "command": None})
+    assert said in render_report(told)
 
 
 def test_table_in_plain_text(study: Study) -> None:

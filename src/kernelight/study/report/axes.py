@@ -47,14 +47,18 @@ def linear_axis(
 def log_axis(
     values: Sequence[float], start: float, end: float, text: Callable[[float], str], title: str, *, at: Sequence[float] = ()
 ) -> Axis:  # fmt: skip
-    """Powers of ten (and halves of them where there are few), or the ticks ``at`` that are given."""
+    """Powers of ten (with what lies between where there are few), or the ticks ``at`` that are given.
+
+    >>> log_axis([0.0137], 0, 1, str, "").ticks
+    (0.011, 0.013, 0.015, 0.017)
+    """
     low, high = min(values), max(values)
     low, high = low / 1.25, high * 1.25
     ticks = list(at)
     if not ticks:
         tens = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        for steps in ((1,), (1, 3), (1, 2, 5), range(1, 10)):
-            ticks = [step * 10.0**ten for ten in tens for step in steps]
+        for steps in ((1,), (1, 3), (1, 2, 5), range(1, 10), [at / 10 for at in range(10, 100)]):
+            ticks = [round(step * 10.0**ten, 9 - ten) for ten in tens for step in steps]
             ticks = [tick for tick in ticks if low <= tick <= high]
             if len(ticks) >= 3:
                 break

@@ -7,6 +7,7 @@ from typing import Any
 
 from kernelight.study.report.axes import Axis, linear_axis, log_axis, score_window
 from kernelight.study.report.svg import BOTTOM, LEFT, OTHER, RIGHT, TOP, Chart, Point, Series, legend
+from kernelight.study.report.terms import said_of_model
 from kernelight.study.result import Study, by_candidate
 from kernelight.study.text import bytes_text, label_of, score_text, seconds_text
 
@@ -39,11 +40,9 @@ class Charts:
 
     def legend(self) -> str:
         """Names and marks of all models, once for all charts."""
-        pairs = [
-            (self.styles[cell["candidate"]], self.study.labels[cell["candidate"]])
-            for cell in self.study.lines
-        ]
-        return legend(sorted(pairs, key=lambda pair: _rank(pair[0])))
+        names = [cell["candidate"] for cell in self.study.lines]
+        models = [(self.styles[name], self.study.labels[name], said_of_model(name)) for name in names]
+        return legend(sorted(models, key=lambda model: _rank(model[0])))
 
     def components(self) -> Chart | None:
         """Validation score against k."""

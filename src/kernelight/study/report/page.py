@@ -12,6 +12,7 @@ from kernelight.data import replacing
 from kernelight.study.report.charts import Charts
 from kernelight.study.report.pictures import cloud, cloud_legend, matrix, pairs_table
 from kernelight.study.report.svg import OTHER, Chart, symbol
+from kernelight.study.report.terms import explained, glossary, said_of, said_of_model, tip
 from kernelight.study.result import Study
 from kernelight.study.text import bytes_text, count_text, held_together, score_text, seconds_text
 
@@ -32,7 +33,7 @@ def render_report(study: Study) -> str:
     script = files("kernelight.study.report").joinpath("script.js").read_text(encoding="utf-8")
     parts = [
         _head(study), _models(study, charts), _curves(charts), _prices(charts), _theory(charts), _closer(study, charts),
-        _left_out(study), _glossary(), _again(study),
+        _left_out(study), glossary(), _again(study),
     ]  # fmt: skip
     name = escape(study.data["name"])
     return (
@@ -59,7 +60,7 @@ def _head(study: Study) -> str:
     )
     return (
         f'<header><p class="eyebrow">Kernels compared on {escape(study.data["name"])}</p>'
-        f'<h1>{_prose(chosen["headline"])}</h1><p class="lead">{_prose(chosen["reason"])}</p>'
+        f'<h1>{_prose(chosen["headline"])}</h1><p class="lead">{explained(_prose(chosen["reason"]))}</p>'
         f'<p class="soft">{_prose(_data_line(study))}</p>{"".join(f"<p class=soft>{_prose(note)}</p>" for note in study.notes)}'
         f'</header><div class="tiles">{shown}</div>{_how(chosen)}{_small(study)}'
     )
@@ -70,7 +71,15 @@ def _how(card: dict[str, Any]) -> str:
     command = card.get("command")
     python = card.get("python", card["code"])
     shown = f"<p class=what>In a terminal</p>{_code(command)}" if command else ""
-    return f"{shown}<p class=what>In Python</p>{_code(python)}"
+    linear = (
+        card["candidate"] == "linear"
+    )  # kernelight fit --kernel linear is another model: that of rows of length 1
+    where = (
+        "In Python; scikit-learn makes the linear model, as kernelight fit is for kernels"
+        if linear
+        else "In Python"
+    )
+    return f"{shown}<p class=what>{where}</p>{_code(python)}"
 
 
 def _small(study: Study) -> str:
@@ -79,30 +88,9 @@ def _small(study: Study) -> str:
     if card is None:
         return ""
     return (
-        f'<section class="card" id="small"><h2>{_prose(card["headline"])}</h2><p class="soft">{_prose(card["reason"])}</p>'
-        f"{_how(card)}</section>"
+        f'<section class="card" id="small"><h2>{_prose(card["headline"])}</h2>'
+        f'<p class="soft">{explained(_prose(card["reason"]))}</p>{_how(card)}</section>'
     )
-
-
-_TERMS = {
-    "kernel": "a measure of how alike two rows are; the model weighs rows by it.",
-    "codes, features, components (k)": "the numbers that stand for a row, so that a linear model on them acts as the kernel. "
-    "More are nearer to the kernel, and cost as much more.",
-    "C": "how closely the model follows the rows it learns from; larger values follow more closely.",
-    "validation": "the score on rows that were held out of learning in turn; it makes every choice.",
-    "test": "the score on rows that were set aside first; it chooses nothing, and is the one to quote.",
-    "standard error": "how far a score would typically move with other rows of the same kind.",
-    "gamma, p": "how fast the kernel falls off with distance; the power to which the min-max kernel is taken.",
-    "scale": "what is done to columns first: brought to the range 0 to 1 (minmax), to ranks (quantile), to unit spread "
-    "(standard); “complement” adds 1 - x for each column.",
-    "Nyström, landmarks": "rows are described by their likeness to some chosen rows, the landmarks.",
-    "Pareto set": "models than which none is both cheaper and better.",
-}
-
-
-def _glossary() -> str:
-    listed = "".join(f"<dt>{escape(term)}</dt><dd>{escape(said)}</dd>" for term, said in _TERMS.items())
-    return f'<section id="words"><h2>Words used here</h2><dl>{listed}</dl></section>'
 
 
 def _data_line(study: Study) -> str:
@@ -142,7 +130,7 @@ _COLUMNS = (
 def _models(study: Study, charts: Charts) -> str:
     heads = "".join(
         f'<th scope="col" data-first="{first}" class="{"num" if at else ""}{" wide" if wide else ""}">'
-        f'<button type="button">{f"test {study.measure}" if title == "test" else title}</button></th>'
+        f'<button type="button"{tip(said_of(title))}>{f"test {study.measure}" if title == "test" else title}</button></th>'
         for at, (title, first, wide) in enumerate(_COLUMNS)
     )
     rows = "".join(_model_row(cell, study, charts) for cell in study.lines)
@@ -180,9 +168,10 @@ def _model_row(cell: dict[str, Any], study: Study, charts: Charts) -> str:
         f"{f'<small>{escape(under)}</small>' if under else ''}</td>"
         for (value, text, under), (_, _, wide) in zip(numbers, _COLUMNS[1:], strict=True)
     )
+    shown = f"<span{tip(said_of_model(cell['candidate']))}>{escape(name)}</span>"
     key = symbol(charts.styles.get(cell["candidate"], OTHER))
     return (
-        f'<tr class="{kind}"><td data-value="{escape(name, quote=True)}">{key}{escape(name)}'
+        f'<tr class="{kind}"><td data-value="{escape(name, quote=True)}">{key}{shown}'
         f"<small>{escape(', '.join(about))}{more}</small></td>{cells}</tr>"
     )
 
@@ -190,11 +179,14 @@ def _model_row(cell: dict[str, Any], study: Study, charts: Charts) -> str:
 def _figure(title: str, caption: str, chart: Chart | None, identity: str) -> str:
     if chart is None:
         return ""
-    return _framed(title, caption, chart.svg(), identity)
+    together = chart.coinciding()
+    note = f'<p class="together soft">{escape(together)}</p>' if together else ""
+    return _framed(title, caption, chart.svg() + note, identity)
 
 
 def _framed(title: str, caption: str, inside: str, identity: str) -> str:
-    return f'<figure id="{identity}"><h3>{escape(title)}</h3><figcaption>{escape(caption)}</figcaption>{inside}</figure>'
+    told = explained(escape(caption))
+    return f'<figure id="{identity}"><h3>{escape(title)}</h3><figcaption>{told}</figcaption>{inside}</figure>'
 
 
 def _curves(charts: Charts) -> str:

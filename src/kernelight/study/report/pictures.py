@@ -18,6 +18,8 @@ def cloud(study: Study) -> str:
     picture = study.picture
     assert picture is not None
     points = np.asarray(picture["points"])
+    if np.ptp(points[:, 1]) > np.ptp(points[:, 0]):
+        points = points[:, ::-1]  # directions mean nothing, and wide pictures fit the page
     low, span = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     places = 14 + (points - low) / span * (SIDE - 28)
     names = study.data["class_names"]

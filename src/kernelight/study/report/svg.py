@@ -11,11 +11,20 @@ from dataclasses import dataclass, field
 from html import escape
 
 from kernelight.study.report.axes import Axis
+from kernelight.study.report.overlaps import (
+    Place,
+    coinciding,
+    dashed_in_turn,
+    one_above_the_other,
+    side_by_side,
+)
+from kernelight.study.report.terms import said_of, tip
 
 WIDTH, HEIGHT = 440, 300
 OTHER = "other"  # the style of everything that has no colour of its own
 SHARED = {OTHER: "others", "exact": "Exact SVMs"}  # what several series of one style are called
 LEFT, RIGHT, TOP, BOTTOM = 52, 428, 26, 256
+Model = tuple[str, str, str]  # style, label, and what it is
 
 
 @dataclass(frozen=True)
@@ -53,12 +62,23 @@ class Chart:
 
     def svg(self) -> str:
         """The drawing."""
-        parts = [self._band(), self._grid(), self._diagonal(), self._front(), *map(self._level, self.levels)]
-        drawn = [*reversed(self.series)]  # the most important one on top
-        parts += [self._line(one) for one in drawn if one.line]
-        parts += [self._marks(one) for one in drawn]
+        parts = [self._band(), self._grid(), self._diagonal(), self._front(), *self._across()]
+        parts += reversed(self._lines())  # the most important one on top
+        parts += reversed(self._all_marks())
         inside = "".join(parts)
         return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(self.name, quote=True)}">{inside}</svg>'
+
+    def coinciding(self) -> str:
+        """A sentence about the curves that coincide, "" if none do."""
+        curves = [one for one in self.series if one.line]
+        groups = coinciding([self._places(one) for one in curves])
+        names = [_and(list(dict.fromkeys(curves[at].label for at in group))) for group in groups]
+        return (
+            f"Dashed in turn, marks side by side, where they coincide: {'; '.join(names)}." if names else ""
+        )
+
+    def _places(self, one: Series) -> list[Place]:
+        return [(self.x(point.x), self.y(point.y)) for point in one.points]
 
     def _grid(self) -> str:
         parts = []
@@ -76,8 +96,8 @@ class Chart:
             )
         middle = (LEFT + RIGHT) / 2
         parts.append(f'<path class="axis" d="M{LEFT} {BOTTOM}H{RIGHT}"/>')
-        parts.append(f'<text class="title mid" x="{middle}" y="{BOTTOM + 37}">{escape(self.x.title)}</text>')
-        parts.append(f'<text class="title" x="4" y="13">{escape(self.y.title)}</text>')
+        parts.append(_title(self.x.title, f'class="title mid" x="{middle}" y="{BOTTOM + 37}"'))
+        parts.append(_title(self.y.title, 'class="title" x="4" y="13"'))
         return "".join(parts)
 
     def _band(self) -> str:
@@ -107,24 +127,35 @@ class Chart:
         path += "".join(f"H{x:.1f}V{y:.1f}" for x, y in places[1:])
         return f'<path class="front" d="{path}H{RIGHT}"/>'
 
-    def _level(self, level: tuple[float, str, str, str]) -> str:
-        y, _, style, tip = level
-        at = self.y(y)
-        return (
-            f'<path class="level {style}" d="M{LEFT} {at:.1f}H{RIGHT}" data-tip="{escape(tip, quote=True)}"/>'
-        )
+    def _across(self) -> list[str]:
+        heights = one_above_the_other([self.y(y) for y, _, _, _ in self.levels])
+        return [
+            f'<path class="level {style}" d="M{LEFT} {at:.1f}H{RIGHT}"{tip(said)}/>'
+            for at, (_, _, style, said) in zip(heights, self.levels, strict=True)
+        ]
 
-    def _line(self, one: Series) -> str:
-        if len(one.points) < 2:
-            return ""
-        path = "L".join(f"{self.x(point.x):.1f} {self.y(point.y):.1f}" for point in one.points)
-        return f'<path class="line {one.style}" d="M{path}"/>'
+    def _lines(self) -> list[str]:
+        """Each curve in one path, or in one for each stretch that is dashed in turn with others."""
+        curves = [one for one in self.series if one.line]
+        found = []
+        for one, pieces in zip(curves, dashed_in_turn([self._places(one) for one in curves]), strict=True):
+            parts, before = [], None
+            for (start, end), style in pieces:
+                if style != before:
+                    look = f' style="{style}"' if style else ""
+                    parts.append(f'<path class="line {one.style}"{look} d="M{start[0]:.1f} {start[1]:.1f}')
+                    before = style
+                parts[-1] += f"L{end[0]:.1f} {end[1]:.1f}"
+            found.append("".join(f'{part}"/>' for part in parts))
+        return found
 
-    def _marks(self, one: Series) -> str:
+    def _all_marks(self) -> list[str]:
+        places = side_by_side([self._places(one) for one in self.series])
+        return [self._marks(one, where) for one, where in zip(self.series, places, strict=True)]
+
+    def _marks(self, one: Series, places: Sequence[Place]) -> str:
         parts = []
-        for point in one.points:
-            x, y = self.x(point.x), self.y(point.y)
-            tip = escape(point.tip, quote=True)
+        for point, (x, y) in zip(one.points, places, strict=True):
             below = point.y < self.y.low
             ring = (
                 f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="8.5"/>'
@@ -133,10 +164,22 @@ class Chart:
             )
             shape = _arrow(x, y) if below else _shape(one.style, x, y, 4.5)
             parts.append(
-                f'<g class="mark {one.style}" tabindex="-1" data-tip="{tip}">{ring}'
+                f'<g class="mark {one.style}" tabindex="-1"{tip(point.tip)}>{ring}'
                 f'<circle class="touch" cx="{x:.1f}" cy="{y:.1f}" r="9"/>{shape}</g>'
             )
         return "".join(parts)
+
+
+def _title(text: str, look: str) -> str:
+    return f"<text {look}{tip(said_of(text))}>{escape(text)}</text>"
+
+
+def _and(names: list[str]) -> str:
+    """
+    >>> _and(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 _SHAPES = {
@@ -170,17 +213,24 @@ def _arrow(x: float, y: float) -> str:
     return f'<path d="M{x:.1f} {y:.1f}l4 -7h-8z"/>'
 
 
-def _names(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The label of each style, or a name for all that share it."""
-    found: dict[str, str] = {}
-    for style, label in pairs:
-        found[style] = SHARED[style] if style in found and style in SHARED else label
+def _names(models: Sequence[Model]) -> dict[str, tuple[str, str]]:
+    """The label of each style and what it is, or a name for all that share it."""
+    found: dict[str, tuple[str, str]] = {}
+    for style, label, said in models:
+        if style in found and style in SHARED:
+            found[style] = SHARED[style], said if style == "exact" else ""
+        else:
+            found[style] = label, said
     return found
 
 
-def legend(pairs: Sequence[tuple[str, str]]) -> str:
-    """Marks and names of styles, as HTML."""
-    chips = [_chip(label, style, _shape(style, 8, 8, 4.5)) for style, label in _names(pairs).items()]
+def legend(models: Sequence[Model]) -> str:
+    """Marks and names of styles, as HTML; what they are is said where the pointer rests."""
+    chips = [
+        f'<span class="chip" data-series="{style}"{tip(said)}><svg viewBox="0 0 16 16" aria-hidden="true">'
+        f'<g class="mark {style}">{_shape(style, 8, 8, 4.5)}</g></svg>{escape(label)}</span>'
+        for style, (label, said) in _names(models).items()
+    ]
     return f'<div class="legend">{"".join(chips)}</div>'
 
 
@@ -188,10 +238,3 @@ def symbol(style: str) -> str:
     """The mark of a model beside its name in a table: the same as in the charts."""
     mark = _shape(style, 8, 8, 4.5)
     return f'<svg class="key" viewBox="0 0 16 16" aria-hidden="true"><g class="mark {style}">{mark}</g></svg>'
-
-
-def _chip(label: str, style: str, mark: str) -> str:
-    return (
-        f'<span class="chip" data-series="{style}"><svg viewBox="0 0 16 16" aria-hidden="true"><g class="mark {style}">'
-        f"{mark}</g></svg>{escape(label)}</span>"
-    )
