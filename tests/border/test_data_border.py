@@ -69,11 +69,12 @@ CSV_ERRORS = {
     "no target, a number": (b"a,y\n\n1,0\n\n2,NA\n3,1\n", "line 5, column 'y': the target is missing; leave such rows out."),
     "an open quote": (b'a,b,y\n1,"x,0\n2,z,1\n', "line 2, column 'b': a quote is opened and never closed."),
     "text behind a quote": (b'a,b,y\n1,u,0\n2,"v"w,1\n', "line 3, column 'b': text follows a closing quote."),
-    "invalid UTF-8 in words": (b"a,b,y\n1,u,0\n2,\xff\xfe,1\n", "line 3, column 'b': b'\\xff\\xfe' is not UTF-8."),
+    "invalid UTF-8 in words": (b"a,b,y\n1,u,0\n2,\xff\xfe,1\n",
+        "line 3, column 'b': b'\\xff\\xfe' is not UTF-8; charset='cp1252'"),
     "invalid UTF-8 among numbers": (b"a,y\n1,0\n2,1\n\xff,1\n",
         "line 4, column 'a': b'\\xff', which is not UTF-8, is not a number."),
-    "invalid UTF-8 in names": (b"a,b\xff,y\n1,2,0\n", "line 1: the names of the columns are not UTF-8."),
-    "UTF-16": ("a,y\n1,0\n".encode("utf-16"), "is UTF-16; convert it to UTF-8"),
+    "invalid UTF-8 in names": (b"a,b\xff,y\n1,2,0\n", "line 1: the names of the columns are not UTF-8; charset='cp1252'"),
+    "UTF-16": ("a,y\n1,0\n".encode("utf-16"), "is UTF-16; charset='utf-16' reads it."),
     "a zero byte": (b"a,y\n1,0\n\x00,1\n", "is not text: byte 8 is 0"),
     "old line ends": (b"a,y\r1,0\r2,1\r", "ends its lines with carriage returns alone"),
     "a name twice": (b"a,a,y\n1,2,0\n", "line 1: two columns are called 'a'."),
@@ -81,7 +82,15 @@ CSV_ERRORS = {
 }  # fmt: skip
 
 
-DECIDED = {"no target", "no target, a number", "a name twice"}  # what is refused in strict reading alone
+DECIDED = {
+    "no target",
+    "no target, a number",
+    "a name twice",
+    "invalid UTF-8 in words",
+    "invalid UTF-8 among numbers",
+    "invalid UTF-8 in names",
+    "UTF-16",
+}  # what is refused in strict reading alone
 
 
 @pytest.mark.parametrize("case", CSV_ERRORS)

@@ -94,7 +94,7 @@ TABLES = {
     "an open quote": (EVERY, TABLE + '1,2,"yes\n', "bad.csv, line 42, column 'kind': a quote is opened and never closed."),
     "invalid UTF-8": (EVERY, TABLE.encode() + b"\xff,2,yes\n", "bad.csv, line 42, column 'a': b'\\xff', which is not UTF-8,"),
     "invalid UTF-8 in a class": (TARGETS, TABLE.encode() + b"1,2,\xff\n",
-        "bad.csv, line 42, column 'kind': b'\\xff' is not UTF-8."),
+        "bad.csv, line 42, column 'kind': b'\\xff' is not UTF-8; --encoding cp1252, or"),
     "no class": (TARGETS, TABLE + "1,2,NA\n", "bad.csv, line 42, column 'kind': the target is missing; leave such rows out."),
     "a zero byte": (EVERY, b"a,b,kind\n1,\0,yes\n", "bad.csv is not text: byte 11 is 0"),
     "empty": (EVERY, b"", "bad.csv is empty."),
@@ -115,6 +115,7 @@ DECIDED = {
     "a name twice",
     "text among numbers",
     "invalid UTF-8",
+    "invalid UTF-8 in a class",
 }  # what is refused with --strict alone
 
 

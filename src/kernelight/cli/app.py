@@ -90,6 +90,7 @@ def compare(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     decimal: opt.Decimal = None,
+    encoding: opt.Encoding = None,
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     max_categories: opt.MaxCategories = opt.MAX_CATEGORIES,
@@ -102,7 +103,7 @@ def compare(
     reading = opt.reading(
         target=target, task=task, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter,
         header=header, max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
-        decimal=decimal,
+        decimal=decimal, encoding=encoding,
     )  # fmt: skip
     verb("compare", quiet)(data, reading, budget, seed, jobs, output, resume, quiet, as_json)
 
@@ -149,6 +150,7 @@ def fit(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     decimal: opt.Decimal = None,
+    encoding: opt.Encoding = None,
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     max_categories: opt.MaxCategories = opt.MAX_CATEGORIES,
@@ -166,7 +168,7 @@ def fit(
     reading = opt.reading(
         target=target, task=task, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter,
         header=header, max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
-        decimal=decimal,
+        decimal=decimal, encoding=encoding,
     )  # fmt: skip
     verb("fit", quiet)(data, output, given, reading, memory, passes, half, quiet, as_json)
 
@@ -183,6 +185,7 @@ def predict(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     decimal: opt.Decimal = None,
+    encoding: opt.Encoding = None,
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     jobs: opt.Jobs = None,
@@ -192,7 +195,7 @@ def predict(
     """Predict the target of each row of a file."""
     reading = opt.reading(
         ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs, missing=missing, strict=strict,
-        decimal=decimal,
+        decimal=decimal, encoding=encoding,
     )  # fmt: skip
     verb("predict", quiet)(model, data, proba, output, reading, quiet, as_json)
 
@@ -207,6 +210,7 @@ def evaluate(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     decimal: opt.Decimal = None,
+    encoding: opt.Encoding = None,
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     jobs: opt.Jobs = None,
@@ -215,7 +219,7 @@ def evaluate(
     """Compare predictions with the target of a file that has it."""
     reading = opt.reading(
         ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs, missing=missing, strict=strict,
-        decimal=decimal,
+        decimal=decimal, encoding=encoding,
     )  # fmt: skip
     verb("evaluate")(model, data, reading, as_json)
 
@@ -257,6 +261,7 @@ def encode(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     decimal: opt.Decimal = None,
+    encoding: opt.Encoding = None,
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     max_categories: opt.MaxCategories = 100,
@@ -273,7 +278,7 @@ def encode(
     reading = opt.reading(
         target=target, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter, header=header,
         max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
-        decimal=decimal,
+        decimal=decimal, encoding=encoding,
     )  # fmt: skip
     verb("encode", quiet)(data, output, given, reading, map, save_map, memory, jobs, quiet, as_json)
 
@@ -314,6 +319,7 @@ def similarity(
     delimiter: opt.Delimiter = None,
     header: opt.Header = None,
     decimal: opt.Decimal = None,
+    encoding: opt.Encoding = None,
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     max_categories: opt.MaxCategories = 100,
@@ -326,7 +332,7 @@ def similarity(
     reading = opt.reading(
         target=target, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter, header=header,
         max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
-        decimal=decimal,
+        decimal=decimal, encoding=encoding,
     )  # fmt: skip
     verb("similarity", quiet)(a, b, top, above, given, reading, map, output, jobs, quiet, as_json)
 

@@ -55,6 +55,8 @@ def _training(data: str, reading: dict[str, Any], parameters: dict[str, Any] | N
             words += [f"--{name}", reading[name]]
     for name in ("ignore", "categorical"):
         words += [word for column in reading[name] for word in (f"--{name}", column)]
+    if reading["charset"] is not None:
+        words += ["--encoding", reading["charset"]]
     if reading["header"] is not None:
         words.append("--header" if reading["header"] else "--no-header")
     if reading["max_categories"] != MAX_CATEGORIES:

@@ -58,6 +58,12 @@ def _on_one_line(text: str) -> str:
 
 def _in_options(text: str) -> str:
     """Advice of the library as options of the command: ``ignore=['id']`` is ``--ignore id``."""
-    names = "ignore|categorical|task|loss|method|format|header|ids|target|memory|missing|decimal"
+    names = "ignore|categorical|task|loss|method|format|header|ids|target|memory|missing|decimal|charset"
     text = re.sub(rf"\b({names})=\[?'([^']*)'\]?", lambda m: f"--{m[1]} {shlex.quote(m[2])}", text)
-    return text.replace("max_categories", "--max-categories").replace("strict=True", "--strict")
+    for ours, option in (
+        ("max_categories", "--max-categories"),
+        ("--charset", "--encoding"),
+        ("strict=True", "--strict"),
+    ):
+        text = text.replace(ours, option)
+    return text

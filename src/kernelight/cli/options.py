@@ -33,6 +33,12 @@ Decimal = Annotated[
         help="What stands before fractions in text: , or a point; otherwise recognised column by column."
     ),
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        help="Of text that is not UTF-8: cp1252, latin-1, utf-16 ...; otherwise guessed, with a note."
+    ),
+]
 Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first row has names; otherwise recognised."),
@@ -78,13 +84,14 @@ def reading(
     *, target: str | None = None, ids: str | None = None, ignore: list[str] | None = None,
     categorical: list[str] | None = None, task: str | None = None, format: str | None = None, delimiter: str | None = None,
     header: bool | None = None, max_categories: int = MAX_CATEGORIES, jobs: int | None = None,
-    missing: list[str] | None = None, strict: bool = False, decimal: str | None = None,
+    missing: list[str] | None = None, strict: bool = False, encoding: str | None = None, decimal: str | None = None,
 ) -> dict[str, object]:  # fmt: skip
     """What `open_dataset` is asked for."""
     return {
         "target": target, "ids": ids, "ignore": ignore or (), "categorical": categorical or (), "task": task,
         "format": format, "delimiter": delimiter, "header": header,
-        "max_categories": max_categories, "n_jobs": jobs, "missing": _missing(missing), "strict": strict, "decimal": decimal,
+        "max_categories": max_categories, "n_jobs": jobs, "missing": _missing(missing), "strict": strict,
+        "charset": encoding, "decimal": decimal,
     }  # fmt: skip
 
 

@@ -51,6 +51,7 @@ class Wishes:
     categorical: tuple[str, ...] = ()
     strict: bool = False
     decimal: str | None = None
+    charset: str | None = None
 
 
 class Dataset:
@@ -436,6 +437,7 @@ class Dataset:
             file_columns=() if self._source.headed else columns,
             missing_words=self._wishes.missing,
             zero_based=self._wishes.zero_based,
+            charset=self._wishes.charset,
         )
 
 

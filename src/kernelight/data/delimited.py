@@ -43,6 +43,7 @@ MISSING = (
     "?",
 )
 _FEW, _MANY, _NOT_NUMBER, _OPEN, _AFTER, _LONG = range(1, 7)  # of core/parse_csv.h
+_OTHER = "; charset='cp1252', or the encoding that it has, reads it"
 _SKIP, _FEATURE, _ASIDE, _WORD = range(4)
 _NUMBER = re.compile(
     rb"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:inity|INITY)?)[ \t]*"
@@ -118,7 +119,7 @@ class DelimitedSource(Source):
     def _sample(self) -> tuple[bytes, bool]:
         sample = self._source.head(SAMPLE + 1)
         if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise DataError(f"{self.label} is UTF-16; convert it to UTF-8, for instance with iconv.")
+            raise DataError(f"{self.label} is UTF-16; charset='utf-16' reads it.")
         if 0 in sample:
             raise DataError(
                 f"{self.label} is not text: byte {sample.index(0)} is 0, and it is no other format that is known here."
@@ -139,7 +140,9 @@ class DelimitedSource(Source):
         try:
             names = [cell.decode() or f"column_{at + 1}" for at, cell in enumerate(first)]
         except UnicodeDecodeError:
-            raise DataError(f"{self.label}, line 1: the names of the columns are not UTF-8.") from None
+            raise DataError(
+                f"{self.label}, line 1: the names of the columns are not UTF-8{_OTHER}."
+            ) from None
         return self._distinct(names, ", line 1")
 
     def _after_first(self, sample: bytes, ended: bool) -> int:
@@ -405,7 +408,7 @@ class DelimitedSource(Source):
             return cell.decode()
         except UnicodeDecodeError:
             raise DataError(
-                f"{self.label}, {where()}, column {shown(name)}: {cell[:40]!r} is not UTF-8."
+                f"{self.label}, {where()}, column {shown(name)}: {cell[:40]!r} is not UTF-8{_OTHER}."
             ) from None
 
     # -- Errors ---------------------------------------------------------------------------------------------

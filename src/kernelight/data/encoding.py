@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelight.data.charsets import checked_charset
 from kernelight.data.dates import DateLearner, DateRecipe, recipe_from
 from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.exact import are_whole, as_doubles, classes_of, label_dtype, labels_of, refuse_rounded
@@ -107,6 +108,7 @@ class Encoding:
     dtype: str = "float64"
     missing_words: tuple[str, ...] | None = None  # what stands for a missing value; None: the usual words
     zero_based: bool = False  # LIBSVM: whether indices begin at 0
+    charset: str | None = None  # the encoding of the text, if it was said
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -227,7 +229,9 @@ class Encoding:
                 target["format"] = self.target.format
         entries = [*(columns or ()), *([target] if target else [])]
         newer = any("format" in entry or "parts" in entry for entry in entries)
+        charset = {} if self.charset is None else {"charset": self.charset}
         return {
+            **charset,
             "version": _VERSION if newer else 1, "columns": columns, "width": self.width, "target": target, "ids": self.ids,
             "ignored": list(self.ignored), "file_columns": list(self.file_columns), "dtype": self.dtype,
             "missing_words": None if self.missing_words is None else list(self.missing_words), "zero_based": self.zero_based,
@@ -274,8 +278,19 @@ class Encoding:
         words = None if words is None else tuple(map(_text, words))
         if not isinstance(plain["zero_based"], bool):
             raise ValueError("A stored encoding does not say whether indices begin at 0.")
+        charset = plain.get("charset")
+        charset = None if charset is None else checked_charset(charset)
         return cls(
-            columns, width, target, ids, ignored, file_columns, plain["dtype"], words, plain["zero_based"]
+            columns,
+            width,
+            target,
+            ids,
+            ignored,
+            file_columns,
+            plain["dtype"],
+            words,
+            plain["zero_based"],
+            charset,
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelight._checks import check_choice, check_int, resources
 from kernelight.data.bundled import BUNDLED, bundled, openml
+from kernelight.data.charsets import HEAD, UTF8, checked_charset, guessed_charset
 from kernelight.data.columnar import ColumnarSource
 from kernelight.data.dataset import AUTO, CLASSIFICATION, REGRESSION, Dataset, Wishes
 from kernelight.data.delimited import DelimitedSource
@@ -45,6 +46,7 @@ def open_dataset(
     delimiter: str | None = None,
     header: bool | None = None,
     decimal: str | None = None,
+    charset: str | None = None,
     missing: Sequence[str] | None = None,
     max_categories: int = MAX_CATEGORIES,
     zero_based: bool = False,
@@ -84,6 +86,9 @@ def open_dataset(
     decimal : {".", ","}, optional
         The decimal separator of numbers that are text; recognised column by column if not said. Given with an ``encoding``, it
         goes before that of the training file.
+    charset : str, optional
+        The encoding of a text file, by a name that Python knows (cp1252, latin-1, utf-16). If not said, it is UTF-8; where
+        that cannot be, cp1252 (or what a byte-order mark says) is taken, with a note.
     max_categories : int
         How many different words a column may have.
     zero_based, n_features
@@ -118,12 +123,13 @@ def open_dataset(
     if n_features is not None:
         check_int("n_features", n_features, low=1)
     check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
+    charset = None if charset is None else checked_charset(charset)
     if encoding is not None:
         missing = encoding.missing_words if missing is None else missing
         zero_based = zero_based or encoding.zero_based
     wishes = Wishes(
         target, ids, tuple(ignore), task, max_categories, n_features, np.dtype(dtype).name,
-        None if missing is None else tuple(missing), zero_based, tuple(categorical), strict, decimal,
+        None if missing is None else tuple(missing), zero_based, tuple(categorical), strict, decimal, charset,
     )  # fmt: skip
     if encoding is not None:
         categorical = [c.name for c in encoding.columns or () if c.kind == "words"]
@@ -138,6 +144,10 @@ def open_dataset(
     threads = resources(n_jobs).threads
     if form not in ("csv", "libsvm") and found.compression:
         raise DataError(f"{found.label} is {form} inside {found.compression}: unpack it first.")
+    notes: tuple[str, ...] = ()
+    if form in ("csv", "libsvm"):
+        known = None if encoding is None else encoding.charset
+        notes = _transcoded(found, charset, known, guess=form == "csv" and not strict)
     if form == "libsvm":
         source = LibsvmSource(found, zero_based=zero_based, threads=threads)
     elif form == "csv":
@@ -151,8 +161,25 @@ def open_dataset(
     else:
         source = ColumnarSource(found, form=form, categorical=tuple(categorical))
     source.n_bytes = found.n_bytes
+    source.notes = (*notes, *source.notes)
     _refuse_unknown(categorical if encoding is None else (), source)
     return Dataset(source, wishes, encoding)
+
+
+def _transcoded(source: ByteSource, charset: str | None, known: str | None, guess: bool) -> tuple[str, ...]:
+    """Have a text read as UTF-8: from the encoding that was said, that of the training file, or one that is guessed."""
+    if charset is not None:
+        source.charset = None if charset in UTF8 else charset
+        return ()
+    head = source.head(HEAD + 1)
+    found = guessed_charset(head[:HEAD], len(head) <= HEAD) if guess or known is not None else None
+    if found is None:
+        return ()
+    if known is not None:
+        source.charset = known
+        return ()
+    source.charset = found
+    return (f"the text is not UTF-8 and is read as {found}; charset='NAME' names another encoding",)
 
 
 def _comma(decimal: str | None, encoding: Encoding | None) -> bool:

@@ -22,6 +22,7 @@ from typing import IO, Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelight.data.charsets import Transcoder
 from kernelight.data.errors import DataError
 
 Text = NDArray[np.uint8]
@@ -62,6 +63,7 @@ class ByteSource:
 
     def __init__(self, label: str, path: str, keep: Any = None) -> None:
         self.label, self.path = label, path
+        self.charset: str | None = None  # the encoding of a text that is to be read as UTF-8
         self._keep = keep  # a temporary file lives as long as this does
         with self._explained(), open(path, "rb") as handle:
             self._version = Version.of(handle.fileno())
@@ -107,9 +109,12 @@ class ByteSource:
 
     @contextmanager
     def reader(self) -> Iterator[Reader]:
-        """The content, decompressed, from its beginning."""
+        """The content, decompressed and (if a ``charset`` is set) as UTF-8, from its beginning."""
         with self.opened() as handle:
-            yield Reader(self, _OPEN[self.compression](handle) if self.compression else handle)
+            content = _OPEN[self.compression](handle) if self.compression else handle
+            yield Reader(
+                self, content if self.charset is None else Transcoder(content, self.charset, self.label)
+            )
 
     def head(self, count: int) -> bytes:
         """The first bytes of the content."""
@@ -118,14 +123,14 @@ class ByteSource:
 
     def whole(self) -> Text:
         """All of the content, in memory: a mapped file that someone cuts off meanwhile would end the process."""
-        if self.compression:
+        if self.compression or self.charset:
             return np.frombuffer(self._unpacked(), dtype=np.uint8)
         with self.opened() as handle, self._explained():
             text = np.empty(os.fstat(handle.fileno()).st_size, dtype=np.uint8)
             return text[: _filled(handle, text)]
 
     def _unpacked(self) -> bytes:
-        """All of a packed text. A few kilobytes may unpack to more than the memory holds, and to one row without end."""
+        """All of a packed or decoded text. A few kilobytes may unpack to more than fits into memory, or to one endless row."""
         most, parts, line, pending, count = _available(), list[bytes](), 1, 0, 0
         with self.reader() as reader:
             while part := reader.read(CHUNK):
@@ -189,7 +194,7 @@ def _filled(handle: Any, text: Text) -> int:
 class Reader:
     """Reads an opened source; damage becomes a sentence."""
 
-    def __init__(self, source: ByteSource, handle: IO[bytes]) -> None:
+    def __init__(self, source: ByteSource, handle: IO[bytes] | Transcoder) -> None:
         self._source, self._handle, self._done = source, handle, 0
 
     def read(self, count: int) -> bytes:
@@ -200,6 +205,8 @@ class Reader:
                 parts.append(part)
                 count -= len(part)
                 self._done += len(part)
+        except DataError:
+            raise
         except _DAMAGE as error:
             packed = self._source.compression
             if packed is None:
