@@ -11,7 +11,7 @@ from kernelight.cli.options import MAX_CATEGORIES
 from kernelight.data import open_dataset
 from kernelight.data.delimited import MISSING
 from kernelight.study import compare, print_study, write_report
-from kernelight.study.recommend import estimator_code, with_imports
+from kernelight.study.recommend import Given, python_of
 
 
 def run(
@@ -61,6 +61,8 @@ def _training(data: str, reading: dict[str, Any], parameters: dict[str, Any] | N
         words.append("--header" if reading["header"] else "--no-header")
     if reading["max_categories"] != MAX_CATEGORIES:
         words += ["--max-categories", str(reading["max_categories"])]
+    if reading["strict"]:
+        words.append("--strict")
     usual = len(MISSING)
     words += [word for some in (reading["missing"] or ())[usual:] for word in ("--missing", some)]
     options = {"n_components": "-k"}
@@ -79,6 +81,4 @@ def _python(data: str, reading: dict[str, Any], card: dict[str, Any], task: str)
         and (name, value) not in (("max_categories", MAX_CATEGORIES), ("strict", False))
     }
     told = ", ".join([repr(data), *(f"{name}={value!r}" for name, value in given.items())])
-    if card["parameters"] is None:
-        return with_imports(f"X, y = open_dataset({told}).materialise()\nmodel = {card['code']}")
-    return with_imports(f"model = TableModel({estimator_code(card['parameters'], task)}).fit({told})")
+    return python_of(card["code"], card["parameters"], task, Given(table=told))

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import kernelight
-from kernelight.data.frames import is_frame
 from kernelight.study.details import fitted_of, picture_of
-from kernelight.study.inputs import Target, components_of, rows_of, seconds_of, taken, target_of
+from kernelight.study.inputs import Target, components_of, given_by, rows_of, seconds_of, taken, target_of
 from kernelight.study.journal import Journal, fingerprint
 from kernelight.study.models import Data, Model, train
 from kernelight.study.plan import CANDIDATES, COMPONENTS, Plan, make_plan
 from kernelight.study.progress import terminal_progress
-from kernelight.study.recommend import recommend
+from kernelight.study.recommend import Given, recommend
 from kernelight.study.result import Study, choose
 from kernelight.study.run import NO_TIME, Clock, Run, Watch
 from kernelight.study.threads import threads_that_pay
@@ -84,7 +83,7 @@ def compare(
     clock = Clock(seconds)
     if not 1 <= repeats <= 5:
         raise ValueError(f"repeats must be between 1 and 5, got {repeats}.")
-    frame = is_frame(X)
+    given = given_by(X, target, task)
     X, y = taken(X, y, target, task)
     X = rows_of(X)
     found = target_of(X, y, task)
@@ -110,7 +109,7 @@ def compare(
                 raise
         settings = decides | {"budget": seconds, "kernels": None if kernels is None else list(kernels)}
         settings |= {"command": command or _call(name, settings)}
-        return _finished(run, plan, data, found, name, settings, interrupted, frame)
+        return _finished(run, plan, data, found, name, settings, interrupted, given)
 
 
 def _finished(
@@ -121,10 +120,10 @@ def _finished(
     name: str,
     settings: dict[str, Any],
     interrupted: bool,
-    frame: bool,
+    given: Given,
 ) -> Study:
     """The recommendation, and a closer look at the model that is recommended."""
-    recommendation, small = recommend(run.cells, run.labels, target.task, len(plan.learn), frame)
+    recommendation, small = recommend(run.cells, run.labels, target.task, len(plan.learn), given)
     chosen, _ = choose(run.cells)
     test = run.test_for(chosen["rows"])
     with threads_that_pay():

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 
 from kernelight import open_dataset
 from kernelight.compose import entrance
-from kernelight.data.frames import column_values
+from kernelight.data.frames import column_values, is_frame
 from kernelight.kernels import Gaussian
 from kernelight.study.plan import MIN_ROWS
+from kernelight.study.recommend import Given
 
 TASKS = ("classification", "regression")
 MOST_CLASSES = 100  # whole numbers of more values than this are quantities
@@ -52,6 +53,19 @@ def taken(X: Any, y: Any, target: str | None, task: str | None) -> tuple[Any, An
             "compare needs the target: y, or target= with the name of a column of X, and not both."
         )
     return (X, y) if target is None else open_dataset(X, target=target, task=task).materialise()
+
+
+def given_by(X: Any, target: str | None, task: str | None) -> Given:
+    """What the user has at hand, for the Python of the recommendations."""
+    if target is not None:
+        told = {"target": target} | ({} if task is None else {"task": task})
+        return Given(
+            is_frame(X), table=", ".join(["df", *(f"{name}={value!r}" for name, value in told.items())])
+        )
+    looked = entrance.looked_at(X)
+    if is_frame(X) or not entrance.needs_encoding(looked):
+        return Given(is_frame(X))
+    return Given(encoded="missing" if looked.dtype.kind == "f" else "words")
 
 
 def rows_of(X: Any) -> Any:

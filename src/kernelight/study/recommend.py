@@ -6,6 +6,7 @@ scaling and the parameters of the kernel unless the study found a clear winner: 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from kernelight.study.plan import CANDIDATES, DEFAULT, DEFAULT_COMPONENTS, Candidate
@@ -18,7 +19,7 @@ Cell = dict[str, Any]
 
 
 def recommend(
-    cells: list[Cell], labels: dict[str, str], task: str, all_rows: int, frame: bool = False
+    cells: list[Cell], labels: dict[str, str], task: str, all_rows: int, given: Given | None = None
 ) -> tuple[Card, Card | None]:
     """The card of the most accurate model by validation, and that of the small one, if it is another."""
     best, small = choose(cells)
@@ -26,21 +27,21 @@ def recommend(
     lines = {name: best_of(some) for name, some in by_candidate(final).items()}
     against = _against(best, lines, labels, task)
     why = f"It is the best on rows held out ({score_text(best['score'], task)}, standard error {_points(best['doubt'], task)})."
-    first = _card(best, final, task, all_rows, frame)
+    first = _card(best, final, task, all_rows, given or Given())
     first |= {"headline": _headline(best, task, all_rows), "reason": " ".join([why, *against])}
     if small is None:
         return first, None
-    second = _card(small, [small], task, all_rows, frame)
+    second = _card(small, [small], task, all_rows, given or Given())
     second |= {"headline": _small_headline(small, best, task), "reason": _small_reason(small, best, task)}
     return first, second
 
 
-def _card(cell: Cell, measured: list[Cell], task: str, all_rows: int, frame: bool) -> Card:
+def _card(cell: Cell, measured: list[Cell], task: str, all_rows: int, given: Given) -> Card:
     parameters = parameters_of(cell, measured, all_rows)
     code = code_of(cell, task, parameters)
     return {
         **{key: cell[key] for key in ("candidate", "k", "rows", "score", "test", "low", "high", "bytes", "fit_seconds")},
-        "code": code, "python": python_of(code, "df" if frame else "X"), "parameters": parameters, "command": None,
+        "code": code, "python": python_of(code, parameters, task, given), "parameters": parameters, "command": None,
     }  # fmt: skip
 
 
@@ -184,6 +185,8 @@ def estimator_code(parameters: dict[str, Any], task: str) -> str:
 
 _HOMES = {
     "kernelight": ("KernelClassifier", "KernelRegressor", "TableModel", "open_dataset"),
+    "pandas": ("DataFrame",),
+    "sklearn.impute": ("SimpleImputer",),
     "sklearn.linear_model": ("Ridge",),
     "sklearn.pipeline": ("make_pipeline",),
     "sklearn.preprocessing": ("MaxAbsScaler", "MinMaxScaler", "StandardScaler"),
@@ -201,9 +204,36 @@ def with_imports(body: str) -> str:
     return "\n".join([*lines, "", body])
 
 
-def python_of(code: str, rows: str = "X") -> str:
-    """What can be pasted: ``code`` with its imports; ``rows`` is the name of the variable that holds them."""
-    return with_imports(f"model = {code.replace('.fit(X, y)', f'.fit({rows}, y)')}")
+@dataclass(frozen=True)
+class Given:
+    """What the user has at hand, as Python that is to be pasted calls it."""
+
+    frame: bool = False  # rows are ``df``; else they are the array ``X``
+    encoded: str = ""  # how an array became numbers: "missing" values were filled in, or "words" were encoded
+    table: str = ""  # the arguments of open_dataset, if what is at hand has the target among its columns
+
+    @property
+    def rows(self) -> str:
+        """The name of the rows."""
+        return "df" if self.frame else "X"
+
+
+def python_of(code: str, parameters: dict[str, Any] | None, task: str, given: Given) -> str:
+    """What can be pasted to make a recommended model: its imports, what makes numbers of words if need be, and the fit."""
+    if given.table and parameters is not None:
+        return with_imports(f"model = TableModel({estimator_code(parameters, task)}).fit({given.table})")
+    if given.table:
+        return with_imports(f"X, y = open_dataset({given.table}).materialise()\nmodel = {code}")
+    if parameters is not None:
+        return with_imports(f"model = {code.replace('.fit(X, y)', f'.fit({given.rows}, y)')}")
+    # scikit-learn's linear models take numbers only.
+    if given.frame or given.encoded == "words":
+        frame = given.rows if given.frame else "DataFrame(X)"
+        return with_imports(f"X, _ = open_dataset({frame}, target=None).materialise()\nmodel = {code}")
+    if given.encoded == "missing":
+        made = code.removesuffix(".fit(X, y)")
+        return with_imports(f"model = make_pipeline(SimpleImputer(strategy='median'), {made}).fit(X, y)")
+    return with_imports(f"model = {code}")
 
 
 def _linear_code(scale: str, C: float, length: float, task: str) -> str:
