@@ -103,7 +103,7 @@ TABLES = {
     "one class": (LEARNS, b"a,b,kind\n1,2,yes\n2,3,yes\n",
         "bad.csv: the target 'kind' has one value only, 'yes'; a classifier needs at least two classes."),
     "one column": (LEARNS, b"kind\nyes\nno\n", "bad.csv has no features: every column is the target, an id or ignored."),
-    "a name twice": (LEARNS, b"a,a,kind\n1,2,yes\n", "bad.csv, line 1: two columns are called 'a'."),
+    "a name twice": (LEARNS, b"a,a,kind\n1,2,yes\n", "1 column needs a decision: column 'a': another column has this name"),
     "other columns": (("predict", "evaluate"), b"aa,b,c\n1,2,3\n",
         "bad.csv: its columns do not match those of the model: 'a' missing; 'aa', 'c' not known to the model; did you mean"),
     "no target": (("evaluate",), b"a,b\n1,2\n", "bad.csv has no target 'kind' to compare predictions with."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 
 import numpy as np
@@ -283,3 +284,60 @@ def test_points_in_a_file_with_decimal_commas():
     _, X, _, notes = read("x.csv", decimal=",")
     assert X[3].tolist() == [3.5, 1.3]
     assert notes == ["column 'b': numbers such as '1.0' have no decimal comma; read with a decimal point"]
+
+
+def test_strict_lists_words_among_numbers_names_and_targets_too():
+    lines = [
+        f"p {i},{'x' if i == 9 else i},{'-' if i == 5 else i % 3},{i % 4},{'' if i == 7 else i % 2}"
+        for i in range(60)
+    ]
+    write("x.csv", "name,a,it's,a,y\n" + "\n".join(lines) + "\n")
+    with pytest.raises(DataError) as caught:
+        open_dataset("x.csv", strict=True)
+    said = str(caught.value)
+    assert said.startswith("x.csv: 4 columns need a decision: ")
+    for words in (
+        "column 'a': another column has this name; it is called 'a.2' here",
+        "column 'a': of the first 60 values 1 is not a number, such as 'x'; taken as missing",
+        "column \"it's\": of the first 60 values 1 is not a number, such as '-'",
+        "column 'name': all 60 words are different",
+        "column 'y': the target is missing in 1 of the first 60 rows; they are left out",
+        "ignore=['a.2', 'name', 'a', \"it's\"] leaves out",
+    ):
+        assert words in said
+    said = called("fit", "x.csv", "-o", "m.klt", *SMALL, "--strict").said
+    advice = "--ignore a.2 --ignore name --ignore a --ignore 'it'\"'\"'s'"
+    assert advice in said
+    write(
+        "x.csv",
+        "name,a,it's,a,b,y\n" + "\n".join(f"p {i},{i % 9 or 'x'},1,2,{i},{i % 2}" for i in range(60)) + "\n",
+    )
+    assert called("fit", "x.csv", "-o", "m.klt", *SMALL, "--strict", *shlex.split(advice)).status == 0
+
+
+def test_names_that_are_there_twice_in_parquet_and_arrow():
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    columns = [
+        pa.array(np.arange(40) % 7),
+        pa.array(["u", "v"] * 20),
+        pa.array(np.arange(40.0)),
+        pa.array(np.arange(40) % 2),
+    ]
+    table = pa.Table.from_arrays(columns, names=["a", "b", "a", "y"])
+    pyarrow.parquet.write_table(table, "x.parquet")
+    pyarrow.feather.write_feather(table, "x.arrow")
+    for name in ("x.parquet", "x.arrow"):
+        data, X, y, notes = read(name)
+        assert notes == ["column 'a': another column has this name; it is called 'a.2' here"]
+        assert data.feature_names == ["a", "b=u", "b=v", "a.2"]
+        assert X[9].tolist() == [2, 0, 1, 9]
+        assert y[:3].tolist() == [0, 1, 0]
+        only = open_dataset(name, ignore=["a", "b"], strict=False)
+        assert only.feature_names == ["a.2"]
+        with pytest.raises(DataError, match=r"1 column needs a decision: .*ignore=\['a\.2'\] leaves out"):
+            open_dataset(name, strict=True)
+        again = open_dataset(name, encoding=data.encoding, strict=True)  # the model knows both
+        np.testing.assert_array_equal(again.materialise()[0], X)

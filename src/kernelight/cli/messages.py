@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
@@ -59,7 +60,8 @@ def _on_one_line(text: str) -> str:
 def _in_options(text: str) -> str:
     """Advice of the library as options of the command: ``ignore=['id']`` is ``--ignore id``."""
     names = "ignore|categorical|task|loss|method|format|header|ids|target|memory|missing|decimal|charset"
-    text = re.sub(rf"\b({names})=\[?'([^']*)'\]?", lambda m: f"--{m[1]} {shlex.quote(m[2])}", text)
+    values = r"\[[^\]]*\]|'[^']*'|\"[^\"]*\""
+    text = re.sub(rf"\b({names})=({values})", _as_options, text)
     for ours, option in (
         ("max_categories", "--max-categories"),
         ("--charset", "--encoding"),
@@ -67,3 +69,14 @@ def _in_options(text: str) -> str:
     ):
         text = text.replace(ours, option)
     return text
+
+
+def _as_options(found: re.Match[str]) -> str:
+    """``name=['a', 'b']`` as options; what is not written like Python stays as it is."""
+    try:
+        value = ast.literal_eval(found[2])
+    except (ValueError, SyntaxError):
+        return found[0]
+    return " ".join(
+        f"--{found[1]} {shlex.quote(str(one))}" for one in ([value] if isinstance(value, str) else value)
+    )

@@ -6,8 +6,7 @@ dates and times of day are dates; the rest (lists) can be no feature. A null and
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -157,10 +156,8 @@ class ColumnarSource(ArrowSource):
         with self._opened() as opened:
             columns = self._named(opened.schema_arrow if form == "parquet" else opened.schema)
         names = [column.name for column in columns]
-        twice = next((name for name, count in Counter(names).items() if count > 1), None)
-        if twice is not None:  # pyarrow would not know which of them is meant
-            raise DataError(f"{self.label}: two columns are called {shown(twice)}.")
-        self.columns = columns
+        self._names, self._given = self._distinct(names), names
+        self.columns = tuple(Column(name, c.kind) for name, c in zip(self._names, columns, strict=True))
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
@@ -210,12 +207,26 @@ class ColumnarSource(ArrowSource):
         if self._form == "parquet":
             self._source.refuse_more_rows(opened.metadata.num_rows)
             if not names:
-                names = opened.schema_arrow.names[:1]  # so that rows are counted
-            yield from opened.iter_batches(BATCH, columns=names, use_threads=True)
+                names = self._names[:1]  # so that rows are counted
+            places = [at for at, name in enumerate(self._names) if name in names]
+            asked = list(
+                dict.fromkeys(self._given[at] for at in places)
+            )  # of a name that is there twice, both
+            batches: Iterable[Any] = opened.iter_batches(BATCH, columns=asked, use_threads=True)
         elif hasattr(opened, "num_record_batches"):
-            yield from (opened.get_batch(at) for at in range(opened.num_record_batches))
+            batches = (opened.get_batch(at) for at in range(opened.num_record_batches))
         else:
-            yield from opened
+            batches = opened
+        yield from map(self._called, batches) if self.renamed else batches
+
+    def _called(self, batch: Any) -> Any:
+        """A batch with the names that the columns have here; those of one name come in the order of the file."""
+        names: dict[str, list[str]] = {}
+        for new, old in zip(self._names, self._given, strict=True):
+            names.setdefault(old, []).append(new)
+        return self._pa.RecordBatch.from_arrays(
+            batch.columns, names=[names[old].pop(0) for old in batch.schema.names]
+        )
 
 
 class TableSource(ArrowSource):

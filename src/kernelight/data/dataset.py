@@ -15,7 +15,7 @@ from kernelight.data.decisions import Decisions, OddValues, formatted_by, missin
 from kernelight.data.encoding import CLASSIFICATION, MAX_CATEGORIES, REGRESSION, Encoding, Learner
 from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.formatted import FormattedSource
-from kernelight.data.survey import surveyed
+from kernelight.data.survey import missing_in_head, surveyed
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Source
 
 TARGET_NAMES = ("target", "label", "class", "y")
@@ -75,6 +75,11 @@ class Dataset:
         self._formats: dict[str, str] = {}
         self._left_out: list[str] = []
         self._decided = Decisions(source.label, list(source.notes))
+        if encoding is not None:
+            known = {*wishes.ignore, *encoding.ignored, *(column.name for column in encoding.columns or ())}
+            self._decided.rename(pair for pair in source.renamed if pair[1] not in known)
+            if wishes.strict:
+                self._decided.refuse()
         self._source = (
             self._looked_at(source) if encoding is None else formatted_by(encoding, source, wishes.decimal)
         )
@@ -306,6 +311,7 @@ class Dataset:
             decimal=wishes.decimal,
         )
         self._left_out = found.left_out
+        self._decided.rename(pair for pair in source.renamed if pair[1] not in settled)
         for name in names:
             if name in found.notes:
                 self._decided.decide(name, found.notes[name])
@@ -320,7 +326,7 @@ class Dataset:
                     column.name, f"{column.kind} is neither a number nor words nor a date; left out"
                 )
         if wishes.strict:
-            self._decided.refuse()
+            self._decided.refuse(found.odd, target, missing_in_head(source, target, found.kinds))
         if not found.formats and not found.kinds:
             return source
         self._formats = found.formats

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,19 +28,35 @@ class Decisions:
     _columns: list[str] = field(default_factory=list)
     _told: set[str] = field(default_factory=set)
 
-    def decide(self, column: str, what: str) -> None:
-        """Note what becomes of a column."""
+    def decide(self, column: str, what: str, called: str | None = None) -> None:
+        """Note what becomes of a column, which the file may call otherwise."""
         self._columns.append(column)
-        self.notes.append(f"column {shown(column)}: {what}")
+        self.notes.append(f"column {shown(called or column)}: {what}")
 
-    def refuse(self) -> None:
-        """Raise an error that lists everything, if there is anything."""
-        if self._columns:
-            many = "columns need a decision" if len(self._columns) > 1 else "column needs a decision"
-            raise DataError(
-                f"{self.label}: {len(self._columns)} {many}: {'; '.join(self.notes)}. That is what is done without "
-                f"strict=True; {_ignoring(self._columns)} leaves out, categorical=['NAME'] reads as words."
-            )
+    def rename(self, renamed: Iterable[tuple[str, str]]) -> None:
+        """Note columns whose names are there twice."""
+        for old, new in renamed:
+            self.decide(new, f"another column has this name; it is called {shown(new)} here", old)
+
+    def refuse(
+        self, odd: Mapping[str, str] | None = None, target: str | None = None, missing: str | None = None
+    ) -> None:
+        """Raise an error that lists everything, if there is anything: also ``odd``, columns of numbers with words among the
+        first rows, and how many targets are ``missing`` there. Where these are alone, the reading says it, by line."""
+        odd = odd or {}
+        columns = [*self._columns, *odd]
+        if not self._columns and len(odd) < 2:
+            return
+        said = [*self.notes, *(f"column {shown(name)}: {what}" for name, what in odd.items())]
+        if missing is not None:
+            said.append(f"column {shown(str(target))}: {missing}")
+        others = [name for name in columns if name != target]
+        many = "columns need a decision" if len(columns) > 1 else "column needs a decision"
+        leaving = f"ignore={others!r} leaves out, " if others else ""
+        raise DataError(
+            f"{self.label}: {len(columns)} {many}: {'; '.join(said)}. That is what is done without strict=True; {leaving}"
+            "categorical=['NAME'] reads as words."
+        )
 
     def tell(self, more: Sequence[str], rows_left_out: int) -> None:
         """Warn of everything that has not been told yet, once the rows are read."""
@@ -53,10 +69,6 @@ class Decisions:
         self._told.update(fresh)
         if fresh:
             warnings.warn(DataWarning(self.label, fresh), stacklevel=4)
-
-
-def _ignoring(names: Sequence[str]) -> str:
-    return " ".join(f"ignore=[{shown(name)}]" for name in names)
 
 
 class OddValues:

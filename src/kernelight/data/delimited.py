@@ -88,10 +88,8 @@ class DelimitedSource(Source):
         names: Sequence[str] | None,
         settled: bool,
         threads: int,
-        strict: bool = False,
         comma: bool = False,
     ) -> None:
-        self.strict = strict
         self._loose: list[str] = []  # columns of numbers in which a word was found
         self.label, self._source, self._threads = source.label, source, threads
         self._settled = settled  # whether a model has settled what is a number
@@ -143,7 +141,7 @@ class DelimitedSource(Source):
             raise DataError(
                 f"{self.label}, line 1: the names of the columns are not UTF-8{_OTHER}."
             ) from None
-        return self._distinct(names, ", line 1")
+        return self._distinct(names)
 
     def _after_first(self, sample: bytes, ended: bool) -> int:
         """Where the rows behind the names begin."""

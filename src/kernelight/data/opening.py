@@ -153,7 +153,7 @@ def open_dataset(
     elif form == "csv":
         source = DelimitedSource(
             found, delimiter=delimiter, header=header, missing=missing, categorical=categorical,
-            names=_names(encoding), settled=encoding is not None, threads=threads, strict=strict,
+            names=_names(encoding), settled=encoding is not None, threads=threads,
             comma=_comma(decimal, encoding),
         )  # fmt: skip
     elif form == "npz":

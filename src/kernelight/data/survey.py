@@ -18,13 +18,14 @@ of numbers of a text file is read so: 1.234 is 1234 then.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kernelight.data.errors import DataError, shown
-from kernelight.data.table import DATE, NUMBER, WORDS, Plan, Source
+from kernelight.data.exact import as_doubles
+from kernelight.data.table import DATE, NUMBER, WORDS, Plan, Source, Words
 from kernelight.data.text_formats import (
     COMMA,
     DAY_FIRST,
@@ -50,6 +51,9 @@ class Survey:
     kinds: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)  # column -> what was decided
+    odd: dict[str, str] = field(
+        default_factory=dict
+    )  # columns of numbers with words among them; told when they are read
 
 
 def surveyed(
@@ -99,6 +103,27 @@ def _counts(source: Source, names: Sequence[str]) -> dict[str, Counter[str]]:
     return counts
 
 
+def missing_in_head(source: Source, target: str | None, kinds: Mapping[str, str]) -> str | None:
+    """In how many of the first rows the target is missing; None if it is there."""
+    if target is None or source.columns is None:
+        return None
+    found = {column.name: column.kind for column in source.columns} | dict(kinds)
+    kind = WORDS if found.get(target, source.target_kind) == WORDS else NUMBER
+    rows = gone = 0
+    try:
+        for block in source.blocks(Plan(target=target, target_kind=kind)):
+            values = block.target
+            missing = values.codes < 0 if isinstance(values, Words) else np.isnan(as_doubles(values))  # type: ignore[arg-type]
+            rows, gone = rows + block.n_rows, gone + int(missing.sum())
+            if rows >= HEAD_ROWS:
+                break
+    except DataError:  # damage, which is spoken of when the rows are read
+        return None
+    return (
+        f"the target is missing in {gone:,} of the first {rows:,} rows; they are left out" if gone else None
+    )
+
+
 def _decide(
     found: Survey,
     source: Source,
@@ -136,6 +161,13 @@ def _decide(
     if name in source.guessed:
         found.kinds[name] = NUMBER if 2 * plain > total else WORDS
         if found.kinds[name] == NUMBER:
+            if plain < total:
+                example = next(value for value in counts if not PLAIN.fullmatch(value))
+                strange = total - plain
+                are = "is not a number" if strange == 1 else "are not numbers"
+                found.odd[name] = (
+                    f"of the first {total:,} values {strange:,} {are}, such as {shown(example)}; taken as missing"
+                )
             return
     different = len(counts)
     many = different > max_categories and 2 * different > total

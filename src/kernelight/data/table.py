@@ -103,6 +103,9 @@ class Source(ABC):
     text: bool = False  # whether every value is written as text
     comma: bool = False  # whether a comma is more likely to be a decimal comma than between thousands
     notes: tuple[str, ...] = ()  # what was decided while it was opened
+    renamed: tuple[
+        tuple[str, str], ...
+    ] = ()  # names that another column has, and what the column is called instead
     strict: bool = False  # whether nothing may be decided without being asked
     n_bytes: int | None = None  # of the file that is read; None if it is no file
 
@@ -119,16 +122,10 @@ class Source(ABC):
         """All rows."""
         return joined(list(self.blocks(plan)), plan)
 
-    def _distinct(self, names: Sequence[str], where: str = "") -> list[str]:
-        """The names of the columns; those that are there twice are numbered, with a note, or refused (strict)."""
+    def _distinct(self, names: Sequence[str]) -> list[str]:
+        """The names of the columns; those that are there twice are numbered, and listed in ``renamed``."""
         found = distinct(names)
-        changed = [(old, new) for old, new in zip(names, found, strict=True) if old != new]
-        if changed and self.strict:
-            raise DataError(f"{self.label}{where}: two columns are called {shown(changed[0][0])}.")
-        self.notes += tuple(
-            f"column {shown(old)}: another column has this name; it is called {shown(new)} here"
-            for old, new in changed
-        )
+        self.renamed = tuple((old, new) for old, new in zip(names, found, strict=True) if old != new)
         return found
 
 
