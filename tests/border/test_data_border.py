@@ -227,8 +227,10 @@ def test_targets_that_are_not_there():
 
 def test_too_many_words():
     rows = b"".join(b"w%d,%d\n" % (i, i % 2) for i in range(150)) * 3
-    sentence = refusal("x.csv", b"a,y\n" + rows)
+    write("x.csv", b"a,y\n" + rows)
+    sentence = refusal("x.csv", strict=True)
     assert "x.csv, column 'a': more than 100 different words; ignore=['a'] leaves" in sentence
+    assert open_dataset("x.csv").n_features == 100
     assert open_dataset("x.csv", max_categories=150).n_features == 150
     with pytest.raises(DataError, match="no features"):
         _ = open_dataset("x.csv", ignore=["a"]).encoding

@@ -23,7 +23,9 @@ Categorical = Annotated[
     list[str] | None,
     typer.Option(help="A column of numbers to be read as words; may be given several times."),
 ]
-MaxCategories = Annotated[int, typer.Option(help="How many different words a column may have.")]
+MaxCategories = Annotated[
+    int, typer.Option(help="How many columns the words of a column may become; more words share one.")
+]
 Task = Annotated[str | None, typer.Option(help="classification or regression; otherwise the target decides.")]
 Format = Annotated[str | None, typer.Option(help="csv, libsvm, parquet, arrow or npz; otherwise recognised.")]
 Delimiter = Annotated[str | None, typer.Option(help="Of delimited text; otherwise recognised.")]

@@ -179,7 +179,8 @@ class Dataset:
                 said = ", ".join(name.partition(": ")[2] for name in column.feature_names)
                 lines.append(f"column {shown(column.name)}: dates, {said or 'all the same: no feature'}")
             elif column.kind == WORDS:
-                also = ", and one for missing words" if column.missing else ""
+                also = ", one for all other words" if column.others else ""
+                also += ", and one for missing words" if column.missing else ""
                 lines.append(
                     f"column {shown(column.name)}: words, {len(column.categories)} columns of 0 and 1{also}"
                 )
@@ -373,7 +374,8 @@ class Dataset:
             numbers=tuple(name for name in features if kinds[name] == NUMBER),
             words=tuple(name for name in features if kinds[name] == WORDS),
             dates=tuple(name for name in features if kinds[name] == DATE), strict=wishes.strict,
-            target=target, target_kind=target_kind, ids=wishes.ids, dtype=wishes.dtype, limit=wishes.max_categories,
+            target=target, target_kind=target_kind, ids=wishes.ids, dtype=wishes.dtype,
+            limit=wishes.max_categories if wishes.strict else None,
         ), features  # fmt: skip
 
     def _target(self, names: Sequence[str]) -> str | None:
@@ -433,10 +435,13 @@ class Dataset:
         return plan
 
     def _learner(self) -> Learner:
-        return Learner(self.name, self._plan, self._order, self._wishes.task, self._formats)
+        wishes = self._wishes
+        return Learner(self.name, self._plan, self._order, wishes.task, self._formats, wishes.max_categories)
 
     def _learned(self, learner: Learner) -> Encoding:
         columns = () if self._source.columns is None else tuple(c.name for c in self._source.columns)
+        for name, note in learner.notes.items():
+            self._decided.decide(name, note)
         return learner.encoding(
             ids=self._plan.ids,
             ignored=(*self._wishes.ignore, *self._left_out),

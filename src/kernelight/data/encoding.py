@@ -5,7 +5,8 @@ The rules:
 * A number that is missing becomes the median of its column among the first 20,000 training rows (0 if there is none there).
 * A column of words becomes one column of 0 and 1 for each word that occurs in training, in alphabetical order, and one
   more for missing words if some are missing in training. A word never seen in training is 0 in all of them.
-* More than ``max_categories`` words (100 unless told otherwise) in a column is an error: such a column is an id or free text.
+* Of more than ``max_categories`` words (100 unless told otherwise) the most frequent have a column each, and the others,
+  words never seen in training too, share one (`word_counts`). A plan with a limit makes that an error.
 * A date becomes its year, month, weekday, time of day and days since the first, as far as they vary (`dates`).
 * A target must not be missing. It is a class if it is words, or whole numbers of at most 50 kinds; else it is a quantity.
 """
@@ -27,13 +28,15 @@ from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.exact import are_whole, as_doubles, classes_of, label_dtype, labels_of, refuse_rounded
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Words, resized
 from kernelight.data.text_formats import FORMATS
+from kernelight.data.word_counts import WordCounts, put_ones
 
 MEDIAN_ROWS = 20_000
 MAX_CATEGORIES = 100
 MAX_WHOLE_LABELS = 50
 MAX_LABELS = 100_000
 CLASSIFICATION, REGRESSION = "classification", "regression"
-_VERSION = 2  # of encodings with dates or formats; all others are written as version 1
+_VERSION = 2  # of encodings with any of the keys below; all others are written as version 1
+_NEWER = {"format", "parts", "others"}
 Label = str | int | float
 
 
@@ -48,13 +51,14 @@ class EncodedColumn:
     missing: bool = False  # whether missing words have a column of their own
     recipe: DateRecipe | None = None  # of dates
     format: str | None = None  # how numbers or dates are written, where they are text (`text_formats`)
+    others: bool = False  # whether all words that are no category share a column
 
     @property
     def width(self) -> int:
         """How many features come of it."""
         if self.recipe is not None:
             return len(self.recipe.parts)
-        return 1 if self.kind == NUMBER else len(self.categories) + self.missing
+        return 1 if self.kind == NUMBER else len(self.categories) + self.others + self.missing
 
     @property
     def feature_names(self) -> list[str]:
@@ -63,9 +67,8 @@ class EncodedColumn:
             return self.recipe.names(self.name)
         if self.kind == NUMBER:
             return [self.name]
-        return [f"{self.name}={value}" for value in self.categories] + [
-            f"{self.name} is missing"
-        ] * self.missing
+        own = [f"{self.name}={value}" for value in self.categories]
+        return own + [f"{self.name}: other words"] * self.others + [f"{self.name} is missing"] * self.missing
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ class Encoding:
                 X[:, place : place + column.width] = column.recipe.features(block.dates[:, date])
                 date += 1
             else:
-                _one_hot(X, place, column, next(words))
+                put_ones(X, place, next(words), column.categories, column.others, column.missing)
             place += column.width
         return X
 
@@ -228,7 +231,7 @@ class Encoding:
             if self.target.format is not None:
                 target["format"] = self.target.format
         entries = [*(columns or ()), *([target] if target else [])]
-        newer = any("format" in entry or "parts" in entry for entry in entries)
+        newer = any(_NEWER & entry.keys() for entry in entries)
         charset = {} if self.charset is None else {"charset": self.charset}
         return {
             **charset,
@@ -316,7 +319,8 @@ def _plain(column: EncodedColumn) -> dict[str, Any]:
         return {**entry, "parts": list(parts), "origin": origin, "fill": fill}
     if column.kind == NUMBER:
         return {**entry, "fill": column.fill}
-    return {**entry, "categories": list(column.categories), "missing": column.missing}
+    entry |= {"categories": list(column.categories), "missing": column.missing}
+    return {**entry, "others": True} if column.others else entry
 
 
 def _column(entry: dict[str, Any]) -> EncodedColumn:
@@ -326,23 +330,16 @@ def _column(entry: dict[str, Any]) -> EncodedColumn:
         return EncodedColumn(name, DATE, recipe=recipe, format=_format(entry, DATE))
     if "categories" in entry:
         categories, missing = tuple(map(_text, entry["categories"])), entry["missing"]
-        if not isinstance(missing, bool) or len(set(categories)) != len(categories):
+        others = entry.get("others", False)
+        if not (isinstance(missing, bool) and isinstance(others, bool)) or len(set(categories)) != len(
+            categories
+        ):
             raise ValueError(f"A stored encoding has categories of {shown(name)} that cannot be.")
-        return EncodedColumn(name, WORDS, categories=categories, missing=missing)
+        return EncodedColumn(name, WORDS, categories=categories, missing=missing, others=others)
     fill = entry["fill"]
     if isinstance(fill, bool) or not isinstance(fill, (int, float)) or not math.isfinite(fill):
         raise ValueError(f"A stored encoding fills {shown(name)} with {fill!r}; a finite number is expected.")
     return EncodedColumn(name, NUMBER, fill=float(fill), format=_format(entry, NUMBER))
-
-
-def _one_hot(X: NDArray[Any], place: int, column: EncodedColumn, words: Words) -> None:
-    """Ones into the columns of ``X`` that belong to a column of words."""
-    number = {value: at for at, value in enumerate(column.categories)}
-    absent = len(column.categories) if column.missing else -1
-    table = np.array([*(number.get(value, -1) for value in words.values), absent], dtype=np.int64)
-    at = table[words.codes]
-    rows = np.flatnonzero(at >= 0)
-    X[rows, place + at[rows]] = 1
 
 
 class Learner:
@@ -355,19 +352,17 @@ class Learner:
         order: Sequence[str] | None,
         task: str | None,
         formats: Mapping[str, str] | None = None,
+        max_categories: int = MAX_CATEGORIES,
     ) -> None:
         self._formats = formats or {}
         self._label, self._plan, self._order, self._task = label, plan, order, task
         self._heads: list[NDArray[Any]] = []
         self._head_rows = self._rows = self._width = 0
-        self._words: list[set[str]] = [set() for _ in plan.words]
-        self._missing = [False] * len(plan.words)
+        self._words = {name: WordCounts(max_categories) for name in plan.words}
         self._dates = [DateLearner() for _ in plan.dates]
         self._labels: set[Any] = set()
-        self._without_target, self._first_without = (
-            0,
-            "",
-        )  # rows whose target is missing, and where the first is
+        # Rows whose target is missing, and where the first is.
+        self._without_target, self._first_without = 0, ""
         self._classes = plan.target is not None and task != REGRESSION  # whether classes are still collected
 
     def add(self, block: Block) -> None:
@@ -381,11 +376,10 @@ class Learner:
         elif self._head_rows < MEDIAN_ROWS:
             self._heads.append(block.numbers[: MEDIAN_ROWS - self._head_rows].copy())
             self._head_rows += len(self._heads[-1])
-        for at, words in enumerate(block.words):
-            self._words[at].update(words.values)
-            self._missing[at] |= bool((words.codes < 0).any())
-            if self._plan.limit is not None and len(self._words[at]) > self._plan.limit:
-                raise too_many_words(self._label, self._plan.words[at], self._plan.limit)
+        for (name, counts), words in zip(self._words.items(), block.words, strict=True):
+            counts.add(words)
+            if self._plan.limit is not None and len(counts) > self._plan.limit:
+                raise too_many_words(self._label, name, self._plan.limit)
         if self._classes:
             self._add_labels(block.target)
             self._count_missing(block)
@@ -429,6 +423,11 @@ class Learner:
             and self._head_rows >= MEDIAN_ROWS
         )
 
+    @property
+    def notes(self) -> dict[str, str]:
+        """What is to be said of columns: of those with too many words, that some share a column."""
+        return {name: words.note for name, words in self._words.items() if words.others}
+
     def encoding(self, **more: Any) -> Encoding:
         """What was learned."""
         if self._rows == 0:
@@ -441,10 +440,6 @@ class Learner:
             width = self._width if self._plan.width is None else self._plan.width
             return Encoding(None, width, target, dtype=dtype, **more)
         fills = dict(zip(self._plan.numbers, self._medians(), strict=True))
-        words = {
-            name: (tuple(sorted(values)), missing)
-            for name, values, missing in zip(self._plan.words, self._words, self._missing, strict=True)
-        }
         recipes = {name: dates.recipe() for name, dates in zip(self._plan.dates, self._dates, strict=True)}
 
         def column(name: str) -> EncodedColumn:
@@ -453,7 +448,10 @@ class Learner:
                 return EncodedColumn(name, NUMBER, fill=fills[name], format=format)
             if name in recipes:
                 return EncodedColumn(name, DATE, recipe=recipes[name], format=format)
-            return EncodedColumn(name, WORDS, categories=words[name][0], missing=words[name][1])
+            words = self._words[name]
+            return EncodedColumn(
+                name, WORDS, categories=words.categories, missing=words.missing, others=words.others
+            )
 
         columns = tuple(map(column, self._order))
         width = sum(column.width for column in columns)
@@ -492,7 +490,7 @@ class Learner:
 
 
 def too_many_words(label: str, name: str, limit: int) -> DataError:
-    """The error of a column of words that is an id or free text."""
+    """The error of a column with too many words, where nothing may be decided without being asked (strict)."""
     return DataError(
         f"{label}, column {shown(name)}: more than {limit} different words; ignore=[{shown(name)}] leaves the column out, "
         f"max_categories raises the limit."

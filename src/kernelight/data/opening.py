@@ -90,7 +90,8 @@ def open_dataset(
         The encoding of a text file, by a name that Python knows (cp1252, latin-1, utf-16). If not said, it is UTF-8; where
         that cannot be, cp1252 (or what a byte-order mark says) is taken, with a note.
     max_categories : int
-        How many different words a column may have.
+        How many columns of 0 and 1 the words of a column may become. Of more words the most frequent have a column each and the
+        others share one; with ``strict`` they are an error.
     zero_based, n_features
         Of LIBSVM files: whether indices begin at 0, and how many features there are (as many as occur if not said).
     part : {"train", "test"}, optional

@@ -249,7 +249,11 @@ class TableMap:
         """A digest of what columns became that depends on the file that was learned from: words and scales; None if nothing."""
         self._check_fitted()
         columns = () if self.encoding_ is None else self.encoding_.columns or ()
-        words = [[at, list(c.categories), c.missing] for at, c in enumerate(columns) if c.kind == WORDS]
+        words = [
+            [at, list(c.categories), c.missing, *([c.others] if c.others else [])]
+            for at, c in enumerate(columns)
+            if c.kind == WORDS
+        ]
         if not words and self.scaling_.name == "none":
             return None
         hasher = hashlib.blake2b(json.dumps([words, self.scaling_.name]).encode(), digest_size=16)

@@ -1,0 +1,92 @@
+"""Which words of a column get a column of their own: all of them, or the most frequent if there are too many.
+
+Of more than ``limit`` words the ``limit - 1`` most frequent have a column each (of equally frequent words the first in
+alphabetical order), and all others, words never seen in training too, share one. That needs no labels, so that it is the same
+for training and for new rows; ``benchmarks/categories.py`` compares it with hashing and with target encoding.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight.data.table import Words
+
+MAX_COUNTED = 100_000  # different words; those that occur for the first time after them are not counted
+
+
+class WordCounts:
+    """Counts the words of one column over blocks of rows. The result does not depend on how rows are cut into blocks."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._counts = limit, Counter[str]()
+        self._most = max(MAX_COUNTED, limit + 1)
+        self._complete = True
+        self.missing = False  # whether a word was missing
+
+    def add(self, words: Words) -> None:
+        """Count those of more rows."""
+        there = words.codes >= 0
+        self.missing |= not there.all()
+        codes = words.codes[there]
+        numbers = np.bincount(codes, minlength=len(words.values)).tolist()
+        if len(self._counts) + len(words.values) <= self._most:
+            self._counts.update(dict(zip(words.values, numbers, strict=True)))
+            return
+        for code in _by_first_row(codes):
+            word = words.values[code]
+            if word in self._counts or len(self._counts) < self._most:
+                self._counts[word] += numbers[code]
+            else:
+                self._complete = False
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    @property
+    def others(self) -> bool:
+        """Whether there are too many words, so that some share a column."""
+        return len(self._counts) > self._limit
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The words that have a column of their own, in alphabetical order."""
+        if not self.others:
+            return tuple(sorted(self._counts))
+        by_frequency = sorted(self._counts, key=lambda word: (-self._counts[word], word))
+        return tuple(sorted(by_frequency[: self._limit - 1]))
+
+    @property
+    def note(self) -> str:
+        """What is said of a column with too many words."""
+        more = "" if self._complete else "more than "
+        frequent = self._limit - 1
+        if not frequent:
+            return f"{more}{len(self):,} words; they share one column"
+        own = "has a column of its own" if frequent == 1 else "have columns of their own"
+        which = "most frequent" if frequent == 1 else f"{frequent:,} most frequent"
+        return f"{more}{len(self):,} words; the {which} {own}, the others share one"
+
+
+def _by_first_row(codes: NDArray[np.int32]) -> list[int]:
+    """The codes that occur, in the order in which they do."""
+    used, first = np.unique(codes, return_index=True)
+    found: list[int] = used[np.argsort(first)].tolist()
+    return found
+
+
+def put_ones(
+    X: NDArray[Any], place: int, words: Words, categories: Sequence[str], others: bool, missing: bool
+) -> None:
+    """Ones into the columns of ``X`` from ``place`` on: one for each category, for other words, and for missing words."""
+    number = {value: at for at, value in enumerate(categories)}
+    other = len(categories) if others else -1
+    absent = len(categories) + others if missing else -1
+    table = np.array([*(number.get(value, other) for value in words.values), absent], dtype=np.int64)
+    at = table[words.codes]
+    rows = np.flatnonzero(at >= 0)
+    X[rows, place + at[rows]] = 1
