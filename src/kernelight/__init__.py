@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelight import data, hashing, kernels, study, theory
+    from kernelight import data, hashing, kernels, metrics, study, theory
     from kernelight._registry import load
     from kernelight.codes import Codes
     from kernelight.compose.estimators import KernelClassifier, KernelRegressor
@@ -31,7 +31,8 @@ __version__ = "0.1.0"
 __all__ = [
     "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelClassifier", "KernelNystroem", "KernelRegressor",
     "LinearClassifier", "LinearRegressor", "Product", "RandomFourier", "SignProjection", "State", "TableMap", "TableModel",
-    "TernaryClassifier", "__version__", "data", "feature_map", "hashing", "kernels", "load", "open_dataset", "study", "theory",
+    "TernaryClassifier", "__version__", "data", "feature_map", "hashing", "kernels", "load", "metrics", "open_dataset", "study",
+    "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
@@ -58,6 +59,7 @@ _HOMES = {
     "LinearRegressor": "kernelight.linear.regressor",
     "load": "kernelight._registry",
     "kernels": "kernelight.kernels",
+    "metrics": "kernelight.metrics",
     "open_dataset": "kernelight.data.opening",
     "study": "kernelight.study",
     "theory": "kernelight.theory",

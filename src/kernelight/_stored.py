@@ -67,6 +67,9 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def _state(self) -> State:
         decided = {name: getattr(self, name) for name in self._decided}
+        decided = {
+            name: each.tolist() if isinstance(each, np.ndarray) else each for name, each in decided.items()
+        }
         meta = {
             "kind": type(self).__name__, "params": self._plain_params(), "decided": decided,
             "n_features_in": self.n_features_in_,

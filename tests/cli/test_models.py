@@ -104,8 +104,8 @@ def test_probabilities(folder):
         shares = {"other": float(row["P(other)"]), "same": float(row["P(same)"])}
         assert sum(shares.values()) == pytest.approx(1)
         assert max(shares, key=shares.get) == row["prediction"]
-    told = run("predict", folder / "model.klt", folder / "new.csv", "--proba", status=2)
-    assert "--loss logistic" in told
+    told = run("predict", folder / "model.klt", folder / "new.csv", "--interval", "0.9", status=2)
+    assert "Intervals are for quantities" in told
 
 
 def test_standard_input_is_data(folder):
@@ -113,6 +113,42 @@ def test_standard_input_is_data(folder):
     assert run_alone("predict", folder / "model.klt", "-", stdin=text) == run(
         "predict", folder / "model.klt", folder / "new.csv"
     )
+
+
+def test_probabilities_of_any_loss_and_how_good_they_are(folder):
+    told = run("predict", folder / "model.klt", folder / "new.csv", "--proba")
+    assert "P(other)" in told
+    found = json.loads(run("evaluate", folder / "model.klt", folder / "train.csv", "--json"))
+    assert 0 < found["log_loss"] < 0.7
+    assert 0 < found["brier_score"] < 0.25
+    assert 0.5 < found["roc_auc"] <= 1
+    assert sum(entry["rows"] for entry in found["calibration"]) == found["rows"]
+    shown = run("evaluate", folder / "model.klt", folder / "train.csv")
+    assert all(name in shown for name in ("log loss", "Brier score", "AUC", "probability"))
+
+
+def test_intervals_and_scoring(tmp_path):
+    rows = "".join(f"{at / 400},{at / 100 + (at % 7) / 10}\n" for at in range(400))
+    (tmp_path / "t.csv").write_text("x,y\n" + rows)
+    model = tmp_path / "m.klt"
+    summary = run(
+        "fit",
+        tmp_path / "t.csv",
+        "-o",
+        model,
+        "-k",
+        32,
+        "--task",
+        "regression",
+        "--scoring",
+        "neg_mean_absolute_error",
+    )
+    assert "neg_mean_absolute_error -0." in summary
+    told = run("predict", model, tmp_path / "t.csv", "--interval", 0.9)
+    lines = list(csv.DictReader(io.StringIO(told)))
+    inside = [float(a["low"]) <= at / 100 + (at % 7) / 10 <= float(a["high"]) for at, a in enumerate(lines)]
+    assert 0.85 < sum(inside) / len(inside) < 0.97
+    assert "coverage=0.9999" in run("predict", model, tmp_path / "t.csv", "--interval", 0.9999, status=2)
 
 
 def test_evaluate_counts(folder):

@@ -28,6 +28,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "_slots": ({"_core", "_checks", "state"}, NUMERIC),
     "codes": ({"_core", "_checks", "_files", "_slots", "state"}, NUMERIC),
     "_stored": ({"_checks", "_files", "state"}, NUMERIC | {"sklearn"}),
+    "metrics": (set(), {"numpy"}),
     "theory": ({"_sparse"}, NUMERIC),
     "kernels": (BASEMENT, NUMERIC),
     "linearize": (BASEMENT | {"kernels", "theory"}, NUMERIC | {"sklearn"}),
@@ -39,7 +40,10 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"_core", "_checks", "_files", "_sparse"},
         NUMERIC | {"pyarrow", "sklearn"},
     ),  # sklearn for data sets by name only
-    "tables": (BASEMENT | {"data", "kernels", "linearize", "compose"}, NUMERIC | {"pyarrow", "sklearn"}),
+    "tables": (
+        BASEMENT | {"data", "metrics", "kernels", "linearize", "compose"},
+        NUMERIC | {"pyarrow", "sklearn"},
+    ),
     "__main__": ({"cli"}, set()),
     "export": ({"state", "codes", "_registry"}, NUMERIC),
 }

@@ -122,8 +122,8 @@ def test_wrong_use(table, tmp_path):
     with pytest.raises(ValueError, match="passes"):
         TableModel().fit(table, ids="id", passes=0)
     model = TableModel(small()).fit(table, ids="id")
-    with pytest.raises(ValueError, match="no probabilities"):
-        next(model.predict_batches(table, probabilities=True))
+    with pytest.raises(ValueError, match="Intervals are for quantities"):
+        next(model.predict_batches(table, interval=0.9))
     (tmp_path / "new.csv").write_text("id,a,colour\n1,2,red\n")
     with pytest.raises(DataError, match="'b' missing"):
         model.predict(str(tmp_path / "new.csv"))

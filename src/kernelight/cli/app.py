@@ -129,13 +129,18 @@ def fit(
     ] = "tune",
     loss: Annotated[
         str | None,
-        typer.Option(
-            help="squared_hinge, hinge or logistic (which has probabilities); squared or epsilon_insensitive."
-        ),
+        typer.Option(help="squared_hinge, hinge or logistic; squared or epsilon_insensitive."),
     ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option(help="Of epsilon_insensitive: errors up to so many standard deviations cost nothing."),
+    ] = None,
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            help="What settings are chosen by: a name of scikit-learn's such as balanced_accuracy, roc_auc, average_precision, "
+            "neg_log_loss or neg_mean_absolute_error; otherwise accuracy or r2."
+        ),
     ] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Let every class weigh the same.")] = False,
     memory: opt.Memory = None,
@@ -162,7 +167,7 @@ def fit(
     """Train a model and write it to a file."""
     given = {
         "kernel": kernel, "n_components": components, "bits": bits, "method": method, "C": C, "gamma": gamma, "p": p,
-        "scale": scale, "loss": loss, "epsilon": epsilon,
+        "scale": scale, "loss": loss, "epsilon": epsilon, "scoring": scoring,
         "class_weight": "balanced" if balanced else None, "random_state": seed, "n_jobs": jobs,
     }  # fmt: skip
     reading = opt.reading(
@@ -177,7 +182,13 @@ def fit(
 def predict(
     model: opt.Model,
     data: opt.Data,
-    proba: Annotated[bool, typer.Option("--proba", help="Probabilities too; for loss logistic.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Probabilities of the classes too.")] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            help="Two more columns, low and high: this share of quantities, such as 0.9, lies between."
+        ),
+    ] = None,
     output: opt.Table = None,
     ids: opt.Ids = None,
     ignore: opt.Ignore = None,
@@ -197,7 +208,7 @@ def predict(
         ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs, missing=missing, strict=strict,
         decimal=decimal, encoding=encoding,
     )  # fmt: skip
-    verb("predict", quiet)(model, data, proba, output, reading, quiet, as_json)
+    verb("predict", quiet)(model, data, proba, interval, output, reading, quiet, as_json)
 
 
 @app.command(epilog="Example: kernelight evaluate model.klt test.csv")

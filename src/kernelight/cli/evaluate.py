@@ -26,12 +26,24 @@ def run(model: str, data: str, reading: dict[str, Any], as_json: bool) -> None:
     accuracy = f"{_percent(found['accuracy'])}, standard error {_percent(found['standard_error'])}"
     show.pairs({
         **_rows(found), "accuracy": accuracy,
-        "balanced accuracy": _percent(found["balanced_accuracy"]),
+        "balanced accuracy": _percent(found["balanced_accuracy"]), **_of_probabilities(found),
     })  # fmt: skip
     print()
     rows = [(entry["class"], f"{entry['rows']:,}", _percent(entry["precision"]), _percent(entry["recall"]))
             for entry in found["classes"]]  # fmt: skip
     show.table(("class", "rows", "precision", "recall"), rows, right=(1, 2, 3))
+    if "calibration" in found:
+        print()
+        lines = [(_percent(entry["predicted"]), _percent(entry["observed"]), f"{entry['rows']:,}")
+                 for entry in found["calibration"]]  # fmt: skip
+        show.table(("probability", "was so", "rows"), lines, right=(0, 1, 2))
+
+
+def _of_probabilities(found: dict[str, Any]) -> dict[str, str]:
+    if "log_loss" not in found:
+        return {}
+    area = "none: a class never or always occurs" if found["roc_auc"] is None else f"{found['roc_auc']:.4f}"
+    return {"log loss": f"{found['log_loss']:.4f}", "Brier score": f"{found['brier_score']:.4f}", "AUC": area}
 
 
 def _rows(found: dict[str, Any]) -> dict[str, str]:

@@ -38,7 +38,7 @@ def run(
             "model": output, "data": model.trained_on_, "rows": model.n_rows_, "task": model.task,
             "features": fitted.n_features_in_, "kernel": fitted.kernel, "components": fitted.n_components,
             "scale": fitted.scale_, "gamma": fitted.gamma_, "p": fitted.p_, "C": fitted.C_, "sources": fitted.sources_,
-            "validation_score": fitted.validation_score_, "held_out": model.held_out_,
+            "validation_score": fitted.validation_score_, "scoring": fitted.scoring, "held_out": model.held_out_,
         })  # fmt: skip
         return
     if not quiet:

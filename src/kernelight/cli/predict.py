@@ -14,6 +14,7 @@ def run(
     model: str,
     data: str,
     proba: bool,
+    interval: float | None,
     output: str | None,
     reading: dict[str, Any],
     quiet: bool,
@@ -26,12 +27,14 @@ def run(
     dataset = fitted.open(data, **{**reading, "target": None})
     rows, ids = 0, str(reading["ids"] or fitted.encoding_.ids)
     with opened(output, lines=as_json) as out, show.progress(quiet or output is None) as watch:
-        for part in fitted.predict_batches(dataset, probabilities=proba):
+        for part in fitted.predict_batches(dataset, probabilities=proba, interval=interval):
             columns: dict[str, Any] = {} if part.ids is None else {ids: part.ids}
             columns["prediction"] = part.values
             if part.probabilities is not None:
                 for at, label in enumerate(fitted.model_.classes_.tolist()):
                     columns[f"P({label})"] = part.probabilities[:, at]
+            if part.interval is not None:
+                columns["low"], columns["high"] = part.interval
             out.write(columns)
             rows += len(part.values)
             watch(Event("predicting", rows))

@@ -18,11 +18,12 @@ from kernelight.compose import entrance
 from kernelight.compose.blocks import encoded
 from kernelight.compose.exact import SupportModel, support_model_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice
+from kernelight.compose.measures import measure_of
 from kernelight.compose.progress import CallbackSupportMixin, Progress, with_callbacks
 from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Task, n_outputs, stream
 from kernelight.compose.scale import NAMES, SPARSE_NAMES, Scaling
 from kernelight.compose.summary import summarize
-from kernelight.compose.tune import Search, Wishes
+from kernelight.compose.tune import HeldOut, Search, Wishes
 from kernelight.data.encoding import Encoding
 from kernelight.data.frames import column_values
 from kernelight.kernels.base import Kernel
@@ -56,9 +57,9 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         X : array-like, frame or sparse matrix of shape (n, d)
             A frame of pandas or polars or an Arrow table may hold words, categoricals and booleans; they, and missing values
             of dense rows, become numbers as those of files do (`Encoding`).
-        y : array-like of shape (n,)
+        y : array-like of shape (n,); for a regression also (n, m), m targets
         sample_weight : array-like of shape (n,) or None, default=None
-            Multiplies the loss of each row. Rows held out count as one each, whatever their weight.
+            Multiplies the loss of each row, and what it counts among rows held out.
         """
         with self._trial() as trial:
             trial._fit(X, y, sample_weight)
@@ -82,6 +83,8 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             y, None if sample_weight is None else _checks.as_row_weights(sample_weight, X.shape[0])
         )
         search = Search(wishes, route, X, task, self.seed_)
+        if search.searches:
+            self._remark(task)
         progress = Progress(self, [*search.plan, search.final_step])
         found = search.run(progress)
         with progress.task(f"{X.shape[0]:,} rows", search.final_step):
@@ -95,6 +98,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         self.C_, self.sources_, self.search_ = found.C, found.sources, found.table
         self.held_out_, self.n_rows_ = found.held_out, X.shape[0]
         self.validation_score_ = max((entry["score"] for entry in found.finals), default=None)
+        self._learn_from_held(found.held)
         progress.finish()
 
     def _validated(self, X: Any, *, reset: bool) -> Matrix:
@@ -151,6 +155,14 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         self.model_.partial_fit(seen, target, sample_weight=weight)
         self.n_rows_ += X.shape[0]
 
+    def _remark(self, task: Task) -> None:
+        """Warn of what the search may not be made for."""
+        return
+
+    @abstractmethod
+    def _learn_from_held(self, held: HeldOut | None) -> None:
+        """Learn probabilities or the size of errors from rows held out; None if there were none."""
+
     @abstractmethod
     def _more_targets(self, y: Any) -> NDArray[Any]:
         """The targets of more rows, as the linear model knows them."""
@@ -166,7 +178,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         if self.method == EXACT:
             if self.loss == "logistic":
                 raise ValueError(
-                    "method='exact' is an SVM and gives no probabilities: use loss='hinge', or another method."
+                    "method='exact' is an SVM, which has no logistic loss: use loss='hinge', or another method."
                 )
             return ExactRoute()
         return LinearRoute(self.method, self.bits, self.seed_, self.n_jobs)
@@ -183,7 +195,8 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             _checks.check_int("verbose", self.verbose, 0)
         scale = _checks.check_choice("scale", self.scale, (None, *NAMES, TUNE))
         choice = KernelChoice(self.kernel, self.gamma, self.p)
-        return Wishes(choice, n_components, "none" if scale is None else scale, self.C, self.cv)
+        measure = measure_of(self.scoring, self._machine == "LinearClassifier")
+        return Wishes(choice, n_components, "none" if scale is None else scale, self.C, self.cv, measure)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """(n,) or (n, m) scores, block by block."""
@@ -216,7 +229,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         return tags
 
     def _plain_params(self) -> dict[str, Any]:
-        """A splitter cannot be stored, and is not needed any more: a loaded model has cv=None instead."""
+        """A splitter or a function cannot be stored, and is not needed any more: a loaded model has None instead."""
         params = {
             name: value for name, value in self.get_params(deep=False).items() if name != "random_state"
         }
@@ -224,6 +237,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             params["kernel"] = to_plain(params["kernel"])
         if not isinstance(params["cv"], int):
             params["cv"] = None
+        params["scoring"] = str(self.scoring) if isinstance(self.scoring, str) else None
         params["verbose"] = int(params["verbose"])
         if isinstance(params.get("class_weight"), dict):
             params["class_weight"] = [

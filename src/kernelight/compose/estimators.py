@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,22 +10,32 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from kernelight import _checks
-from kernelight._stored import labels_from_plain, plain_labels
+from kernelight._stored import arrays_under, labels_from_plain, plain_labels
 from kernelight.compose.base import KernelModel
 from kernelight.compose.blocks import features_of
+from kernelight.compose.calibration import Calibration, Errors, calibrated, calibration_from, errors_from
 from kernelight.compose.kernel_choice import EXACT
 from kernelight.compose.routes import Task, labels_of
+from kernelight.compose.tune import HeldOut
+from kernelight.state import State
+
+RARE = 0.05  # a class with a smaller share hardly counts in the accuracy ...
+RARE_OF_EVEN = 0.2  # ... if that is also below this part of an equal share
 
 
 def _has_probabilities(model: KernelClassifier) -> bool:
-    if model.loss != "logistic":
+    if model.__sklearn_is_fitted__() and model.calibration_ is None and not model._has_own_probabilities():
         raise AttributeError(
-            f"loss={model.loss!r} gives no probabilities: use loss='logistic', or CalibratedClassifierCV around this model."
+            "This model comes from a file without probabilities, written before models had them: fit it again."
         )
     return True
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def _goes_on(model: KernelClassifier | KernelRegressor) -> bool:
@@ -67,9 +78,14 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         rows; see Notes.
     cv : int, splitter, iterable of splits or None, default=None
         What to score on instead of the fifth; all rows are used then, in both rounds of the search.
+    scoring : str, callable or None, default=None
+        What rows held out are scored by: None is accuracy; otherwise the name of a scorer of scikit-learn's
+        ("balanced_accuracy", "roc_auc", "average_precision", "neg_log_loss", "f1", ...) or a scorer. Of two classes, the
+        second of ``classes_`` is the positive one. A class that is rare hardly counts in the accuracy: prefer another.
     loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
-        "logistic" gives `predict_proba`.
     class_weight : dict, "balanced" or None, default=None
+        A factor of C for the rows of each class. Probabilities are then those of rows reweighted likewise, as those of
+        scikit-learn's LogisticRegression are.
     random_state : int, RandomState, Generator or None, default=0
         Draws the hashes and the rows held out; an int gives the same model every time.
     n_jobs : int or None, default=None
@@ -89,7 +105,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     search_ : list of dict
         What was tried, with scores: ``pandas.DataFrame(model.search_)`` is a table.
     validation_score_ : float or None
-        The best score of the last round. It is the best of many: a little too good.
+        The best score of the last round, by ``scoring``. It is the best of many: a little too good.
+    calibration_ : object or None
+        From scores to probabilities; None for loss="logistic", which has its own. `partial_fit` leaves it as it is.
     kernel_ : Kernel
     scaling_ : callable
         Rows to scaled rows; ``scaling_.name`` is ``scale_``.
@@ -139,8 +157,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     def __init__(
         self, kernel: Any = "gmm", n_components: int = 1024, *, method: str | None = None, bits: int = 8,
         gamma: float | str = "tune", p: float | str = 1.0, C: float | str = "tune", scale: str | None = "tune", cv: Any = None,
-        loss: str = "squared_hinge", class_weight: Any = None, random_state: Any = 0, n_jobs: int | None = None,
-        verbose: int | bool = 0,
+        scoring: Any = None, loss: str = "squared_hinge", class_weight: Any = None, random_state: Any = 0,
+        n_jobs: int | None = None, verbose: int | bool = 0,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.n_components = n_components
@@ -151,6 +169,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         self.C = C
         self.scale = scale
         self.cv = cv
+        self.scoring = scoring
         self.loss = loss
         self.class_weight = class_weight
         self.random_state = random_state
@@ -169,6 +188,34 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
             )
         _checks.check_class_weight(self.class_weight)
         return Task(labels, weight, self.classes_, self.loss, self.class_weight)
+
+    def _remark(self, task: Task) -> None:
+        if self.scoring is not None or self.class_weight is not None:
+            return
+        counts = np.bincount(task.class_numbers, weights=task.weight, minlength=len(self.classes_))
+        shares = counts / counts.sum()
+        rarest = int(np.argmin(shares))
+        if shares[rarest] < min(RARE, RARE_OF_EVEN / len(shares)):
+            warnings.warn(
+                f"The class {_plain(self.classes_[rarest])!r} has {100 * shares[rarest]:.2g} % of the rows and hardly counts "
+                "in the accuracy, which is what is tuned: if it matters, use scoring='balanced_accuracy' or "
+                "scoring='average_precision', or class_weight='balanced'.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    def _learn_from_held(self, held: HeldOut | None) -> None:
+        self.calibration_: Calibration | None = None
+        if self._has_own_probabilities():
+            return
+        if held is None:
+            n_scores = 1 if len(self.classes_) == 2 else len(self.classes_)
+            self.calibration_ = calibrated(np.zeros((0, n_scores)), np.zeros(0, dtype=np.intp), None)
+        else:
+            self.calibration_ = calibrated(held.scores, held.task.class_numbers, held.task.balanced_weight)
+
+    def _has_own_probabilities(self) -> bool:
+        return self.map_ is not None and self.model_.loss == "logistic"
 
     @available_if(_goes_on)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> KernelClassifier:
@@ -209,16 +256,35 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each class, for ``loss="logistic"``."""
-        return self._streamed(X, lambda rows: self.model_.predict_proba(features_of(self.map_, rows)))
+        """The probability of each class; the largest is that of `predict`.
+
+        ``loss="logistic"`` has its own. Other losses learn the way from scores to probabilities on the rows that the search
+        holds out (without a search, on rows held out for this alone; with fewer than ten of them it is a rough guess).
+        """
+        check_is_fitted(self)
+        if self._has_own_probabilities():
+            return self._streamed(X, lambda rows: self.model_.predict_proba(features_of(self.map_, rows)))
+        assert self.calibration_ is not None
+        return self.calibration_(self._scores(X))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
 
     def _plain_target(self) -> dict[str, Any]:
-        return {"classes": plain_labels(self.classes_)}
+        found: dict[str, Any] = {"classes": plain_labels(self.classes_)}
+        if self.calibration_ is not None:
+            found["calibration"] = [self.calibration_.first, self.calibration_.second]
+        return found
 
     def _take_target(self, meta: dict[str, Any]) -> int:
         self.classes_ = labels_from_plain(meta["classes"])
         if len(self.classes_) < 2:
             raise ValueError("a classifier needs at least two classes.")
+        plain = meta.get("calibration")  # files of earlier versions have none
+        self.calibration_ = None if plain is None else calibration_from(plain, len(self.classes_))
         return len(self.classes_) if len(self.classes_) > 2 else 1
 
     def _settle(self) -> None:
@@ -232,12 +298,16 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
 
     The target is brought to mean 0 and standard deviation 1 inside, so that C and ``epsilon`` mean the same for every target;
     predictions are in the units of ``y``. Everything else is as for `KernelClassifier`: the grid, the rounds of the search
-    (scores are R^2, the fifth held out is drawn at random) and the attributes.
+    (scores are R^2, the fifth held out is drawn at random) and the attributes. Several targets (``y`` of shape (n, m)) share
+    scaling, kernel, map and C; scores are their mean R^2.
 
     Parameters
     ----------
     kernel, n_components, bits, gamma, p, C, scale, cv, random_state, n_jobs, verbose
         As for `KernelClassifier`.
+    scoring : str, callable or None, default=None
+        What rows held out are scored by: None is R^2; otherwise the name of a scorer of scikit-learn's
+        ("neg_mean_absolute_error", "neg_root_mean_squared_error", ...) or a scorer.
     method : str or None, default=None
         As there; "exact" is scikit-learn's SVR on the Gram matrix, with its epsilon-insensitive loss whatever ``loss`` says.
     loss : {"squared", "epsilon_insensitive"}, default="squared"
@@ -247,8 +317,10 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
 
     Attributes
     ----------
-    target_mean_, target_scale_ : float
-        Mean and standard deviation (1 for a constant) of the training target.
+    target_mean_, target_scale_ : float, or array of shape (m,) for ``y`` of shape (n, m)
+        Mean and standard deviation (1 for a constant) of each training target.
+    errors_ : object or None
+        How large errors on rows held out were, for `predict_interval`. `partial_fit` leaves it as it is.
 
     Examples
     --------
@@ -268,8 +340,8 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
     def __init__(
         self, kernel: Any = "gmm", n_components: int = 1024, *, method: str | None = None, bits: int = 8,
         gamma: float | str = "tune", p: float | str = 1.0, C: float | str = "tune", scale: str | None = "tune", cv: Any = None,
-        loss: str = "squared", epsilon: float = 0.1, random_state: Any = 0, n_jobs: int | None = None,
-        verbose: int | bool = 0,
+        scoring: Any = None, loss: str = "squared", epsilon: float = 0.1, random_state: Any = 0,
+        n_jobs: int | None = None, verbose: int | bool = 0,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.n_components = n_components
@@ -280,6 +352,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         self.C = C
         self.scale = scale
         self.cv = cv
+        self.scoring = scoring
         self.loss = loss
         self.epsilon = epsilon
         self.random_state = random_state
@@ -287,20 +360,28 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         self.verbose = verbose
 
     def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:
-        with _checks.within_floats("y"):
-            target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        target = column_or_1d(target, warn=True)
+        target = _quantities(y)
         epsilon = _checks.check_number("epsilon", self.epsilon, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
-            self.target_mean_ = float(np.average(target, weights=weight))
-            away = target - self.target_mean_
-            spread = float(np.sqrt(np.average(np.square(away), weights=weight)))
+            mean = np.average(target, axis=0, weights=weight)
+            away = target - mean
+            spread = np.sqrt(np.average(np.square(away), axis=0, weights=weight))
         if not np.isfinite(away).all():
             raise ValueError(
                 "y has numbers so large that their mean is beyond the largest number: scale y down."
             )
-        self.target_scale_ = spread if np.isfinite(spread) and spread > 0 else 1.0
-        return Task(away / self.target_scale_, weight, None, self.loss, epsilon=epsilon)
+        unit = np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
+        self.target_mean_, self.target_scale_ = _number_or_array(mean), _number_or_array(unit)
+        scaled = away / self.target_scale_
+        return Task(
+            scaled, weight, None, self.loss, epsilon=epsilon, mean=self.target_mean_, unit=self.target_scale_
+        )
+
+    def _learn_from_held(self, held: HeldOut | None) -> None:
+        self.errors_ = None
+        if held is not None and len(held.scores):
+            truth = held.task.y.reshape(held.scores.shape)
+            self.errors_ = Errors.of(held.scores - truth, held.task.weight)
 
     @available_if(_goes_on)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
@@ -308,24 +389,101 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         return self._go_on(X, y, sample_weight)
 
     def _more_targets(self, y: Any) -> NDArray[Any]:
-        with _checks.within_floats("y"):
-            target = column_or_1d(
-                check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True
+        target = _quantities(y)
+        if target.shape[1:] != np.shape(self.target_mean_):
+            raise ValueError(
+                f"y has the shape {target.shape}, which is not that of {np.size(self.target_mean_)} target(s) as in fit."
             )
         return np.asarray((target - self.target_mean_) / self.target_scale_)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The target of each row."""
-        scores = self._scores(X).ravel().astype(np.float64)  # single precision would round a large mean
+        """The target of each row, (n,) or (n, m)."""
+        scores = self._scores(X).astype(np.float64)  # single precision would round a large mean
+        scores = scores.reshape(len(scores), *np.shape(self.target_mean_))
         return np.asarray(scores * self.target_scale_ + self.target_mean_)
+
+    def predict_interval(
+        self, X: Any, coverage: float = 0.9
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The lower and the upper end of an interval around each prediction, both (n,) or (n, m).
+
+        Of rows like those of `fit`, at least the share ``coverage`` lies inside, each target for itself (split conformal,
+        from the errors on the rows that the search held out). All intervals of a target are equally wide.
+
+        >>> import numpy as np
+        >>> from kernelight import KernelRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.random((600, 2))
+        >>> y = X[:, 0] + 0.1 * rng.standard_normal(600)
+        >>> low, high = KernelRegressor(n_components=64).fit(X[:400], y[:400]).predict_interval(X[400:], coverage=0.9)
+        >>> bool(0.8 < np.mean((low <= y[400:]) & (y[400:] <= high)) < 0.98)
+        True
+        """
+        check_is_fitted(self)
+        half = self._half_width(coverage)
+        middle = self.predict(X)
+        return middle - half, middle + half
+
+    def _half_width(self, coverage: float) -> Any:
+        """What lies on either side of a prediction, for each target."""
+        if self.errors_ is None:
+            raise ValueError(
+                "This model has no errors of rows held out, which intervals are made of: fit it again, to at least ten rows."
+            )
+        return self.errors_.half_width(coverage).reshape(np.shape(self.target_scale_)) * self.target_scale_
+
+    def _state(self) -> State:
+        state = super()._state()
+        held = {} if self.errors_ is None else {"held.errors": self.errors_.sizes}
+        rows = {} if self.errors_ is None else {"held_rows": self.errors_.n_rows}
+        return State(state.meta | rows, {**state.arrays, **held})
+
+    def _take_parts(self, state: State) -> None:
+        super()._take_parts(state)
+        found = arrays_under(state, "held")
+        self.errors_ = None  # files of earlier versions have none
+        if found:
+            self.errors_ = errors_from(found.get("errors"), state.meta["held_rows"], self._n_targets())
+
+    def _n_targets(self) -> int:
+        return int(np.size(self.target_mean_))
 
     def _plain_target(self) -> dict[str, Any]:
         return {}
 
     def _take_target(self, meta: dict[str, Any]) -> int:
-        return 1
+        for name in ("target_mean_", "target_scale_"):
+            value = getattr(self, name)
+            if isinstance(value, list):
+                found = np.asarray(value, dtype=np.float64)
+                if found.ndim != 1 or len(found) < 2 or not np.isfinite(found).all():
+                    raise ValueError(f"{name} must be a number for each target.")
+                setattr(self, name, found)
+        if np.shape(self.target_mean_) != np.shape(self.target_scale_):
+            raise ValueError("target_mean_ and target_scale_ must be of as many targets.")
+        return self._n_targets()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
 
     def _settle(self) -> None:
         super()._settle()
-        _checks.check_number("target_mean_", self.target_mean_, -np.inf)
-        _checks.check_positive("target_scale_", self.target_scale_)
+        for mean, unit in zip(np.ravel(self.target_mean_), np.ravel(self.target_scale_), strict=True):
+            _checks.check_number("target_mean_", _plain(mean), -np.inf)
+            _checks.check_positive("target_scale_", _plain(unit))
+        if self.map_ is not None and self.model_.n_targets_ != self._n_targets():
+            raise ValueError("its model has another number of targets.")
+
+
+def _quantities(y: Any) -> NDArray[np.float64]:
+    """(n,) targets, or (n, m) if there are several."""
+    with _checks.within_floats("y"):
+        found = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    return np.asarray(column_or_1d(found, warn=True) if found.ndim == 1 or found.shape[1] == 1 else found)
+
+
+def _number_or_array(values: Any) -> Any:
+    return float(values) if np.ndim(values) == 0 else values

@@ -119,9 +119,14 @@ def classify(
 
 
 def regress(gram: Gram, target: NDArray[Any], C: float, epsilon: float, weight: NDArray[Any]) -> Duals:
-    """The epsilon-insensitive regression."""
-    machine = SVR(C=C, epsilon=epsilon, kernel="precomputed", cache_size=_CACHE_MB)
-    return _duals([machine.fit(gram, target, sample_weight=weight)], len(target), [0.0])
+    """The epsilon-insensitive regression of (n,) or (n, m) targets, a machine for each."""
+    machines = [
+        SVR(C=C, epsilon=epsilon, kernel="precomputed", cache_size=_CACHE_MB).fit(
+            gram, each, sample_weight=weight
+        )
+        for each in target.reshape(len(target), -1).T
+    ]
+    return _duals(machines, len(target), [0.0] * len(machines))
 
 
 def _duals(machines: list[Any], n_rows: int, constants: list[float]) -> Duals:

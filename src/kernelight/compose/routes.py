@@ -1,6 +1,6 @@
 """The two ways from scaled rows to a model: features and a linear model, or the Gram matrix and a kernel machine.
 
-Both are asked the same things by the search (`tune`): prepare rows once, score several C on what was prepared, make the
+Both are asked the same things by the search (`tune`): prepare rows once, score rows held out for several C, make the
 final model of it. Whatever depends on C is after `prepare`, so that a grid over C costs neither hashes nor kernels.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.class_weight import compute_class_weight
 
 from kernelight._checks import Matrix
 from kernelight.compose import exact
@@ -42,17 +42,36 @@ class Task:
     loss: str
     class_weight: Any = None
     epsilon: float = 0.0
+    mean: Any = 0.0  # of a regression, and what the target was divided by: one number, or one for each target
+    unit: Any = 1.0
 
     def at(self, rows: Rows) -> Task:
         """The same for some rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return Task(self.y[rows], weight, self.classes, self.loss, self.class_weight, self.epsilon)
+        return replace(self, y=self.y[rows], weight=None if self.weight is None else self.weight[rows])
 
-    def score(self, scores: NDArray[np.float64]) -> float:
-        """Accuracy or R^2 of (n, m) scores."""
-        if self.classes is None:
-            return float(r2_score(self.y, scores[:, 0]))
-        return float(accuracy_score(self.y, labels_of(scores, self.classes)))
+    def in_units(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Standardised values of a regression in the units of the target."""
+        return np.asarray(values * self.unit + self.mean)
+
+    @property
+    def class_numbers(self) -> NDArray[np.intp]:
+        """The place of each label among the classes."""
+        assert self.classes is not None
+        return np.searchsorted(self.classes, self.y)
+
+    @property
+    def balanced_weight(self) -> NDArray[np.float64] | None:
+        """What a row counts: its weight times that of its class."""
+        if self.class_weight is None:
+            return self.weight
+        assert self.classes is not None
+        present = np.unique(self.y)
+        factors = np.ones(len(self.classes))
+        factors[np.searchsorted(self.classes, present)] = compute_class_weight(
+            self.class_weight, classes=present, y=self.y
+        )
+        found = factors[self.class_numbers]
+        return found if self.weight is None else found * self.weight
 
 
 def labels_of(scores: NDArray[np.float64], classes: NDArray[Any]) -> NDArray[Any]:
@@ -101,8 +120,8 @@ class Route(ABC):
     @abstractmethod
     def path(
         self, prepared: Prepared, task: Task, train: Rows, held: Rows, Cs: Sequence[float]
-    ) -> list[float]:
-        """The score on the rows ``held`` for each C, learned on ``train``."""
+    ) -> list[NDArray[np.float64]]:
+        """The (n, m) scores of the rows ``held`` for each C, learned on ``train``."""
 
     @abstractmethod
     def model(self, prepared: Prepared, task: Task, C: float) -> Any:
@@ -151,15 +170,29 @@ class LinearRoute(Route):
 
     def path(
         self, prepared: Prepared, task: Task, train: Rows, held: Rows, Cs: Sequence[float]
-    ) -> list[float]:
-        learn, check = task.at(train), task.at(held)
+    ) -> list[NDArray[np.float64]]:
+        learn = task.at(train)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # good enough to choose by
             found = self._machine(task, 1.0).set_params(tol=SEARCH_TOL).fit_path(
-                prepared.seen[train], learn.y, list(Cs), validation=(prepared.seen[held], check.y),
-                sample_weight=learn.weight,
+                prepared.seen[train], learn.y, list(Cs), sample_weight=learn.weight
             )  # fmt: skip
-        return [float(score) for score in found.scores]
+        rows = prepared.seen[held]
+        return [self._all_scores(model, rows, task.classes) for model in found.models]
+
+    def _all_scores(self, model: Any, rows: Any, classes: NDArray[Any] | None) -> NDArray[np.float64]:
+        """(n, m) scores; a class that the model has not seen has the lowest."""
+        if classes is None:
+            found = np.asarray(model.predict(rows))
+            return found if found.ndim == 2 else found[:, None]
+        scores = np.asarray(model.decision_function(rows))
+        single = scores.ndim == 1
+        if len(model.classes_) == len(classes):
+            return scores[:, None] if single else scores
+        seen = np.column_stack([-scores, scores]) if single else scores
+        full = np.repeat(seen.min(axis=1, keepdims=True) - 1, len(classes), axis=1)
+        full[:, np.searchsorted(classes, model.classes_)] = seen
+        return full
 
     def model(self, prepared: Prepared, task: Task, C: float) -> Any:
         return self._machine(task, C).fit(prepared.seen, task.y, sample_weight=task.weight)
@@ -203,13 +236,13 @@ class ExactRoute(Route):
 
     def path(
         self, prepared: Prepared, task: Task, train: Rows, held: Rows, Cs: Sequence[float]
-    ) -> list[float]:
-        learn, check = task.at(train), task.at(held)
+    ) -> list[NDArray[np.float64]]:
+        learn = task.at(train)
         among, across = prepared.seen[np.ix_(train, train)], prepared.seen[np.ix_(held, train)]
         found = []
         for C in Cs:
             duals = self._duals(among, learn, C)
-            found.append(check.score(across @ duals.coefficients + duals.intercept))
+            found.append(np.asarray(across @ duals.coefficients + duals.intercept))
         return found
 
     def model(self, prepared: Prepared, task: Task, C: float) -> exact.SupportModel:

@@ -65,6 +65,12 @@ def _size(model: Any) -> str:
 def _score(model: Any) -> str:
     if not model.search_:
         return "not measured: nothing was tuned"
-    measure = "accuracy" if hasattr(model, "classes_") else "R^2"
+    measure = model.scoring if isinstance(model.scoring, str) else _measure(model)
     tried = len(model.search_)
     return f"{measure} {model.validation_score_:.3f} on {model.held_out_}, the best of {tried} tries"
+
+
+def _measure(model: Any) -> str:
+    if model.scoring is not None:
+        return "score"
+    return "accuracy" if hasattr(model, "classes_") else "R^2"

@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from kernelight._checks import Matrix
+from kernelight.compose.calibration import CALIBRATION_ROWS
 from kernelight.compose.kernel_choice import GAMMA_STEPS, P_GRID, SCALE, TUNE, KernelChoice
+from kernelight.compose.measures import Measure
 from kernelight.compose.progress import Progress, Step
 from kernelight.compose.routes import MAP_ROWS, Prepared, Route, Rows, Task, spread
 from kernelight.compose.scale import Scaling, candidates, fit_scaling
@@ -33,7 +35,6 @@ ROUGH_C_GRID = (0.1, 1.0, 10.0)
 DEFAULT_C, DEFAULT_P = 1.0, 1.0
 ROUGH_COMPONENTS = 256
 FINALISTS = 3
-EVEN = 1e-4  # scores this close are equal: models of the search are only near their minimum
 FINAL_FITS = 4  # a final fit, to a small tolerance, takes about as long as this many in the search
 MIN_ROWS = 100  # with fewer there is nothing to hold out
 ALL_FIFTHS_BELOW = (
@@ -53,6 +54,7 @@ class Wishes:
     scale: str  # a name or "tune"
     C: float | str
     cv: Any
+    measure: Measure
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,15 @@ class Found:
     finals: list[dict[str, Any]]  # those of the last round
     held_out: str  # on what the scores were taken
     prepared: Prepared | None = None  # of all rows, where they are there already
+    held: HeldOut | None = None  # scores of the winner, to learn probabilities or intervals from
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Rows held out, with the (n, m) scores that the winner of the search gave them."""
+
+    task: Task
+    scores: NDArray[np.float64]
 
 
 class Search:
@@ -100,7 +111,7 @@ class Search:
     @property
     def plan(self) -> list[Step]:
         """The settings that will be scored, as steps of known size; nothing is tried yet."""
-        if not self._searches:
+        if not self.searches:
             return []
         steps = []
         if self._rough:
@@ -127,7 +138,8 @@ class Search:
         return Cs, min(ROUGH_COMPONENTS, self._wishes.n_components)
 
     @property
-    def _searches(self) -> bool:
+    def searches(self) -> bool:
+        """Whether there is anything to choose."""
         return len(self._settings) > 1 or len(self._grid) > 1
 
     @property
@@ -136,19 +148,19 @@ class Search:
 
     def run(self, progress: Progress) -> Found:
         """The best setting and C."""
-        if not self._searches:
-            return Found(self._settings[0], self._grid[0], self._sources(), [], [], "")
+        if not self.searches:
+            return self._given()
         table: list[dict[str, Any]] = []
         ranked = self._ranked(table, progress) if self._rough else self._settings
         rows, splits = self._rows_and_splits(self._route.fine_rows, HELD_OUT)
         step = self._step(rows, splits, self._grid, self._wishes.n_components)
-        best: Any = None  # score, setting, C, what was prepared
+        best: Any = None  # score, setting, C, what was prepared, scores of the rows held out
         refused: list[ValueError] = []
         tried, rough = 0, len(table)
         for setting in ranked:
             try:
                 with progress.task(f"{setting}, {len(rows):,} rows", step) as outcome:
-                    prepared, scores = self._scored(
+                    prepared, scores, held = self._scored(
                         setting, rows, splits, self._grid, self._wishes.n_components, alone=len(ranked) == 1
                     )
                     outcome.text = best_of(self._grid, scores)
@@ -156,16 +168,43 @@ class Search:
                 refused.append(error)
                 continue
             table += self._entries(setting, self._grid, scores, len(rows), self._wishes.n_components)
-            if not best or max(scores) > best[0] + EVEN:
-                enough = int(np.argmax(np.asarray(scores) >= max(scores) - EVEN))
-                best = max(scores), setting, self._grid[enough], prepared
+            if not best or max(scores) > best[0] + self._even(best[0]):
+                enough = int(np.argmax(np.asarray(scores) >= max(scores) - self._even(max(scores))))
+                best = max(scores), setting, self._grid[enough], prepared, held[enough]
             tried += 1
             if tried == FINALISTS:
                 break
         if not best:
             raise refused[0]
-        _, setting, C, prepared = best
-        return Found(setting, C, self._sources(), table, table[rough:], self._held_out(splits), prepared)
+        _, setting, C, prepared, held = best
+        said = self._held_out(splits)
+        return Found(setting, C, self._sources(), table, table[rough:], said, prepared, held)
+
+    def _even(self, score: float) -> float:
+        return self._wishes.measure.even(score)
+
+    def _given(self) -> Found:
+        """Nothing is to be chosen. Some rows are held out all the same, for probabilities and intervals alone."""
+        setting, held, prepared = self._settings[0], None, None
+        rows, splits = self._rows_and_splits(self._route.fine_rows, HELD_OUT)
+        splits = [split for split in splits if len(split[1]) and self._can_learn(rows[split[0]])]
+        if splits and self._needs_held:
+            components = self._wishes.n_components
+            try:
+                prepared, found = self._held_scores(setting, rows, splits, self._grid, components, alone=True)
+                held = self._kept(rows, splits, found, 0)
+            except (
+                ValueError
+            ):  # a part of the rows may not do: the fit to all rows says what is wrong, if anything is
+                held = prepared = None
+        return Found(setting, self._grid[0], self._sources(), [], [], "", prepared, held)
+
+    @property
+    def _needs_held(self) -> bool:
+        return self._task.loss != "logistic"
+
+    def _can_learn(self, rows: Rows) -> bool:
+        return self._task.classes is None or len(np.unique(self._task.y[rows])) > 1
 
     def _ranked(self, table: list[dict[str, Any]], progress: Progress) -> list[Setting]:
         """The settings by their scores on few rows: the best few in the order of the grid, then the others, best first."""
@@ -191,8 +230,35 @@ class Search:
     def _scored(
         self, setting: Setting, rows: Rows, splits: list[Split], Cs: Sequence[float], n_components: int,
         *, alone: bool = False,
-    ) -> tuple[Prepared | None, list[float]]:  # fmt: skip
-        """What was prepared, if of all rows and for the final model, and the mean score of each C over the splits.
+    ) -> tuple[Prepared | None, list[float], list[HeldOut]]:  # fmt: skip
+        """What was prepared, if of all rows and for the final model; for each C the mean score over the splits, and the scores
+        of the rows held out."""
+        prepared, found = self._held_scores(setting, rows, splits, Cs, n_components, alone=alone)
+        measure = self._wishes.measure
+        checks = [self._task.at(rows[held]) for _, held in splits]
+        means = mean_scores(
+            [
+                [measure.of(check, scores) for scores in each]
+                for check, each in zip(checks, found, strict=True)
+            ],
+            measure.name,
+        )
+        return prepared, means, [self._kept(rows, splits, found, at) for at in range(len(Cs))]
+
+    def _kept(
+        self, rows: Rows, splits: list[Split], found: list[list[NDArray[np.float64]]], at: int
+    ) -> HeldOut:
+        """The scores of one C on all rows held out, or on some if they are many."""
+        held = np.concatenate([rows[held] for _, held in splits])
+        some = spread(len(held), CALIBRATION_ROWS)
+        scores = np.concatenate([each[at] for each in found])
+        return HeldOut(self._task.at(held[some]), scores if len(some) == len(held) else scores[some])
+
+    def _held_scores(
+        self, setting: Setting, rows: Rows, splits: list[Split], Cs: Sequence[float], n_components: int,
+        *, alone: bool = False,
+    ) -> tuple[Prepared | None, list[list[NDArray[np.float64]]]]:  # fmt: skip
+        """What was prepared, and the scores of the rows held out for each split and C.
 
         ``alone``: there is no other setting, so that rows not scored are prepared as well, all at once.
         """
@@ -206,7 +272,7 @@ class Search:
         places = rows if whole else np.arange(len(rows))
         task = self._task.at(among)
         found = [self._route.path(prepared, task, places[train], places[held], Cs) for train, held in splits]
-        return (prepared if whole else None), mean_scores(found)
+        return (prepared if whole else None), found
 
     def _scored_apart(
         self,
@@ -215,7 +281,7 @@ class Search:
         splits: list[Split],
         Cs: Sequence[float],
         n_components: int,
-    ) -> list[float]:
+    ) -> list[list[NDArray[np.float64]]]:
         """For maps that learn from labels: each split has its own."""
         kernel = self._wishes.choice.made(setting.gamma, setting.p)
         found = []
@@ -229,7 +295,7 @@ class Search:
             places = np.arange(len(both))
             parts = places[: len(learn)], places[len(learn) :]
             found.append(self._route.path(prepared, self._task.at(both), *parts, Cs))
-        return mean_scores(found)
+        return found
 
     def _rows_and_splits(self, most: int, turns: int) -> tuple[Rows, list[Split]]:
         """The rows of a round, and which of them (by their places) are learned from and held out."""
@@ -372,11 +438,16 @@ def splits_of(cv: Any, task: Task) -> list[Split]:
     return [(as_rows(train, n_rows), as_rows(held, n_rows)) for train, held in splits]
 
 
-def mean_scores(found: list[list[float]]) -> list[float]:
+def mean_scores(found: list[list[float]], name: str) -> list[float]:
     """The mean score of each C over the splits."""
     scores = np.mean(found, axis=0)
     if not np.isfinite(scores).all():
-        raise ValueError("cv must hold out at least two rows in each split: R^2 of one row is not defined.")
+        why = (
+            "R^2 of one row is not defined"
+            if name == "R^2"
+            else f"{name} is not defined for what was held out"
+        )
+        raise ValueError(f"cv must hold out at least two rows in each split: {why}.")
     return [float(score) for score in scores]
 
 

@@ -207,6 +207,7 @@ class _calm(warnings.catch_warnings):  # noqa: N801  # reads as what it does
     def __enter__(self) -> Any:
         entered = super().__enter__()
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", ".* hardly counts in the accuracy", UserWarning)
         return entered
 
 

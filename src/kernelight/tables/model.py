@@ -22,6 +22,7 @@ from kernelight.compose.summary import summarize
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION
 from kernelight.data.errors import listed
+from kernelight.metrics import ProbabilityScores
 from kernelight.state import State
 from kernelight.tables.evaluation import ClassCounts, Errors
 from kernelight.tables.fitting import fit_within, refuse_too_little
@@ -32,11 +33,15 @@ BATCH_VALUES = 1 << 22  # of the rows that are predicted for at a time
 
 
 class Predictions(NamedTuple):
-    """Predictions for some rows, with their ids (None unless there is a column of them) and probabilities (if asked for)."""
+    """Predictions for some rows, with their ids (None unless there is a column of them).
+
+    If asked for: probabilities of the classes, or the lower and upper ends of intervals.
+    """
 
     values: NDArray[Any]
     probabilities: NDArray[np.float64] | None
     ids: list[str] | None
+    interval: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
 
 class TableModel:
@@ -181,14 +186,18 @@ class TableModel:
         return np.concatenate([part.values for part in self.predict_batches(data, **reading)])
 
     def predict_batches(
-        self, data: Any, *, probabilities: bool = False, **reading: Any
+        self, data: Any, *, probabilities: bool = False, interval: float | None = None, **reading: Any
     ) -> Iterator[Predictions]:
         """Predictions batch by batch, in memory that does not grow with the file. Its target is not looked at."""
         self._check_fitted()
         if probabilities and not hasattr(self.model_, "predict_proba"):
             raise ValueError(
-                "This model gives no probabilities: train a classifier with loss='logistic' for them."
+                "This model gives no probabilities: it predicts quantities, or was written before models had them."
             )
+        if interval is not None:
+            if not hasattr(self.model_, "predict_interval"):
+                raise ValueError("Intervals are for quantities, but this model predicts classes.")
+            self.model_._half_width(interval)  # says what is wrong before a row is read
         opened = data if isinstance(data, Dataset) else self.open(data, **{"target": None, **reading})
         rows = 0
         for batch in opened.batches(self._batch_rows()):
@@ -196,6 +205,9 @@ class TableModel:
             if probabilities:
                 shares = self.model_.predict_proba(batch.X)
                 yield Predictions(self.model_.classes_[shares.argmax(axis=1)], shares, batch.ids)
+            elif interval is not None:
+                low, high = self.model_.predict_interval(batch.X, interval)
+                yield Predictions((low + high) / 2, None, batch.ids, (low, high))
             else:
                 yield Predictions(self.model_.predict(batch.X), None, batch.ids)
         if rows == 0:
@@ -208,18 +220,27 @@ class TableModel:
         """How good the predictions are on a file that has the target.
 
         Of classes: accuracy with its standard error, balanced accuracy, precision and recall of each, and the confusion
-        matrix. Of quantities: R^2, root mean squared, mean absolute and largest error. Rows without a target are left out, and
+        matrix; log loss, Brier score, AUC and a calibration table of the probabilities (see `metrics.ProbabilityScores`). Of
+        quantities: R^2, root mean squared, mean absolute and largest error. Rows without a target are left out, and
         counted.
         """
         opened = data if isinstance(data, Dataset) else self.open(data, **reading)
         counts = ClassCounts() if self.task == "classification" else Errors()
+        shares = ProbabilityScores(self.model_.classes_) if hasattr(self.model_, "predict_proba") else None
         rows = 0
         for batch in opened.batches(self._batch_rows()):
-            counts.add(self._comparable(batch.y, opened.name), self.model_.predict(batch.X))
+            truth = self._comparable(batch.y, opened.name)
+            if shares is None:
+                counts.add(truth, self.model_.predict(batch.X))
+            else:
+                found = self.model_.predict_proba(batch.X)
+                counts.add(truth, self.model_.classes_[found.argmax(axis=1)])
+                shares.add(truth, found)
             rows += batch.X.shape[0]
         if rows == 0:
             raise DataError(f"{opened.name} has no rows.")
         found = {**counts.result(), "rows_without_target": opened.rows_left_out}
+        found |= shares.result() if shares is not None else {}
         if found["task"] == CLASSIFICATION:
             known = set(self.model_.classes_.tolist())
             strange = [str(label) for label in found["confusion"]["labels"] if label not in known]

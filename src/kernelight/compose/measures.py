@@ -1,0 +1,122 @@
+"""What a candidate of the search is judged by: accuracy or R^2, or any scorer of scikit-learn, from scores of rows held out.
+
+A scorer asks an estimator for its answers. Here an estimator is made of answers that are there already, so that a candidate
+costs no more than the measure itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, get_scorer, r2_score
+
+from kernelight.compose.calibration import calibrated, logistic_probabilities
+from kernelight.compose.routes import Task, labels_of
+
+Array = NDArray[np.float64]
+EVEN = 1e-4  # scores this close are equal: models of the search are only near their minimum
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A name for the summary, and a number for (n, m) scores of the rows of a task: the larger the better."""
+
+    name: str
+    of: Callable[[Task, Array], float]
+    even: Callable[[float], float]  # how close to a score others count as equal
+
+
+def measure_of(scoring: Any, classification: bool) -> Measure:
+    """The measure that the parameter ``scoring`` stands for."""
+    if scoring is None:
+        made = _accuracy if classification else _r2
+        return Measure("accuracy" if classification else "R^2", made, lambda score: EVEN)
+    if isinstance(scoring, str):
+        try:
+            scorer = get_scorer(str(scoring))
+        except ValueError as error:
+            raise ValueError(
+                f"scoring must be None, a function or a name that scikit-learn knows, such as "
+                f"{_EXAMPLES[classification]}, got {str(scoring)!r}."
+            ) from error
+        name = str(scoring)
+    elif callable(scoring):
+        scorer, name = scoring, getattr(scoring, "__name__", type(scoring).__name__)
+        if hasattr(scoring, "_score_func"):
+            name = scoring._score_func.__name__
+    else:
+        raise TypeError(
+            f"scoring must be None, a name of scikit-learn's or a function, got {type(scoring).__name__}."
+        )
+    named = isinstance(scoring, str)
+    weighted = "sample_weight" in inspect.signature(getattr(scorer, "_score_func", _none)).parameters
+
+    def found(task: Task, scores: Array) -> float:
+        answers = _Classes(task, scores, numbers=named) if classification else _Quantities(task, scores)
+        more = {"sample_weight": task.weight} if weighted and task.weight is not None else {}
+        return float(scorer(answers, np.arange(len(scores))[:, None], answers.truth, **more))
+
+    return Measure(name, found, lambda score: EVEN * abs(score))
+
+
+_EXAMPLES = {
+    True: "'balanced_accuracy', 'roc_auc', 'average_precision', 'neg_log_loss' or 'f1'",
+    False: "'neg_mean_absolute_error', 'neg_root_mean_squared_error' or 'r2'",
+}
+
+
+def _none() -> None:
+    """A scorer that is a plain function takes no weights."""
+
+
+def _accuracy(task: Task, scores: Array) -> float:
+    assert task.classes is not None
+    return float(accuracy_score(task.y, labels_of(scores, task.classes), sample_weight=task.weight))
+
+
+def _r2(task: Task, scores: Array) -> float:
+    return float(r2_score(task.y, scores if task.y.ndim == 2 else scores[:, 0], sample_weight=task.weight))
+
+
+class _Classes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """The answers of a classifier. Scorers by name see the numbers of classes: 1, the second class, is the positive one."""
+
+    def __init__(self, task: Task, scores: Array, numbers: bool) -> None:
+        assert task.classes is not None
+        self._task, self._found = task, scores
+        self.classes_ = np.arange(len(task.classes)) if numbers else task.classes
+        self.truth = np.searchsorted(task.classes, task.y) if numbers else task.y
+
+    def decision_function(self, X: Any) -> Array:
+        return self._found[:, 0] if self._found.shape[1] == 1 else self._found
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        return labels_of(self._found, self.classes_)
+
+    def predict_proba(self, X: Any) -> Array:
+        if self._task.loss == "logistic":
+            return logistic_probabilities(self._found)
+        return calibrated(self._found, self._task.class_numbers, self._task.balanced_weight)(self._found)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class _Quantities(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """The answers of a regression, in the units of the target."""
+
+    def __init__(self, task: Task, scores: Array) -> None:
+        self._found = task.in_units(scores if task.y.ndim == 2 else scores[:, 0])
+        self.truth = task.in_units(task.y)
+
+    def predict(self, X: Any) -> Array:
+        return self._found
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True

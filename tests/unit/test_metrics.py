@@ -1,0 +1,46 @@
+"""Scores of probabilities, in batches, are those of scikit-learn on all rows at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+
+from kernelight.metrics import ProbabilityScores
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_scores_are_those_of_scikit_learn(n_classes):
+    rng = np.random.default_rng(0)
+    classes = np.array(list("abcd"))[:n_classes]
+    logits = 2 * rng.normal(size=(3000, n_classes))
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    labels = np.array([rng.choice(n_classes, p=each) for each in shares])
+    scores = ProbabilityScores(classes)
+    for start in range(0, 3000, 700):
+        part = slice(start, start + 700)
+        scores.add(classes[labels[part]], shares[part])
+    found = scores.result()
+    assert found["log_loss"] == pytest.approx(log_loss(labels, shares))
+    one_hot = np.eye(n_classes)[labels]
+    wanted = np.square(shares - one_hot).sum(axis=1).mean() / (2 if n_classes == 2 else 1)
+    assert found["brier_score"] == pytest.approx(wanted)
+    if n_classes == 2:
+        assert found["brier_score"] == pytest.approx(brier_score_loss(labels, shares[:, 1]))
+    area = roc_auc_score(labels, shares[:, 1] if n_classes == 2 else shares, multi_class="ovr")
+    assert found["roc_auc"] == pytest.approx(area, abs=1e-3)
+    assert sum(entry["rows"] for entry in found["calibration"]) == 3000
+    for entry in found["calibration"]:  # the labels were drawn with these probabilities
+        sigma = np.sqrt(entry["predicted"] * (1 - entry["predicted"]) / entry["rows"])
+        assert abs(entry["observed"] - entry["predicted"]) < 5 * sigma + 1e-9
+
+
+def test_certain_and_unknown_classes():
+    scores = ProbabilityScores(np.array([1, 2]))
+    scores.add(np.array([1, 2, 3]), np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]]))
+    found = scores.result()
+    assert np.isfinite(found["log_loss"])
+    assert found["roc_auc"] == pytest.approx(0.25)
+    only = ProbabilityScores(np.array([1, 2]))
+    only.add(np.array([1]), np.array([[0.7, 0.3]]))
+    assert only.result()["roc_auc"] is None
