@@ -341,3 +341,36 @@ def test_names_that_are_there_twice_in_parquet_and_arrow():
             open_dataset(name, strict=True)
         again = open_dataset(name, encoding=data.encoding, strict=True)  # the model knows both
         np.testing.assert_array_equal(again.materialise()[0], X)
+
+
+def test_numbers_that_name_the_rows_are_left_out():
+    lines = [f"{i},{1000 + i},{i % 5},{7 * i},{i % 9}.5,{i % 2}" for i in range(60)]
+    write("x.csv", "Unnamed: 0,customer_id,shop_id,count,id,y\n" + "\n".join(lines) + "\n")
+    data, X, _, notes = read("x.csv")
+    assert data.feature_names == ["shop_id", "count", "id"]  # some are there twice, not called so, not whole
+    said = "all 60 numbers are different, as ids are; left out"
+    assert notes == [f"column 'Unnamed: 0': {said}", f"column 'customer_id': {said}"]
+    assert open_dataset("x.csv", encoding=data.encoding).materialise()[0].tolist() == X.tolist()
+    with pytest.raises(
+        DataError, match=r"2 columns need a decision: .*ignore=\['Unnamed: 0', 'customer_id'\]"
+    ):
+        open_dataset("x.csv", strict=True)
+    data = open_dataset("x.csv", ids="customer_id", target="Unnamed: 0")
+    assert data.notes == []
+    assert data.target_name == "Unnamed: 0"
+    write("x.csv", "id,a,y\n" + "\n".join(lines[0][-7:] for _ in range(5)) + "\n")
+    assert open_dataset("x.csv", target=None).notes == []
+
+
+def test_every_column_is_described():
+    write("x.csv", messy())
+    lines = open_dataset("x.csv", ignore=["a.2"]).describe().splitlines()
+    assert lines[:6] == [
+        "x.csv: 5 features",
+        "column 'a': a number",
+        "column 'when': dates, month, weekday, days since 2024-01-01",
+        "column 'price': numbers written with a decimal point",
+        "column 'a.2': left out",
+        "target 'kind': classification, 2 classes: 'no', 'yes'",
+    ]
+    assert [line.split(":")[0] for line in lines[6:]] == ["column 'name'", "column 'when'", "column 'price'"]

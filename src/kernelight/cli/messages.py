@@ -59,7 +59,9 @@ def _on_one_line(text: str) -> str:
 
 def _in_options(text: str) -> str:
     """Advice of the library as options of the command: ``ignore=['id']`` is ``--ignore id``."""
-    names = "ignore|categorical|task|loss|scoring|method|format|header|ids|target|memory|missing|decimal|charset"
+    names = (
+        "ignore|categorical|task|loss|scoring|method|format|header|ids|target|memory|missing|decimal|charset"
+    )
     values = r"\[[^\]]*\]|'[^']*'|\"[^\"]*\""
     text = re.sub(rf"\b({names})=({values})", _as_options, text)
     for ours, option in (

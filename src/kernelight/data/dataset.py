@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kernelight._checks import check_int
 from kernelight.data.decisions import Decisions, OddValues, formatted_by, missing_targets, with_targets
+from kernelight.data.description import described
 from kernelight.data.encoding import CLASSIFICATION, MAX_CATEGORIES, REGRESSION, Encoding, Learner
 from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.formatted import FormattedSource
@@ -165,35 +166,15 @@ class Dataset:
         return Dataset(self._opened, wishes, self._given)
 
     def describe(self) -> str:
-        """What it is and what will be done with it, in a few lines.
+        """What it is and what becomes of every column, in a few lines.
 
         >>> from kernelight.data import open_dataset
         >>> print(open_dataset("iris").describe())
         iris: 4 features
+        4 columns 'sepal length (cm)', 'sepal width (cm)', 'petal length (cm)', 'petal width (cm)': numbers
         target 'species': classification, 3 classes: 'setosa', 'versicolor', 'virginica'
         """
-        encoding = self.encoding
-        lines = [f"{self.name}: {encoding.width} {'sparse ' if encoding.columns is None else ''}features"]
-        for column in encoding.columns or ():
-            if column.recipe is not None:
-                said = ", ".join(name.partition(": ")[2] for name in column.feature_names)
-                lines.append(f"column {shown(column.name)}: dates, {said or 'all the same: no feature'}")
-            elif column.kind == WORDS:
-                also = ", one for all other words" if column.others else ""
-                also += ", and one for missing words" if column.missing else ""
-                lines.append(
-                    f"column {shown(column.name)}: words, {len(column.categories)} columns of 0 and 1{also}"
-                )
-        target = encoding.target
-        if target is not None and target.labels is not None:
-            labels = listed([str(known) for known in target.labels])
-            lines.append(
-                f"target {shown(target.name)}: {target.task}, {len(target.labels)} classes: {labels}"
-            )
-        elif target is not None:
-            lines.append(f"target {shown(target.name)}: {target.task}")
-        lines += self._decided.notes
-        return "\n".join(lines)
+        return described(self.name, self.encoding, self._decided.notes)
 
     def __repr__(self) -> str:
         return f"<Dataset {self.name}>"

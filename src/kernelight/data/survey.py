@@ -6,6 +6,8 @@ Of the first 20,000 rows every column of words is looked at, unless it was said 
 * Columns of a text file in which more than half of the values are plain numbers are numbers.
 * Words are an id (or free text) if there are more than ``max_categories`` of them and more than half are different, or if
   there are 20 or more and all are different. Such a column is left out.
+* Numbers are an id only if the column is called so (``id``, ``index``, ``Unnamed: 0``, ``customer_id``) and 20 or more whole
+  numbers are all different.
 
 Where two formats fit (``03/01/2024``; ``1,234``), the whole column is read; if it does not settle the matter, slashes are
 month first and other dates day first, and a comma followed by three digits stands between thousands, unless the file
@@ -17,6 +19,7 @@ of numbers of a text file is read so: 1.234 is 1234 then.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +43,9 @@ from kernelight.data.text_formats import (
 
 HEAD_ROWS = 20_000
 FITS = 0.9  # of the values must be readable in a format
+_ID = re.compile(
+    "id|index|unnamed: 0|rownames|.*[_ ]id", re.IGNORECASE
+)  # names of columns that count or name the rows
 ALL_DIFFERENT = 20  # words that are all different are an id from so many on
 
 
@@ -75,13 +81,47 @@ def surveyed(
         if (c.kind == WORDS or c.name in source.guessed or (everywhere and c.kind == NUMBER))
         and c.name not in known
     ]
+    _leave_ids_out(found, source, [*known, target])
     if not names:
         return found
     counts = _counts(source, names)
     for name in names:
+        if name in found.left_out:
+            continue
         _decide(found, source, name, counts[name], name == target, max_categories, raised, decimal)
     _settle_doubts(found, source, decimal)
     return found
+
+
+def _leave_ids_out(found: Survey, source: Source, settled: Iterable[str | None]) -> None:
+    """Leave out columns of numbers that are called an id where they are whole and all different."""
+    names = [
+        column.name
+        for column in source.columns or ()
+        if column.kind == NUMBER
+        and source.headed
+        and column.name not in source.guessed
+        and column.name not in settled
+        and _ID.fullmatch(column.name)
+    ]
+    if not names:
+        return
+    parts = []
+    rows = 0
+    try:
+        for block in source.blocks(Plan(numbers=tuple(names))):
+            parts.append(np.asarray(block.numbers[: HEAD_ROWS - rows], dtype=np.float64))
+            rows += len(parts[-1])
+            if rows >= HEAD_ROWS:
+                break
+    except DataError:  # damage, which is spoken of when the rows are read
+        return
+    for at, name in enumerate(names):
+        values = np.concatenate([part[:, at] for part in parts]) if parts else np.zeros(0)
+        whole = bool((np.isfinite(values) & (np.floor(values) == values)).all())
+        if len(values) >= ALL_DIFFERENT and whole and len(np.unique(values)) == len(values):
+            found.left_out.append(name)
+            found.notes[name] = f"all {len(values):,} numbers are different, as ids are; left out"
 
 
 def _counts(source: Source, names: Sequence[str]) -> dict[str, Counter[str]]:

@@ -1,0 +1,45 @@
+"""A data set in a few lines: what becomes of each column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernelight.data.encoding import EncodedColumn, Encoding
+from kernelight.data.errors import listed, shown
+from kernelight.data.table import NUMBER
+
+
+def described(label: str, encoding: Encoding, notes: Sequence[str]) -> str:
+    """Numbers in one line; columns of words, dates and other formats, and those that are left out, by a line each."""
+    lines = [f"{label}: {encoding.width} {'sparse ' if encoding.columns is None else ''}features"]
+    plain = [c.name for c in encoding.columns or () if c.kind == NUMBER and c.format is None]
+    if plain:
+        lines.append(f"{_columns(plain)}: {'a number' if len(plain) == 1 else 'numbers'}")
+    lines += [f"column {shown(c.name)}: {_fate(c)}" for c in encoding.columns or () if c.name not in plain]
+    if encoding.ids is not None:
+        lines.append(f"column {shown(encoding.ids)}: names the rows")
+    noted = " ".join(notes)
+    ignored = [name for name in encoding.ignored if f"column {shown(name)}:" not in noted]
+    if ignored:
+        lines.append(f"{_columns(ignored)}: left out")
+    target = encoding.target
+    if target is not None and target.labels is not None:
+        labels = listed([str(known) for known in target.labels])
+        lines.append(f"target {shown(target.name)}: {target.task}, {len(target.labels)} classes: {labels}")
+    elif target is not None:
+        lines.append(f"target {shown(target.name)}: {target.task}")
+    return "\n".join([*lines, *notes])
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"{'column' if len(names) == 1 else f'{len(names)} columns'} {listed(names)}"
+
+
+def _fate(column: EncodedColumn) -> str:
+    if column.recipe is not None:
+        said = ", ".join(name.partition(": ")[2] for name in column.feature_names)
+        return f"dates, {said or 'all the same: no feature'}"
+    if column.kind == NUMBER:
+        return f"numbers written with a {column.format}"
+    also = ", and one for missing words" if column.missing else ""
+    return f"words, {len(column.categories)} columns of 0 and 1{also}"
