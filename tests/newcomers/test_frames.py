@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from kernelight import KernelClassifier, KernelRegressor, TableMap, TableModel, open_dataset
-from kernelight.data import DataError
+from kernelight.data import DataError, DataWarning
 from kernelight.state import State
 from kernelight.study import compare
 from kernelight.study.inputs import rows_of
@@ -431,3 +431,23 @@ def test_dates_of_frames():
     with pytest.warns(UserWarning, match="day"):
         model = quick().fit(forms[0], np.arange(120) % 3 == 0)
     assert model.predict(forms[0]).tolist() == (np.arange(120) % 3 == 0).tolist()
+
+
+def test_warnings_point_to_the_line_of_the_caller():
+    frame = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=60), "x": np.arange(60.0)})
+    y = np.arange(60) % 2
+    model = KernelClassifier(n_components=8, scale="minmax", C=1.0)
+    calls = [
+        lambda: model.fit(frame, y),
+        lambda: make_pipeline(clone(model)).fit(frame, y),
+        lambda: TableModel(model).fit(frame.assign(y=y), target="y"),
+        lambda: TableMap(n_components=8).fit(frame),
+        lambda: open_dataset(frame, target=None).materialise(),
+        lambda: list(open_dataset(frame, target=None).batches(7)),
+    ]
+    for call in calls:
+        with pytest.warns(DataWarning, match="'day': dates") as told:
+            call()
+        found = [(w.filename, w.lineno) for w in told if w.category is DataWarning]
+        assert found == [(__file__, call.__code__.co_firstlineno)]
+    assert model.encoding_.feature_names[:2] == ["day: month", "day: weekday"]

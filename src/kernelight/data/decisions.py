@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,7 +69,22 @@ class Decisions:
         fresh = [note for note in notes if note not in self._told]
         self._told.update(fresh)
         if fresh:
-            warnings.warn(DataWarning(self.label, fresh), stacklevel=4)
+            warnings.warn(DataWarning(self.label, fresh), stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """The ``stacklevel``, for a warning of the function that calls this, of the first line outside kernelight and scikit-learn.
+
+    scikit-learn's frames are passed over because fits go through its decorators and pipelines. If there is no other line,
+    the outermost is taken.
+    """
+    level, frame = 1, inspect.currentframe()
+    frame = frame and frame.f_back
+    while frame is not None and frame.f_back is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in ("kernelight", "sklearn"):
+            break
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 class OddValues:
