@@ -300,6 +300,22 @@ def test_budget_is_kept_and_what_is_left_out_is_named() -> None:
     assert any("Time decided" in note for note in found.notes)
 
 
+def test_a_cheap_default_fit_is_compared_in_however_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And with it the linear model; where it is not, the headline says so."""
+    X, y = load_iris(return_X_y=True)
+    hurried: dict[str, Any] = {"budget": 0.05, "progress": False, "n_jobs": 1}
+    monkeypatch.setattr("kernelight.study.run.CHEAP_DEFAULT", 60.0)  # the machine may be busy
+    found = compare(X, y, **hurried)
+    assert any(each.get("default") for each in found.cells)
+    assert {"linear", "gmm"} <= {line["candidate"] for line in found.lines}
+    assert "default fit" not in found.recommendation["headline"]
+    monkeypatch.setattr("kernelight.study.run.CHEAP_DEFAULT", 0.0)
+    without = compare(X, y, **hurried)
+    assert not any(each.get("default") for each in without.cells)
+    end = "Not compared with the default fit; a longer budget may change this."
+    assert without.recommendation["headline"].endswith(end)
+
+
 @pytest.mark.parametrize("make", ["tiny", "many", "regression", "sparse", "constant", "signed sparse"])
 def test_odd_data(make: str) -> None:
     rng = np.random.default_rng(2)

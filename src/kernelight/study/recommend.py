@@ -28,7 +28,7 @@ def recommend(
     against = _against(best, lines, labels, task)
     why = f"It is the best on rows held out ({score_text(best['score'], task)}, standard error {_points(best['doubt'], task)})."
     first = _card(best, final, task, all_rows, given or Given())
-    first |= {"headline": _headline(best, task, all_rows), "reason": " ".join([why, *against])}
+    first |= {"headline": _headline(best, final, task, all_rows), "reason": " ".join([why, *against])}
     if small is None:
         return first, None
     second = _card(small, [small], task, all_rows, given or Given())
@@ -55,20 +55,19 @@ def in_words(cell: Cell) -> str:
     return candidate.words if cell["k"] is None else f"{candidate.words} with {cell['k']:,} {candidate.unit}"
 
 
-def _headline(cell: Cell, task: str, all_rows: int) -> str:
+def _headline(cell: Cell, final: list[Cell], task: str, all_rows: int) -> str:
     right = (
         f"{score_text(cell['test'], task)} of the test rows right"
         if task == "classification"
         else f"R² {score_text(cell['test'], task)} on the test rows"
     )
     start = "A linear model is enough" if cell["candidate"] == "linear" else f"Use {in_words(cell)}"
-    few = (
-        f" From {cell['rows']:,} of {all_rows:,} rows; a longer budget may change this."
-        if cell["rows"] < all_rows
-        else ""
-    )
+    few = [f"From {cell['rows']:,} of {all_rows:,} rows"] if cell["rows"] < all_rows else []
+    few += [] if any(each.get("default") for each in final) else ["not compared with the default fit"]
+    told = "; ".join([*few, "a longer budget may change this"]) if few else ""
     return (
-        f"{start}: {right}, trained in {seconds_text(cell['fit_seconds'])}, {bytes_text(cell['bytes'])}.{few}"
+        f"{start}: {right}, trained in {seconds_text(cell['fit_seconds'])}, {bytes_text(cell['bytes'])}."
+        + (f" {told[0].upper()}{told[1:]}." if told else "")
     )
 
 

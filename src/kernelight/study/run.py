@@ -44,6 +44,7 @@ SCREEN_SHARE = 0.4  # of the budget, at most, for the first round
 BOOSTING_SHARE = 0.15
 DEFAULT_SHARE = 0.5  # of the budget, at most, for the default fit as it is foreseen
 MOST_DEFAULT_SHARE = 0.75  # the same if it is scored on one part of the rows held out: all rows are worth it
+CHEAP_DEFAULT = 3.0  # seconds as foreseen: for so little it is made whatever the budget, as nothing else says what it is worth
 SCALINGS = 6  # that the first search of a kernel tries
 OVERRATED = 0.4  # of the time foreseen for the default fit from a small one is what it takes: small fits have overheads
 EARLY_TEST_ROWS = 2_000  # rounds on some of the rows are tested on some of the rows
@@ -152,12 +153,21 @@ class Run:
         if every <= SCREEN_ROWS:
             tries = tries[:1]
         for rows, turns, share in tries:
-            if min(self.clock.share(share), self.clock.left) >= self._foreseen_default(rows, turns):
+            foreseen = self._foreseen_default(rows, turns)
+            if foreseen <= max(CHEAP_DEFAULT, min(self.clock.share(share), self.clock.left)):
                 self._default(rows, turns)
+                self._linear_beside(rows, turns)
                 break
             self.pressed = True
         else:
             self._leave("The default fit", NO_TIME)
+
+    def _linear_beside(self, rows: int, turns: int) -> None:
+        """The linear model on the rows of the default fit: whether it is enough must not be left open for want of time."""
+        linear = next(each for each in self.plan.candidates if each.kind == LINEAR)
+        stage = Round(rows, DEFAULT_COMPONENTS, turns)
+        if not self._find(LINEAR, rows) and self._foreseen(linear, stage) <= self.clock.left:
+            self._cell(linear, stage)
 
     def _more_rows(self) -> bool:
         """Go on to more rows, if there is time for the default fit on them."""
@@ -248,7 +258,8 @@ class Run:
             begun = next(
                 (each for each in _shorter(stage) if self._foreseen(candidate, each) <= self.clock.left), None
             )
-            if (late or begun is None) and self.cells:
+            awaited = first and candidate.name == DEFAULT and self.clock.elapsed < CHEAP_DEFAULT
+            if (late or begun is None) and self.cells and not awaited:
                 self._leave(self._named(candidate, stage), NO_TIME)
                 self.pressed = True
                 continue
