@@ -9,7 +9,7 @@ from typing import Any
 from kernelight.cli import show
 from kernelight.cli.options import MAX_CATEGORIES
 from kernelight.data import open_dataset
-from kernelight.data.delimited import MISSING
+from kernelight.data.dialect import MISSING
 from kernelight.study import compare, print_study, write_report
 from kernelight.study.recommend import Given, python_of
 

@@ -101,6 +101,6 @@ def _missing(words: list[str] | None) -> tuple[str, ...] | None:
     """The usual words for a missing value and those that were given."""
     if not words:
         return None
-    from kernelight.data.delimited import MISSING
+    from kernelight.data.dialect import MISSING
 
     return (*MISSING, *(word.strip() for some in words for word in some.split(",") if word.strip()))

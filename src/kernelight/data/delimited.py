@@ -1,14 +1,14 @@
 """Delimited text: CSV, TSV and the like, with or without names, quoted or not.
 
 The first 500 rows (of the first 4 MB) decide what a column is: words, if half or more of what is there is not numbers; else
-numbers, and then a word in it is an error, wherever it is. ``categorical`` names columns that look like numbers and are words.
+numbers, and then a word in it is missing, or an error (strict). ``categorical``
+names columns that look like numbers and are words.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -17,44 +17,28 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import resources
+from kernelight.data.dialect import (
+    A_NUMBER,
+    MISSING,
+    OTHER_CHARSET,
+    SAMPLE_ROWS,
+    Dialect,
+    checked_delimiter,
+    kind_of,
+    looks_headed,
+    names_in,
+    rows_of,
+    sample_of,
+    sniffed,
+)
 from kernelight.data.encoding import too_many_words
 from kernelight.data.errors import DataError, shown
 from kernelight.data.exact import restored
 from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
-from kernelight.data.table import NUMBER, WORDS, Block, Column, Odd, Plan, Source, Words
+from kernelight.data.table import NUMBER, Block, Column, Odd, Plan, Source, Words
 
-SAMPLE = 1 << 22  # bytes
-SAMPLE_ROWS = 500
-DELIMITERS = (",", "\t", ";", "|")
-MISSING = (
-    "NA",
-    "N/A",
-    "n/a",
-    "#N/A",
-    "<NA>",
-    "NaN",
-    "nan",
-    "NAN",
-    "-nan",
-    "null",
-    "NULL",
-    "Null",
-    "None",
-    "?",
-)
 _FEW, _MANY, _NOT_NUMBER, _OPEN, _AFTER, _LONG = range(1, 7)  # of core/parse_csv.h
-_OTHER = "; charset='cp1252', or the encoding that it has, reads it"
 _SKIP, _FEATURE, _ASIDE, _WORD = range(4)
-_NUMBER = re.compile(
-    rb"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:inity|INITY)?)[ \t]*"
-)
-
-
-class Dialect(NamedTuple):
-    """How a text is to be read."""
-
-    delimiter: str
-    missing: tuple[str, ...] = MISSING
 
 
 class _Spans(NamedTuple):
@@ -93,17 +77,17 @@ class DelimitedSource(Source):
         self._loose: list[str] = []  # columns of numbers in which a word was found
         self.label, self._source, self._threads = source.label, source, threads
         self._settled = settled  # whether a model has settled what is a number
-        sample, ended = self._sample()
-        delimiter = _sniffed(sample, comma) if delimiter is None else _checked(delimiter)
+        sample, self._mark, ended = sample_of(source)
+        delimiter = sniffed(sample, comma) if delimiter is None else checked_delimiter(delimiter)
         self.comma = comma or delimiter == ";"
         self._dialect = Dialect(delimiter, MISSING if missing is None else tuple(missing))
         first = next(rows_of(sample, delimiter), None)
         if first is None:
             raise DataError(f"{self.label} is empty.")
-        self.headed = self._looks_headed(first) if header is None else header
+        self.headed = looks_headed(first, self.comma) if header is None else header
         self._offset = 0
         if self.headed:
-            self._names = self._header(first)
+            self._names = self._distinct(names_in(first, self.label))
             self._offset = self._after_first(sample, ended)
         else:
             count = len(first)
@@ -113,35 +97,6 @@ class DelimitedSource(Source):
         self.columns = self._kinds(sample, ended, set(categorical))
 
     # -- What is in the file --------------------------------------------------------------------------------
-
-    def _sample(self) -> tuple[bytes, bool]:
-        sample = self._source.head(SAMPLE + 1)
-        if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise DataError(f"{self.label} is UTF-16; charset='utf-16' reads it.")
-        if 0 in sample:
-            raise DataError(
-                f"{self.label} is not text: byte {sample.index(0)} is 0, and it is no other format that is known here."
-            )
-        if b"\r" in sample and b"\n" not in sample and b"\r" in sample.rstrip(b"\r"):
-            raise DataError(
-                f"{self.label} ends its lines with carriage returns alone; convert them to line feeds."
-            )
-        ended = len(sample) <= SAMPLE
-        self._mark = 3 if sample.startswith(b"\xef\xbb\xbf") else 0  # the mark that some editors put first
-        return sample[self._mark :], ended
-
-    def _looks_headed(self, first: list[bytes]) -> bool:
-        cells = [cell.replace(b",", b".") for cell in first] if self.comma else first
-        return any(first) and not any(_NUMBER.fullmatch(cell) for cell in cells)
-
-    def _header(self, first: list[bytes]) -> list[str]:
-        try:
-            names = [cell.decode() or f"column_{at + 1}" for at, cell in enumerate(first)]
-        except UnicodeDecodeError:
-            raise DataError(
-                f"{self.label}, line 1: the names of the columns are not UTF-8{_OTHER}."
-            ) from None
-        return self._distinct(names)
 
     def _after_first(self, sample: bytes, ended: bool) -> int:
         """Where the rows behind the names begin."""
@@ -172,10 +127,9 @@ class DelimitedSource(Source):
                 cells = [cell for cell in _cells(text, found[2], at) if cell is not None]
             else:
                 cells = [cell for cell in table[at] if cell not in absent] if table else []
-            odd = sum(not _NUMBER.fullmatch(cell) for cell in cells)
-            words = name in categorical or (bool(cells) and 2 * odd >= len(cells))
-            kinds.append(Column(name, WORDS if words else NUMBER))
-            if odd and name not in categorical:
+            column, guess = kind_of(name, cells, categorical)
+            kinds.append(column)
+            if guess:
                 guessed.append(name)
         self.guessed = frozenset(guessed)
         return tuple(kinds)
@@ -325,7 +279,7 @@ class DelimitedSource(Source):
         absent = {word.encode() for word in self._dialect.missing} | {b""}
         for code, cell in enumerate(cells):
             content = (cell or b"").strip(b" \t")
-            if _NUMBER.fullmatch(content):
+            if A_NUMBER.fullmatch(content):
                 values[code] = float(content)
                 if not math.isfinite(values[code]):
                     raise self._error(text, _NOT_NUMBER, int(starts[places[code]]), column, first_line)
@@ -406,7 +360,7 @@ class DelimitedSource(Source):
             return cell.decode()
         except UnicodeDecodeError:
             raise DataError(
-                f"{self.label}, {where()}, column {shown(name)}: {cell[:40]!r} is not UTF-8{_OTHER}."
+                f"{self.label}, {where()}, column {shown(name)}: {cell[:40]!r} is not UTF-8{OTHER_CHARSET}."
             ) from None
 
     # -- Errors ---------------------------------------------------------------------------------------------
@@ -442,7 +396,7 @@ class DelimitedSource(Source):
         rest = text[at : at + 4096].tobytes()
         stop = b'"' if quoted else self._dialect.delimiter.encode()
         cell = re.split(rb"[\r\n]", rest.split(stop, 1)[0], maxsplit=1)[0].strip(b" \t")
-        if _NUMBER.fullmatch(cell):
+        if A_NUMBER.fullmatch(cell):
             return DataError(f"{where}: {shown(cell)} is beyond the largest number.")
         hint = (
             ""
@@ -450,64 +404,6 @@ class DelimitedSource(Source):
             else f"; categorical=[{shown(self._names[column])}] reads the column as words"
         )
         return _WordAmongNumbersError(f"{where}: {shown(cell)} is not a number{hint}.", self._names[column])
-
-
-def _checked(delimiter: Any) -> str:
-    odd = not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii()
-    if odd or delimiter.isalnum() or delimiter in '"\r\n.+-\0':
-        raise DataError(f"delimiter must be one character such as ',' or ';', got {delimiter!r}.")
-    return str(delimiter)
-
-
-def rows_of(text: bytes, delimiter: str) -> Iterator[list[bytes]]:
-    """The rows of a text as fields, slowly: for the first ones, before anything is known. A quote left open ends it."""
-    stop = re.compile(b"[\n" + re.escape(delimiter.encode()) + b"]")
-    blanks = b" \t".replace(delimiter.encode(), b"")
-    at, row, quoted = 0, list[bytes](), False
-    while at < len(text):
-        start = at
-        while text[start : start + 1] and text[start] in blanks:
-            start += 1
-        cell = None
-        if text[start : start + 1] == b'"':
-            quoted = True
-            at = text.find(b'"', start + 1)
-            while at >= 0 and text[at + 1 : at + 2] == b'"':
-                at = text.find(b'"', at + 2)
-            if at < 0:
-                return
-            cell = text[start + 1 : at].replace(b'""', b'"')
-        found = stop.search(text, at)
-        end = found.start() if found else len(text)
-        more = found is not None and text[end] != 10
-        plain = text[start:end]
-        row.append((plain if more else plain.removesuffix(b"\r")).strip(blanks) if cell is None else cell)
-        at = end + 1
-        if more and at < len(text):
-            continue
-        if more:
-            row.append(b"")
-        if len(row) > 1 or row[0] or quoted:
-            yield row
-        row, quoted = [], False
-
-
-def _sniffed(sample: bytes, comma: bool = False) -> str:
-    """The delimiter that gives most of the first rows the same number of fields, at least two; with decimal commas it is
-    a comma only if nothing else gives two."""
-    start = sample[: 1 << 16]
-    best, chosen = (0.0, 0), ","
-    for delimiter in DELIMITERS:
-        counts = Counter()  # type: Counter[int]
-        for _, row in zip(range(20), rows_of(start, delimiter), strict=False):
-            counts[len(row)] += 1
-        if not counts:
-            continue
-        fields, rows = counts.most_common(1)[0]
-        score = (0.0 if comma and delimiter == "," else rows / sum(counts.values()), fields)
-        if fields > 1 and score > best:
-            best, chosen = score, delimiter
-    return chosen
 
 
 def _cells(text: Text, spans: _Spans, at: int) -> list[bytes | None]:

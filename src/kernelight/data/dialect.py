@@ -1,0 +1,148 @@
+"""How a delimited text is written, by its first bytes: delimiter, names, numbers or words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kernelight.data.errors import DataError
+from kernelight.data.sources import ByteSource
+from kernelight.data.table import NUMBER, WORDS, Column
+
+SAMPLE = 1 << 22  # bytes
+SAMPLE_ROWS = 500
+DELIMITERS = (",", "\t", ";", "|")
+MISSING = (
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "<NA>",
+    "NaN",
+    "nan",
+    "NAN",
+    "-nan",
+    "null",
+    "NULL",
+    "Null",
+    "None",
+    "?",
+)
+OTHER_CHARSET = "; charset='cp1252', or the encoding that it has, reads it"
+A_NUMBER = re.compile(
+    rb"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:inity|INITY)?)[ \t]*"
+)
+
+
+class Dialect(NamedTuple):
+    """How a text is to be read."""
+
+    delimiter: str
+    missing: tuple[str, ...] = MISSING
+
+
+class Sample(NamedTuple):
+    """The first bytes of a text, without the mark that some editors put first."""
+
+    content: bytes
+    mark: int  # bytes of that
+    ended: bool  # whether it is all of the text
+
+
+def sample_of(source: ByteSource) -> Sample:
+    """The first bytes of a text; what is no text is refused."""
+    content = source.head(SAMPLE + 1)
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(f"{source.label} is UTF-16; charset='utf-16' reads it.")
+    if 0 in content:
+        raise DataError(
+            f"{source.label} is not text: byte {content.index(0)} is 0, and it is no other format that is known here."
+        )
+    if b"\r" in content and b"\n" not in content and b"\r" in content.rstrip(b"\r"):
+        raise DataError(
+            f"{source.label} ends its lines with carriage returns alone; convert them to line feeds."
+        )
+    mark = 3 if content.startswith(b"\xef\xbb\xbf") else 0
+    return Sample(content[mark:], mark, len(content) <= SAMPLE)
+
+
+def looks_headed(first: Sequence[bytes], comma: bool) -> bool:
+    """Whether a first row has names: something, and no number, which may have a decimal comma."""
+    cells = [cell.replace(b",", b".") for cell in first] if comma else first
+    return any(first) and not any(A_NUMBER.fullmatch(cell) for cell in cells)
+
+
+def names_in(first: Sequence[bytes], label: str) -> list[str]:
+    """The names of the columns in a first row."""
+    try:
+        return [cell.decode() or f"column_{at + 1}" for at, cell in enumerate(first)]
+    except UnicodeDecodeError:
+        raise DataError(f"{label}, line 1: the names of the columns are not UTF-8{OTHER_CHARSET}.") from None
+
+
+def kind_of(name: str, cells: Sequence[bytes], categorical: set[str]) -> tuple[Column, bool]:
+    """Numbers or words, by the first values that are there, and whether that is a guess, because some are not numbers."""
+    odd = sum(not A_NUMBER.fullmatch(cell) for cell in cells)
+    words = name in categorical or (bool(cells) and 2 * odd >= len(cells))
+    return Column(name, WORDS if words else NUMBER), odd > 0 and name not in categorical
+
+
+def checked_delimiter(delimiter: Any) -> str:
+    """A delimiter that somebody has named."""
+    odd = not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii()
+    if odd or delimiter.isalnum() or delimiter in '"\r\n.+-\0':
+        raise DataError(f"delimiter must be one character such as ',' or ';', got {delimiter!r}.")
+    return str(delimiter)
+
+
+def rows_of(text: bytes, delimiter: str) -> Iterator[list[bytes]]:
+    """The rows of a text as fields, slowly: for the first ones, before anything is known. A quote left open ends it."""
+    stop = re.compile(b"[\n" + re.escape(delimiter.encode()) + b"]")
+    blanks = b" \t".replace(delimiter.encode(), b"")
+    at, row, quoted = 0, list[bytes](), False
+    while at < len(text):
+        start = at
+        while text[start : start + 1] and text[start] in blanks:
+            start += 1
+        cell = None
+        if text[start : start + 1] == b'"':
+            quoted = True
+            at = text.find(b'"', start + 1)
+            while at >= 0 and text[at + 1 : at + 2] == b'"':
+                at = text.find(b'"', at + 2)
+            if at < 0:
+                return
+            cell = text[start + 1 : at].replace(b'""', b'"')
+        found = stop.search(text, at)
+        end = found.start() if found else len(text)
+        more = found is not None and text[end] != 10
+        plain = text[start:end]
+        row.append((plain if more else plain.removesuffix(b"\r")).strip(blanks) if cell is None else cell)
+        at = end + 1
+        if more and at < len(text):
+            continue
+        if more:
+            row.append(b"")
+        if len(row) > 1 or row[0] or quoted:
+            yield row
+        row, quoted = [], False
+
+
+def sniffed(sample: bytes, comma: bool = False) -> str:
+    """The delimiter that gives most of the first rows the same number of fields, at least two; with decimal commas it is
+    a comma only if nothing else gives two."""
+    start = sample[: 1 << 16]
+    best, chosen = (0.0, 0), ","
+    for delimiter in DELIMITERS:
+        counts = Counter()  # type: Counter[int]
+        for _, row in zip(range(20), rows_of(start, delimiter), strict=False):
+            counts[len(row)] += 1
+        if not counts:
+            continue
+        fields, rows = counts.most_common(1)[0]
+        score = (0.0 if comma and delimiter == "," else rows / sum(counts.values()), fields)
+        if fields > 1 and score > best:
+            best, chosen = score, delimiter
+    return chosen
