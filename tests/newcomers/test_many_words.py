@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kernelight import KernelClassifier, TableModel, open_dataset
+from kernelight import KernelClassifier, TableMap, TableModel, open_dataset
 from kernelight.data import DataError, DataWarning, Encoding, word_counts
 from kernelight.data.table import Words
 from kernelight.data.word_counts import WordCounts
@@ -147,3 +147,22 @@ def test_notes_of_small_limits():
         counts.add(words)
         assert counts.note == f"3 words; {said}"
         assert counts.categories == ("a", "b", "c")[: limit - 1]
+
+
+@pytest.mark.filterwarnings("ignore::kernelight.data.DataWarning")
+def test_maps_of_other_words_or_dates_are_told_apart():
+    """Codes of two maps are compared only if the columns became features in the same way."""
+    frame = pd.DataFrame({"word": list("aaabbc"), "day": pd.date_range("2024-01-01", periods=6)})
+    maps = [
+        TableMap(n_components=4).fit(table)
+        for table in (
+            frame,
+            frame.assign(day=frame["day"] + pd.Timedelta(days=7)),
+            frame[["day"]],
+            frame[["word"]],
+        )
+    ]
+    shared = TableMap(n_components=4).fit(frame[["word"]], max_categories=2)
+    own = TableMap(n_components=4).fit(frame[["word"]][:3])
+    assert shared.encoding_.columns[0].categories == own.encoding_.columns[0].categories == ("a",)
+    assert len({made.learned for made in [*maps, shared, own]} - {None}) == 6

@@ -41,5 +41,6 @@ def _fate(column: EncodedColumn) -> str:
         return f"dates, {said or 'all the same: no feature'}"
     if column.kind == NUMBER:
         return f"numbers written with a {column.format}"
-    also = ", and one for missing words" if column.missing else ""
+    also = ", one for all other words" if column.others else ""
+    also += ", and one for missing words" if column.missing else ""
     return f"words, {len(column.categories)} columns of 0 and 1{also}"

@@ -246,7 +246,7 @@ class TableMap:
 
     @property
     def learned(self) -> str | None:
-        """A digest of what columns became that depends on the file that was learned from: words and scales; None if nothing."""
+        """A digest of what was learned about columns from the file: words, dates and scales; None if nothing."""
         self._check_fitted()
         columns = () if self.encoding_ is None else self.encoding_.columns or ()
         words = [
@@ -254,9 +254,11 @@ class TableMap:
             for at, c in enumerate(columns)
             if c.kind == WORDS
         ]
-        if not words and self.scaling_.name == "none":
+        dates = [[at, *c.recipe] for at, c in enumerate(columns) if c.recipe is not None]
+        if not words and not dates and self.scaling_.name == "none":
             return None
-        hasher = hashlib.blake2b(json.dumps([words, self.scaling_.name]).encode(), digest_size=16)
+        said = [words, self.scaling_.name, *([dates] if dates else [])]
+        hasher = hashlib.blake2b(json.dumps(said).encode(), digest_size=16)
         for name in sorted(self.scaling_.arrays):
             hasher.update(self.scaling_.arrays[name].tobytes())
         return hasher.hexdigest()
