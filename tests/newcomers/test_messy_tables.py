@@ -374,3 +374,15 @@ def test_every_column_is_described():
         "target 'kind': classification, 2 classes: 'no', 'yes'",
     ]
     assert [line.split(":")[0] for line in lines[6:]] == ["column 'name'", "column 'when'", "column 'price'"]
+
+
+def test_constant_and_empty_columns_are_named_in_one_note():
+    lines = [f"7,,{i % 3},one,{'one' if i % 9 else ''},{'' if i % 2 else 5},{i % 2}" for i in range(60)]
+    write("x.csv", "a,b,c,d,e,f,y\n" + "\n".join(lines) + "\n")
+    note = "columns 'a', 'b', 'f', 'd': every value is the same or missing; nothing can be learned from them"
+    assert read("x.csv")[3] == [note]
+    assert note in open_dataset("x.csv").describe()
+    assert called("fit", "x.csv", "-o", "m.klt", *SMALL).said == f"kernelight: note: x.csv: {note}\n"
+    assert called("predict", "m.klt", "x.csv").said == ""
+    write("x.csv", "a,b,c,d,e,f,y\n" + "\n".join(lines[:10]) + "\n")
+    assert read("x.csv")[3] == []

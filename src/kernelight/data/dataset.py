@@ -11,7 +11,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight._checks import check_int
-from kernelight.data.decisions import Decisions, OddValues, formatted_by, missing_targets, with_targets
+from kernelight.data.decisions import (
+    Decisions,
+    OddValues,
+    Unvarying,
+    formatted_by,
+    missing_targets,
+    with_targets,
+)
 from kernelight.data.description import described
 from kernelight.data.encoding import CLASSIFICATION, MAX_CATEGORIES, REGRESSION, Encoding, Learner
 from kernelight.data.errors import DataError, listed, nearest, shown
@@ -103,18 +110,26 @@ class Dataset:
         return self._opened.n_bytes
 
     @property
+    def _is_named_file(self) -> bool:
+        """Whether it is a file with names for its columns: of those it is worth saying which are constant."""
+        return self.n_bytes is not None and self._source.headed
+
+    @property
     def encoding(self) -> Encoding:
         """The recipe from the columns to the features: the one given, or learned from all rows when first asked for."""
         if self._encoding is None:
             learner = self._learner()
-            odd = OddValues(self.name, self._given is not None)
+            odd, same = OddValues(self.name, self._given is not None), Unvarying(self._plan)
             for block in self._source.blocks(self._plan):
                 learner.add(block)
                 odd.add(block)
+                if self._is_named_file:
+                    same.add(block)
                 if learner.satisfied:
                     break
             else:
                 odd.refuse_many()
+                self._decided.notes += same.notes()
             self._encoding = self._learned(learner)
         return self._encoding
 
@@ -188,9 +203,12 @@ class Dataset:
         odd.add(block)
         odd.refuse_many()
         if self._encoding is None:
-            learner = self._learner()
+            learner, same = self._learner(), Unvarying(self._plan)
             learner.add(block)
+            if self._is_named_file:
+                same.add(block)
             self._encoding = self._learned(learner)
+            self._decided.notes += same.notes()
         if block.n_rows == 0:
             raise DataError(f"{self.name} has no rows.")
         self.rows_left_out = 0

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.data.encoding import Encoding
-from kernelight.data.errors import DataError, DataWarning, shown
+from kernelight.data.errors import DataError, DataWarning, listed, shown
 from kernelight.data.exact import as_doubles
 from kernelight.data.formatted import FormattedSource
-from kernelight.data.table import DATE, NUMBER, WORDS, Block, Odd, Source, Words, joined_odd
+from kernelight.data.table import DATE, NUMBER, WORDS, Block, Odd, Plan, Source, Words, joined_odd
 from kernelight.data.text_formats import YEAR_FIRST, decimal_format
 
+FEW_ROWS = 20
 MOST_ODD = 0.1  # of the values of a column may be something else than the column is
 
 
@@ -123,6 +124,44 @@ class OddValues:
             f"column {shown(name)}: {odd.number:,} of {self._rows:,} values "
             f"{'is' if odd.number == 1 else 'are'} not a {odd.kind} ({odd.first} in {odd.where} first); taken as missing"
             for name, odd in sorted(self._found.items())
+        ]
+
+
+class Unvarying:
+    """Columns in which nothing differs from row to row, over the rows of one reading: constant, or empty."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._rows = plan, 0
+        self._places = np.arange(len(plan.numbers))  # of the columns of numbers that have not varied yet
+        self._values = np.full(len(plan.numbers), np.nan)
+        self._words: list[set[str | None]] = [set() for _ in plan.words]
+
+    def add(self, block: Block) -> None:
+        """Look at more rows, before missing values are filled."""
+        self._rows += block.n_rows
+        if len(self._places) and block.n_rows:
+            part = block.numbers[:, self._places]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # columns without any value
+                low = np.fmin(np.nanmin(part, axis=0), self._values)
+                high = np.fmax(np.nanmax(part, axis=0), self._values)
+            same = ~(low < high)
+            self._places, self._values = self._places[same], low[same]
+        for found, words in zip(self._words, block.words, strict=True):
+            if len(found) < 2:
+                found.update(words.values[:2])
+                found.update([None] if (words.codes < 0).any() else [])
+
+    def notes(self) -> list[str]:
+        """One sentence for all of them; of few rows, which may well agree, none."""
+        words = [n for n, found in zip(self._plan.words, self._words, strict=True) if len(found) < 2]
+        names = [*(self._plan.numbers[at] for at in self._places.tolist()), *words]
+        if not names or self._rows < FEW_ROWS:
+            return []
+        many = len(names) > 1
+        return [
+            f"{'columns' if many else 'column'} {listed(names)}: every value is the same or missing; "
+            f"nothing can be learned from {'them' if many else 'it'}"
         ]
 
 
