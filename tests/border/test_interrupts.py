@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -26,6 +27,19 @@ map.encode(X)
 """
 
 
+def seconds_of(pid: int) -> float:
+    """Seconds of processor that a process has had; where the system does not say, seconds that have passed.
+
+    Of the processor, because on a busy machine a process gets little of the time that passes.
+    """
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as facts:
+            user, system = facts.read().rpartition(")")[2].split()[11:13]
+    except OSError:
+        return time.monotonic()
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def test_an_encode_of_minutes_ends_soon():
     child = subprocess.Popen(
         [sys.executable, "-c", LONG_ENCODE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -34,13 +48,14 @@ def test_an_encode_of_minutes_ends_soon():
     assert child.stdout.readline() == "begin\n"
     time.sleep(0.3)
     child.send_signal(signal.SIGINT)
-    start = time.monotonic()
+    start = end = seconds_of(child.pid)
     try:
-        _, said = child.communicate(timeout=30)
+        while child.poll() is None and end - start < 3.0:
+            end = seconds_of(child.pid)
+            time.sleep(0.02)
     finally:
         child.kill()
-    assert "KeyboardInterrupt" in said
-    assert time.monotonic() - start < 3.0
+    assert "KeyboardInterrupt" in child.communicate()[1]
 
 
 @pytest.mark.parametrize(
