@@ -501,6 +501,30 @@ def test_a_linear_card_says_where_its_code_comes_from(study: Study) -> None:
     assert said in render_report(told)
 
 
+def test_probabilities_are_scored(study: Study) -> None:
+    """By log loss, Brier score and AUC in the table, and by a calibration curve of the recommended model."""
+    for line in study.lines:
+        if line["candidate"] in ("gmm", "gaussian", "boosting"):
+            assert 0 < line["log_loss"] < 0.6931
+            assert 0 < line["brier_score"] < 0.25
+            assert 0.9 < line["roc_auc"] <= 1
+        elif line["candidate"] == "linear":
+            assert "log_loss" not in line
+    assert study.calibration is not None
+    assert sum(each["rows"] for each in study.calibration) == study.data["tested"]
+    page = render_report(study)
+    assert all(f">{title}</button>" in page for title in ("log loss", "Brier score", "AUC"))
+    assert 'id="chart-calibration"' in page
+    plain = json.loads(study.to_json())
+    del plain["calibration"]
+    for each in plain["cells"]:
+        for key in ("log_loss", "brier_score", "roc_auc"):
+            each.pop(key, None)
+    older = render_report(Study.from_json(json.dumps(plain)))
+    assert ">log loss</button>" not in older
+    assert "chart-calibration" not in older
+
+
 def test_table_in_plain_text(study: Study) -> None:
     out = io.StringIO()
     print_study(study, out)

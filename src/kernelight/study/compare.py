@@ -13,6 +13,7 @@ import kernelight
 from kernelight.study.details import fitted_of, picture_of
 from kernelight.study.inputs import Target, components_of, given_by, rows_of, seconds_of, taken, target_of
 from kernelight.study.journal import Journal, fingerprint
+from kernelight.study.measure import probability_scores
 from kernelight.study.models import Data, Model, train
 from kernelight.study.plan import CANDIDATES, COMPONENTS, Plan, make_plan
 from kernelight.study.progress import terminal_progress
@@ -131,6 +132,7 @@ def _finished(
             run.kept[1] if run.kept is not None and run.kept[0] is chosen else _trained(chosen, plan, data)
         )
         predicted = model.predict(test.X)
+        calibration = probability_scores(model, test).get("calibration")
     in_time = not interrupted and run.clock.to_the_end > 0
     picture = picture_of(model, test, data.seed, run.clock.to_the_end) if in_time else None
     if not interrupted and not in_time:
@@ -159,7 +161,7 @@ def _finished(
     return Study(
         task=target.task, data=facts, labels=run.labels, cells=run.cells, recommendation=recommendation, small=small,
         left_out=run.left_out, notes=notes, settings=settings, versions=_versions(), seconds=run.clock.elapsed,
-        interrupted=interrupted, picture=picture, **fitted_of(test, predicted, target.classes),
+        interrupted=interrupted, picture=picture, calibration=calibration, **fitted_of(test, predicted, target.classes),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.base import clone
 
+from kernelight.metrics import ProbabilityScores
 from kernelight.study.models import Data, Model
 
 LEVEL = 0.95
@@ -18,6 +19,7 @@ RESAMPLES = 400
 PAIR_ROWS = 64  # rows whose pairs are compared with the kernel
 PREDICT_SECONDS = 0.02  # predictions are timed for at least so long
 MOST_TIMED_ROWS = 5_000
+PROBABILITY_SCORES = ("log_loss", "brier_score", "roc_auc")
 
 
 def wilson(successes: float, n: int, level: float = LEVEL) -> tuple[float, float]:
@@ -52,13 +54,26 @@ def r2_interval(y: NDArray[Any], predicted: NDArray[Any], level: float = LEVEL) 
 
 
 def test_report(model: Model, test: Data) -> dict[str, Any]:
-    """Score on the test rows with its interval, and predictions a second."""
+    """Score on the test rows with its interval, how good probabilities are (if it has them), and predictions a second."""
     predicted = model.predict(test.X)
     score = test.score(predicted)
     ends = (
         wilson(score * len(test.y), len(test.y)) if test.is_classification else r2_interval(test.y, predicted)
     )
-    return {"test": score, "low": ends[0], "high": ends[1], "rows_a_second": rows_a_second(model, test.X)}
+    told = probability_scores(model, test)
+    return {
+        "test": score, "low": ends[0], "high": ends[1], "rows_a_second": rows_a_second(model, test.X),
+        **{name: told[name] for name in PROBABILITY_SCORES if told},
+    }  # fmt: skip
+
+
+def probability_scores(model: Model, test: Data) -> dict[str, Any]:
+    """Log loss, Brier score, AUC and the calibration table of the test rows; nothing for a model without probabilities."""
+    if model.probabilities is None or model.classes is None:
+        return {}
+    scores = ProbabilityScores(model.classes)
+    scores.add(test.y, model.probabilities(test.X))
+    return scores.result()
 
 
 def rows_a_second(model: Model, X: Any) -> float:

@@ -54,6 +54,8 @@ class Model:
     scaling: Any = None
     row_length: float = 1.0  # what scaled columns were divided by, so that C means the same
     note: str = ""
+    probabilities: Callable[[Any], NDArray[np.float64]] | None = None  # of ``classes``, one column for each
+    classes: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,14 @@ def train(candidate: Candidate, data: Data, k: int, settings: dict[str, Any], C:
 def _model_of(model: Any) -> Model:
     """A fitted front door, as the study needs it."""
     n_bytes = sum(array.nbytes for array in model.to_state().arrays.values())
-    return Model(model.predict, n_bytes, model.map_, model.scaling_)
+    return Model(model.predict, n_bytes, model.map_, model.scaling_, **_probabilities_of(model))
+
+
+def _probabilities_of(model: Any) -> dict[str, Any]:
+    """The fields of `Model` for a classifier that has probabilities."""
+    if not hasattr(model, "predict_proba"):
+        return {}
+    return {"probabilities": model.predict_proba, "classes": model.classes_}
 
 
 def doubt(score: float, n: int, task: str) -> float:
@@ -187,10 +196,15 @@ def boost(data: Data, seconds: float) -> Model:
     reached = model.n_iter_
     note = "" if reached == TREES else f"{reached} of {TREES} rounds of trees: no time for more"
 
-    def predict(rows: Any) -> NDArray[Any]:
-        return np.asarray(model.predict(rows.toarray() if sp.issparse(rows) else rows))
+    def dense(rows: Any) -> Any:
+        return rows.toarray() if sp.issparse(rows) else rows
 
-    return Model(predict, len(pickle.dumps(model)), note=note)
+    said = _probabilities_of(model)
+    if said:
+        said["probabilities"] = lambda rows: model.predict_proba(dense(rows))
+    return Model(
+        lambda rows: np.asarray(model.predict(dense(rows))), len(pickle.dumps(model)), note=note, **said
+    )
 
 
 def _front_door(candidate: Candidate, data: Data, k: int, wishes: dict[str, Any], **more: Any) -> Any:

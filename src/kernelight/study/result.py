@@ -29,13 +29,16 @@ class Study:
     cells : list of dict
         One for each model tried: candidate, k, rows, settings, C, the validation ``score`` with its standard error ``doubt``,
         the ``curve`` over C, ``test`` with its interval ``low`` to ``high``, ``fit_seconds``, ``rows_a_second``, ``bytes``,
-        ``kernel_error``.
+        ``kernel_error``; of classifiers with probabilities ``log_loss``, ``brier_score`` and ``roc_auc`` of the test rows.
     recommendation : dict
         The most accurate model by validation: ``candidate``, ``k``, ``headline``, ``reason``, ``code`` (an expression),
         ``python`` (what can be pasted), ``command`` (if the data are a file), ``parameters`` of the front door, and
         the cell's numbers.
     small : dict or None
         The smallest model within one standard error of it, likewise; None if that is the same one.
+    calibration : list of dict or None
+        Of the recommended classifier: bins of test rows by probability, with the mean that was ``predicted``, the share that
+        was ``observed`` and the number of ``rows``; of the second of two classes, else of the predicted class.
     left_out : list of [what, why]
         What was not tried: not admitted by the data, halved away, or no time.
 
@@ -63,6 +66,7 @@ class Study:
     picture: dict[str, Any] | None = None
     fitted: dict[str, Any] | None = None
     small: dict[str, Any] | None = None
+    calibration: list[dict[str, Any]] | None = None
     format: int = field(default=FORMAT)
 
     @property

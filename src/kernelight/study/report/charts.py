@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from kernelight.study.report.axes import Axis, linear_axis, log_axis, score_window
+from kernelight.study.report.pictures import shortened
 from kernelight.study.report.svg import BOTTOM, LEFT, OTHER, RIGHT, TOP, Chart, Point, Series, legend
 from kernelight.study.report.terms import said_of_model
 from kernelight.study.result import Study, by_candidate
 from kernelight.study.text import bytes_text, label_of, score_text, seconds_text
 
 COLOURS = 7
+FEWEST_IN_BIN = 10  # rows of a point of the calibration curve
 Cell = dict[str, Any]
 
 
@@ -128,6 +130,35 @@ class Charts:
             x, y, "Predicted against true values", [Series("rows", "dot", points, line=False)], diagonal=True
         )
 
+    def calibration(self) -> Chart | None:
+        """The share of rows that was observed against the probability that was predicted, by the recommended model."""
+        bins = self.study.calibration
+        if not bins:
+            return None
+        names = self.study.data["class_names"]
+        of, so = (names[1], f"are {names[1]}") if len(names) == 2 else ("the predicted class", "are of it")
+        ticks = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+        text = lambda share: f"{100 * share:.0f} %"  # noqa: E731
+        x = Axis(0.0, 1.0, LEFT, RIGHT, ticks, text, f"predicted probability of {shortened(of, 24)}")
+        y = Axis(0.0, 1.0, BOTTOM, TOP, ticks, text, "share of test rows that were")
+        points = [
+            Point(
+                each["predicted"],
+                each["observed"],
+                f"{each['rows']:,} rows with a mean probability of {100 * each['predicted']:.1f} %: "
+                f"{100 * each['observed']:.1f} % {so}",
+            )
+            for each in merged(bins)
+        ]
+        style = self.styles[self.study.recommendation["candidate"]]
+        return Chart(
+            x,
+            y,
+            "Observed shares against predicted probabilities",
+            [Series("model", style, points)],
+            diagonal=True,
+        )
+
     def _scored(
         self, name: str, x: Axis, cells: list[Cell] | None = None, scores: list[float] | None = None
     ) -> Chart:
@@ -186,6 +217,29 @@ class Charts:
             f"{self._label(cell)}: {self._score(cell['score'])} ± {self._score(cell['doubt'])} on rows held out; "
             f"trained in {seconds_text(cell['fit_seconds'])}, {bytes_text(cell['bytes'])}"
         )
+
+
+def merged(bins: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Bins of few rows joined with the next ones, as shares of a handful of rows say nothing; the last few join those before.
+
+    >>> few, many = {"predicted": 0.2, "observed": 0.0, "rows": 2}, {"predicted": 0.8, "observed": 0.9, "rows": 18}
+    >>> [(round(each["predicted"], 2), round(each["observed"], 2), each["rows"]) for each in merged([few, many, few])]
+    [(0.69, 0.74, 22)]
+    """
+    found: list[dict[str, Any]] = []
+    for each in bins:
+        if found and found[-1]["rows"] < FEWEST_IN_BIN:
+            each = _joined(found.pop(), each)
+        found.append(each)
+    if len(found) > 1 and found[-1]["rows"] < FEWEST_IN_BIN:
+        found[-2:] = [_joined(*found[-2:])]
+    return found
+
+
+def _joined(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+    rows = a["rows"] + b["rows"]
+    means = {key: (a[key] * a["rows"] + b[key] * b["rows"]) / rows for key in ("predicted", "observed")}
+    return means | {"rows": rows}
 
 
 def pareto(cells: list[Cell], what: str) -> list[Cell]:

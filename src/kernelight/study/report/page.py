@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 from importlib.resources import files
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -121,17 +122,29 @@ def _code(text: str) -> str:
 
 
 # Title, which way the first click sorts, and whether a phone leaves it out.
-_COLUMNS = (
-    ("model", "ascending", False), ("test", "descending", False), ("validation", "descending", True),
-    ("train", "ascending", False), ("rows/s", "descending", False), ("size", "ascending", False),
+_FIRST = (("model", "ascending", False), ("test", "descending", False), ("validation", "descending", True))
+_LAST = (("train", "ascending", False), ("rows/s", "descending", False), ("size", "ascending", False))
+# The key of a cell of a classifier with probabilities, the title, which way it sorts, and what counts where it has none.
+_PROBABILITIES = (
+    ("log_loss", "log loss", "ascending", inf), ("brier_score", "Brier score", "ascending", inf),
+    ("roc_auc", "AUC", "descending", -1.0),
 )  # fmt: skip
+
+
+def _columns(study: Study) -> list[tuple[str, str, bool]]:
+    shares = [(title, way, True) for _, title, way, _ in _PROBABILITIES]
+    return [*_FIRST, *(shares if _has_probabilities(study) else []), *_LAST]
+
+
+def _has_probabilities(study: Study) -> bool:
+    return any(cell.get("log_loss") is not None for cell in study.lines)
 
 
 def _models(study: Study, charts: Charts) -> str:
     heads = "".join(
         f'<th scope="col" data-first="{first}" class="{"num" if at else ""}{" wide" if wide else ""}">'
         f'<button type="button"{tip(said_of(title))}>{f"test {study.measure}" if title == "test" else title}</button></th>'
-        for at, (title, first, wide) in enumerate(_COLUMNS)
+        for at, (title, first, wide) in enumerate(_columns(study))
     )
     rows = "".join(_model_row(cell, study, charts) for cell in study.lines)
     return (
@@ -160,13 +173,14 @@ def _model_row(cell: dict[str, Any], study: Study, charts: Charts) -> str:
     ends = " – ".join(score_text(cell[end], task).removesuffix(" %") for end in ("low", "high"))
     numbers = [
         (cell["test"], score_text(cell["test"], task), ends), (cell["score"], score_text(cell["score"], task), ""),
+        *(_probability_values(cell) if _has_probabilities(study) else []),
         (cell["fit_seconds"], seconds_text(cell["fit_seconds"]), ""),
         (cell["rows_a_second"], count_text(cell["rows_a_second"]), ""), (cell["bytes"], bytes_text(cell["bytes"]), ""),
     ]  # fmt: skip
     cells = "".join(
         f'<td class="num{" wide" if wide else ""}" data-value="{value}">{escape(text)}'
         f"{f'<small>{escape(under)}</small>' if under else ''}</td>"
-        for (value, text, under), (_, _, wide) in zip(numbers, _COLUMNS[1:], strict=True)
+        for (value, text, under), (_, _, wide) in zip(numbers, _columns(study)[1:], strict=True)
     )
     shown = f"<span{tip(said_of_model(cell['candidate']))}>{escape(name)}</span>"
     key = symbol(charts.styles.get(cell["candidate"], OTHER))
@@ -174,6 +188,11 @@ def _model_row(cell: dict[str, Any], study: Study, charts: Charts) -> str:
         f'<tr class="{kind}"><td data-value="{escape(name, quote=True)}">{key}{shown}'
         f"<small>{escape(', '.join(about))}{more}</small></td>{cells}</tr>"
     )
+
+
+def _probability_values(cell: dict[str, Any]) -> list[tuple[float, str, str]]:
+    found = [(cell.get(key), without) for key, _, _, without in _PROBABILITIES]
+    return [(without, "–", "") if value is None else (value, f"{value:.3f}", "") for value, without in found]
 
 
 def _figure(title: str, caption: str, chart: Chart | None, identity: str) -> str:
@@ -246,6 +265,11 @@ def _closer(study: Study, charts: Charts) -> str:
     elif study.confusion is not None:
         caption = "The pairs of classes confused most, on test rows."
         figures += _framed("What it confuses", caption, pairs_table(study.confusion), "chart-confusion")
+    figures += _figure(
+        "Are its probabilities right?",
+        "Test rows in bins by predicted probability. On the dashed line, what is predicted is observed.",
+        charts.calibration(), "chart-calibration",
+    )  # fmt: skip
     figures += _figure("Predicted against true", "Test rows.", charts.fitted(), "chart-fitted")
     if not figures:
         return ""

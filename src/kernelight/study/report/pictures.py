@@ -47,7 +47,7 @@ def cloud_legend(study: Study) -> str:
         return '<div class="legend"><span>Colours repeat: point at a dot to see its class.</span></div>'
     chips = [
         f'<span class="chip"><svg viewBox="0 0 16 16" aria-hidden="true"><circle class="dot c{at}" cx="8" cy="8" r="5"/></svg>'
-        f"{escape(_short(name, 18))}</span>"
+        f"{escape(shortened(name, 18))}</span>"
         for at, name in enumerate(names)
     ]
     return f'<div class="legend">{"".join(chips)}</div>'
@@ -57,7 +57,7 @@ def matrix(confusion: dict[str, Any]) -> str:
     """The confusion matrix: a row for each true class; right ones in one colour, wrong ones in another."""
     counts, names = np.asarray(confusion["matrix"]), confusion["classes"]
     n = len(names)
-    margin = min(96, 22 + 6.4 * max(len(_short(name, 11)) for name in names))
+    margin = min(96, 22 + 6.4 * max(len(shortened(name, 11)) for name in names))
     size = (SIDE - margin - 4) / n
     flat = _is_flat(names, size)
     top = 18.0 if flat else margin
@@ -66,9 +66,9 @@ def matrix(confusion: dict[str, Any]) -> str:
         total = max(1, counts[row].sum())
         parts.append(
             f'<text class="tick end" x="{margin - 7:.0f}" y="{top + (row + 0.5) * size + 4:.1f}">'
-            f"{escape(_short(names[row], 11))}</text>"
+            f"{escape(shortened(names[row], 11))}</text>"
         )
-        parts.append(_column_name(_short(names[row], 11), margin + (row + 0.5) * size, top, flat))
+        parts.append(_column_name(shortened(names[row], 11), margin + (row + 0.5) * size, top, flat))
         for column in range(n):
             count = int(counts[row, column])
             x, y = margin + column * size, top + row * size
@@ -122,10 +122,11 @@ def _column_name(name: str, x: float, top: float, flat: bool) -> str:
 
 
 def _is_flat(names: list[str], size: float) -> bool:
-    return max(len(_short(name, 11)) for name in names) * 6.6 < size
+    return max(len(shortened(name, 11)) for name in names) * 6.6 < size
 
 
-def _short(name: str, most: int) -> str:
+def shortened(name: str, most: int) -> str:
+    """The name, cut to so many letters."""
     return name if len(name) <= most else name[: most - 1] + "…"
 
 

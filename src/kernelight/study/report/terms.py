@@ -15,6 +15,9 @@ TERMS = {
     "C": "how closely the model follows the rows it learns from; larger values follow more closely.",
     "validation": "the score on rows that were held out of learning in turn; it makes every choice.",
     "test": "the score on rows that were set aside first; it chooses nothing, and is the one to quote.",
+    "log loss": "how surprised the model's probabilities are by the true classes: 0 is best, and sure mistakes cost most.",
+    "Brier score": "the mean squared distance of probabilities from what was true: 0 is best.",
+    "AUC": "how often a row of a class gets a higher probability of it than a row of another class: 1 is best, 0.5 is chance.",
     "standard error": "how far a score would typically move with other rows of the same kind.",
     "gamma, p": "how fast the kernel falls off with distance; the power to which the min-max kernel is taken.",
     "scale": "what is done to columns first: brought to the range 0 to 1 (minmax), to ranks (quantile), to unit spread "
