@@ -23,6 +23,7 @@ from kernelight.study.models import Data, doubt, train
 from kernelight.study.plan import BOOSTED, CANDIDATES, cut, fifths, make_plan
 from kernelight.study.recommend import code_of, parameters_of
 from kernelight.study.report.charts import Charts
+from kernelight.study.report.svg import symbol
 from kernelight.study.report.terms import said_of_model
 from kernelight.study.result import choose
 from kernelight.study.text import held_together
@@ -445,6 +446,11 @@ def test_models_have_the_same_symbol_in_the_table_and_in_charts(study: Study) ->
     symbols = re.findall(r'<svg class="key"[^>]*><g class="mark (\w+)">', table[0])
     assert symbols == [Charts(study).styles[line["candidate"]] for line in study.lines]
     assert len(symbols) == len(study.lines)
+
+
+def test_references_of_two_kinds_have_different_symbols() -> None:
+    marks = {style: symbol(style).replace(style, "") for style in ("boosting", "exact")}
+    assert marks["boosting"] != marks["exact"]
 
 
 def test_references_share_a_name_in_the_legend(study: Study) -> None:

@@ -140,7 +140,7 @@ class Charts:
         ticks = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
         text = lambda share: f"{100 * share:.0f} %"  # noqa: E731
         x = Axis(0.0, 1.0, LEFT, RIGHT, ticks, text, f"predicted probability of {shortened(of, 24)}")
-        y = Axis(0.0, 1.0, BOTTOM, TOP, ticks, text, "share of test rows that were")
+        y = Axis(0.0, 1.0, BOTTOM, TOP, ticks, text, "observed share of test rows")
         points = [
             Point(
                 each["predicted"],

@@ -190,6 +190,7 @@ _SHAPES = {
     "s4": "down",
     "s5": "square",
     "s6": "circle",
+    "exact": "diamond",
 }
 
 
