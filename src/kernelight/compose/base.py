@@ -18,7 +18,7 @@ from kernelight.compose import entrance
 from kernelight.compose.blocks import encoded
 from kernelight.compose.exact import SupportModel, support_model_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice
-from kernelight.compose.measures import measure_of
+from kernelight.compose.measures import measure_of, refuse_binary
 from kernelight.compose.progress import CallbackSupportMixin, Progress, with_callbacks
 from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Task, n_outputs, stream
 from kernelight.compose.scale import NAMES, SPARSE_NAMES, Scaling
@@ -82,6 +82,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         task = self._task(
             y, None if sample_weight is None else _checks.as_row_weights(sample_weight, X.shape[0])
         )
+        refuse_binary(self.scoring, task)
         search = Search(wishes, route, X, task, self.seed_)
         if search.searches:
             self._remark(task)

@@ -55,16 +55,70 @@ def measure_of(scoring: Any, classification: bool) -> Measure:
             f"scoring must be None, a name of scikit-learn's or a function, got {type(scoring).__name__}."
         )
     named = isinstance(scoring, str)
+    _refuse_other_task(scorer, name, named, classification)
     weighted = "sample_weight" in inspect.signature(getattr(scorer, "_score_func", _none)).parameters
 
     def found(task: Task, scores: Array) -> float:
         answers = _Classes(task, scores, numbers=named) if classification else _Quantities(task, scores)
         more = {"sample_weight": task.weight} if weighted and task.weight is not None else {}
-        return float(scorer(answers, np.arange(len(scores))[:, None], answers.truth, **more))
+        try:
+            return float(scorer(answers, np.arange(len(scores))[:, None], answers.truth, **more))
+        except ValueError:
+            if not hasattr(scorer, "_score_func") or absent_class(task) is None:
+                raise
+            return float("nan")  # some scorers raise where a class is absent, others return NaN
 
     return Measure(name, found, lambda score: EVEN * abs(score))
 
 
+def refuse_binary(scoring: Any, task: Task) -> None:
+    """Refuse a scorer of two classes where there are more, and name one that fits."""
+    if isinstance(scoring, str) and task.classes is not None and len(task.classes) > 2:
+        instead = _OF_MANY_CLASSES.get(str(scoring))
+        if instead is not None:
+            raise ValueError(
+                f"scoring={str(scoring)!r} is for two classes, but y has {len(task.classes)}: "
+                f"use scoring={instead!r}."
+            )
+
+
+def absent_class(task: Task) -> Any:
+    """The first class that none of the rows has; None if there is no such class."""
+    if task.classes is None:
+        return None
+    absent = np.setdiff1d(task.classes, task.y)
+    return absent[:1].tolist()[0] if len(absent) else None
+
+
+def _refuse_other_task(scorer: Any, name: str, named: bool, classification: bool) -> None:
+    """Refuse a scorer of classes for quantities and, if it was named, one of quantities for classes.
+
+    A scorer that a user makes may measure how far apart ordered classes are, so that one is left alone.
+    """
+    module = getattr(getattr(scorer, "_score_func", None), "__module__", "")
+    of_quantities = module.endswith("._regression")
+    of_classes = module.endswith(("._classification", "._ranking", "._supervised")) or (
+        getattr(scorer, "_response_method", "predict") != "predict" or "likelihood_ratio" in name
+    )
+    if of_classes and not classification:
+        raise ValueError(
+            f"scoring={name!r} is for classes, but the target is a quantity: use {_EXAMPLES[False]}."
+        )
+    if of_quantities and named and classification:
+        raise ValueError(
+            f"scoring={name!r} is for quantities, but the target is a class: use {_EXAMPLES[True]}."
+        )
+
+
+_OF_MANY_CLASSES = {
+    "roc_auc": "roc_auc_ovr",
+    "f1": "f1_macro",
+    "precision": "precision_macro",
+    "recall": "recall_macro",
+    "jaccard": "jaccard_macro",
+    "positive_likelihood_ratio": "balanced_accuracy",
+    "neg_negative_likelihood_ratio": "balanced_accuracy",
+}
 _EXAMPLES = {
     True: "'balanced_accuracy', 'roc_auc', 'average_precision', 'neg_log_loss' or 'f1'",
     False: "'neg_mean_absolute_error', 'neg_root_mean_squared_error' or 'r2'",

@@ -24,7 +24,7 @@ from sklearn.model_selection import check_cv
 from kernelight._checks import Matrix
 from kernelight.compose.calibration import CALIBRATION_ROWS
 from kernelight.compose.kernel_choice import GAMMA_STEPS, P_GRID, SCALE, TUNE, KernelChoice
-from kernelight.compose.measures import Measure
+from kernelight.compose.measures import Measure, absent_class
 from kernelight.compose.progress import Progress, Step
 from kernelight.compose.routes import MAP_ROWS, Prepared, Route, Rows, Task, spread
 from kernelight.compose.scale import Scaling, candidates, fit_scaling
@@ -236,13 +236,12 @@ class Search:
         prepared, found = self._held_scores(setting, rows, splits, Cs, n_components, alone=alone)
         measure = self._wishes.measure
         checks = [self._task.at(rows[held]) for _, held in splits]
-        means = mean_scores(
-            [
-                [measure.of(check, scores) for scores in each]
-                for check, each in zip(checks, found, strict=True)
-            ],
-            measure.name,
-        )
+        each_split = [
+            [measure.of(check, scores) for scores in each] for check, each in zip(checks, found, strict=True)
+        ]
+        means = [float(score) for score in np.mean(each_split, axis=0)]
+        if not np.isfinite(means).all():
+            raise undefined(measure.name, self._task, checks, self._wishes.cv)
         return prepared, means, [self._kept(rows, splits, found, at) for at in range(len(Cs))]
 
     def _kept(
@@ -438,17 +437,23 @@ def splits_of(cv: Any, task: Task) -> list[Split]:
     return [(as_rows(train, n_rows), as_rows(held, n_rows)) for train, held in splits]
 
 
-def mean_scores(found: list[list[float]], name: str) -> list[float]:
-    """The mean score of each C over the splits."""
-    scores = np.mean(found, axis=0)
-    if not np.isfinite(scores).all():
-        why = (
-            "R^2 of one row is not defined"
-            if name == "R^2"
-            else f"{name} is not defined for what was held out"
+def undefined(name: str, task: Task, checks: list[Task], cv: Any) -> ValueError:
+    """Why a score of the rows held out is not a number."""
+    absent = next((found for found in map(absent_class, checks) if found is not None), None)
+    if absent is None:
+        why = "R^2 of one row is not defined" if name == "R^2" else f"{name} is not defined"
+        asked = "cv must hold out at least two rows in each split: " if cv is not None else ""
+        return ValueError(f"{asked}{why} for what was held out.")
+    if cv is not None:
+        return ValueError(
+            f"cv must hold out rows of every class in each split: {name} is not defined without class {absent!r}."
         )
-        raise ValueError(f"cv must hold out at least two rows in each split: {why}.")
-    return [float(score) for score in scores]
+    count = int(np.count_nonzero(task.y == absent))
+    folds = f", use cv={min(count, HELD_OUT)} in Python" if count > 1 else ""
+    return ValueError(
+        f"{name} needs rows of every class among those held out, but class {absent!r} has {count} of {len(task.y)} "
+        f"rows, too few to be held out: add rows of that class{folds}, or choose another scoring such as 'accuracy'."
+    )
 
 
 def as_rows(rows: NDArray[Any], n_rows: int) -> Rows:
