@@ -365,7 +365,10 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         with np.errstate(over="ignore", invalid="ignore"):
             mean = np.average(target, axis=0, weights=weight)
             away = target - mean
-            spread = np.sqrt(np.average(np.square(away), axis=0, weights=weight))
+            # Powers of two change no digit, and squares of very small or large targets stay within range.
+            power = np.frexp(np.abs(away).max(axis=0))[1]
+            squares = np.square(np.ldexp(away, -power))
+            spread = np.ldexp(np.sqrt(np.average(squares, axis=0, weights=weight)), power)
         if not np.isfinite(away).all():
             raise ValueError(
                 "y has numbers so large that their mean is beyond the largest number: scale y down."
