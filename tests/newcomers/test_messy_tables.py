@@ -379,10 +379,38 @@ def test_every_column_is_described():
 def test_constant_and_empty_columns_are_named_in_one_note():
     lines = [f"7,,{i % 3},one,{'one' if i % 9 else ''},{'' if i % 2 else 5},{i % 2}" for i in range(60)]
     write("x.csv", "a,b,c,d,e,f,y\n" + "\n".join(lines) + "\n")
-    note = "columns 'a', 'b', 'f', 'd': every value is the same or missing; nothing can be learned from them"
-    assert read("x.csv")[3] == [note]
+    blank = "column 'b': no value in 60 rows; left out"
+    note = "columns 'a', 'f', 'd': every value is the same or missing; nothing can be learned from them"
+    assert read("x.csv")[3] == [blank, note]
     assert note in open_dataset("x.csv").describe()
-    assert called("fit", "x.csv", "-o", "m.klt", *SMALL).said == f"kernelight: note: x.csv: {note}\n"
+    said = called("fit", "x.csv", "-o", "m.klt", *SMALL).said
+    assert said == "".join(f"kernelight: note: x.csv: {each}\n" for each in (blank, note))
     assert called("predict", "m.klt", "x.csv").said == ""
     write("x.csv", "a,b,c,d,e,f,y\n" + "\n".join(lines[:10]) + "\n")
     assert read("x.csv")[3] == []
+
+
+def test_the_index_that_pandas_writes_is_left_out():
+    write("x.csv", ",a,y\n" + "".join(f"{i},{i % 7},{'u' if i < 50 else 'v'}\n" for i in range(100)))
+    data, X, _, notes = read("x.csv", target="y")
+    assert data.feature_names == ["a"]
+    assert X.shape == (100, 1)
+    assert notes == ["column 'column_1': all 100 numbers are different, as ids are; left out"]
+
+
+def test_columns_without_a_value_are_left_out_and_not_asked_for():
+    write("x.csv", "a,b,y,,\n" + "".join(f"{i % 7},,{'uv'[i % 2]},,\n" for i in range(60)))
+    write("new.csv", "a\n1\n2\n")
+    data, _, _, notes = read("x.csv", target="y")
+    assert data.feature_names == ["a"]
+    assert notes == [
+        f"column '{name}': no value in 60 rows; left out" for name in ("b", "column_4", "column_5")
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert len(TableModel().fit("x.csv", target="y").predict("new.csv")) == 2
+
+
+def test_a_column_whose_values_come_late_is_kept():
+    write("x.csv", "a,b,y\n" + "".join(f"{i % 7},{i if i > 700 else ''},{'uv'[i % 2]}\n" for i in range(800)))
+    assert read("x.csv", target="y")[0].feature_names == ["a", "b"]

@@ -88,6 +88,7 @@ class DelimitedSource(Source):
         self._offset = 0
         if self.headed:
             self._names = self._distinct(names_in(first, self.label))
+            self.nameless = frozenset(name for cell, name in zip(first, self._names, strict=True) if not cell)
             self._offset = self._after_first(sample, ended)
         else:
             count = len(first)
@@ -121,7 +122,7 @@ class DelimitedSource(Source):
         if found is None:  # damaged: what is whole decides, so that the damage is what will be spoken of
             whole = (row for row in rows_of(text.tobytes(), self._dialect.delimiter) if len(row) == count)
             table = list(zip(*(row for _, row in zip(range(SAMPLE_ROWS), whole, strict=False)), strict=True))
-        kinds, guessed = [], []
+        kinds, guessed, blank = [], [], []
         for at, name in enumerate(self._names):
             if found is not None:
                 cells = [cell for cell in _cells(text, found[2], at) if cell is not None]
@@ -131,7 +132,9 @@ class DelimitedSource(Source):
             kinds.append(column)
             if guess:
                 guessed.append(name)
-        self.guessed = frozenset(guessed)
+            if rows[-1] and not cells and column.kind == NUMBER:
+                blank.append(name)
+        self.guessed, self.blank = frozenset(guessed), frozenset(blank)
         return tuple(kinds)
 
     # -- Rows -----------------------------------------------------------------------------------------------

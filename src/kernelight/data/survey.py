@@ -6,8 +6,9 @@ Of the first 20,000 rows every column of words is looked at, unless it was said 
 * Columns of a text file in which more than half of the values are plain numbers are numbers.
 * Words are an id (or free text) if there are more than ``max_categories`` of them and more than half are different, or if
   there are 20 or more and all are different. Such a column is left out.
-* Numbers are an id only if the column is called so (``id``, ``index``, ``Unnamed: 0``, ``customer_id``) and 20 or more whole
-  numbers are all different.
+* Numbers are an id only if the column is called so (``id``, ``index``, ``Unnamed: 0``, ``customer_id``) or has no name (as the
+  index that pandas writes), and 20 or more whole numbers are all different.
+* A column of a text file without any value is left out.
 
 Where two formats fit (``03/01/2024``; ``1,234``), the whole column is read; if it does not settle the matter, slashes are
 month first and other dates day first, and a comma followed by three digits stands between thousands, unless the file
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,7 +47,7 @@ FITS = 0.9  # of the values must be readable in a format
 _ID = re.compile(
     "id|index|unnamed: 0|rownames|.*[_ ]id", re.IGNORECASE
 )  # names of columns that count or name the rows
-ALL_DIFFERENT = 20  # words that are all different are an id from so many on
+FEW = 20  # rows: with fewer, values that are all different or all missing may be so by chance
 
 
 @dataclass
@@ -81,7 +82,7 @@ def surveyed(
         if (c.kind == WORDS or c.name in source.guessed or (everywhere and c.kind == NUMBER))
         and c.name not in known
     ]
-    _leave_ids_out(found, source, [*known, target])
+    _leave_out(found, source, {*known, target})
     if not names:
         return found
     counts = _counts(source, names)
@@ -93,19 +94,18 @@ def surveyed(
     return found
 
 
-def _leave_ids_out(found: Survey, source: Source, settled: Iterable[str | None]) -> None:
-    """Leave out columns of numbers that are called an id where they are whole and all different."""
+def _leave_out(found: Survey, source: Source, settled: Set[str | None]) -> None:
+    """Leave out columns of numbers without any value, and those that are called an id and are whole and all different."""
     names = [
         column.name
         for column in source.columns or ()
         if column.kind == NUMBER
         and source.headed
-        and column.name not in source.guessed
-        and column.name not in settled
-        and _ID.fullmatch(column.name)
+        and column.name not in {*source.guessed, *settled}
+        and (column.name in {*source.nameless, *source.blank} or _ID.fullmatch(column.name))
     ]
-    if not names:
-        return
+    if not names or {*names} == {column.name for column in source.columns or ()} - settled:
+        return  # what is left would be nothing
     parts = []
     rows = 0
     try:
@@ -119,7 +119,12 @@ def _leave_ids_out(found: Survey, source: Source, settled: Iterable[str | None])
     for at, name in enumerate(names):
         values = np.concatenate([part[:, at] for part in parts]) if parts else np.zeros(0)
         whole = bool((np.isfinite(values) & (np.floor(values) == values)).all())
-        if len(values) >= ALL_DIFFERENT and whole and len(np.unique(values)) == len(values):
+        if len(values) < FEW:
+            continue
+        if np.isnan(values).all():
+            found.left_out.append(name)
+            found.notes[name] = f"no value in {'the first ' * (rows >= HEAD_ROWS)}{rows:,} rows; left out"
+        elif whole and len(np.unique(values)) == len(values):
             found.left_out.append(name)
             found.notes[name] = f"all {len(values):,} numbers are different, as ids are; left out"
 
@@ -211,7 +216,7 @@ def _decide(
             return
     different = len(counts)
     many = different > max_categories and 2 * different > total
-    if not target and (many or (different == total >= ALL_DIFFERENT and not raised)):
+    if not target and (many or (different == total >= FEW and not raised)):
         found.left_out.append(name)
         all_ = f"all {total:,}" if different == total else f"{different:,} of {total:,}"
         found.notes[name] = f"{all_} words are different, as ids or free text are; left out"

@@ -100,6 +100,8 @@ class Source(ABC):
     guessed: frozenset[str] = (
         frozenset()
     )  # columns of text whose kind is a guess, because some values are not numbers
+    nameless: frozenset[str] = frozenset()  # columns whose place in the row of names is empty
+    blank: frozenset[str] = frozenset()  # columns of numbers that have no value in the first rows
     text: bool = False  # whether every value is written as text
     comma: bool = False  # whether a comma is more likely to be a decimal comma than between thousands
     notes: tuple[str, ...] = ()  # what was decided while it was opened
