@@ -414,3 +414,13 @@ def test_columns_without_a_value_are_left_out_and_not_asked_for():
 def test_a_column_whose_values_come_late_is_kept():
     write("x.csv", "a,b,y\n" + "".join(f"{i % 7},{i if i > 700 else ''},{'uv'[i % 2]}\n" for i in range(800)))
     assert read("x.csv", target="y")[0].feature_names == ["a", "b"]
+
+
+def test_the_command_takes_the_place_of_a_target():
+    rows = "".join(f"{i % 7},{i % 5},{'yes' if i % 7 > 3 else 'no'},{i % 3}\n" for i in range(60))
+    write("t.csv", "a,b,kind,1\n" + rows)
+    for place, name in (("2", "kind"), ("-2", "kind"), ("1", "1"), ("0", "a")):  # a name comes before a place
+        assert called("fit", "t.csv", "--target", place, "--header", "-o", "m.klt", "-q", *SMALL).status == 0
+        assert TableModel.load("m.klt").encoding_.target.name == name
+    status, _, said = called("fit", "t.csv", "--target", "4", "--header", "-o", "n.klt")
+    assert (status, "t.csv has 4 columns" in said) == (2, True)

@@ -12,7 +12,10 @@ Data = Annotated[
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model, written by kernelight fit.")]
 Target = Annotated[
-    str, typer.Option(help="The column to predict; auto finds one called target, or takes the last.")
+    str,
+    typer.Option(
+        help="The column to predict, by name or by place (0 is the first); auto finds one called target, or takes the last."
+    ),
 ]
 Apart = Annotated[
     str | None, typer.Option(help="A column that is no feature; without it, every column is a feature.")

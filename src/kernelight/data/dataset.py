@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -388,6 +389,8 @@ class Dataset:
             raise DataError(
                 f"{self.name}: there is no column {shown(str(asked))} for the target{nearest(str(asked), [known]) or '.'}"
             )
+        if isinstance(asked, str) and asked not in names and re.fullmatch(r"-?[0-9]{1,9}", asked):
+            asked = int(asked)  # the command has only text
         if isinstance(asked, int):
             if not -len(names) <= asked < len(names):
                 raise DataError(f"{self.name} has {len(names)} columns: target={asked} is none of them.")
