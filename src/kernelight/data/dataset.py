@@ -120,7 +120,7 @@ class Dataset:
         """The recipe from the columns to the features: the one given, or learned from all rows when first asked for."""
         if self._encoding is None:
             learner = self._learner()
-            odd, same = OddValues(self.name, self._given is not None), Unvarying(self._plan)
+            odd, same = OddValues(self.name, self._given), Unvarying(self._plan)
             for block in self._source.blocks(self._plan):
                 learner.add(block)
                 odd.add(block)
@@ -200,7 +200,7 @@ class Dataset:
     def materialise(self) -> tuple[Any, NDArray[Any] | None]:
         """All rows: X (dense, or CSR for sparse formats) and y (None without a target)."""
         block = self._source.whole(self._plan)
-        odd = OddValues(self.name, self._given is not None)
+        odd = OddValues(self.name, self._given)
         odd.add(block)
         odd.refuse_many()
         if self._encoding is None:
@@ -246,7 +246,7 @@ class Dataset:
         encoding = self.encoding
         waiting: list[Batch] = []
         count = total = 0
-        odd = OddValues(self.name, self._given is not None)
+        odd = OddValues(self.name, self._given)
         self.rows_left_out = 0
         for block in self._source.blocks(self._plan):
             odd.add(block)

@@ -10,15 +10,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.data.encoding import Encoding
+from kernelight.data.booleans import as_known, truth_of
+from kernelight.data.encoding import EncodedColumn, EncodedTarget, Encoding
 from kernelight.data.errors import DataError, DataWarning, listed, shown
 from kernelight.data.exact import as_doubles
 from kernelight.data.formatted import FormattedSource
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Odd, Plan, Source, Words, joined_odd
-from kernelight.data.text_formats import YEAR_FIRST, decimal_format
+from kernelight.data.text_formats import BOOLEAN, YEAR_FIRST, decimal_format
 
 FEW_ROWS = 20
 MOST_ODD = 0.1  # of the values of a column may be something else than the column is
+MOST_NEW = 0.5  # of the words of a column may be new to a model before that is said
 
 
 @dataclass
@@ -89,12 +91,15 @@ def _callers_level() -> int:
 
 
 class OddValues:
-    """Values that are not what their column is, counted over the rows of one reading."""
+    """Values that are not what their column is, or words that a model never saw, counted over the rows of one reading."""
 
-    def __init__(self, label: str, settled: bool = False) -> None:
-        self._label, self._settled = label, settled  # whether a model has settled what the columns are
+    def __init__(self, label: str, encoding: Encoding | None = None) -> None:
+        self._label = label
+        self._settled = encoding is not None  # whether a model has settled what the columns are
         self._found: dict[str, Odd] = {}
         self._rows = 0
+        columns = encoding.columns if encoding is not None else None
+        self._words = [_NewWords(column) for column in columns or () if column.kind == WORDS]
 
     def add(self, block: Block) -> None:
         """Count those of a block."""
@@ -102,6 +107,9 @@ class OddValues:
         for name, odd in joined_odd([block]).items():
             known = self._found.get(name)
             self._found[name] = odd if known is None else known._replace(number=known.number + odd.number)
+        if self._words:
+            for new, words in zip(self._words, block.words, strict=True):
+                new.add(words)
 
     def refuse_many(self) -> None:
         """Raise an error if a column has so many that it is probably something else."""
@@ -120,11 +128,45 @@ class OddValues:
 
     def notes(self) -> list[str]:
         """A sentence for each column that has some."""
-        return [
+        odd = [
             f"column {shown(name)}: {odd.number:,} of {self._rows:,} values "
             f"{'is' if odd.number == 1 else 'are'} not a {odd.kind} ({odd.first} in {odd.where} first); taken as missing"
             for name, odd in sorted(self._found.items())
         ]
+        return odd + [new.note for new in self._words if new.many]
+
+
+class _NewWords:
+    """Counts the words of a column that are no category of it, where they have no column."""
+
+    def __init__(self, column: EncodedColumn) -> None:
+        self._column, self._known = column, set(column.categories)
+        self._new = self._words = 0
+        self._first = ""
+
+    def add(self, words: Words) -> None:
+        """Count those of more rows."""
+        if self._column.others:
+            return
+        found = as_known(words.values, self._column.categories)
+        strange = np.array([*(word not in self._known for word in found), False])[words.codes]
+        if strange.any() and not self._new:
+            self._first = words.values[words.codes[int(np.argmax(strange))]]
+        self._new += int(strange.sum())
+        self._words += int((words.codes >= 0).sum())
+
+    @property
+    def many(self) -> bool:
+        """Whether they are worth a note: a few new words are nothing unusual."""
+        return self._new > MOST_NEW * self._words
+
+    @property
+    def note(self) -> str:
+        """What is said of them."""
+        return (
+            f"column {shown(self._column.name)}: {self._new:,} of {self._words:,} words never occurred in training "
+            f"({shown(self._first)} first)"
+        )
 
 
 class Unvarying:
@@ -188,7 +230,26 @@ def formatted_by(encoding: Encoding, source: Source, decimal: str | None = None)
         formats.update(
             {n: decimal_format(decimal) for n in numbers if n in formats or (source.text and decimal == ",")}
         )
+    formats.update(dict.fromkeys(_booleans(encoding, source), BOOLEAN))
     return FormattedSource(source, formats, {}) if formats else source
+
+
+def _booleans(encoding: Encoding, source: Source) -> list[str]:
+    """Columns whose first words are booleans where the model has numbers, without a format of their own."""
+    known: list[EncodedColumn | EncodedTarget] = [*(encoding.columns or ())]
+    known += [encoding.target] if encoding.target is not None else []
+    numbers = {column.name for column in known if column.kind == NUMBER and column.format is None}
+    names = [c.name for c in source.columns or () if c.kind == WORDS and c.name in numbers]
+    if not names:
+        return []
+    try:
+        first = next(iter(source.blocks(Plan(words=tuple(names)))), None)
+    except DataError:  # damage, which is spoken of when the rows are read
+        return []
+    found = zip(names, first.words if first is not None else (), strict=False)
+    return [
+        name for name, words in found if words.values and all(truth_of(w) is not None for w in words.values)
+    ]
 
 
 def missing_targets(block: Block) -> NDArray[np.bool_]:

@@ -4,7 +4,8 @@ The rules:
 
 * A number that is missing becomes the median of its column among the first 20,000 training rows (0 if there is none there).
 * A column of words becomes one column of 0 and 1 for each word that occurs in training, in alphabetical order, and one
-  more for missing words if some are missing in training. A word never seen in training is 0 in all of them.
+  more for missing words if some are missing in training. A word never seen in training is 0 in all of them;
+  a boolean that is spelled otherwise there is no such word (`booleans`).
 * Of more than ``max_categories`` words (100 unless told otherwise) the most frequent have a column each, and the others,
   words never seen in training too, share one (`word_counts`). A plan with a limit makes that an error.
 * A date becomes its year, month, weekday, time of day and days since the first, as far as they vary (`dates`).
@@ -22,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelight.data.booleans import as_known
 from kernelight.data.charsets import checked_charset
 from kernelight.data.dates import DateLearner, DateRecipe, recipe_from
 from kernelight.data.errors import DataError, listed, nearest, shown
@@ -167,7 +169,8 @@ class Encoding:
                 f"{label}, {block.locate(at)}, column {shown(self.target.name)}: the target is {found}; leave such rows out."
             )
         if isinstance(values, Words):
-            return np.array(values.values or ("",))[values.codes]
+            known = [str(word) for word in self.target.labels or ()]
+            return np.array(as_known(values.values, known) or [""])[values.codes]
         if self.target.task == CLASSIFICATION and self.target.labels is not None:
             return classes_of(values, self.target.labels, self.target.name, label)
         return as_doubles(values)

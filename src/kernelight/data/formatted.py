@@ -108,4 +108,4 @@ class FormattedSource(Source):
 
 
 def _kind(form: str) -> str:
-    return NUMBER if form in FORMATS[NUMBER] else DATE
+    return DATE if form in FORMATS[DATE] else NUMBER

@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelight.data.booleans import truth_of
 from kernelight.data.table import DATE, NUMBER
 
 POINT, COMMA = "decimal point", "decimal comma"
+BOOLEAN = "boolean"  # true and false as 1 and 0: of files for a model that has numbers, so never recorded
 YEAR_FIRST, DAY_FIRST, MONTH_FIRST, NAMED, TIME = (
     "year first",
     "day first",
@@ -156,6 +158,11 @@ def reads(text: str, form: str) -> bool:
 
 def converted(values: Sequence[str], form: str) -> NDArray[Any]:
     """Texts as numbers or dates; NaN or NaT where one cannot be read."""
+    if form == BOOLEAN:
+        truths = map(truth_of, values)
+        return np.array(
+            [number_of(v, POINT) if t is None else t for v, t in zip(values, truths, strict=True)]
+        )
     if form in _NUMBERS:
         return np.array([number_of(value, form) for value in values], dtype=np.float64)
     if form == YEAR_FIRST and values and all(map(_SIMPLE.fullmatch, values)):

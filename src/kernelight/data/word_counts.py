@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelight.data.booleans import as_known
 from kernelight.data.table import Words
 
 MAX_COUNTED = 100_000  # different words; those that occur for the first time after them are not counted
@@ -82,11 +83,15 @@ def _by_first_row(codes: NDArray[np.int32]) -> list[int]:
 def put_ones(
     X: NDArray[Any], place: int, words: Words, categories: Sequence[str], others: bool, missing: bool
 ) -> None:
-    """Ones into the columns of ``X`` from ``place`` on: one for each category, for other words, and for missing words."""
+    """Ones into the columns of ``X`` from ``place`` on: one for each category, for other words, and for missing words.
+
+    Booleans may be spelled otherwise than the categories; not where other words share a column, which may be theirs.
+    """
     number = {value: at for at, value in enumerate(categories)}
     other = len(categories) if others else -1
     absent = len(categories) + others if missing else -1
-    table = np.array([*(number.get(value, other) for value in words.values), absent], dtype=np.int64)
+    values = words.values if others else as_known(words.values, categories)
+    table = np.array([*(number.get(value, other) for value in values), absent], dtype=np.int64)
     at = table[words.codes]
     rows = np.flatnonzero(at >= 0)
     X[rows, place + at[rows]] = 1
