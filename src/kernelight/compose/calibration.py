@@ -164,7 +164,7 @@ def ranks(n_rows: int) -> NDArray[np.intp]:
 def errors_from(sizes: Any, n_rows: Any, n_targets: int) -> Errors:
     """Errors from a state, which may hold anything."""
     _checks.check_learned("errors", sizes, ("float64",), 2)
-    rows = _checks.check_int("rows held out", n_rows, 1)
+    rows = _checks.check_int("rows held out", n_rows, 1, 1 << 53)
     if (
         sizes.shape != (len(ranks(rows)), n_targets)
         or (sizes < 0).any()
