@@ -451,3 +451,40 @@ def test_warnings_point_to_the_line_of_the_caller():
         found = [(w.filename, w.lineno) for w in told if w.category is DataWarning]
         assert found == [(__file__, call.__code__.co_firstlineno)]
     assert model.encoding_.feature_names[:2] == ["day: month", "day: weekday"]
+
+
+def durations() -> pd.DataFrame:
+    """A duration that decides the target, beside a number, with a missing value."""
+    took = pd.Series(pd.to_timedelta(RANDOM.integers(0, 100, N) * 1500, unit="ms"))
+    took[5] = pd.NaT
+    return pd.DataFrame({"took": took, "size": RANDOM.random(N)})
+
+
+@pytest.mark.parametrize("library", ["pandas", "pandas objects", "pandas of Arrow", "polars", "Arrow"])
+def test_durations_are_seconds(library: str) -> None:
+    frame = durations()
+    seconds = frame.assign(took=frame["took"].dt.total_seconds())
+    y = seconds["took"].fillna(0) + seconds["size"]
+    given = {
+        "pandas": lambda: frame,
+        "pandas objects": lambda: frame.assign(took=frame["took"].astype(object)),
+        "pandas of Arrow": lambda: frame.astype({"took": "duration[us][pyarrow]"}),
+        "polars": lambda: pl.from_pandas(frame),
+        "Arrow": lambda: pa.Table.from_pandas(frame),
+    }[library]()
+    expected, found = (open_dataset(each, target=None).materialise()[0] for each in (seconds, given))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    model = KernelRegressor(n_components=32, C=1.0, scale="minmax").fit(given, y)
+    same = KernelRegressor(n_components=32, C=1.0, scale="minmax").fit(seconds, y)
+    np.testing.assert_allclose(model.predict(given), same.predict(seconds), rtol=1e-6)
+
+
+def test_a_lazy_frame_is_to_be_collected() -> None:
+    lazy = pl.LazyFrame({"a": [1.0, 2.0] * 20, "y": [0, 1] * 20})
+    for call in (
+        lambda: KernelClassifier(n_components=16).fit(lazy, [0, 1] * 20),
+        lambda: open_dataset(lazy, target="y"),
+        lambda: TableModel().fit(lazy, target="y"),
+    ):
+        with pytest.raises(DataError, match=r"is a LazyFrame, .*: collect\(\) it first"):
+            call()

@@ -1,7 +1,8 @@
 """Parquet, Arrow and Feather files, read by pyarrow, a batch of rows at a time; and Arrow tables in memory.
 
-Numbers, booleans (0 and 1) and decimals are numbers; text and dictionaries, whatever their values are, are words; timestamps,
-dates and times of day are dates; the rest (lists) can be no feature. A null and NaN are missing values.
+Numbers, booleans (0 and 1), decimals and durations (in seconds) are numbers; text and dictionaries, whatever their values
+are, are words; timestamps, dates and times of day are dates; the rest (lists) can be no feature. A null and NaN are
+missing values.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from kernelight.data.table import (
 )
 
 BATCH = 1 << 16  # rows
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of the units of durations
 
 
 def pyarrow_for(label: str) -> Any:
@@ -63,7 +65,7 @@ class ArrowSource(Source):
         if t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_):
             return WORDS
         numeric = t.is_integer(type_) or t.is_floating(type_) or t.is_boolean(type_) or t.is_decimal(type_)
-        if numeric or t.is_null(type_):
+        if numeric or t.is_null(type_) or t.is_duration(type_):
             return WORDS if name in self._categorical else NUMBER
         if t.is_timestamp(type_) or t.is_date(type_) or t.is_time(type_):
             return WORDS if name in self._categorical else DATE
@@ -122,6 +124,9 @@ class ArrowSource(Source):
             raise DataError(f"{self.label}, column {shown(name)}: {kind} where the model has numbers.")
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.uint8())
+        if pa.types.is_duration(column.type):
+            whole = column.cast(pa.int64()).cast(pa.float64(), safe=False)
+            return np.asarray(whole.to_numpy(zero_copy_only=False)) / _PER_SECOND[column.type.unit]
         values = column.cast(pa.float64(), safe=False)
         return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
 
@@ -130,7 +135,7 @@ class ArrowSource(Source):
         refuse_infinite(self.label, doubles[:, None], [name], first_row)
         if self._pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
-        if self._pa.types.is_floating(column.type):
+        if self._pa.types.is_floating(column.type) or self._pa.types.is_duration(column.type):
             return doubles
         return restored(doubles, lambda rows: column.take(self._pa.array(rows)).to_pylist())
 
@@ -241,11 +246,12 @@ class TableSource(ArrowSource):
     def dtype(self) -> np.dtype[Any]:
         pa = self._pa
         numeric = [
-            field.type.to_pandas_dtype()
+            np.float64 if pa.types.is_duration(field.type) else field.type.to_pandas_dtype()
             for field in self._table.schema
             if pa.types.is_floating(field.type)
             or pa.types.is_integer(field.type)
             or pa.types.is_boolean(field.type)
+            or pa.types.is_duration(field.type)
         ]
         return np.dtype(np.float32 if numeric and np.result_type(*numeric) == np.float32 else np.float64)
 

@@ -39,6 +39,8 @@ from kernelight.data.table import (
 LABEL = "the frame"
 STEP = 1 << 16  # rows of a block
 _NUMBERS = (bool, np.bool_, numbers.Real, decimal.Decimal)
+_DURATIONS = (datetime.timedelta, np.timedelta64)
+_SECOND = datetime.timedelta(seconds=1)
 
 
 def is_frame(thing: Any) -> bool:
@@ -49,7 +51,7 @@ def is_frame(thing: Any) -> bool:
     >>> is_frame(pd.DataFrame({"a": [1, 2]})), is_frame(pd.Series([1, 2])), is_frame([[1, 2]])
     (True, False, False)
     """
-    if is_pandas(thing) or hasattr(thing, "__dataframe__"):
+    if is_pandas(thing) or hasattr(thing, "__dataframe__") or _is_lazy(thing):
         return True
     one_dimensional = len(getattr(thing, "shape", (0, 0))) == 1 or hasattr(thing, "chunks")
     return hasattr(thing, "__arrow_c_stream__") and not one_dimensional
@@ -61,10 +63,18 @@ def is_pandas(thing: Any) -> bool:
     return pandas is not None and isinstance(thing, getattr(pandas, "DataFrame", ()))
 
 
+def _is_lazy(thing: Any) -> bool:
+    """Whether this is a query of polars, which has no rows yet."""
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(thing, getattr(polars, "LazyFrame", ()))
+
+
 def as_table(frame: Any, label: str = LABEL) -> Any:
     """A frame of pandas as it is; any other as an Arrow table."""
     if is_pandas(frame):
         return frame
+    if _is_lazy(frame):
+        raise DataError(f"{label} is a LazyFrame, which has no rows yet: collect() it first.")
     pa = pyarrow_for(label)
     if isinstance(frame, pa.Table):
         return frame
@@ -239,6 +249,8 @@ def _objects(values: NDArray[Any], *, other: str = "", written: bool = False) ->
     types = {type(value) for value in values if not _is_missing(value)}
     if all(issubclass(found, _NUMBERS) for found in types):
         return Objects(values, NUMBER)
+    if all(issubclass(found, _DURATIONS) for found in types):
+        return Objects(values, NUMBER)
     if all(issubclass(found, (datetime.date, np.datetime64)) for found in types):
         return Objects(values, DATE)
     strange = next((found for found in types if not issubclass(found, (str, *_NUMBERS))), None)
@@ -256,6 +268,8 @@ def _is_written(value: Any) -> bool:
 
 
 def _number(value: Any) -> float:
+    if isinstance(value, _DURATIONS):
+        return float(value / (np.timedelta64(1, "s") if isinstance(value, np.timedelta64) else _SECOND))
     try:
         return float(value)
     except OverflowError:
@@ -272,7 +286,7 @@ def _is_missing(value: Any) -> bool:
     """None, NaN of any kind, and what pandas calls NA and NaT."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    if isinstance(value, np.datetime64):
+    if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))
     return isinstance(value, (float, np.floating, decimal.Decimal)) and value != value
 
@@ -307,7 +321,11 @@ class FrameSource(Source):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        found = [column.dtype for column in self._columns.values() if column.kind == NUMBER]
+        found = [
+            np.dtype(np.float64) if column.dtype.kind == "m" else column.dtype  # durations become seconds
+            for column in self._columns.values()
+            if column.kind == NUMBER
+        ]
         return np.dtype(np.float32 if found and np.result_type(*found) == np.float32 else np.float64)
 
     def blocks(self, plan: Plan) -> Iterator[Block]:
