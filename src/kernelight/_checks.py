@@ -159,6 +159,18 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {given!r}.")
 
 
+def check_positive_or(name: str, value: Any, words: tuple[str, ...]) -> None:
+    """Refuse what is neither a finite number above 0 nor one of ``words``."""
+    if not isinstance(value, str):
+        check_positive(name, value)
+    elif value not in words:
+        known = ", ".join(map(repr, words[:-1])) + (" or " if words[1:] else "") + repr(words[-1])
+        given = str.__str__(value)
+        raise ValueError(
+            f"{name} must be a number above 0{',' if words[1:] else ' or'} {known}, got {given!r}."
+        )
+
+
 def check_class_weight(class_weight: Any) -> None:
     """Refuse what is not None, "balanced" or a dict of finite weights of at least 0."""
     if not isinstance(class_weight, dict):

@@ -232,10 +232,10 @@ def test_labels_that_maps_learn_from_are_not_those_that_are_scored(monkeypatch):
     [
         ({"kernel": "gmn"}, "did you mean 'gmm'"),
         ({"kernel": kernels.GMM}, "write GMM"),
-        ({"gamma": "auto"}, "gamma must be one of 'tune', 'scale'"),
+        ({"gamma": "auto"}, "gamma must be a number above 0, 'tune' or 'scale', got 'auto'"),
         ({"p": -1.0}, "p must be a finite number above 0"),
         ({"C": 0}, "C must be a finite number above 0"),
-        ({"C": "auto"}, "C must be one of 'tune'"),
+        ({"C": "auto"}, "C must be a number above 0 or 'tune', got 'auto'"),
         ({"scale": "robust"}, "scale must be one of None, 'none', 'minmax'"),
         ({"method": "gcsw"}, "method must be one of None, 'gcws', .*, 'exact', got 'gcsw'"),
         ({"kernel": "rbf", "method": "gcws"}, "GCWS has no features of RBF"),

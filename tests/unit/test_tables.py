@@ -69,6 +69,8 @@ def test_the_target_decides_the_model(table, tmp_path):
     error = np.abs(model.predict(numbers) - y)
     assert found["mean_absolute_error"] == pytest.approx(error.mean())
     assert found["largest_error"] == error.max()
+    with pytest.raises(ValueError, match="this model predicts quantities"):
+        next(model.predict_batches(numbers, probabilities=True))
     with pytest.raises(DataError, match="KernelClassifier was asked for"):
         TableModel(small()).fit(numbers, ids="id")
 

@@ -188,10 +188,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         """The parameters that may be tuned, checked."""
         n_components = _checks.check_int("n_components", self.n_components, 1)
         _checks.check_int("bits", self.bits, 1, 16)
-        if isinstance(self.C, str):
-            _checks.check_choice("C", self.C, (TUNE,))
-        else:
-            _checks.check_positive("C", self.C)
+        _checks.check_positive_or("C", self.C, (TUNE,))
         if not isinstance(self.verbose, (bool, np.bool_)):
             _checks.check_int("verbose", self.verbose, 0)
         scale = _checks.check_choice("scale", self.scale, (None, *NAMES, TUNE))

@@ -44,10 +44,7 @@ class KernelChoice:
                 f"kernel must be the name of a kernel or a kernel such as GMM(), got {self.kernel!r}{hint}."
             )
         for name, value in (("gamma", self.gamma), ("p", self.p)):
-            if isinstance(value, str):
-                _checks.check_choice(name, value, (TUNE, SCALE) if name == "gamma" else (TUNE,))
-            else:
-                _checks.check_positive(name, value)
+            _checks.check_positive_or(name, value, (TUNE, SCALE) if name == "gamma" else (TUNE,))
         self.has("gamma")  # refuses a name that no kernel has
 
     def warn_unused(self) -> None:

@@ -191,9 +191,9 @@ class TableModel:
         """Predictions batch by batch, in memory that does not grow with the file. Its target is not looked at."""
         self._check_fitted()
         if probabilities and not hasattr(self.model_, "predict_proba"):
-            raise ValueError(
-                "This model gives no probabilities: it predicts quantities, or was written before models had them."
-            )
+            if not hasattr(self.model_, "classes_"):
+                raise ValueError("Probabilities are for classes, but this model predicts quantities.")
+            raise ValueError("This model was written before models had probabilities: fit it again.")
         if interval is not None:
             if not hasattr(self.model_, "predict_interval"):
                 raise ValueError("Intervals are for quantities, but this model predicts classes.")
