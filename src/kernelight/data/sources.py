@@ -29,10 +29,10 @@ Text = NDArray[np.uint8]
 CHUNK = 1 << 23  # bytes of text that are parsed at a time when a file is streamed
 LONGEST_ROW = 1 << 28  # bytes
 PIECE = 1 << 22  # bytes that are read side by side
-MANY_ROWS = 1 << 22  # a file may have as many, however small it is; beyond, it has at most
-ROWS_IN_A_BYTE = (
-    1000  # so many: a column of 0 and 1 where one in 10,000 is 1 has that, packed as well as can be
-)
+# A file that declares more rows than could be in it is refused. A column of 0 and 1 where a share p of the rows is 1 takes
+# H(p) = -p log2 p - (1 - p) log2 (1 - p) bits for each row at least; 10,000 rows in a byte are H(p) = 0.0008, p = 1 / 20,000.
+MANY_ROWS = 1 << 22  # that a file may have, however small it is
+ROWS_IN_A_BYTE = 10_000  # that a file of more rows may have
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 _OPEN: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
