@@ -157,7 +157,7 @@ class Errors:
 
 
 def ranks(n_rows: int) -> NDArray[np.intp]:
-    """Which order statistics of so many errors are kept, counted from 0."""
+    """Which order statistics of ``n_rows`` errors are kept, counted from 0."""
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, MAX_ERRORS)).round().astype(np.intp))
 
 

@@ -107,7 +107,7 @@ class Route(ABC):
 
     @abstractmethod
     def work(self, n_rows: int, n_components: int, n_fits: int) -> float:
-        """About how much it is to prepare rows and fit so many models to them, in proportion only."""
+        """The work of preparing rows and fitting ``n_fits`` models to them; only ratios of it mean something."""
 
     @abstractmethod
     def prepare(self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int) -> Prepared:

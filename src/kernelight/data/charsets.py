@@ -61,7 +61,7 @@ class Transcoder:
         self._ready, self._lines, self._ended = b"", 1, False
 
     def read(self, count: int) -> bytes:
-        """At most so many bytes of UTF-8; none at the end."""
+        """At most ``count`` bytes of UTF-8; none at the end."""
         while not self._ready and not self._ended:
             raw = self._handle.read(count)
             self._ended = not raw
