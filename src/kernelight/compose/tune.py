@@ -40,6 +40,7 @@ MIN_ROWS = 100  # with fewer there is nothing to hold out
 ALL_FIFTHS_BELOW = (
     2_000  # rows: with fewer, one fifth is too small to choose by, and each is held out in turn
 )
+ENOUGH_TO_CALIBRATE = 500  # rows: a fifth of them is enough for two numbers, or for the quantiles of errors
 HELD_OUT = 5  # one row of so many
 ROUGH_TURNS = 2  # of those five, in the first round
 MIN_HELD_OUT = 10  # classes of fewer than five rows hold none out
@@ -186,7 +187,8 @@ class Search:
     def _given(self) -> Found:
         """Nothing is to be chosen. Some rows are held out all the same, for probabilities and intervals alone."""
         setting, held, prepared = self._settings[0], None, None
-        rows, splits = self._rows_and_splits(self._route.fine_rows, HELD_OUT)
+        folds = HELD_OUT if self._X.shape[0] < ENOUGH_TO_CALIBRATE else 1  # each is a fit
+        rows, splits = self._rows_and_splits(self._route.fine_rows, folds)
         splits = [split for split in splits if len(split[1]) and self._can_learn(rows[split[0]])]
         if splits and self._needs_held:
             components = self._wishes.n_components
