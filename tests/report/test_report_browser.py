@@ -164,6 +164,8 @@ def test_a_mark_says_its_values(visit: Any) -> None:
     page = visit("digits")
     mark = page.locator("#chart-time .mark.s0:has(.touch)").first
     mark.scroll_into_view_if_needed()
+    # a page hides its tip when it is scrolled, and tells of the scrolling with the next picture: let that pass
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     mark.locator(".touch").hover(force=True)
     tip = page.locator("#tip")
     playwright.expect(tip).to_have_class("on")
