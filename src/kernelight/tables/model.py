@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 
 from kernelight._checks import check_choice, check_int
 from kernelight._files import Path
@@ -44,6 +45,33 @@ class Predictions(NamedTuple):
     interval: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
 
+PROBABILITIES, INTERVALS = "predict_proba", "predict_interval"
+
+
+def _lacks(model: Any, method: str) -> str | None:
+    """Why a fitted model has no such method, in a sentence; None if it has it."""
+    if hasattr(model, method):
+        return None
+    classes = isinstance(model, KernelClassifier)
+    if method == INTERVALS:
+        return "Intervals are for quantities, but this model predicts classes."
+    if classes:
+        return "This model was written before models had probabilities: fit it again."
+    return "Probabilities are for classes, but this model predicts quantities."
+
+
+def _offers(method: str) -> Callable[[TableModel], bool]:
+    """Whether the model behind it has a method, as scikit-learn asks for it; true until it is fitted."""
+
+    def offered(table_model: TableModel) -> bool:
+        lacking = _lacks(table_model.model_, method) if hasattr(table_model, "model_") else None
+        if lacking:
+            raise AttributeError(lacking)
+        return True
+
+    return offered
+
+
 class TableModel:
     """A model of the rows of a file, which knows how columns of that file become features.
 
@@ -62,6 +90,8 @@ class TableModel:
         The fitted model.
     encoding_ : Encoding
         How columns become features.
+    classes_ : array
+        Of a classification: the classes, in the order of the columns of `predict_proba`.
     trained_on_, n_rows_ : str, int
         The name of the data, and how many rows there were.
 
@@ -181,22 +211,53 @@ class TableModel:
         self._check_fitted()
         return open_dataset(data, encoding=self.encoding_, **reading)
 
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, in the order of the columns of `predict_proba`; a model of quantities has none."""
+        self._check_fitted()
+        if self.task == REGRESSION:
+            raise AttributeError("This model predicts quantities, so it has no classes.")
+        return np.asarray(self.model_.classes_)
+
     def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
-        """The class or quantity of each row of a file."""
+        """The class or quantity of each row of a data set, path or frame; ``reading`` is passed on to `open_dataset`."""
         return np.concatenate([part.values for part in self.predict_batches(data, **reading)])
+
+    @available_if(_offers(PROBABILITIES))  # type: ignore[untyped-decorator]
+    def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
+        """The probability of each class, in the order of ``classes_``: see `KernelClassifier.predict_proba`."""
+        parts = self.predict_batches(data, probabilities=True, **reading)
+        return np.concatenate([part.probabilities for part in parts if part.probabilities is not None])
+
+    @available_if(_offers(INTERVALS))  # type: ignore[untyped-decorator]
+    def predict_interval(
+        self, data: Any, coverage: float = 0.9, **reading: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The lower and the upper end of an interval around each prediction: see `KernelRegressor.predict_interval`."""
+        parts = self.predict_batches(data, interval=coverage, **reading)
+        ends = [part.interval for part in parts if part.interval is not None]
+        return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
+
+    def score(self, data: Any, **reading: Any) -> float:
+        """The accuracy, or R^2 of quantities, on data that have the target; `evaluate` says more.
+
+        A constant target has R^2 1 if every prediction is right and 0 otherwise, as scikit-learn has it.
+        """
+        found = self.evaluate(data, **reading)
+        if found["task"] == CLASSIFICATION:
+            return float(found["accuracy"])
+        return float(found["largest_error"] == 0) if found["r2"] is None else float(found["r2"])
 
     def predict_batches(
         self, data: Any, *, probabilities: bool = False, interval: float | None = None, **reading: Any
     ) -> Iterator[Predictions]:
         """Predictions batch by batch, in memory that does not grow with the file. Its target is not looked at."""
         self._check_fitted()
-        if probabilities and not hasattr(self.model_, "predict_proba"):
-            if not hasattr(self.model_, "classes_"):
-                raise ValueError("Probabilities are for classes, but this model predicts quantities.")
-            raise ValueError("This model was written before models had probabilities: fit it again.")
+        for asked, method in ((probabilities, PROBABILITIES), (interval is not None, INTERVALS)):
+            lacking = _lacks(self.model_, method) if asked else None
+            if lacking:
+                raise ValueError(lacking)
         if interval is not None:
-            if not hasattr(self.model_, "predict_interval"):
-                raise ValueError("Intervals are for quantities, but this model predicts classes.")
             self.model_._half_width(interval)  # says what is wrong before a row is read
         opened = data if isinstance(data, Dataset) else self.open(data, **{"target": None, **reading})
         rows = 0
