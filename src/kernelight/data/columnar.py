@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.data.encoding import too_many_words
 from kernelight.data.errors import DataError, one_line, shown
 from kernelight.data.exact import Targets, restored
 from kernelight.data.sources import ByteSource
@@ -30,6 +29,7 @@ from kernelight.data.table import (
     refuse_infinite,
     words_of,
 )
+from kernelight.data.word_counts import too_many_words
 
 BATCH = 1 << 16  # rows
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of the units of durations

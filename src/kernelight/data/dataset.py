@@ -21,9 +21,10 @@ from kernelight.data.decisions import (
     with_targets,
 )
 from kernelight.data.description import described
-from kernelight.data.encoding import CLASSIFICATION, MAX_CATEGORIES, REGRESSION, Encoding, Learner
+from kernelight.data.encoding import CLASSIFICATION, MAX_CATEGORIES, REGRESSION, Encoding
 from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.formatted import FormattedSource
+from kernelight.data.learner import Learner
 from kernelight.data.survey import missing_in_head, surveyed
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Source
 

@@ -31,11 +31,11 @@ from kernelight.data.dialect import (
     sample_of,
     sniffed,
 )
-from kernelight.data.encoding import too_many_words
 from kernelight.data.errors import DataError, shown
 from kernelight.data.exact import restored
 from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
 from kernelight.data.table import NUMBER, Block, Column, Odd, Plan, Source, Words
+from kernelight.data.word_counts import too_many_words
 
 _FEW, _MANY, _NOT_NUMBER, _OPEN, _AFTER, _LONG = range(1, 7)  # of core/parse_csv.h
 _SKIP, _FEATURE, _ASIDE, _WORD = range(4)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.data.booleans import as_known
+from kernelight.data.errors import DataError, shown
 from kernelight.data.table import Words
 
 MAX_COUNTED = 100_000  # different words; those that occur for the first time after them are not counted
@@ -95,3 +96,11 @@ def put_ones(
     at = table[words.codes]
     rows = np.flatnonzero(at >= 0)
     X[rows, place + at[rows]] = 1
+
+
+def too_many_words(label: str, name: str, limit: int) -> DataError:
+    """The error of a column with too many words, where nothing may be decided without being asked (strict)."""
+    return DataError(
+        f"{label}, column {shown(name)}: more than {limit} different words; ignore=[{shown(name)}] leaves the column out, "
+        f"max_categories raises the limit."
+    )

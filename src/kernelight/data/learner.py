@@ -1,0 +1,174 @@
+"""`Learner`: what becomes of the columns, learned from blocks of training rows; the rules are those of `encoding`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelight.data.dates import DateLearner
+from kernelight.data.encoding import (
+    CLASSIFICATION,
+    MAX_CATEGORIES,
+    MAX_LABELS,
+    MAX_WHOLE_LABELS,
+    MEDIAN_ROWS,
+    REGRESSION,
+    EncodedColumn,
+    EncodedTarget,
+    Encoding,
+)
+from kernelight.data.errors import DataError, shown
+from kernelight.data.exact import are_whole, as_doubles, label_dtype, labels_of, refuse_rounded
+from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Words
+from kernelight.data.word_counts import WordCounts, too_many_words
+
+
+class Learner:
+    """Learns an encoding from blocks of training rows, whatever their sizes."""
+
+    def __init__(
+        self,
+        label: str,
+        plan: Plan,
+        order: Sequence[str] | None,
+        task: str | None,
+        formats: Mapping[str, str] | None = None,
+        max_categories: int = MAX_CATEGORIES,
+    ) -> None:
+        self._formats = formats or {}
+        self._label, self._plan, self._order, self._task = label, plan, order, task
+        self._heads: list[NDArray[Any]] = []
+        self._head_rows = self._rows = self._width = 0
+        self._words = {name: WordCounts(max_categories) for name in plan.words}
+        self._dates = [DateLearner() for _ in plan.dates]
+        self._labels: set[Any] = set()
+        # Rows whose target is missing, and where the first is.
+        self._without_target, self._first_without = 0, ""
+        self._classes = plan.target is not None and task != REGRESSION  # whether classes are still collected
+
+    def add(self, block: Block) -> None:
+        """Look at more rows."""
+        for at, dates in enumerate(self._dates):
+            assert block.dates is not None
+            dates.add(block.dates[:, at], max(0, MEDIAN_ROWS - self._rows))
+        self._rows += block.n_rows
+        if sp.issparse(block.numbers):
+            self._width = max(self._width, block.numbers.shape[1])
+        elif self._head_rows < MEDIAN_ROWS:
+            self._heads.append(block.numbers[: MEDIAN_ROWS - self._head_rows].copy())
+            self._head_rows += len(self._heads[-1])
+        for (name, counts), words in zip(self._words.items(), block.words, strict=True):
+            counts.add(words)
+            if self._plan.limit is not None and len(counts) > self._plan.limit:
+                raise too_many_words(self._label, name, self._plan.limit)
+        if self._classes:
+            self._add_labels(block.target)
+            self._count_missing(block)
+
+    def _count_missing(self, block: Block) -> None:
+        target: Any = block.target
+        gone = target.codes < 0 if isinstance(target, Words) else np.isnan(as_doubles(target))
+        count = int(gone.sum())
+        if count and not self._without_target:
+            self._first_without = block.locate(block.first_row + int(np.argmax(gone)))
+        self._without_target += count
+
+    def _add_labels(self, target: Any) -> None:
+        if isinstance(target, Words):
+            self._labels.update(target.values)
+        else:
+            found = np.unique(target[np.isfinite(as_doubles(target))])
+            if self._task is None and not are_whole(found):
+                self._classes = False
+                return
+            refuse_rounded(found, str(self._plan.target), self._label)
+            self._labels.update(found.tolist())
+            if self._task is None and (
+                len(self._labels) > MAX_WHOLE_LABELS or label_dtype(self._labels) is None
+            ):
+                self._classes = False
+                return
+        if len(self._labels) > MAX_LABELS:
+            raise DataError(
+                f"{self._label}: the target {shown(str(self._plan.target))} has more than {MAX_LABELS} classes."
+            )
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether no further row can change what was learned."""
+        return (
+            self._order is not None
+            and not self._plan.words
+            and not self._plan.dates
+            and not self._classes
+            and self._head_rows >= MEDIAN_ROWS
+        )
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What is to be said of columns: of those with too many words, that some share a column."""
+        return {name: words.note for name, words in self._words.items() if words.others}
+
+    def encoding(self, **more: Any) -> Encoding:
+        """What was learned."""
+        if self._rows == 0:
+            raise DataError(f"{self._label} has no rows.")
+        target = self._encoded_target()
+        dtype = np.dtype(self._plan.dtype).name
+        if self._order is None and not (self._plan.width or self._width):
+            raise DataError(f"{self._label} has no features: every row is empty.")
+        if self._order is None:
+            width = self._width if self._plan.width is None else self._plan.width
+            return Encoding(None, width, target, dtype=dtype, **more)
+        fills = dict(zip(self._plan.numbers, self._medians(), strict=True))
+        recipes = {name: dates.recipe() for name, dates in zip(self._plan.dates, self._dates, strict=True)}
+
+        def column(name: str) -> EncodedColumn:
+            format = self._formats.get(name)
+            if name in fills:
+                return EncodedColumn(name, NUMBER, fill=fills[name], format=format)
+            if name in recipes:
+                return EncodedColumn(name, DATE, recipe=recipes[name], format=format)
+            words = self._words[name]
+            return EncodedColumn(
+                name, WORDS, categories=words.categories, missing=words.missing, others=words.others
+            )
+
+        columns = tuple(map(column, self._order))
+        width = sum(column.width for column in columns)
+        if width == 0:
+            raise DataError(f"{self._label} has no features: every column is the target, an id or ignored.")
+        return Encoding(columns, width, target, dtype=dtype, **more)
+
+    def _medians(self) -> list[float]:
+        head = self._heads[0] if len(self._heads) == 1 else np.concatenate(self._heads)
+        found = []
+        for at in range(head.shape[1]):
+            values = head[:, at].astype(np.float64)
+            values = values[~np.isnan(values)]
+            found.append(float(np.median(values)) if len(values) else 0.0)
+        return found
+
+    def _encoded_target(self) -> EncodedTarget | None:
+        plan = self._plan
+        if plan.target is None:
+            return None
+        format = self._formats.get(plan.target)
+        if not self._classes:
+            return EncodedTarget(plan.target, plan.target_kind, REGRESSION, format=format)
+        labels: list[Any] = sorted(self._labels)
+        if plan.target_kind == NUMBER:
+            labels = labels_of(labels, plan.target, self._label)
+        if len(labels) < 2:
+            found = f"one value only, {labels[0]!r}" if labels else "no value"
+            if gone := self._without_target:
+                rows = f"{gone} rows, the first in {self._first_without}" if gone > 1 else self._first_without
+                found += f", and is missing in {rows}"
+            raise DataError(
+                f"{self._label}: the target {shown(plan.target)} has {found}; a classifier needs at least two classes."
+            )
+        return EncodedTarget(plan.target, plan.target_kind, CLASSIFICATION, tuple(labels), format)
