@@ -11,6 +11,7 @@ import numbers
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,7 +157,10 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     for choice in choices:
         if given is choice or (type(given) is type(choice) and given == choice):
             return choice
-    raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {given!r}.")
+    known = [choice for choice in choices if isinstance(choice, str)]
+    close = get_close_matches(given.lower(), known, n=1, cutoff=0.5) if isinstance(given, str) else []
+    end = f": did you mean {close[0]!r}?" if close else "."
+    raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {given!r}{end}")
 
 
 def check_positive_or(name: str, value: Any, words: tuple[str, ...]) -> None:

@@ -148,7 +148,7 @@ def test_intervals_and_scoring(tmp_path):
     lines = list(csv.DictReader(io.StringIO(told)))
     inside = [float(a["low"]) <= at / 100 + (at % 7) / 10 <= float(a["high"]) for at, a in enumerate(lines)]
     assert 0.85 < sum(inside) / len(inside) < 0.97
-    assert "coverage=0.9999" in run("predict", model, tmp_path / "t.csv", "--interval", 0.9999, status=2)
+    assert "--interval 0.9999" in run("predict", model, tmp_path / "t.csv", "--interval", 0.9999, status=2)
 
 
 def test_evaluate_counts(folder):
@@ -184,7 +184,7 @@ def test_info_of_a_model(folder):
     ("arguments", "words"),
     [
         (("-C", "many"), "--C must be a number or tune"),
-        (("-k", "0"), "n_components"),
+        (("-k", "0"), "--components must"),
         (("--kernel", "gmn"), "gmn"),
         (("--target", "knd"), "did you mean 'kind'"),
         (("--memory", "12Q"), "memory must be a size"),

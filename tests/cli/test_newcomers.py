@@ -160,7 +160,7 @@ def test_labels_never_seen():
         assert (status, shown in out) == (0, True)
         assert (
             said
-            == f"kernelight: note: p.csv has the class '{shown}', which the model never saw and cannot predict.\n"
+            == f"kernelight: note: p.csv: the class '{shown}' never occurred in training and cannot be predicted\n"
         )
     said = refused("evaluate", "m.klt", write("p.csv", "a,y\n1,x\n2,1\n"))
     assert (

@@ -255,7 +255,7 @@ def test_a_decimal_comma_is_for_the_whole_file():
     assert called("fit", "x.csv", "-o", "m.klt", *SMALL, "--decimal", ",").said == ""
     assert called("predict", "m.klt", "x.csv").status == 0
     said = called("fit", "x.csv", "-o", "m.klt", *SMALL, "--decimal", "x").said
-    assert said.startswith("kernelight: decimal must be")
+    assert said.startswith("kernelight: --decimal must be")
     assert said.count("\n") == 1
 
 

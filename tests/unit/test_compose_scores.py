@@ -191,7 +191,7 @@ def test_weights_count_among_rows_held_out():
 
 @pytest.mark.parametrize(
     ("scoring", "sentence"),
-    [("acuracy", "scoring must be None, a function or a name that scikit-learn knows"), (3, "got int")],
+    [("acuracy", "is no scorer of scikit-learn's: did you mean scoring='accuracy'?"), (3, "got int")],
 )
 def test_unknown_measures(scoring, sentence):
     for model in (KernelClassifier(scoring=scoring), KernelRegressor(scoring=scoring)):

@@ -134,7 +134,7 @@ def test_wrong_use(table, tmp_path):
     with pytest.raises(DataError, match="no target 'kind'"):
         model.evaluate(str(tmp_path / "new.csv"))
     (tmp_path / "new.csv").write_text("id,a,b,colour,kind\n1,2,3,red,odd\n")
-    with pytest.warns(UserWarning, match="'odd', which the model never saw"):
+    with pytest.warns(UserWarning, match="'odd' never occurred in training"):
         assert model.evaluate(str(tmp_path / "new.csv"))["accuracy"] == 0
 
 

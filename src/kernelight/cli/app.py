@@ -60,7 +60,7 @@ def options(
 
 def verb(module: str, quiet: bool = False) -> Callable[..., Any]:
     """What does the work of a verb, loaded when it is called: help must not wait for scikit-learn. Where it is to be quiet,
-    there are no notes on what was decided about the data."""
+    there are no notes on the data."""
 
     def call(*args: Any, **kwargs: Any) -> None:
         if quiet:
@@ -225,6 +225,7 @@ def evaluate(
     missing: opt.Missing = None,
     strict: opt.Strict = False,
     jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
     as_json: opt.Json = False,
 ) -> None:
     """Compare predictions with the target of a file that has it."""
@@ -232,7 +233,7 @@ def evaluate(
         ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs, missing=missing, strict=strict,
         decimal=decimal, encoding=encoding,
     )  # fmt: skip
-    verb("evaluate")(model, data, reading, as_json)
+    verb("evaluate", quiet)(model, data, reading, as_json)
 
 
 @app.command(

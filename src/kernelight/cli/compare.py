@@ -11,6 +11,7 @@ from kernelight.cli.options import MAX_CATEGORIES
 from kernelight.data import open_dataset
 from kernelight.data.dialect import MISSING
 from kernelight.study import compare, print_study, write_report
+from kernelight.study.inputs import check_seed, seconds_of
 from kernelight.study.recommend import Given, python_of
 
 
@@ -20,6 +21,8 @@ def run(
 ) -> None:  # fmt: skip
     """Read the data, compare, write the report, and say what was found."""
     show.refuse_no_place(output, data)
+    seconds_of(budget)
+    check_seed(seed)
     dataset = open_dataset(data, **reading)
     X, y = dataset.materialise()
     study = compare(

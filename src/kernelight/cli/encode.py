@@ -6,10 +6,10 @@ from typing import Any
 
 from kernelight import TableMap, load, open_dataset
 from kernelight.cli import show
+from kernelight.cli.messages import option
 from kernelight.compose.progress import Event
 from kernelight.tables.code_files import form_of, write_encoded
-
-OPTIONS = {"n_components": "components", "random_state": "seed"}  # what parameters are called here
+from kernelight.tables.memory import bytes_of
 
 
 def run(
@@ -27,13 +27,13 @@ def run(
         if map is None:
             table_map = TableMap(**{**given, "gamma": _gamma(given.get("gamma")), "n_jobs": jobs})
             table_map.choice()  # what is wrong with it is said before the data are looked at
+            if memory is not None:
+                bytes_of(memory)
             dataset = open_dataset(data, **reading).without_target
             table_map.fit(dataset, memory=memory, watch=watch)
         else:
             for name in given:
-                raise ValueError(
-                    f"--map decides how rows are encoded: leave --{OPTIONS.get(name, name)} out."
-                )
+                raise ValueError(f"--map decides how rows are encoded: leave {option(name)} out.")
             table_map = TableMap.of(load(map), where=map)
             dataset = table_map.open(data, **reading)
         rows = 0

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
-from kernelight import KernelClassifier, KernelRegressor, TableModel, open_dataset
+from kernelight import KernelClassifier, KernelRegressor, TableModel
 from kernelight.cli import show
+from kernelight.compose.measures import EXAMPLES, scored_kind
+from kernelight.data.encoding import CLASSIFICATION, REGRESSION
 
 TUNED = ("C", "gamma", "p")
+ESTIMATORS: dict[str, Any] = {CLASSIFICATION: KernelClassifier, REGRESSION: KernelRegressor}
+KINDS = {CLASSIFICATION: "classes", REGRESSION: "quantities"}
+LOSSES = {task: tuple(kind._losses) for task, kind in ESTIMATORS.items()}
 
 
 def run(
@@ -16,21 +22,23 @@ def run(
 ) -> None:  # fmt: skip
     """Read, train, write the model, and say what was chosen."""
     show.refuse_no_place(output, data)
-    dataset = open_dataset(data, **reading)
     given = {name: _number(name, value) for name, value in given.items() if value is not None}
+    tasks = _tasks_of(given, reading["task"])
+    _refuse_conflict(tasks)
+    ESTIMATORS[next(iter(tasks.values()), CLASSIFICATION)](**given).check_parameters()
 
     def made(task: str) -> Any:
-        if task == "classification":
-            if "epsilon" in given:
-                raise ValueError(f"{dataset.name}: --epsilon is for quantities, but the target is a class.")
-            return KernelClassifier(**given)
-        if "class_weight" in given:
-            raise ValueError(f"{dataset.name}: --balanced is for classes, but the target is a quantity.")
-        return KernelRegressor(**given)
+        for said, wanted in tasks.items():
+            if wanted != task:
+                kind = "class" if task == CLASSIFICATION else "quantity"
+                raise ValueError(
+                    f"{said} is for {KINDS[wanted]}, but the target is a {kind}: leave it out{_instead(said, task)}."
+                )
+        return ESTIMATORS[task](**given)
 
     model = TableModel(made)
     with show.progress(quiet or as_json) as watch:
-        model.fit(dataset, memory=memory, passes=passes, watch=watch)
+        model.fit(data, memory=memory, passes=passes, watch=watch, **reading)
     model.save(output, weights="float16" if half else None)
     if as_json:
         fitted = model.model_
@@ -45,6 +53,48 @@ def run(
         print(model.summary())
         print()
     print(f"The model is {output}.")
+
+
+def _tasks_of(given: dict[str, Any], task: str | None) -> dict[str, str]:
+    """The options that are for one task only, as they were written, and that task; names that do not exist are refused."""
+    found = {}
+    if task in KINDS:
+        found[f"--task {task}"] = task
+    if "loss" in given:
+        _refuse_unknown_loss(given["loss"])
+        found[f"--loss {given['loss']}"] = next(task for task in KINDS if given["loss"] in LOSSES[task])
+    if "class_weight" in given:
+        found["--balanced"] = CLASSIFICATION
+    if "epsilon" in given:
+        found["--epsilon"] = REGRESSION
+    kind = scored_kind(given["scoring"]) if "scoring" in given else None
+    if kind is not None:
+        found[f"--scoring {given['scoring']}"] = next(task for task in KINDS if KINDS[task] == kind)
+    return found
+
+
+def _refuse_unknown_loss(loss: str) -> None:
+    """Refuse what is no loss of either task."""
+    known = [loss for losses in LOSSES.values() for loss in losses]
+    if loss not in known:
+        close = get_close_matches(loss.lower(), known, n=1, cutoff=0.5)
+        end = f": did you mean {close[0]}?" if close else "."
+        raise ValueError(f"--loss must be one of {', '.join(known)}, got {loss!r}{end}")
+
+
+def _refuse_conflict(tasks: dict[str, str]) -> None:
+    """Refuse options for classes together with options for quantities."""
+    first = {task: said for said, task in reversed(tasks.items())}
+    if len(first) == 2:
+        classes, quantities = first[CLASSIFICATION], first[REGRESSION]
+        raise ValueError(f"{classes} is for classes and {quantities} for quantities: leave one of them out.")
+
+
+def _instead(said: str, task: str) -> str:
+    """What may be taken instead of an option that is for the other task."""
+    name = said.partition(" ")[0]
+    known = {"--loss": ", ".join(LOSSES[task]), "--scoring": EXAMPLES[task == CLASSIFICATION]}
+    return f", or take one for {KINDS[task]}: {known[name]}" if name in known else ""
 
 
 def _number(name: str, value: Any) -> Any:

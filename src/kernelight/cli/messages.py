@@ -57,29 +57,71 @@ def _on_one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
 
 
+#: What options are called whose parameters of the library have another name.
+OPTIONS = {
+    "n_components": "components", "n_rows": "rows", "n_pairs": "pairs", "random_state": "seed", "n_jobs": "jobs",
+    "charset": "encoding", "coverage": "interval", "max_categories": "max-categories",
+}  # fmt: skip
+_SAME = (
+    "C|above|bits|bound|budget|confidence|decimal|delimiter|epsilon|error|format|gamma|kernel|loss|memory|method|missing|p|"
+    "passes|scale|scoring|seed|task|top"
+)
+_VALUES = r"\[[^\]]*\]|'[^']*'|\"[^\"]*\""
+
+
 def _in_options(text: str) -> str:
     """Advice of the library as options of the command: ``ignore=['id']`` is ``--ignore id``."""
-    names = (
-        "ignore|categorical|task|loss|scoring|method|format|header|ids|target|memory|missing|decimal|charset"
-    )
-    values = r"\[[^\]]*\]|'[^']*'|\"[^\"]*\""
-    text = re.sub(rf"\b({names})=({values})", _as_options, text)
-    for ours, option in (
-        ("max_categories", "--max-categories"),
+    names = "ignore|categorical|task|loss|scoring|method|format|header|ids|target|memory|missing|decimal|charset|kernel"
+    text = re.sub(rf"\b({names})=({_VALUES})", _as_options, text)
+    text = re.sub(r"^(coverage)=(\S+)|(?<=: )(gamma|p)=(\S+)(?= is ignored)", _with_number, text)
+    text = re.sub(rf"^({'|'.join(OPTIONS)}|{_SAME}) must ", lambda name: f"{option(name[1])} must ", text)
+    text = re.sub(rf"(?<= must be one of )(?:None, )?((?:{_VALUES})(?:, (?:{_VALUES}))*)", _as_words, text)
+    for ours, said in (
         ("class_weight='balanced'", "--balanced"),
-        ("--charset", "--encoding"),
         ("strict=True", "--strict"),
+        ("There is no kernel named", "--kernel: there is no kernel named"),
+        ("max_categories", option("max_categories")),
     ):
-        text = text.replace(ours, option)
+        text = text.replace(ours, said)
     return text
 
 
+def option(parameter: str) -> str:
+    """The option of a parameter.
+
+    >>> option("n_components"), option("scale")
+    ('--components', '--scale')
+    """
+    return f"--{OPTIONS.get(parameter, parameter)}"
+
+
+def _with_number(found: re.Match[str]) -> str:
+    name, value = (part for part in found.groups() if part is not None)
+    return f"{option(name)} {value}"
+
+
+def _as_words(found: re.Match[str]) -> str:
+    """``'a', 'b'`` as words; what is more than a word keeps its quotes."""
+    words = _read(f"[{found[1]}]")
+    return (
+        found[0] if words is None else ", ".join(w if re.fullmatch(r"[\w+]+", w) else repr(w) for w in words)
+    )
+
+
 def _as_options(found: re.Match[str]) -> str:
-    """``name=['a', 'b']`` as options; what is not written like Python stays as it is."""
-    try:
-        value = ast.literal_eval(found[2])
-    except (ValueError, SyntaxError):
+    """``name=['a', 'b']`` as options."""
+    value = _read(found[2])
+    if value is None:
         return found[0]
     return " ".join(
-        f"--{found[1]} {shlex.quote(str(one))}" for one in ([value] if isinstance(value, str) else value)
+        f"{option(found[1])} {shlex.quote(str(one))}"
+        for one in ([value] if isinstance(value, str) else value)
     )
+
+
+def _read(text: str) -> Any:
+    """A word or a list of words; None if it is not written like Python."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return None

@@ -24,10 +24,11 @@ def run(
     if output is not None:
         show.refuse_no_place(output, data, model)
     fitted = TableModel.load(model)
-    dataset = fitted.open(data, **{**reading, "target": None})
     rows, ids = 0, str(reading["ids"] or fitted.encoding_.ids)
     with opened(output, lines=as_json) as out, show.progress(quiet or output is None) as watch:
-        for part in fitted.predict_batches(dataset, probabilities=proba, interval=interval):
+        for part in fitted.predict_batches(
+            data, probabilities=proba, interval=interval, **{**reading, "target": None}
+        ):
             columns: dict[str, Any] = {} if part.ids is None else {ids: part.ids}
             columns["prediction"] = part.values
             if part.probabilities is not None:

@@ -9,7 +9,15 @@ import numpy as np
 from kernelight import TableMap, load
 from kernelight.cli import show
 from kernelight.cli.output import opened
-from kernelight.tables.similarity import Pairs, Rows, kernel_of, kernel_rows, similar_rows, stored_rows
+from kernelight.tables.similarity import (
+    Pairs,
+    Rows,
+    check_limits,
+    kernel_of,
+    kernel_rows,
+    similar_rows,
+    stored_rows,
+)
 
 
 def run(
@@ -20,6 +28,8 @@ def run(
     if output is not None:
         show.refuse_no_place(output)
         show.refuse_overwriting(output, a, b, map)
+    check_limits(top, above)
+    TableMap(given["kernel"] or "gmm", gamma=given["gamma"], p=given["p"], scale=given["scale"]).choice()
     if "-" in (a, b) and a == b:
         raise ValueError("Standard input can be read once only: name a file for A or for B.")
     pairs = 0

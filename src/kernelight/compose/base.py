@@ -17,7 +17,7 @@ from kernelight._stored import Stored, arrays_under, part_state, with_parts
 from kernelight.compose import entrance
 from kernelight.compose.blocks import encoded
 from kernelight.compose.exact import SupportModel, support_model_of
-from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice
+from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice, map_for
 from kernelight.compose.measures import measure_of, refuse_binary
 from kernelight.compose.progress import CallbackSupportMixin, Progress, with_callbacks
 from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Task, n_outputs, stream
@@ -171,6 +171,30 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
     @abstractmethod
     def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:
         """The targets, checked."""
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that no rows can be fitted with. `fit` does so too, but what makes the rows may take long."""
+        trial = type(self)(**self.get_params(deep=False))
+        trial.seed_ = 0 if _is_generator(self.random_state) else _checks.seed_of(self.random_state)
+        trial._route()
+        choice = trial._wishes().choice
+        trial._check_own()
+        if trial.method != EXACT:
+            gamma, p = (None if isinstance(value, str) else value for value in (choice.gamma, choice.p))
+            kernel = choice.made(gamma if choice.has("gamma") else None, p if choice.has("p") else None)
+            map_for(
+                kernel,
+                trial.n_components,
+                trial.method,
+                bits=trial.bits,
+                n_rows=1,
+                seed=0,
+                n_jobs=trial.n_jobs,
+            )
+
+    @abstractmethod
+    def _check_own(self) -> None:
+        """Check the parameters that only one of the two has."""
 
     def _route(self) -> Route:
         _checks.check_choice("loss", self.loss, self._losses)
@@ -352,6 +376,11 @@ def _part(state: State, key: str, family: str) -> Any:
     if inner.kind not in _registry.names(family):
         raise ValueError(f"{inner.kind!r}, its part {key}, is not a {family}.")
     return _registry.lookup(inner.kind, family).from_state(inner)
+
+
+def _is_generator(random_state: Any) -> bool:
+    """Whether looking at it would draw a number from it."""
+    return isinstance(random_state, (np.random.RandomState, np.random.Generator))
 
 
 def _is_plain(value: Any) -> bool:

@@ -186,8 +186,11 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
             raise ValueError(
                 f"KernelClassifier needs at least two classes, got 1 class, {self.classes_[0]!r}."
             )
-        _checks.check_class_weight(self.class_weight)
+        self._check_own()
         return Task(labels, weight, self.classes_, self.loss, self.class_weight)
+
+    def _check_own(self) -> None:
+        _checks.check_class_weight(self.class_weight)
 
     def _remark(self, task: Task) -> None:
         if self.scoring is not None or self.class_weight is not None:
@@ -379,6 +382,9 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         return Task(
             scaled, weight, None, self.loss, epsilon=epsilon, mean=self.target_mean_, unit=self.target_scale_
         )
+
+    def _check_own(self) -> None:
+        _checks.check_number("epsilon", self.epsilon, 0.0)
 
     def _learn_from_held(self, held: HeldOut | None) -> None:
         self.errors_ = None

@@ -9,17 +9,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, get_scorer, r2_score
+from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, r2_score
 
 from kernelight.compose.calibration import calibrated, logistic_probabilities
 from kernelight.compose.routes import Task, labels_of
 
 Array = NDArray[np.float64]
+CLASSES, QUANTITIES = "classes", "quantities"
 EVEN = 1e-4  # scores this close are equal: models of the search are only near their minimum
 
 
@@ -38,13 +40,7 @@ def measure_of(scoring: Any, classification: bool) -> Measure:
         made = _accuracy if classification else _r2
         return Measure("accuracy" if classification else "R^2", made, lambda score: EVEN)
     if isinstance(scoring, str):
-        try:
-            scorer = get_scorer(str(scoring))
-        except ValueError as error:
-            raise ValueError(
-                f"scoring must be None, a function or a name that scikit-learn knows, such as "
-                f"{_EXAMPLES[classification]}, got {str(scoring)!r}."
-            ) from error
+        scorer = scorer_named(str(scoring), EXAMPLES[classification])
         name = str(scoring)
     elif callable(scoring):
         scorer, name = scoring, getattr(scoring, "__name__", type(scoring).__name__)
@@ -71,6 +67,21 @@ def measure_of(scoring: Any, classification: bool) -> Measure:
     return Measure(name, found, lambda score: EVEN * abs(score))
 
 
+def scorer_named(name: str, examples: str) -> Any:
+    """The scorer of scikit-learn's of that name; a name that is none is refused, with a close one or with examples."""
+    try:
+        return get_scorer(name)
+    except ValueError as error:
+        close = get_close_matches(name.lower(), get_scorer_names(), n=1, cutoff=0.5)
+        hint = f"did you mean scoring={close[0]!r}?" if close else f"use {examples}."
+        raise ValueError(f"scoring={name!r} is no scorer of scikit-learn's: {hint}") from error
+
+
+def scored_kind(name: str) -> str | None:
+    """What the scorer of that name is for, "classes" or "quantities"; None if it does not say."""
+    return kind_of(scorer_named(name, f"{EXAMPLES[True]}; for quantities {EXAMPLES[False]}"), name)
+
+
 def refuse_binary(scoring: Any, task: Task) -> None:
     """Refuse a scorer of two classes where there are more, and name one that fits."""
     if isinstance(scoring, str) and task.classes is not None and len(task.classes) > 2:
@@ -90,23 +101,31 @@ def absent_class(task: Task) -> Any:
     return absent[:1].tolist()[0] if len(absent) else None
 
 
+def kind_of(scorer: Any, name: str) -> str | None:
+    """What a scorer of scikit-learn's is for, "classes" or "quantities"; None if it does not say."""
+    module = getattr(getattr(scorer, "_score_func", None), "__module__", "")
+    if module.endswith("._regression"):
+        return QUANTITIES
+    if module.endswith(("._classification", "._ranking", "._supervised")) or (
+        getattr(scorer, "_response_method", "predict") != "predict" or "likelihood_ratio" in name
+    ):
+        return CLASSES
+    return None
+
+
 def _refuse_other_task(scorer: Any, name: str, named: bool, classification: bool) -> None:
     """Refuse a scorer of classes for quantities and, if it was named, one of quantities for classes.
 
     A scorer that a user makes may measure how far apart ordered classes are, so that one is left alone.
     """
-    module = getattr(getattr(scorer, "_score_func", None), "__module__", "")
-    of_quantities = module.endswith("._regression")
-    of_classes = module.endswith(("._classification", "._ranking", "._supervised")) or (
-        getattr(scorer, "_response_method", "predict") != "predict" or "likelihood_ratio" in name
-    )
-    if of_classes and not classification:
+    kind = kind_of(scorer, name)
+    if kind == CLASSES and not classification:
         raise ValueError(
-            f"scoring={name!r} is for classes, but the target is a quantity: use {_EXAMPLES[False]}."
+            f"scoring={name!r} is for classes, but the target is a quantity: use {EXAMPLES[False]}."
         )
-    if of_quantities and named and classification:
+    if kind == QUANTITIES and named and classification:
         raise ValueError(
-            f"scoring={name!r} is for quantities, but the target is a class: use {_EXAMPLES[True]}."
+            f"scoring={name!r} is for quantities, but the target is a class: use {EXAMPLES[True]}."
         )
 
 
@@ -119,7 +138,7 @@ _OF_MANY_CLASSES = {
     "positive_likelihood_ratio": "balanced_accuracy",
     "neg_negative_likelihood_ratio": "balanced_accuracy",
 }
-_EXAMPLES = {
+EXAMPLES = {
     True: "'balanced_accuracy', 'roc_auc', 'average_precision', 'neg_log_loss' or 'f1'",
     False: "'neg_mean_absolute_error', 'neg_root_mean_squared_error' or 'r2'",
 }

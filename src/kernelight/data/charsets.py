@@ -31,7 +31,8 @@ def checked_charset(name: Any) -> str:
         text = False
     if not text:
         raise DataError(
-            f"{shown(str(name))} is no encoding of text that is known here; utf-8, cp1252, latin-1, utf-16, gb18030 are."
+            f"charset={shown(str(name))} is no encoding of text that is known here; utf-8, cp1252, latin-1, utf-16, gb18030 "
+            "are."
         )
     return found.name
 

@@ -15,6 +15,7 @@ from kernelight.data.charsets import HEAD, UTF8, checked_charset, guessed_charse
 from kernelight.data.columnar import ColumnarSource
 from kernelight.data.dataset import AUTO, CLASSIFICATION, REGRESSION, Dataset, Wishes
 from kernelight.data.delimited import DelimitedSource
+from kernelight.data.dialect import checked_delimiter
 from kernelight.data.encoding import MAX_CATEGORIES, Encoding
 from kernelight.data.errors import DataError, nearest, shown
 from kernelight.data.frames import frame_source, is_frame
@@ -120,6 +121,8 @@ def open_dataset(
     check_choice("format", format, (None, *FORMATS))
     check_choice("part", part, (None, "train", "test"))
     check_choice("decimal", decimal, (None, ".", ","))
+    if delimiter is not None:
+        checked_delimiter(delimiter)
     check_int("max_categories", max_categories, low=1)
     if n_features is not None:
         check_int("n_features", n_features, low=1)

@@ -38,8 +38,9 @@ def feature_map(
     n_components : int, default=1024
         For Product the slots (paired Fourier features then have two columns for each), for Concat the components of each map.
     method : str or None, default=None
-        The map to use, by the name of its class in lower case, or "sign", "fourier", "binary", "nystroem"; None takes the first
-        of the table. A method that does not have the kernel is a ValueError that says which do.
+        The map to use: "gcws", "sign", "fourier", "binary", "product", "concat" or "nystroem", or the name of its class in
+        lower case; None takes the first of the table. A method that does not have the kernel is a ValueError that names
+        those that do.
     **options
         Parameters of the map that the kernel does not decide, such as ``bits`` or ``random_state``. Product and Concat give
         ``random_state`` and ``n_jobs`` to each of their maps; these draw independently all the same.
@@ -99,12 +100,17 @@ def _by_method(kernel: Kernel, n_components: int, method: str, options: dict[str
     names = {name.lower(): name for name in _registered()}
     names |= {alias: name for alias, name in ALIASES.items() if name in names.values()}
     if not isinstance(method, str) or method not in names:
-        raise ValueError(f"There is no method {method!r}; known methods are {', '.join(sorted(names))}.")
+        _checks.check_choice("method", method, tuple(sorted(map(_called, _registered()))))
     try:
         return _made(names[method], kernel, n_components, options)
     except UnsupportedKernel as error:
-        others = " or ".join(f"method={name.lower()!r}" for name in _supporting(kernel, n_components))
+        others = " or ".join(f"method={_called(name)!r}" for name in _supporting(kernel, n_components))
         raise UnsupportedKernel(f"{error} {f'Use {others}.' if others else 'No other method has.'}") from None
+
+
+def _called(name: str) -> str:
+    """The method that makes a map, by the name that models know too."""
+    return next((alias for alias, long in ALIASES.items() if long == name), name.lower())
 
 
 def _supporting(kernel: Kernel, n_components: int) -> list[str]:

@@ -11,7 +11,16 @@ from typing import Any
 
 import kernelight
 from kernelight.study.details import fitted_of, picture_of
-from kernelight.study.inputs import Target, components_of, given_by, rows_of, seconds_of, taken, target_of
+from kernelight.study.inputs import (
+    Target,
+    check_seed,
+    components_of,
+    given_by,
+    rows_of,
+    seconds_of,
+    taken,
+    target_of,
+)
 from kernelight.study.journal import Journal, fingerprint
 from kernelight.study.measure import probability_scores
 from kernelight.study.models import Data, Model, train
@@ -81,6 +90,7 @@ def compare(
     ('classification', True)
     """
     seconds = seconds_of(budget)
+    check_seed(seed)
     clock = Clock(seconds)
     if not 1 <= repeats <= 5:
         raise ValueError(f"repeats must be between 1 and 5, got {repeats}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,14 @@ def seconds_of(budget: str | float | None) -> float | None:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", str(budget))
     seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
     if seconds <= 0:
-        raise ValueError(f'budget must be a time such as "90s", "2m" or "1h", or None, got {budget!r}.')
+        raise ValueError(f'budget must be a time such as "90s", "2m" or "1h", got {budget!r}.')
     return seconds
+
+
+def check_seed(seed: Any) -> None:
+    """Refuse what is no whole number of at least 0."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise ValueError(f"seed must be a whole number of at least 0, got {seed!r}.")
 
 
 def taken(X: Any, y: Any, target: str | None, task: str | None) -> tuple[Any, Any]:

@@ -22,7 +22,7 @@ from kernelight.compose.progress import Job, Watch, unwatched, watched_by
 from kernelight.compose.summary import summarize
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION
-from kernelight.data.errors import listed
+from kernelight.data.errors import DataWarning, listed
 from kernelight.metrics import ProbabilityScores
 from kernelight.state import State
 from kernelight.tables.evaluation import ClassCounts, Errors
@@ -147,6 +147,8 @@ class TableModel:
             and of the whole job the ``share`` that is done and the seconds ``left`` (None: nothing to go by yet).
         """
         check_int("passes", passes, 1)
+        if isinstance(self.model, KernelModel):
+            self.model.check_parameters()
         limit, base = None if memory is None else bytes_of(memory), taken()
         if limit is not None:
             refuse_too_little(self._example(), limit, base)
@@ -306,10 +308,8 @@ class TableModel:
             known = set(self.model_.classes_.tolist())
             strange = [str(label) for label in found["confusion"]["labels"] if label not in known]
             if strange:
-                warnings.warn(
-                    f"{opened.name} has the class {listed(strange)}, which the model never saw and cannot predict.",
-                    stacklevel=2,
-                )
+                note = f"the class {listed(strange)} never occurred in training and cannot be predicted"
+                warnings.warn(DataWarning(opened.name, [note]), stacklevel=2)
         return found
 
     def _comparable(self, found: NDArray[Any] | None, name: str) -> NDArray[Any]:

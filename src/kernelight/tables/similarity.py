@@ -218,10 +218,7 @@ def similar_rows(
     Pairs
         In the order of the rows of ``left``, for each the most similar first.
     """
-    if top is not None:
-        check_int("top", top, 1)
-    if above is not None:
-        check_number("above", above, -math.inf)
+    check_limits(top, above)
     most = TOP if top is None and above is None else top
     right_ids: list[str] = []
     done = 0
@@ -245,6 +242,14 @@ def similar_rows(
         watch(Event("comparing", done))
     if done == 0:
         raise DataError(f"{left.name} has no rows.")
+
+
+def check_limits(top: int | None, above: float | None) -> None:
+    """Refuse what cannot be how many rows, or how similar ones, are asked for."""
+    if top is not None:
+        check_int("top", top, 1)
+    if above is not None:
+        check_number("above", above, -math.inf)
 
 
 def _leave_out(K: NDArray[np.float64], first_left: int, first_right: int, *, once: bool) -> None:

@@ -166,6 +166,9 @@ class TableMap:
                 raise ValueError(f"The kernel {self.kernel!r} has no {name}: leave it out.")
             if not (name == "gamma" and value == MEDIAN):
                 check_positive(name, value)
+        gamma = None if self.gamma == MEDIAN else self.gamma
+        made = known.made(None if gamma is None else float(gamma), self.p)
+        map_for(made, self.n_components, self.method, bits=self.bits, n_rows=1, seed=0, n_jobs=self.n_jobs)
         return known
 
     def _take(self, made: Linearization, scaling: Scaling, encoding: Encoding | None) -> None:

@@ -1,0 +1,160 @@
+"""Options that cannot be are refused before a file is looked at, by their names in the command."""
+
+from __future__ import annotations
+
+from inspect import signature
+from pathlib import Path
+
+import numpy as np
+import pytest
+from in_process import called, run
+
+from kernelight import KernelClassifier, KernelRegressor, TableModel
+from kernelight.cli import app
+
+FIT = "fit absent.csv -o m.klt"
+ENCODE = "encode absent.csv -o c.klt"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 120)).round(3)
+    for name, target in (("classes", np.where(a * b > 0, "yes", "no")), ("quantities", (a + b).round(3))):
+        rows = [f"{x},{y},{z}" for x, y, z in zip(a, b, target, strict=True)]
+        Path(f"{name}.csv").write_text("\n".join(["a,b,target", *rows]) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"{FIT} --kernel gmmm", "--kernel: there is no kernel named 'gmmm'; did you mean 'gmm'?"),
+        (f"{FIT} -k 0", "--components must be at least 1, got 0."),
+        (f"{FIT} -C -1", "--C must be a finite number above 0, got -1.0."),
+        (f"{FIT} -C many", "--C must be a number or tune, got 'many'."),
+        (f"{FIT} --gamma 0", "--gamma must be a finite number above 0, got 0.0."),
+        (f"{FIT} --p nan", "--p must be a finite number above 0, got nan."),
+        (f"{FIT} --bits 20", "--bits must be between 1 and 16, got 20."),
+        (f"{FIT} --scale minmx", "--scale must be one of none, minmax, "),
+        (f"{FIT} --scale minmx", "got 'minmx': did you mean 'minmax'?"),
+        (f"{FIT} --method gcw", "did you mean 'gcws'?"),
+        (f"{FIT} --method fourier", "Use --method gcws or --method nystroem."),
+        (f"{FIT} --method exact --loss logistic", "use --loss hinge, or another method."),
+        (f"{FIT} --loss log", "got 'log': did you mean logistic?"),
+        (f"{FIT} --epsilon -1", "--epsilon must be a finite number, at least 0, got -1.0."),
+        (f"{FIT} --scoring roc", "--scoring roc is no scorer of scikit-learn's: did you mean --scoring roc_auc?"),
+        (f"{FIT} --scoring xyzzy", "for quantities 'neg_mean_absolute_error'"),
+        (f"{FIT} --memory 12Q", "--memory must be a size such as '512M' or '2G', got '12Q'."),
+        (f"{FIT} --passes 0", "--passes must be at least 1, got 0."),
+        (f"{FIT} --seed -1", "--seed must be between 0 and "),
+        (f"{FIT} --task class", "--task must be one of classification, regression, got 'class': did you mean"),
+        (f"{FIT} --format cvs", "--format must be one of csv, "),
+        (f"{FIT} --decimal x", "--decimal must be one of '.', ',', got 'x'."),
+        (f"{FIT} --delimiter ab", "--delimiter must be one character"),
+        (f"{FIT} --encoding latin-99", "--encoding latin-99 is no encoding of text"),
+        (f"{FIT} --max-categories 0", "--max-categories must be at least 1, got 0."),
+        (f"{FIT} --epsilon 0.1 --loss hinge", "--loss hinge is for classes and --epsilon for quantities: leave one"),
+        (f"{FIT} --task regression --scoring f1", "--scoring f1 is for classes and --task regression for quantities"),
+        (f"{FIT} --task regression --balanced", "--balanced is for classes and --task regression for quantities"),
+        ("compare absent.csv --budget soon", '--budget must be a time such as "90s", "2m" or "1h", got \'soon\'.'),
+        ("compare absent.csv --seed -1", "--seed must be a whole number of at least 0, got -1."),
+        (f"{ENCODE} --scale minmx", "--scale must be one of none, minmax, "),
+        (f"{ENCODE} --method gcw", "--method must be one of "),
+        (f"{ENCODE} --method fourier", "Use --method gcws or --method nystroem."),
+        (f"{ENCODE} --memory 12Q", "--memory must be a size"),
+        (f"{ENCODE} --seed -1", "--seed must be at least 0, got -1."),
+        ("similarity absent.csv --top 0", "--top must be at least 1, got 0."),
+        ("similarity absent.csv --above nan", "--above must be a finite number"),
+        ("similarity absent.csv --kernel gmn", "--kernel: there is no kernel named 'gmn'"),
+        ("similarity absent.csv --scale minmx", "--scale must be one of none, minmax, "),
+        ("theory components --error 0", "--error must be positive, got 0.0."),
+        ("theory components --error 0.1 --bound normall", "--bound must be one of normal, hoeffding, got 'normall'."),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_refused_before_the_file_is_looked_at(line: str, said: str) -> None:
+    told = run(*line.split(), status=2)
+    assert said in told
+    assert "absent.csv" not in told
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("classes.csv --loss squared", "--loss squared is for quantities, but the target is a class: leave it out, or "),
+        ("classes.csv --scoring r2", "--scoring r2 is for quantities, but the target is a class: leave it out, or "),
+        ("classes.csv --epsilon 0.1", "--epsilon is for quantities, but the target is a class: leave it out."),
+        ("quantities.csv --loss hinge", "or take one for quantities: squared, epsilon_insensitive."),
+        ("quantities.csv --scoring f1", "'neg_root_mean_squared_error' or 'r2'."),
+        ("quantities.csv --balanced", "--balanced is for classes, but the target is a quantity: leave it out."),
+    ],
+)  # fmt: skip
+def test_options_for_the_other_kind_of_target(options: str, said: str) -> None:
+    assert said in run("fit", *options.split(), "-o", "m.klt", status=2)
+    assert not Path("m.klt").exists()
+
+
+def test_what_a_model_cannot_give_is_said_before_the_file_is_looked_at() -> None:
+    given = ("-C", 1, "--scale", "none", "-k", 16, "-q")
+    run("fit", "classes.csv", "-o", "c.klt", *given)
+    answer = called("fit", "quantities.csv", "-o", "q.klt", *given[:-1], "--gamma", 3)
+    assert "The kernel 'gmm' has no gamma: --gamma 3.0 is ignored." in answer.said
+    for options, said in (
+        ("c.klt absent.csv --interval 0.9", "Intervals are for quantities"),
+        ("q.klt absent.csv --proba", "Probabilities are for classes"),
+        ("q.klt absent.csv --interval 2", "--interval must be between 0 and 1, got 2.0."),
+        ("q.klt absent.csv --interval 0.99999", "--interval 0.99999 needs at least "),
+        ("q.klt absent.csv -o out.xyz", "the ending says how to write it"),
+    ):
+        assert said in run("predict", *options.split(), status=2)
+
+
+READS_DATA = ("compare", "fit", "predict", "evaluate", "encode", "similarity")
+COMMON = {
+    "ids",
+    "ignore",
+    "format",
+    "delimiter",
+    "header",
+    "decimal",
+    "encoding",
+    "missing",
+    "strict",
+    "jobs",
+    "quiet",
+    "as_json",
+}
+
+
+def test_every_verb_that_reads_data_has_the_same_options() -> None:
+    for command in app.app.registered_commands:
+        name = command.name or command.callback.__name__
+        if name in READS_DATA:
+            assert set(signature(command.callback).parameters) >= COMMON, name
+
+
+def test_quiet_prints_no_notes() -> None:
+    Path("extra.csv").write_text("a,b,c,target\n1,1,x,yes\n-1,1,y,no\n1,2,z,maybe\n")
+    run("fit", "classes.csv", "-o", "c.klt", "-C", 1, "--scale", "none", "-k", 16, "-q")
+    said = called("evaluate", "c.klt", "extra.csv")
+    quiet = called("evaluate", "c.klt", "extra.csv", "--quiet")
+    assert "left out" in said.said
+    assert "never occurred in training and cannot be predicted" in said.said
+    assert (quiet.out, quiet.said) == (said.out, "")
+
+
+def test_python_refuses_parameters_before_the_file_is_looked_at() -> None:
+    for model, said in (
+        (KernelClassifier("gmmm"), "did you mean 'gmm'"),
+        (KernelClassifier(scale="minmx"), "did you mean 'minmax'"),
+        (KernelClassifier(class_weight="even"), "class_weight must be one of"),
+        (KernelClassifier(method="fourier"), "Use method='gcws' or method='nystroem'"),
+        (KernelRegressor(epsilon=-1), "epsilon must be"),
+        (KernelRegressor(scoring="f1"), "is for classes"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            TableModel(model).fit("absent.csv")
+    generator = np.random.default_rng(0)
+    KernelClassifier(random_state=generator, cv=iter(())).check_parameters()
+    assert generator.random() == np.random.default_rng(0).random()  # none was drawn
