@@ -164,7 +164,7 @@ def test_labels_never_seen():
         )
     said = refused("evaluate", "m.klt", write("p.csv", "a,y\n1,x\n2,1\n"))
     assert (
-        said == "kernelight: p.csv, line 2, column 'y': 'x' is not a number.\n"
+        said == "kernelight: p.csv, line 2, column 'y': 'x' is not a number, where the model has numbers.\n"
     )  # no advice that evaluate has no option for
     fitted(table([(a, "ab"[y]) for a, y in PAIRS], "column_1,y"))
     np.savez("p.npz", X=np.arange(4.0)[:, None], y=[0, 1, 0, 1])

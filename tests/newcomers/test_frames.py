@@ -355,7 +355,9 @@ def test_names_are_compared_as_scikit_learn_does():
 def test_values_that_are_no_features():
     with pytest.raises(TypeError, match="column 'a' holds list: each argument must be a string or a number"):
         quick().fit(pd.DataFrame({"a": [[1], [2]] * 20}), [0, 1] * 20)
-    with pytest.raises(ValueError, match="column 'column_1': words where the model has numbers"):
+    with pytest.raises(
+        ValueError, match="column 'column_1': 'x' is not a number, where the model has numbers"
+    ):
         quick().fit(np.eye(40), [0, 1] * 20).predict(np.full((1, 40), "x", dtype=object))
 
 

@@ -17,7 +17,7 @@ from sklearn.utils import check_array
 
 from kernelight._checks import as_matrix
 from kernelight.data.dataset import Dataset, Wishes
-from kernelight.data.encoding import MEDIAN_ROWS, Encoding
+from kernelight.data.encoding import MEDIAN_ROWS, EncodedColumn, Encoding
 from kernelight.data.errors import DataError, shown
 from kernelight.data.frames import array_source, as_table, frame_source, is_frame, is_pandas
 from kernelight.data.table import DATE, NUMBER, WORDS, ArraySource, Plan, Source
@@ -109,10 +109,16 @@ def applied(X: Any, names: Sequence[str], encoding: Encoding | None, medians: An
         return found
     source = _source(X, names)
     for column in source.columns or ():
-        if column.kind != NUMBER:
+        if column.kind not in (NUMBER, WORDS) or (column.kind == WORDS and medians is None):
             raise DataError(
                 f"{LABEL}, column {shown(column.name)}: {column.kind} where the model has numbers."
             )
+    if any(column.kind == WORDS for column in source.columns or ()):  # numbers that are text, for instance
+        columns = tuple(
+            EncodedColumn(name, NUMBER, fill=fill) for name, fill in zip(names, medians.tolist(), strict=True)
+        )
+        numeric = Encoding(columns, len(columns), None, dtype=source.dtype.name)
+        return np.asarray(Dataset(source, Wishes(target=None), numeric).materialise()[0])
     numbers = _numbers(source, names)
     gone = np.isnan(numbers)
     if medians is not None and gone.any():
@@ -122,10 +128,13 @@ def applied(X: Any, names: Sequence[str], encoding: Encoding | None, medians: An
 
 def _source(X: Any, names: Sequence[str]) -> Source:
     if is_frame(X):
-        return frame_source(X, label=LABEL, names=names)
-    if X.dtype.kind in "OU":
-        return array_source(X, LABEL, names)
-    return ArraySource(LABEL, names, X, {}, None)
+        source = frame_source(X, label=LABEL, names=names)
+    elif X.dtype.kind in "OU":
+        source = array_source(X, LABEL, names)
+    else:
+        source = ArraySource(LABEL, names, X, {}, None)
+    source.options = False
+    return source
 
 
 def _numbers(source: Source, names: Sequence[str]) -> NDArray[Any]:

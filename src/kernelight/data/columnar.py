@@ -7,7 +7,7 @@ missing values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -55,14 +55,23 @@ class ArrowSource(Source):
         self.label, self._categorical = label, set(categorical)
         self._pa = pyarrow_for(label)
 
-    def _named(self, schema: Any) -> tuple[Column, ...]:
-        return tuple(Column(str(field.name), self._kind(field.name, field.type)) for field in schema)
+    def _named(self, schema: Any, names: Sequence[str]) -> tuple[Column, ...]:
+        """The columns of a schema by the names that they have here; those of text may be anything."""
+        kinds = [self._kind(field.name, field.type) for field in schema]
+        self.guessed = frozenset(
+            name
+            for name, field in zip(names, schema, strict=True)
+            if self._is_text(field.type) and name not in self._categorical
+        )
+        return tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True))
+
+    def _is_text(self, type_: Any) -> bool:
+        t = self._pa.types
+        return bool(t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_))
 
     def _kind(self, name: str, type_: Any) -> str:
         t = self._pa.types
-        if t.is_dictionary(type_):
-            return WORDS
-        if t.is_string(type_) or t.is_large_string(type_) or t.is_string_view(type_):
+        if t.is_dictionary(type_) or self._is_text(type_):
             return WORDS
         numeric = t.is_integer(type_) or t.is_floating(type_) or t.is_boolean(type_) or t.is_decimal(type_)
         if numeric or t.is_null(type_) or t.is_duration(type_):
@@ -79,14 +88,16 @@ class ArrowSource(Source):
         refuse_infinite(self.label, matrix, plan.numbers, first_row)
         words = []
         for name in plan.words:
-            words.append(self._words(batch.column(name)))
+            words.append(self.cells.read(name, self._words(batch.column(name))))
             if plan.limit is not None and len(words[-1].values) > plan.limit:
                 raise too_many_words(self.label, name, plan.limit)
         target: Any = None
         if plan.target is not None:
             column = batch.column(plan.target)
-            as_words = plan.target_kind == WORDS
-            target = self._words(column) if as_words else self._targets(column, plan.target, first_row)
+            if plan.target_kind == WORDS:
+                target = self.cells.read(plan.target, self._words(column))
+            else:
+                target = self._targets(column, plan.target, first_row)
         ids = None if plan.ids is None else self._words(batch.column(plan.ids)).texts()
         dates = None
         if plan.dates:
@@ -98,6 +109,8 @@ class ArrowSource(Source):
     def _dates(self, column: Any, name: str) -> NDArray[np.datetime64]:
         """Moments in UTC; times of day as those of 1970-01-01."""
         pa = self._pa
+        if column.null_count == len(column):
+            return np.full(len(column), np.datetime64("NaT"), dtype="datetime64[us]")
         kind = self._kind("", column.type)
         if kind != DATE:
             raise DataError(f"{self.label}, column {shown(name)}: {kind} where the model has dates.")
@@ -159,10 +172,10 @@ class ColumnarSource(ArrowSource):
         super().__init__(source.label, categorical)
         self._source, self._form = source, form
         with self._opened() as opened:
-            columns = self._named(opened.schema_arrow if form == "parquet" else opened.schema)
-        names = [column.name for column in columns]
-        self._names, self._given = self._distinct(names), names
-        self.columns = tuple(Column(name, c.kind) for name, c in zip(self._names, columns, strict=True))
+            schema = opened.schema_arrow if form == "parquet" else opened.schema
+        self._given = [str(name) for name in schema.names]
+        self._names = self._distinct(self._given)
+        self.columns = self._named(schema, self._names)
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
@@ -240,7 +253,7 @@ class TableSource(ArrowSource):
     def __init__(self, label: str, table: Any, categorical: tuple[str, ...]) -> None:
         super().__init__(label, categorical)
         self._table = table
-        self.columns = self._named(table.schema)
+        self.columns = self._named(table.schema, table.schema.names)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -16,6 +16,7 @@ from kernelight.data.decisions import (
     Decisions,
     OddValues,
     Unvarying,
+    cell_rule,
     formatted_by,
     missing_targets,
     with_targets,
@@ -27,6 +28,7 @@ from kernelight.data.formatted import FormattedSource
 from kernelight.data.learner import Learner
 from kernelight.data.survey import missing_in_head, surveyed
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Source
+from kernelight.data.text_formats import BOOLEAN, WRITTEN
 
 TARGET_NAMES = ("target", "label", "class", "y")
 AUTO = "auto"
@@ -79,6 +81,7 @@ class Dataset:
     """
 
     def __init__(self, source: Source, wishes: Wishes, encoding: Encoding | None) -> None:
+        source.cells = cell_rule(wishes.missing, encoding)
         self._opened, self._wishes = source, wishes
         self._given = encoding
         self._encoding: Encoding | None = None
@@ -121,7 +124,7 @@ class Dataset:
         """The recipe from the columns to the features: the one given, or learned from all rows when first asked for."""
         if self._encoding is None:
             learner = self._learner()
-            odd, same = OddValues(self.name, self._given), Unvarying(self._plan)
+            odd, same = OddValues(self.name, self._given, self._opened.options), Unvarying(self._plan)
             for block in self._source.blocks(self._plan):
                 learner.add(block)
                 odd.add(block)
@@ -201,7 +204,7 @@ class Dataset:
     def materialise(self) -> tuple[Any, NDArray[Any] | None]:
         """All rows: X (dense, or CSR for sparse formats) and y (None without a target)."""
         block = self._source.whole(self._plan)
-        odd = OddValues(self.name, self._given)
+        odd = OddValues(self.name, self._given, self._opened.options)
         odd.add(block)
         odd.refuse_many()
         if self._encoding is None:
@@ -247,7 +250,7 @@ class Dataset:
         encoding = self.encoding
         waiting: list[Batch] = []
         count = total = 0
-        odd = OddValues(self.name, self._given)
+        odd = OddValues(self.name, self._given, self._opened.options)
         self.rows_left_out = 0
         for block in self._source.blocks(self._plan):
             odd.add(block)
@@ -331,7 +334,7 @@ class Dataset:
             self._decided.refuse(found.odd, target, missing_in_head(source, target, found.kinds))
         if not found.formats and not found.kinds:
             return source
-        self._formats = found.formats
+        self._formats = {name: form for name, form in found.formats.items() if form not in (BOOLEAN, WRITTEN)}
         return FormattedSource(source, found.formats, found.kinds)
 
     def _planned(self) -> tuple[Plan, list[str] | None]:

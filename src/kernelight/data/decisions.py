@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.data.booleans import as_known, truth_of
+from kernelight.data.dialect import MISSING
 from kernelight.data.encoding import EncodedColumn, EncodedTarget, Encoding
 from kernelight.data.errors import DataError, DataWarning, listed, shown
 from kernelight.data.exact import as_doubles
 from kernelight.data.formatted import FormattedSource
-from kernelight.data.table import DATE, NUMBER, WORDS, Block, Odd, Plan, Source, Words, joined_odd
-from kernelight.data.text_formats import BOOLEAN, YEAR_FIRST, decimal_format
+from kernelight.data.table import DATE, NUMBER, WORDS, Block, CellRule, Odd, Plan, Source, Words, joined_odd
+from kernelight.data.text_formats import BOOLEAN, WRITTEN, YEAR_FIRST, decimal_format
 
 FEW_ROWS = 20
 MOST_ODD = 0.1  # of the values of a column may be something else than the column is
@@ -93,8 +94,8 @@ def _callers_level() -> int:
 class OddValues:
     """Values that are not what their column is, or words that a model never saw, counted over the rows of one reading."""
 
-    def __init__(self, label: str, encoding: Encoding | None = None) -> None:
-        self._label = label
+    def __init__(self, label: str, encoding: Encoding | None = None, options: bool = True) -> None:
+        self._label, self._options = label, options
         self._settled = encoding is not None  # whether a model has settled what the columns are
         self._found: dict[str, Odd] = {}
         self._rows = 0
@@ -116,12 +117,16 @@ class OddValues:
         for name, odd in sorted(self._found.items()):
             if odd.number > MOST_ODD * self._rows:
                 hint = ""
-                if not self._settled and odd.first[0] in "'\"":  # not of bytes that are no text
+                if not self._settled and not self._options:
+                    hint = "; make it a categorical column if it is words"
+                elif not self._settled and odd.first[0] in "'\"":  # not of bytes that are no text
                     hint = (
                         f"; categorical=[{shown(name)}] reads the column as words, "
                         f"missing=[{odd.first}] takes the word as missing"
                     )
                 more = f" (of {self._rows:,} values {odd.number:,} are not)" if odd.number > 1 else ""
+                if self._settled:
+                    hint = f", where the model has {odd.kind}s"
                 raise DataError(
                     f"{self._label}, {odd.where}, column {shown(name)}: {odd.first} is not a {odd.kind}{more}{hint}."
                 )
@@ -207,6 +212,17 @@ class Unvarying:
         ]
 
 
+def cell_rule(missing: Sequence[str] | None, encoding: Encoding | None) -> CellRule:
+    """How text of typed tables is read: by the words that stand for a missing value (None: the usual ones). Words that a model
+    knows stay what they are."""
+    known: dict[str, frozenset[str]] = {}
+    if encoding is not None:
+        known = {column.name: frozenset(column.categories) for column in encoding.columns or ()}
+        if encoding.target is not None:
+            known[encoding.target.name] = frozenset(map(str, encoding.target.labels or ()))
+    return CellRule(frozenset(MISSING if missing is None else missing), known)
+
+
 def formatted_by(encoding: Encoding, source: Source, decimal: str | None = None) -> Source:
     """A source whose columns of text are read in the formats of an encoding, with another decimal separator if one is given."""
     kinds = {column.name: column.kind for column in source.columns or ()}
@@ -230,16 +246,23 @@ def formatted_by(encoding: Encoding, source: Source, decimal: str | None = None)
         formats.update(
             {n: decimal_format(decimal) for n in numbers if n in formats or (source.text and decimal == ",")}
         )
-    formats.update(dict.fromkeys(_booleans(encoding, source), BOOLEAN))
+    numbers = [name for name in _unformatted(encoding, source) if name not in formats]
+    if not source.text:  # a delimited file can read plain numbers itself
+        formats.update(dict.fromkeys(numbers, WRITTEN))
+    formats.update(dict.fromkeys(_booleans(numbers, source), BOOLEAN))
     return FormattedSource(source, formats, {}) if formats else source
 
 
-def _booleans(encoding: Encoding, source: Source) -> list[str]:
-    """Columns whose first words are booleans where the model has numbers, without a format of their own."""
+def _unformatted(encoding: Encoding, source: Source) -> list[str]:
+    """Columns of words where the model has numbers without a format of their own."""
     known: list[EncodedColumn | EncodedTarget] = [*(encoding.columns or ())]
     known += [encoding.target] if encoding.target is not None else []
     numbers = {column.name for column in known if column.kind == NUMBER and column.format is None}
-    names = [c.name for c in source.columns or () if c.kind == WORDS and c.name in numbers]
+    return [c.name for c in source.columns or () if c.kind == WORDS and c.name in numbers]
+
+
+def _booleans(names: Sequence[str], source: Source) -> list[str]:
+    """Those of some columns whose first words are booleans."""
     if not names:
         return []
     try:

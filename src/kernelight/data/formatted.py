@@ -27,6 +27,7 @@ class FormattedSource(Source):
             source.text,
             source.notes,
         )
+        self.options = source.options
         known = {**kinds, **{name: _kind(form) for name, form in formats.items()}}
         self.columns = tuple(Column(c.name, known.get(c.name, c.kind)) for c in source.columns or ())
         if self.target in known:

@@ -318,6 +318,13 @@ class FrameSource(Source):
             Column(name, WORDS if name in as_words and column.kind == NUMBER else column.kind)
             for name, column in columns.items()
         )
+        self.guessed = frozenset(
+            name
+            for name, column in columns.items()
+            if column.kind == WORDS
+            and name not in as_words
+            and not hasattr(column.values.dtype, "categories")
+        )
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -341,25 +348,29 @@ class FrameSource(Source):
             with np.errstate(over="ignore"):
                 matrix[:, at] = self._numbers(name, rows)
         refuse_infinite(self.label, matrix, plan.numbers, rows.start)
-        words = tuple(self._columns[name].part(rows).words() for name in plan.words)
+        words = tuple(self._words(name, rows) for name in plan.words)
         target: Any = None
         if plan.target is not None:
-            if plan.target_kind == WORDS:
-                target = self._columns[plan.target].part(rows).words()
-            else:
-                target = self._targets(plan.target, rows)
+            read = self._words if plan.target_kind == WORDS else self._targets
+            target = read(plan.target, rows)
         ids = None if plan.ids is None else self._columns[plan.ids].part(rows).words().texts()
         dates = None
         if plan.dates:
             dates = np.empty((matrix.shape[0], len(plan.dates)), dtype="datetime64[us]")
             for at, name in enumerate(plan.dates):
                 column = self._columns[name].part(rows)
+                if column.kind == NUMBER and np.isnan(column.numbers()).all():
+                    dates[:, at] = np.datetime64("NaT")
+                    continue
                 if column.kind != DATE:
                     raise DataError(
                         f"{self.label}, column {shown(name)}: {column.kind} where the model has dates."
                     )
                 dates[:, at] = column.dates()
         return Block(matrix, words, target, ids, rows.start, dates=dates)
+
+    def _words(self, name: str, rows: slice) -> Words:
+        return self.cells.read(name, self._columns[name].part(rows).words())
 
     def _targets(self, name: str, rows: slice) -> Targets:
         doubles = self._numbers(name, rows)

@@ -3,7 +3,8 @@
 Of the first 20,000 rows every column of words is looked at, unless it was said what it is:
 
 * Numbers with signs and separators, and dates, are those if nine values of ten can be read so in one format.
-* Columns of a text file in which more than half of the values are plain numbers are numbers.
+* Text is plain numbers if nine values of ten are. In a text file more than half are enough: if more than one of ten turns
+  out to be something else, that is an error, as the file does not say that the column is text; frames and Parquet do.
 * Words are an id (or free text) if there are more than ``max_categories`` of them and more than half are different, or if
   there are 20 or more and all are different. Such a column is left out.
 * Numbers are an id only if the column is called so (``id``, ``index``, ``Unnamed: 0``, ``customer_id``) or has no name (as the
@@ -27,16 +28,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kernelight.data.booleans import truth_of
 from kernelight.data.errors import DataError, shown
 from kernelight.data.exact import as_doubles
 from kernelight.data.table import DATE, NUMBER, WORDS, Plan, Source, Words
 from kernelight.data.text_formats import (
+    BOOLEAN,
     COMMA,
     DAY_FIRST,
     FORMATS,
     MONTH_FIRST,
     PLAIN,
     POINT,
+    WRITTEN,
     decimal_format,
     narrowed,
     reads,
@@ -82,7 +86,8 @@ def surveyed(
         if (c.kind == WORDS or c.name in source.guessed or (everywhere and c.kind == NUMBER))
         and c.name not in known
     ]
-    _leave_out(found, source, {*known, target})
+    if source.options:  # estimators take the numbers that they are given
+        _leave_out(found, source, {*known, target})
     if not names:
         return found
     counts = _counts(source, names)
@@ -188,7 +193,11 @@ def _decide(
         for form in (*_numbers(decimal), *(() if target else FORMATS[DATE]))
     }
     number = max(_numbers(decimal), key=lambda form: share[form])
-    every = decimal == "," and source.text  # then plain digits with a point are something else
+    if name in source.guessed and not target and all(truth_of(value) is not None for value in counts):
+        found.formats[name] = BOOLEAN
+        return
+    # With a decimal comma plain digits with a point are something else.
+    every = decimal == "," and (source.text or name in source.guessed)
     if share[number] >= FITS * total and (every or share[number] > plain):
         found.formats[name] = number
         return
@@ -198,14 +207,15 @@ def _decide(
         return
     if every and 2 * plain > total:
         example = next(value for value in counts if PLAIN.fullmatch(value) and not reads(value, number))
-        found.kinds[name] = NUMBER
+        _as_plain(found, source, name)
         found.notes[name] = (
             f"numbers such as {shown(example)} have no decimal comma; read with a decimal point"
         )
         return
     if name in source.guessed:
-        found.kinds[name] = NUMBER if 2 * plain > total else WORDS
-        if found.kinds[name] == NUMBER:
+        found.kinds[name] = WORDS
+        if plain >= FITS * total or (source.text and 2 * plain > total):
+            _as_plain(found, source, name)
             if plain < total:
                 example = next(value for value in counts if not PLAIN.fullmatch(value))
                 strange = total - plain
@@ -214,12 +224,28 @@ def _decide(
                     f"of the first {total:,} values {strange:,} {are}, such as {shown(example)}; taken as missing"
                 )
             return
+        if 2 * plain > total:
+            number, word = (
+                next(v for v in counts if bool(PLAIN.fullmatch(v)) is yes) for yes in (True, False)
+            )
+            found.notes[name] = (
+                f"of {total:,} values {plain:,} are numbers such as {shown(number)}, the others words such as {shown(word)}; "
+                "all are taken as words"
+            )
+            return
     different = len(counts)
     many = different > max_categories and 2 * different > total
     if not target and (many or (different == total >= FEW and not raised)):
         found.left_out.append(name)
         all_ = f"all {total:,}" if different == total else f"{different:,} of {total:,}"
         found.notes[name] = f"{all_} words are different, as ids or free text are; left out"
+
+
+def _as_plain(found: Survey, source: Source, name: str) -> None:
+    """Have a column of text read as plain numbers, which a delimited file can do itself."""
+    found.kinds[name] = NUMBER
+    if not source.text:
+        found.formats[name] = WRITTEN
 
 
 def _numbers(decimal: str | None) -> tuple[str, ...]:
@@ -234,10 +260,14 @@ def _settle_doubts(found: Survey, source: Source, decimal: str | None) -> None:
         for name, form in found.formats.items()
         if form in (MONTH_FIRST, DAY_FIRST, POINT, COMMA)
     }
+    plain = {name for name, form in found.formats.items() if form in (BOOLEAN, WRITTEN)}
     examples: dict[str, str] = {}
     try:
         for block in source.blocks(Plan(words=tuple(found.formats))):
             for name, words in zip(found.formats, block.words, strict=True):
+                if name in plain:
+                    examples.setdefault(name, next((v for v in words.values if PLAIN.fullmatch(v)), ""))
+                    continue
                 odd = (v for v in words.values if not PLAIN.fullmatch(v.replace(decimal or ".", ".")))
                 examples.setdefault(name, next(odd, ""))
                 if name in doubts:
@@ -248,6 +278,10 @@ def _settle_doubts(found: Survey, source: Source, decimal: str | None) -> None:
         pass
     for name, form in found.formats.items():
         example = examples.get(name, "")
+        if name in plain:
+            if form == WRITTEN:
+                found.notes.setdefault(name, f"text such as {shown(example)} is read as numbers")
+            continue
         left = doubts.get(name, (form,))
         doubt = ""
         if len(left) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -29,6 +29,31 @@ class Words:
         """The words one by one; "" where there is none."""
         known = (*self.values, "")
         return [known[code] for code in self.codes.tolist()]
+
+
+@dataclass(frozen=True)
+class CellRule:
+    """How text of a typed table (a frame, Parquet) is read, so that it means what it means in a delimited file: blanks around
+    it do not count, and an empty text and the words of ``missing`` are missing values.
+
+    ``known`` has the words of a model, by column: they stay as they are, also in models of text that was read otherwise.
+    """
+
+    missing: frozenset[str]
+    known: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def read(self, name: str, words: Words) -> Words:
+        """The words of a column by this rule."""
+        known = self.known.get(name, frozenset())
+        values = [value if value in known else self._read(value) for value in words.values]
+        if values == list(words.values):
+            return words
+        found = words_of(values)
+        return Words(np.append(found.codes, np.int32(-1))[words.codes], found.values)
+
+    def _read(self, text: str) -> str | None:
+        text = text.strip(" \t")
+        return None if not text or text in self.missing else text
 
 
 @dataclass(frozen=True)
@@ -103,6 +128,8 @@ class Source(ABC):
     nameless: frozenset[str] = frozenset()  # columns whose place in the row of names is empty
     blank: frozenset[str] = frozenset()  # columns of numbers that have no value in the first rows
     text: bool = False  # whether every value is written as text
+    cells: CellRule = CellRule(frozenset())  # how text is read where not every value is
+    options: bool = True  # whether the user has the options of `open_dataset`; those of estimators have not
     comma: bool = False  # whether a comma is more likely to be a decimal comma than between thousands
     notes: tuple[str, ...] = ()  # what was decided while it was opened
     renamed: tuple[

@@ -22,7 +22,8 @@ from kernelight.data.booleans import truth_of
 from kernelight.data.table import DATE, NUMBER
 
 POINT, COMMA = "decimal point", "decimal comma"
-BOOLEAN = "boolean"  # true and false as 1 and 0: of files for a model that has numbers, so never recorded
+# Never recorded, as numbers need no format: true and false as 1 and 0; and plain numbers in a column of text of a typed table.
+BOOLEAN, WRITTEN = "boolean", "plain number"
 YEAR_FIRST, DAY_FIRST, MONTH_FIRST, NAMED, TIME = (
     "year first",
     "day first",
@@ -163,6 +164,9 @@ def converted(values: Sequence[str], form: str) -> NDArray[Any]:
         return np.array(
             [number_of(v, POINT) if t is None else t for v, t in zip(values, truths, strict=True)]
         )
+    if form == WRITTEN:
+        plain = (value.strip() for value in values)
+        return np.array([float(v) if PLAIN.fullmatch(v) else math.nan for v in plain], dtype=np.float64)
     if form in _NUMBERS:
         return np.array([number_of(value, form) for value in values], dtype=np.float64)
     if form == YEAR_FIRST and values and all(map(_SIMPLE.fullmatch, values)):
