@@ -7,7 +7,8 @@ import scipy.sparse as sp
 
 from kernelight import _core
 from kernelight._checks import resources
-from kernelight.linearize.projections import FIXED, TURN, FourierReadout, RowRule, projection_of
+from kernelight.maps.projections.projection import TURN, projection_of
+from kernelight.maps.projections.readouts import FIXED, FourierReadout, RowRule
 
 SIMD_NAMES = ("baseline", "avx2", "avx512")[: _core.best_simd_level() + 1]
 

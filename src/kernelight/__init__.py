@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from kernelight.linear.classifier import LinearClassifier
     from kernelight.linear.regressor import LinearRegressor
     from kernelight.linear.ternary import TernaryClassifier
-    from kernelight.linearize.aligned import AlignedFourier
-    from kernelight.linearize.binary import BinaryFourier
-    from kernelight.linearize.choose import feature_map
-    from kernelight.linearize.combine import Product
-    from kernelight.linearize.concat import Concat
-    from kernelight.linearize.cws import GCWS
-    from kernelight.linearize.fourier import RandomFourier
-    from kernelight.linearize.nystroem import KernelNystroem
-    from kernelight.linearize.signs import SignProjection
+    from kernelight.maps.combinations.concat import Concat
+    from kernelight.maps.combinations.product import Product
+    from kernelight.maps.feature_map import feature_map
+    from kernelight.maps.minmax.gcws import GCWS
+    from kernelight.maps.nystroem.kernel_nystroem import KernelNystroem
+    from kernelight.maps.projections.aligned_fourier import AlignedFourier
+    from kernelight.maps.projections.binary_fourier import BinaryFourier
+    from kernelight.maps.projections.random_fourier import RandomFourier
+    from kernelight.maps.projections.sign_projection import SignProjection
     from kernelight.state import State
     from kernelight.tables.model import TableModel
     from kernelight.tables.table_map import TableMap
@@ -38,22 +38,22 @@ __all__ = [
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
 _HOMES = {
     "Codes": "kernelight.codes",
-    "AlignedFourier": "kernelight.linearize.aligned",
-    "Concat": "kernelight.linearize.concat",
-    "BinaryFourier": "kernelight.linearize.binary",
-    "GCWS": "kernelight.linearize.cws",
+    "AlignedFourier": "kernelight.maps.projections.aligned_fourier",
+    "Concat": "kernelight.maps.combinations.concat",
+    "BinaryFourier": "kernelight.maps.projections.binary_fourier",
+    "GCWS": "kernelight.maps.minmax.gcws",
     "KernelClassifier": "kernelight.compose.estimators",
-    "KernelNystroem": "kernelight.linearize.nystroem",
+    "KernelNystroem": "kernelight.maps.nystroem.kernel_nystroem",
     "KernelRegressor": "kernelight.compose.estimators",
-    "Product": "kernelight.linearize.combine",
-    "RandomFourier": "kernelight.linearize.fourier",
-    "SignProjection": "kernelight.linearize.signs",
+    "Product": "kernelight.maps.combinations.product",
+    "RandomFourier": "kernelight.maps.projections.random_fourier",
+    "SignProjection": "kernelight.maps.projections.sign_projection",
     "State": "kernelight.state",
     "TableMap": "kernelight.tables.table_map",
     "TableModel": "kernelight.tables.model",
     "TernaryClassifier": "kernelight.linear.ternary",
     "data": "kernelight.data",
-    "feature_map": "kernelight.linearize.choose",
+    "feature_map": "kernelight.maps.feature_map",
     "hashing": "kernelight.hashing",
     "LinearClassifier": "kernelight.linear.classifier",
     "LinearRegressor": "kernelight.linear.regressor",

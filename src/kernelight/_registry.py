@@ -17,15 +17,15 @@ _KERNELS = (
 FAMILIES: dict[str, dict[str, str]] = {
     "container": {"Codes": "kernelight.codes:Codes"},
     "kernel": {name: f"kernelight.kernels:{name}" for name in _KERNELS},
-    "linearization": {
-        "AlignedFourier": "kernelight.linearize.aligned:AlignedFourier",
-        "BinaryFourier": "kernelight.linearize.binary:BinaryFourier",
-        "Concat": "kernelight.linearize.concat:Concat",
-        "GCWS": "kernelight.linearize.cws:GCWS",
-        "KernelNystroem": "kernelight.linearize.nystroem:KernelNystroem",
-        "Product": "kernelight.linearize.combine:Product",
-        "RandomFourier": "kernelight.linearize.fourier:RandomFourier",
-        "SignProjection": "kernelight.linearize.signs:SignProjection",
+    "map": {
+        "AlignedFourier": "kernelight.maps.projections.aligned_fourier:AlignedFourier",
+        "BinaryFourier": "kernelight.maps.projections.binary_fourier:BinaryFourier",
+        "Concat": "kernelight.maps.combinations.concat:Concat",
+        "GCWS": "kernelight.maps.minmax.gcws:GCWS",
+        "KernelNystroem": "kernelight.maps.nystroem.kernel_nystroem:KernelNystroem",
+        "Product": "kernelight.maps.combinations.product:Product",
+        "RandomFourier": "kernelight.maps.projections.random_fourier:RandomFourier",
+        "SignProjection": "kernelight.maps.projections.sign_projection:SignProjection",
     },
     "model": {
         "KernelClassifier": "kernelight.compose.estimators:KernelClassifier",

@@ -1,4 +1,4 @@
-"""`Codes`: what a discrete linearization gives, n rows of k small integers, each integer a one-hot block.
+"""`Codes`: what a map into codes gives, n rows of k small integers, each integer a one-hot block.
 
 Long for its examples: it is one class, whose arithmetic of slots is in `_slots`.
 """

@@ -12,9 +12,9 @@ from typing import Any
 
 from kernelight._checks import as_matrix, check_choice, check_positive, resources, seed_of
 from kernelight.codes import Codes, provenance_of
-from kernelight.linearize._cws_sampler import CwsSampler
-from kernelight.linearize._dart_sampler import DartSampler
-from kernelight.linearize._scheme import check_center, identity, minmax_scheme
+from kernelight.maps.minmax.cws_sampler import CwsSampler
+from kernelight.maps.minmax.dart_sampler import DartSampler
+from kernelight.maps.minmax.scheme import check_center, identity, minmax_scheme
 
 __all__ = ["gcws"]
 

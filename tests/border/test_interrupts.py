@@ -15,7 +15,7 @@ from helpers import assert_same_codes, signed_rows
 
 from kernelight import GCWS, Codes, codes
 from kernelight.kernels import GMM, AcosChi2, Intersection, pairs
-from kernelight.linearize import _cws_sampler, _dart_sampler
+from kernelight.maps.minmax import cws_sampler, dart_sampler
 
 LONG_ENCODE = """
 import numpy as np
@@ -76,11 +76,11 @@ def test_codes_do_not_depend_on_how_work_is_cut(params, width, monkeypatch):
     wanted = GCWS(300, random_state=0, n_jobs=2, **params).fit(X).encode(X)
     for tables in (True, False):
         if not tables:  # nothing fits: rows are streamed
-            monkeypatch.setattr(_cws_sampler, "KEPT_BYTES", 0)
-            monkeypatch.setattr(_cws_sampler, "CALL_BYTES", 0)
-        monkeypatch.setattr(_cws_sampler, "SCAN_WORK", 1 << 15)
-        monkeypatch.setattr(_cws_sampler, "STREAM_WORK", 1 << 15)
-        monkeypatch.setattr(_dart_sampler, "SLOTS_PER_CALL", 1 << 10)
+            monkeypatch.setattr(cws_sampler, "KEPT_BYTES", 0)
+            monkeypatch.setattr(cws_sampler, "CALL_BYTES", 0)
+        monkeypatch.setattr(cws_sampler, "SCAN_WORK", 1 << 15)
+        monkeypatch.setattr(cws_sampler, "STREAM_WORK", 1 << 15)
+        monkeypatch.setattr(dart_sampler, "SLOTS_PER_CALL", 1 << 10)
         assert_same_codes(GCWS(300, random_state=0, n_jobs=2, **params).fit(X).encode(X), wanted)
 
 

@@ -1,4 +1,4 @@
-"""The linearizations that the contracts are tried on: every class of the registry, in several configurations.
+"""The feature maps that the contracts are tried on: every class of the registry, in several configurations.
 
 A new class is tested with its defaults as soon as it is registered. `OPTIONS` adds configurations, `CHECKED` those for
 the checks of scikit-learn, and `MAKERS` says how to build a class that has no ``n_components`` of its own.
@@ -139,9 +139,7 @@ def _product(cls, n_components, random_state, *, left=None, right=None, **option
     for name, of_side in sides:
         columns = 2 if name == "RandomFourier" and of_side.get("features", "paired") == "paired" else 1
         made.append(
-            _registry.lookup(name, "linearization")(
-                columns * n_components, random_state=random_state, **of_side
-            )
+            _registry.lookup(name, "map")(columns * n_components, random_state=random_state, **of_side)
         )
     return cls(*made, **options)
 
@@ -149,7 +147,7 @@ def _product(cls, n_components, random_state, *, left=None, right=None, **option
 def _concat(cls, n_components, random_state, *, maps=(("GCWS", {}), ("RandomFourier", {})), **options):
     return cls(
         [
-            _registry.lookup(name, "linearization")(n_components, random_state=random_state, **of_map)
+            _registry.lookup(name, "map")(n_components, random_state=random_state, **of_map)
             for name, of_map in maps
         ],
         **options,
@@ -275,7 +273,7 @@ def _many_rows():
 
 CASES = [
     Case(_registry.lookup(name), options)
-    for name in _registry.names("linearization")
+    for name in _registry.names("map")
     for options in [{}, *OPTIONS.get(name, [])]
 ]
 

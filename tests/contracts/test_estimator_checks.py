@@ -13,7 +13,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=:UserWarning"),
     pytest.mark.filterwarnings("ignore:The kernel is not positive semidefinite:UserWarning"),
 ]
-CLASSES = [_registry.lookup(name) for name in _registry.names("linearization")]
+CLASSES = [_registry.lookup(name) for name in _registry.names("map")]
 # Few components keep the features small.
 SMALL = [
     Case(cls, options).new(n_components=16)

@@ -17,7 +17,7 @@ from scipy import stats
 
 from kernelight import BinaryFourier, RandomFourier, SignProjection, theory
 from kernelight.kernels import Acos
-from kernelight.linearize._sobol import sobol_normals
+from kernelight.maps.projections.sobol import sobol_normals
 
 FIVE_SIGMA = 2 * stats.norm.sf(5.0)
 KINDS = ("gaussian", "orthogonal", "sorf", "fastfood", "sobol")

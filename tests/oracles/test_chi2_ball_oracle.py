@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from kernelight.linearize._chi2_ball import aligned_weights
+from kernelight.maps.projections.chi2_ball import aligned_weights
 
 
 def on_simplex(x):

@@ -18,10 +18,10 @@ from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from kernelight import AlignedFourier, BinaryFourier, RandomFourier, State, _checks, _registry
-from kernelight.linearize import _alignment, projections
-from kernelight.linearize._alignment import Candidates, target_of
-from kernelight.linearize.aligned import drawn_from, largest
-from kernelight.linearize.fourier import row_rule
+from kernelight.maps.projections import alignment, projection, readouts
+from kernelight.maps.projections.aligned_fourier import drawn_from, largest
+from kernelight.maps.projections.alignment import Candidates, target_of
+from kernelight.maps.projections.random_fourier import row_rule
 
 USE = _checks.resources(None)
 
@@ -113,7 +113,7 @@ def test_scores_are_those_of_the_definition(metric, binary, kind):
         "numbers": X[:, 0] ** 2 + 0.1,
     }[kind]
     made = AlignedFourier(192, n_candidates=192, rho=0.0, metric=metric, binary=binary).fit(X, y)
-    candidates = Candidates(5, made.seed_, made._spread() / projections.TURN, pairs=not binary)
+    candidates = Candidates(5, made.seed_, made._spread() / projection.TURN, pairs=not binary)
     found = candidates.scores(X, row_rule(made, X), target_of(y, 200, "me"), 192, USE)
 
     every = np.arange(192)
@@ -137,10 +137,10 @@ def test_scores_are_those_of_the_definition(metric, binary, kind):
 def test_scores_do_not_depend_on_the_blocks(monkeypatch):
     X, y = small()
     target, candidates = target_of(y, len(X), "me"), Candidates(6, 3, 0.1, pairs=True)
-    rule = projections.RowRule(projections.FIXED, 1.0)
+    rule = readouts.RowRule(readouts.FIXED, 1.0)
     wanted = candidates.scores(X, rule, target, 300, USE)
-    monkeypatch.setattr(_alignment, "_SUM_BYTES", 1)
-    monkeypatch.setattr(_alignment, "PROJECTED_BYTES", 8 * 64 * 11)
+    monkeypatch.setattr(alignment, "_SUM_BYTES", 1)
+    monkeypatch.setattr(alignment, "PROJECTED_BYTES", 8 * 64 * 11)
     np.testing.assert_allclose(candidates.scores(X, rule, target, 300, USE), wanted, rtol=1e-4)
 
 
@@ -228,7 +228,7 @@ def test_bits_are_signs_of_thresholded_cosines():
     X, y = small(60)
     made = AlignedFourier(64, binary=True).fit(X, y)
     threshold = np.empty(64, dtype=np.float32)
-    projections._core.fill_thresholds(made.seed_, threshold)
+    projection._core.fill_thresholds(made.seed_, threshold)
     values = np.cos(X @ made.frequencies_ + 2 * np.pi * made._candidates().phases(made.indices_)) + threshold
     clear = np.abs(values) > 1e-5
     assert clear.mean() > 0.99
@@ -342,12 +342,12 @@ def test_memory_does_not_grow_with_the_rows():
 def test_selected_outputs_are_those_of_the_whole(law, monkeypatch):
     X = frozen(np.random.default_rng(0).standard_normal((7, 9)))
     outputs = np.array([190, 3, 3, 64, 63, 0, 128, *range(100, 180)])
-    rule, readout = projections.RowRule(projections.FIXED, 1.0), projections.BitReadout()
-    whole = projections.Dense(law, 9, 200, 5, 1.0).read(X, rule, readout, USE)[0]
-    for kept in (projections.KEPT_BYTES, 0):  # tables kept, or drawn for some outputs at a time
-        monkeypatch.setattr(projections, "KEPT_BYTES", kept)
-        monkeypatch.setattr(projections, "CALL_BYTES", 4 * 64 * 9 if kept == 0 else projections.CALL_BYTES)
-        some = projections.Selected(law, 9, outputs, 5, 1.0)
+    rule, readout = readouts.RowRule(readouts.FIXED, 1.0), readouts.BitReadout()
+    whole = projection.Dense(law, 9, 200, 5, 1.0).read(X, rule, readout, USE)[0]
+    for kept in (projection.KEPT_BYTES, 0):  # tables kept, or drawn for some outputs at a time
+        monkeypatch.setattr(projection, "KEPT_BYTES", kept)
+        monkeypatch.setattr(projection, "CALL_BYTES", 4 * 64 * 9 if kept == 0 else projection.CALL_BYTES)
+        some = projection.Selected(law, 9, outputs, 5, 1.0)
         for rows in (X, sp.csr_matrix(X)):
             np.testing.assert_array_equal(some.read(rows, rule, readout, USE)[0], whole[:, outputs])
 

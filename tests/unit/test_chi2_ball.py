@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelight.linearize._chi2_ball import aligned_weights, centred_scores
+from kernelight.maps.projections.chi2_ball import aligned_weights, centred_scores
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from kernelight import (
     SignProjection,
     _registry,
 )
-from kernelight.linearize._combination import MAX_DEPTH
+from kernelight.maps.combinations.combination import MAX_DEPTH
 from kernelight.state import State
 
 SEEDS = 300
@@ -298,7 +298,7 @@ def test_refusals_of_parts_are_one_sentence():
         "in its part 0, Concat, in its part 1, Product, in its part left, GCWS, bits must be between 1 and 16, got 99."
     )
     for kind in ("Codes", "RBF", "Nothing"):
-        assert refused(*inside, "kind", kind).endswith(f"{kind!r}, its part left, is not a linearization.")
+        assert refused(*inside, "kind", kind).endswith(f"{kind!r}, its part left, is not a map.")
 
 
 def test_a_sum_of_nothing_is_refused():

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from kernelight import GCWS, Concat, KernelNystroem, Product, RandomFourier, SignProjection
 from kernelight.kernels import GMM, RBF, Acos, Sum
-from kernelight.linearize.concat import _dense_csr
+from kernelight.maps.combinations.concat import _dense_csr
 
 X = signed_rows(3, 6, 5, density=0.8)
 

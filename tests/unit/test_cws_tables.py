@@ -11,7 +11,7 @@ from helpers import SIMD_NAMES, signed_rows
 from oracles import hash_twin
 
 from kernelight import GCWS, _core, hashing
-from kernelight.linearize import _base_slots, _cws_sampler, _scheme
+from kernelight.maps.minmax import cws_sampler, poisson_slots, scheme
 
 SCHEMES = [
     {},
@@ -43,11 +43,11 @@ class Spy:
 def force(monkeypatch, way):
     """Make the sampler take one of its three ways."""
     if way != "kept":
-        monkeypatch.setattr(_cws_sampler, "KEPT_BYTES", 0)
+        monkeypatch.setattr(cws_sampler, "KEPT_BYTES", 0)
     if way == "direct":
-        monkeypatch.setattr(_cws_sampler, "CALL_BYTES", 0)
+        monkeypatch.setattr(cws_sampler, "CALL_BYTES", 0)
     if way == "one block at a time":
-        monkeypatch.setattr(_cws_sampler, "CALL_BYTES", 40 * _cws_sampler.BYTES_PER_CELL_BLOCK)
+        monkeypatch.setattr(cws_sampler, "CALL_BYTES", 40 * cws_sampler.BYTES_PER_CELL_BLOCK)
 
 
 WAYS = ["kept", "groups", "one block at a time", "direct"]
@@ -70,18 +70,18 @@ def test_every_way_gives_the_twins_codes(way, scheme, monkeypatch):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("wide", [False, True])
 def test_renumbered_columns(way, wide, monkeypatch):
-    """Columns beyond _scheme.WIDE are renumbered to those that occur; their codes stay."""
+    """Columns beyond scheme.WIDE are renumbered to those that occur; their codes stay."""
     X = sp.random_array((40, 3000), density=0.01, random_state=np.random.default_rng(2), format="csr")
     X.data -= 0.5
     wanted = hashing.gcws(X, K, random_state=5)
     force(monkeypatch, way)
     if wide:
-        monkeypatch.setattr(_scheme, "WIDE", 100)
+        monkeypatch.setattr(scheme, "WIDE", 100)
     for stored in (X, X.toarray()):
         np.testing.assert_array_equal(hashing.gcws(stored, K, random_state=5).array, wanted.array)
 
 
-@pytest.mark.parametrize("width", [_scheme.WIDE, _scheme.WIDE + 1])
+@pytest.mark.parametrize("width", [scheme.WIDE, scheme.WIDE + 1])
 def test_the_limit_of_width_itself(width):
     row = {0: 1.0, 5: -2.0, width - 1: 3.0}
     X = sp.csr_array((list(row.values()), ([0, 0, 0], list(row))), shape=(1, width))
@@ -118,8 +118,8 @@ def test_kept_tables_stop_growing_at_their_budget(monkeypatch):
     X = signed_rows(5, 50, 40, density=0.1)
     wanted = hashing.gcws(X, K)
     blocks = -(-K // _core.SLOT_BLOCK)
-    budget = 20 * blocks * _cws_sampler.BYTES_PER_CELL_BLOCK
-    monkeypatch.setattr(_cws_sampler, "KEPT_BYTES", budget)
+    budget = 20 * blocks * cws_sampler.BYTES_PER_CELL_BLOCK
+    monkeypatch.setattr(cws_sampler, "KEPT_BYTES", budget)
     made = GCWS(K, sampler="cws").fit(X)
     for _ in range(2):
         for row, code in zip(X, wanted, strict=True):
@@ -131,7 +131,7 @@ def test_kept_tables_stop_growing_at_their_budget(monkeypatch):
 def test_small_batches_of_rows(listing_bytes, monkeypatch):
     X = signed_rows(6, 150, 9, density=0.5)
     wanted = hashing.gcws(X, K)
-    monkeypatch.setattr(_cws_sampler, "LISTING_BYTES", listing_bytes)
+    monkeypatch.setattr(cws_sampler, "LISTING_BYTES", listing_bytes)
     for stored in (X, sp.csr_matrix(X), sp.csr_array(X)):
         found = hashing.gcws(stored, K)
         np.testing.assert_array_equal(found.array, wanted.array)
@@ -141,7 +141,7 @@ def test_small_batches_of_rows(listing_bytes, monkeypatch):
 def test_batches_of_more_entries_than_32_bits_count():
     """The row starts of a matrix of two thousand million entries, without the entries."""
     starts = np.array([0, 5, 2**31 - 10, 2**31 - 6, 2**31 - 1], dtype=np.int32)
-    made = list(_scheme.batches(SimpleNamespace(shape=(4, 10), indptr=starts), 1 << 21))
+    made = list(scheme.batches(SimpleNamespace(shape=(4, 10), indptr=starts), 1 << 21))
     assert made == [(0, 1), (1, 2), (2, 4)]
 
 
@@ -201,7 +201,7 @@ def test_words_that_are_folded_in_groups(way, words, monkeypatch):
     X[[0, 7, 20]] = 0.0
     force(monkeypatch, way)
     if words is not None:
-        monkeypatch.setattr(_base_slots, "WORDS_BYTES", words)
+        monkeypatch.setattr(poisson_slots, "WORDS_BYTES", words)
     fold = Spy(monkeypatch, "fold_words")
     for gamma in (0.3, 3.0):
         wanted, empty = hash_twin.codes(X, K, seed=5, gamma=gamma)
@@ -214,7 +214,7 @@ def test_words_that_are_folded_in_groups(way, words, monkeypatch):
 
 def test_words_are_asked_for_within_their_budget(monkeypatch):
     """For rows and slots of every shape."""
-    monkeypatch.setattr(_base_slots, "WORDS_BYTES", 80_000)
+    monkeypatch.setattr(poisson_slots, "WORDS_BYTES", 80_000)
     taken, fold = [], _core.fold_words
 
     def measured(words, *args):

@@ -10,9 +10,9 @@ from oracles import hash_twin
 
 from kernelight import GCWS, hashing
 from kernelight._checks import as_matrix, resources
-from kernelight.linearize import _base_slots, _dart_sampler
-from kernelight.linearize._dart_sampler import DartSampler
-from kernelight.linearize._scheme import minmax_scheme
+from kernelight.maps.minmax import dart_sampler, poisson_slots
+from kernelight.maps.minmax.dart_sampler import DartSampler
+from kernelight.maps.minmax.scheme import minmax_scheme
 
 
 def sampler(k=32, *, scale=1.0, bits=16, seed=3, **options):
@@ -29,7 +29,7 @@ def encode(made, X):
 def plain(X, k=32, **options):
     """Codes without any table."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_dart_sampler, "TABLE_BYTES", {True: 0, False: 0})
+        patch.setattr(dart_sampler, "TABLE_BYTES", {True: 0, False: 0})
         made = sampler(k, **options)
         codes = encode(made, X)
         assert not made._levels
@@ -39,7 +39,7 @@ def plain(X, k=32, **options):
 @pytest.fixture
 def build_at_once(monkeypatch):
     """Tables at the first call, whatever they cost."""
-    monkeypatch.setattr(_dart_sampler, "BUILD_COST", {True: 0.0, False: 0.0})
+    monkeypatch.setattr(dart_sampler, "BUILD_COST", {True: 0.0, False: 0.0})
 
 
 @pytest.fixture(params=["by weight", "by rank"])
@@ -81,7 +81,7 @@ def test_values_far_above_the_table(order, monkeypatch):
     made = sampler(scale=2.0**-5)
     encode(made, X)
     assert made._levels
-    monkeypatch.setattr(_dart_sampler, "BUILD_COST", {True: np.inf, False: np.inf})  # the tables stay
+    monkeypatch.setattr(dart_sampler, "BUILD_COST", {True: np.inf, False: np.inf})  # the tables stay
     spiked = np.zeros((30, 30))
     np.fill_diagonal(spiked, X.sum(axis=1).mean())
     spiked[:, 0] += 0.01
@@ -92,7 +92,7 @@ def test_values_far_above_the_table(order, monkeypatch):
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_few_slots_that_often_stay_empty(order, k, monkeypatch):
-    monkeypatch.setattr(_dart_sampler, "RANK_REACH", {True: 0.05, False: 0.05})  # so that most searches go on
+    monkeypatch.setattr(dart_sampler, "RANK_REACH", {True: 0.05, False: 0.05})  # so that most searches go on
     X = uneven_rows(5, 60, 6)
     made = sampler(k)
     np.testing.assert_array_equal(encode(made, X), plain(X, k))
@@ -103,7 +103,7 @@ def test_few_slots_that_often_stay_empty(order, k, monkeypatch):
 def test_the_reach_of_a_table_decides_only_speed(order, reach, monkeypatch):
     X = uneven_rows(6, 60, 10)
     wanted = plain(X)
-    monkeypatch.setattr(_dart_sampler, "RANK_REACH", {True: reach, False: reach})
+    monkeypatch.setattr(dart_sampler, "RANK_REACH", {True: reach, False: reach})
     np.testing.assert_array_equal(encode(sampler(), X), wanted)
 
 
@@ -121,7 +121,7 @@ def test_single_rows_make_tables_grow(monkeypatch):
 
 
 def test_tables_grow_with_larger_values(monkeypatch):
-    monkeypatch.setattr(_dart_sampler, "BUILD_COST", {True: 0.5, False: 0.5})
+    monkeypatch.setattr(dart_sampler, "BUILD_COST", {True: 0.5, False: 0.5})
     made, rng = sampler(), np.random.default_rng(8)
     for step in range(12):
         X = rng.exponential(1.0 + step, (40, 15)) * (rng.random((40, 15)) < 0.3 + 0.05 * step)
@@ -143,7 +143,7 @@ def test_memory_for_tables_runs_out(build_at_once, monkeypatch):
     """Levels that find no room stay without a table, and have the same codes."""
     X = uneven_rows(10, 200, 20)
     wanted = plain(X)
-    monkeypatch.setattr(_dart_sampler, "ALL_TABLES_BYTES", 120_000)
+    monkeypatch.setattr(dart_sampler, "ALL_TABLES_BYTES", 120_000)
     made = sampler()
     np.testing.assert_array_equal(encode(made, X), wanted)
     levels = np.unique(np.frexp(np.abs(X).sum(axis=1))[1])
@@ -216,7 +216,7 @@ def test_words_that_are_folded_in_batches_of_rows(order, gamma, words, monkeypat
     X = uneven_rows(5, 12, 9).copy()
     X[[0, 5, 11]] = 0.0
     if words is not None:
-        monkeypatch.setattr(_base_slots, "WORDS_BYTES", words)
+        monkeypatch.setattr(poisson_slots, "WORDS_BYTES", words)
     wanted = hash_twin.codes(X, 32, sampler="dart", seed=3, bits=16, gamma=gamma)[0].tolist()
     for stored in (X, sp.csr_array(X)):
         assert encode(sampler(gamma=gamma), stored).tolist() == wanted
@@ -228,7 +228,7 @@ def test_words_that_are_folded_in_batches_of_rows(order, gamma, words, monkeypat
 @pytest.mark.parametrize("width", [2, 2**21])
 def test_a_row_out_of_reach_is_named_by_its_number_in_the_matrix(width, monkeypatch):
     """Also where rows are taken in batches."""
-    monkeypatch.setattr(_base_slots, "WORDS_BYTES", 1)
+    monkeypatch.setattr(poisson_slots, "WORDS_BYTES", 1)
     X = sp.csr_array(np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0], [2.0**120, 1.0]]))
     X.resize(4, width)
     with pytest.raises(ValueError, match=r"^Row 3 has"):

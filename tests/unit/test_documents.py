@@ -22,7 +22,7 @@ RUNNABLE = [
     ROOT / "docs" / "codes-files.md",
     ROOT / "docs" / "data.md",
     ROOT / "docs" / "front-door.md",
-    ROOT / "docs" / "linearizations.md",
+    ROOT / "docs" / "maps.md",
     ROOT / "docs" / "study.md",
     ROOT / "docs" / "ternary.md",
     ROOT / "docs" / "theory.md",

@@ -32,7 +32,7 @@ from kernelight.kernels import (
     MinMax,
     Sum,
 )
-from kernelight.linearize.base import UnsupportedKernel
+from kernelight.maps.base import UnsupportedKernel
 
 X = frozen(np.abs(signed_rows(3, 6, 3, density=0.8)))
 CENTER = (0.5, 0.0, 0.25)
@@ -176,7 +176,7 @@ def test_products_of_many_factors():
 
 
 def test_kernels_that_no_map_has(monkeypatch):
-    monkeypatch.delitem(_registry.FAMILIES["linearization"], "KernelNystroem", raising=False)
+    monkeypatch.delitem(_registry.FAMILIES["map"], "KernelNystroem", raising=False)
     with pytest.raises(UnsupportedKernel, match=r"No map that is registered has features of Linear\(\)\.$"):
         feature_map(Linear())
     with pytest.raises(UnsupportedKernel, match=r"\. Product has no slots for the factor Linear\(\)"):

@@ -18,8 +18,8 @@ from sklearn.svm import SVC
 
 from kernelight import KernelNystroem, kernels
 from kernelight.kernels import GMM, RBF, Acos, Gaussian, Intersection, MinMax, pairs
-from kernelight.linearize import nystroem
-from kernelight.linearize._landmarks import spread_rows
+from kernelight.maps.nystroem import kernel_nystroem
+from kernelight.maps.nystroem.landmarks import spread_rows
 
 ROWS = signed_rows(0, 60, 9)
 KERNELS = [
@@ -180,7 +180,7 @@ def test_indefinite_kernels_lose_what_is_negative_and_say_so():
 def test_both_roots_have_the_same_products(monkeypatch):
     made = KernelNystroem(n_components=20).fit(ROWS)
     assert made._triangular
-    monkeypatch.setattr(nystroem, "_triangular_root", lambda K, eps: None)
+    monkeypatch.setattr(kernel_nystroem, "_triangular_root", lambda K, eps: None)
     spectral = KernelNystroem(n_components=20).fit(ROWS)
     assert not spectral._triangular
     np.testing.assert_allclose(products(made, ROWS), products(spectral, ROWS), rtol=0, atol=1e-12)
@@ -356,7 +356,7 @@ def test_precision_follows_the_rows(fitted_on):
 def test_batches_are_bounded(monkeypatch):
     made = KernelNystroem(n_components=20).fit(ROWS)
     wanted, seen = made.transform(ROWS), []
-    monkeypatch.setattr(nystroem, "_BATCH_BYTES", 7 * 8 * 29)
+    monkeypatch.setattr(kernel_nystroem, "_BATCH_BYTES", 7 * 8 * 29)
     pairwise = GMM.pairwise
     monkeypatch.setattr(GMM, "pairwise", lambda self, A, B=None: seen.append(len(A)) or pairwise(self, A, B))
     np.testing.assert_allclose(made.transform(ROWS), wanted, rtol=0, atol=1e-12)

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from kernelight import GCWS, AlignedFourier, BinaryFourier, Product, RandomFourier, SignProjection, _core
 from kernelight.kernels import GMM, RBF, Acos, FoldedRBF, Gaussian
-from kernelight.linearize.base import FeatureLinearization
+from kernelight.maps.base import DenseMap
 from kernelight.state import State
 
 K = 16
@@ -206,7 +206,7 @@ def test_sides_that_do_not_go_together():
 
 
 def test_dense_maps_without_slots_are_refused():
-    class Dense(FeatureLinearization):
+    class Dense(DenseMap):
         kernel = GMM()
 
         def _fit(self, X, y):

@@ -12,17 +12,9 @@ from scipy.special import ndtr
 
 from kernelight import BinaryFourier, RandomFourier, SignProjection
 from kernelight._checks import resources
-from kernelight.linearize import projections
-from kernelight.linearize.projections import (
-    FIXED,
-    POWER_OF_TWO,
-    BitReadout,
-    FourierReadout,
-    RowRule,
-    padded_width,
-    projection_of,
-    sobol_normals,
-)
+from kernelight.maps.projections import projection
+from kernelight.maps.projections.projection import padded_width, projection_of, sobol_normals
+from kernelight.maps.projections.readouts import FIXED, POWER_OF_TWO, BitReadout, FourierReadout, RowRule
 
 KINDS = ("gaussian", "orthogonal", "sorf", "fastfood", "sobol")
 BLOCKS = ("orthogonal", "sorf", "fastfood")
@@ -221,9 +213,9 @@ def test_dense_projections_in_parts_are_the_same(kind, monkeypatch):
     """Tables that do not fit are drawn in groups, for the columns that occur only."""
     X = np.abs(signed_rows(6, 5, 300, density=0.1))
     whole, _ = projection_of(kind, 300, 500, 1, 1.0).read(X, POWER_OF_TWO, BitReadout(), resources(1))
-    monkeypatch.setattr(projections, "KEPT_BYTES", 0)
-    monkeypatch.setattr(projections, "CALL_BYTES", 1 << 16)
-    monkeypatch.setattr(projections, "PROJECTED_BYTES", 1 << 10)
+    monkeypatch.setattr(projection, "KEPT_BYTES", 0)
+    monkeypatch.setattr(projection, "CALL_BYTES", 1 << 16)
+    monkeypatch.setattr(projection, "PROJECTED_BYTES", 1 << 10)
     for made in (X, sp.csr_array(X)):
         parts, _ = projection_of(kind, 300, 500, 1, 1.0).read(made, POWER_OF_TWO, BitReadout(), resources(1))
         np.testing.assert_array_equal(parts, whole)
@@ -234,9 +226,9 @@ def test_features_in_parts_are_the_same(made, monkeypatch):
     X = signed_rows(6, 5, 300, density=0.1)
     fourier = RandomFourier(500, gamma=2.0).fit(X)
     whole = fourier.transform(X)
-    monkeypatch.setattr(projections, "KEPT_BYTES", 0)
-    monkeypatch.setattr(projections, "CALL_BYTES", 1 << 16)
-    monkeypatch.setattr(projections, "PROJECTED_BYTES", 1 << 10)
+    monkeypatch.setattr(projection, "KEPT_BYTES", 0)
+    monkeypatch.setattr(projection, "CALL_BYTES", 1 << 16)
+    monkeypatch.setattr(projection, "PROJECTED_BYTES", 1 << 10)
     np.testing.assert_allclose(
         RandomFourier(500, gamma=2.0).fit(X).transform(made(X)), whole, rtol=0, atol=1e-6
     )

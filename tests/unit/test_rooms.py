@@ -31,17 +31,17 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "metrics": (set(), {"numpy"}),
     "theory": ({"_sparse"}, NUMERIC),
     "kernels": (BASEMENT, NUMERIC),
-    "linearize": (BASEMENT | {"kernels", "theory"}, NUMERIC | {"sklearn"}),
-    "hashing": (BASEMENT | {"linearize"}, NUMERIC),
+    "maps": (BASEMENT | {"kernels", "theory"}, NUMERIC | {"sklearn"}),
+    "hashing": (BASEMENT | {"maps"}, NUMERIC),
     "linear": (BASEMENT, NUMERIC | {"sklearn", "threadpoolctl"}),
     "neighbors": (BASEMENT | {"theory"}, NUMERIC | {"sklearn"}),
-    "compose": (BASEMENT | {"data", "kernels", "linearize", "linear"}, NUMERIC | {"sklearn"}),
+    "compose": (BASEMENT | {"data", "kernels", "maps", "linear"}, NUMERIC | {"sklearn"}),
     "data": (
         {"_core", "_checks", "_files", "_sparse"},
         NUMERIC | {"pyarrow", "sklearn"},
     ),  # sklearn for data sets by name only
     "tables": (
-        BASEMENT | {"data", "metrics", "kernels", "linearize", "compose"},
+        BASEMENT | {"data", "metrics", "kernels", "maps", "compose"},
         NUMERIC | {"pyarrow", "sklearn"},
     ),
     "__main__": ({"cli"}, set()),

@@ -202,11 +202,11 @@ def test_repr_is_short():
 def test_registry_lists_and_finds():
     assert _registry.lookup("Codes").__name__ == "Codes"
     assert "Codes" in _registry.names()
-    assert "GCWS" in _registry.names("linearization")
+    assert "GCWS" in _registry.names("map")
     assert "GMM" in _registry.names("kernel")
     with pytest.raises(ValueError, match=r"Nothing is called 'os': known names are .*Codes"):
         _registry.lookup("os")
-    with pytest.raises(ValueError, match="known families are container, kernel, linearization"):
+    with pytest.raises(ValueError, match="known families are container, kernel, map"):
         _registry.names("x")
 
 

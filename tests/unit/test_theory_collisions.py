@@ -145,7 +145,7 @@ def test_one_entry_always_agrees():
 
 @pytest.mark.parametrize("V", [None, signed_rows(3, 5, 12, density=0.6)])
 def test_bounds_of_matrices(V):
-    """Dense, sparse, and the same as the linearization has them from its compiled kernels."""
+    """Dense, sparse, and the same as the map has them from its compiled kernels."""
     U = np.vstack([signed_rows(2, 4, 12, density=0.6), np.zeros((1, 12))])
     dense = theory.zero_bit_bounds(frozen(U), V)
     sparse = theory.zero_bit_bounds(sp.csc_array(U), None if V is None else sp.coo_array(V))

@@ -311,7 +311,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
                 self.kernel_, arrays_under(state, "support"), self.scaling_.n_features_out, n_scores
             )
             return
-        self.map_ = _part(state, "map", "linearization")
+        self.map_ = _part(state, "map", "map")
         self.model_ = _part(state, "model", "model")
         if type(self.model_).__name__ != self._machine:
             raise ValueError(f"its model is a {type(self.model_).__name__}, not a {self._machine}.")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kernelight._checks import Matrix
 from kernelight.codes import Codes
 from kernelight.compose.scale import Scaling
-from kernelight.linearize.base import Linearization
+from kernelight.maps.base import FeatureMap
 
 Features = Any  # Codes, a dense float32 array, or a CSR matrix
 _BLOCK_VALUES = 1 << 23  # of scaled rows or of features
@@ -30,7 +30,7 @@ def block_width(X: Matrix, scaling: Scaling, n_outputs: int) -> int:
     return max(n_outputs, 0 if sp.issparse(X) else scaling.n_features_out)
 
 
-def features_of(feature_map: Linearization, rows: Matrix) -> Features:
+def features_of(feature_map: FeatureMap, rows: Matrix) -> Features:
     """What a linear model sees of scaled rows: codes where the map has them."""
     if hasattr(feature_map, "encode"):
         return feature_map.encode(rows)
@@ -38,7 +38,7 @@ def features_of(feature_map: Linearization, rows: Matrix) -> Features:
     return found if sp.issparse(found) else np.asarray(found, dtype=np.float32)
 
 
-def encoded(feature_map: Linearization, scaling: Scaling, X: Matrix, n_outputs: int) -> Features:
+def encoded(feature_map: FeatureMap, scaling: Scaling, X: Matrix, n_outputs: int) -> Features:
     """The features of all rows, made block by block: beside the result there is one block of scaled rows."""
     if scaling.name == "none":
         return features_of(feature_map, X)  # nothing is copied on the way

@@ -47,7 +47,7 @@ def _goes_on(model: KernelClassifier | KernelRegressor) -> bool:
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # scikit-learn has no types
-    r"""A nonlinear classifier: columns are scaled, a kernel is linearized, and a linear model is trained on the result.
+    r"""A nonlinear classifier made of scaled columns, a feature map of a kernel, and a linear model.
 
     What is left to tune is searched on a small grid, scored on a fifth of the rows that is held out; then the model is
     trained on all rows. ``print(model.summary())`` shows what was chosen.
@@ -111,7 +111,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     kernel_ : Kernel
     scaling_ : callable
         Rows to scaled rows; ``scaling_.name`` is ``scale_``.
-    map_ : linearization or None
+    map_ : feature map or None
         The fitted map of scaled rows; None for "exact".
     model_ : LinearClassifier or support rows
         The model of its codes or features.
@@ -297,7 +297,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
 
 
 class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # scikit-learn has no types
-    r"""A nonlinear regression: columns are scaled, a kernel is linearized, and a linear model is trained on the result.
+    r"""A nonlinear regression made of scaled columns, a feature map of a kernel, and a linear model.
 
     The target is brought to mean 0 and standard deviation 1 inside, so that C and ``epsilon`` mean the same for every target;
     predictions are in the units of ``y``. Everything else is as for `KernelClassifier`: the grid, the rounds of the search

@@ -15,10 +15,10 @@ from kernelight import _checks, kernels
 from kernelight._checks import Matrix
 from kernelight.kernels.base import Kernel
 from kernelight.kernels.prepare import unit_rows
-from kernelight.linearize.aligned import AlignedFourier
-from kernelight.linearize.base import Linearization, UnsupportedKernel
-from kernelight.linearize.choose import feature_map
-from kernelight.linearize.nystroem import KernelNystroem
+from kernelight.maps.base import FeatureMap, UnsupportedKernel
+from kernelight.maps.feature_map import feature_map
+from kernelight.maps.nystroem.kernel_nystroem import KernelNystroem
+from kernelight.maps.projections.aligned_fourier import AlignedFourier
 
 TUNE = "tune"
 SCALE = "scale"  # for gamma: by a rule instead of a search
@@ -148,7 +148,7 @@ def map_for(
     n_rows: int,
     seed: int,
     n_jobs: int | None,
-) -> Linearization:
+) -> FeatureMap:
     """An unfitted map of the kernel, by the method asked for; ``bits`` go to maps that have a choice of them."""
     if method == "aligned":
         return _aligned(kernel, n_components, seed, n_jobs)
@@ -161,7 +161,7 @@ def map_for(
     return made
 
 
-def _aligned(kernel: Kernel, n_components: int, seed: int, n_jobs: int | None) -> Linearization:
+def _aligned(kernel: Kernel, n_components: int, seed: int, n_jobs: int | None) -> FeatureMap:
     options: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
     if isinstance(kernel, kernels.RBF):
         return AlignedFourier(n_components, metric="cosine", gamma=kernel.gamma, **options)

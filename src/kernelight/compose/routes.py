@@ -25,7 +25,7 @@ from kernelight.compose.scale import Scaling
 from kernelight.kernels.base import Kernel
 from kernelight.linear.classifier import LinearClassifier
 from kernelight.linear.regressor import LinearRegressor
-from kernelight.linearize.base import Linearization
+from kernelight.maps.base import FeatureMap
 
 SEARCH_TOL = 1e-2  # a model within a hundredth of its minimum is good enough to choose by, and far cheaper
 MAP_ROWS = 16_384  # a map learns (landmarks, a sampler, frequencies) from at most so many rows
@@ -88,7 +88,7 @@ class Prepared:
     kernel: Kernel
     scaling: Scaling
     seen: Any
-    feature_map: Linearization | None = None
+    feature_map: FeatureMap | None = None
     rows: Matrix | None = None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from kernelight.compose.kernel_choice import EXACT
 from kernelight.compose.progress import Job, Step, watched_by
 from kernelight.data import DataError, Dataset
-from kernelight.linearize.choose import feature_map
+from kernelight.maps.feature_map import feature_map
 from kernelight.tables.evaluation import ClassCounts, Errors
 from kernelight.tables.memory import SAMPLE_ROWS, Allowance, row_bytes
 from kernelight.tables.sample import HeldOut, Sample

@@ -25,7 +25,7 @@ from kernelight.compose.routes import MAP_ROWS, n_outputs
 from kernelight.compose.scale import NAMES, Scaling, fit_scaling
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
 from kernelight.data.table import WORDS, resized
-from kernelight.linearize.base import Linearization
+from kernelight.maps.base import FeatureMap
 from kernelight.state import State
 from kernelight.tables.fitting import FIRST_ROWS
 from kernelight.tables.memory import batch_rows, bytes_of, row_bytes
@@ -70,7 +70,7 @@ class TableMap:
 
     Attributes
     ----------
-    map_ : Linearization
+    map_ : FeatureMap
         The fitted map, such as a `GCWS`.
     encoding_ : Encoding or None
         How columns become features; None for a map that came without, which takes files as they are.
@@ -171,7 +171,7 @@ class TableMap:
         map_for(made, self.n_components, self.method, bits=self.bits, n_rows=1, seed=0, n_jobs=self.n_jobs)
         return known
 
-    def _take(self, made: Linearization, scaling: Scaling, encoding: Encoding | None) -> None:
+    def _take(self, made: FeatureMap, scaling: Scaling, encoding: Encoding | None) -> None:
         self.map_, self.scaling_, self.encoding_ = made, scaling, encoding
 
     @classmethod
@@ -187,7 +187,7 @@ class TableMap:
             if thing.map_ is None:
                 raise ValueError(f"{where} holds a model of method='exact', which has no codes or features.")
             made._take(thing.map_, thing.scaling_, encoding or getattr(thing, "encoding_", None))
-        elif isinstance(thing, Linearization):
+        elif isinstance(thing, FeatureMap):
             made._take(thing, Scaling("none", thing.n_features_in_, {}), None)
         else:
             raise ValueError(
@@ -297,11 +297,11 @@ class TableMap:
             made = cls(**{name: meta["params"][name] for name in _PARAMS})
             made.choice()
             inner = part_state(state, "map", meta["parts"]["map"])
-            check_choice("Its map", inner.kind, tuple(_registry.names("linearization")))
+            check_choice("Its map", inner.kind, tuple(_registry.names("map")))
             n_features = check_int("n_features", meta["scaling"]["n_features"], 1, 1 << 62)
             scaling = Scaling(meta["scaling"]["name"], n_features, arrays_under(state, "scaling"))
             encoding = None if meta["encoding"] is None else Encoding.from_plain(meta["encoding"])
-            made._take(_registry.lookup(inner.kind, "linearization").from_state(inner), scaling, encoding)
+            made._take(_registry.lookup(inner.kind, "map").from_state(inner), scaling, encoding)
             if made.map_.n_features_in_ != scaling.n_features_out:
                 raise ValueError("its map takes rows of another width than its scaling gives.")
             if encoding is not None and encoding.width != n_features:

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 def aligned_weights(scores: Any, rho: float) -> Array:
     """The q of the head comment for the scores v. Shift and scale of v do not matter; equal scores have equal weights.
 
-    >>> from kernelight.linearize._chi2_ball import aligned_weights
+    >>> from kernelight.maps.projections.chi2_ball import aligned_weights
     >>> aligned_weights([1, 2, 3, 4, 10], 2.0).round(6)
     array([0.      , 0.      , 0.076137, 0.172586, 0.751277])
     """
@@ -71,7 +71,7 @@ def centred_scores(sums: Any, counts: Any) -> Array:
     that is the same everywhere scores 0. The +-1 labels of BE (equations 25 and 26) give 4 sum_c s_c^2 + (classes - 4) S^2
     instead, and for more than four classes reward agreement of rows of different classes.
 
-    >>> from kernelight.linearize._chi2_ball import centred_scores
+    >>> from kernelight.maps.projections.chi2_ball import centred_scores
     >>> centred_scores([[3.0, 2.0], [-3.0, 2.0], [0.0, 2.0]], [10, 10, 10])
     array([18.,  0.])
     """

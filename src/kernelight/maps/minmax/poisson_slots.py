@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Resources
-from kernelight.linearize._scheme import MinMaxScheme
+from kernelight.maps.minmax.scheme import MinMaxScheme
 
 WORDS_BYTES = 32 << 20
 BYTES_PER_WORD = 8

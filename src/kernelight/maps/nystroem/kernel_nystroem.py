@@ -16,8 +16,8 @@ from kernelight._checks import Matrix, as_matrix
 from kernelight.kernels import GMM, get
 from kernelight.kernels.base import Kernel
 from kernelight.kernels.plain import from_plain, to_plain
-from kernelight.linearize._landmarks import PRECOMPUTED, against, gram, spread_rows
-from kernelight.linearize.base import FeatureLinearization
+from kernelight.maps.base import DenseMap
+from kernelight.maps.nystroem.landmarks import PRECOMPUTED, against, gram, spread_rows
 from kernelight.state import State
 
 _GMM = GMM()
@@ -25,7 +25,7 @@ _GIVEN = "given"  # how a state says that landmarks were not chosen
 _BATCH_BYTES = 1 << 23  # about what one batch of rows takes beside the result
 
 
-class KernelNystroem(FeatureLinearization):
+class KernelNystroem(DenseMap):
     r"""Nyström features of any kernel: exact on the landmarks, a projection onto their span elsewhere.
 
     With landmarks L, the features of a row x are h(x) = K(x, L) N, where N N^T = K(L, L)^+, so that

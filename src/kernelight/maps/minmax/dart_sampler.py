@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources, check_dart_sums
-from kernelight.linearize._base_slots import BaseSlots
-from kernelight.linearize._scheme import WIDE, MinMaxScheme, RowRange, all_rows, row_ranges
+from kernelight.maps.minmax.poisson_slots import BaseSlots
+from kernelight.maps.minmax.scheme import WIDE, MinMaxScheme, RowRange, all_rows, row_ranges
 
 TABLE_BYTES = {True: 64 << 20, False: 128 << 20}  # by rank, by weight
 ALL_TABLES_BYTES = 128 << 20

@@ -1,6 +1,6 @@
-"""What every linearization promises, tried on every class of the registry in several configurations.
+"""What every feature map promises, tried on every class of the registry in several configurations.
 
-`cases.py` has the configurations; what only codes can promise is in test_code_linearizations.py.
+`cases.py` has the configurations; what only codes can promise is in test_code_maps.py.
 """
 
 from __future__ import annotations

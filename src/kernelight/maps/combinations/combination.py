@@ -13,15 +13,15 @@ from sklearn.base import clone
 from kernelight import _checks, _core, _registry
 from kernelight._checks import Matrix
 from kernelight._stored import part_state, with_parts
-from kernelight.linearize.base import Linearization
+from kernelight.maps.base import FeatureMap
 from kernelight.state import State
 
 MAX_DEPTH = 8  # levels of maps; each costs time in the recursion of scikit-learn's parameters
-Parts = dict[str, Linearization]
-Map = TypeVar("Map", bound=Linearization)
+Parts = dict[str, FeatureMap]
+Map = TypeVar("Map", bound=FeatureMap)
 
 
-class Combination(Linearization):
+class Combination(FeatureMap):
     """A map made of parts: what a user gave stays as it is, ``fit`` fits copies.
 
     Two parts with the same ``random_state`` must not share their draws, or the estimate of a product would be that of one
@@ -116,9 +116,7 @@ class Combination(Linearization):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         of_parts = [
-            part.__sklearn_tags__()
-            for part in self._given_parts().values()
-            if isinstance(part, Linearization)
+            part.__sklearn_tags__() for part in self._given_parts().values() if isinstance(part, FeatureMap)
         ]
         tags.input_tags.sparse = all(of.input_tags.sparse for of in of_parts)
         tags.input_tags.positive_only = any(of.input_tags.positive_only for of in of_parts)
@@ -128,8 +126,8 @@ class Combination(Linearization):
 
 
 def refuse_other_kinds(owner: str, key: str, part: Any) -> None:
-    """Refuse what is no linearization."""
-    if not isinstance(part, Linearization):
+    """Refuse what is no feature map."""
+    if not isinstance(part, FeatureMap):
         kind = part.__name__ if isinstance(part, type) else type(part).__name__
         hint = f"an instance, {kind}()" if isinstance(part, type) else "a map such as GCWS()"
         raise TypeError(f"{owner} is made of maps of kernelight: part {key} must be {hint}, got {kind}.")
@@ -164,13 +162,13 @@ def with_defaults(part: Map) -> Map:
     return copy
 
 
-def seeds_of(part: Linearization) -> dict[str, int]:
+def seeds_of(part: FeatureMap) -> dict[str, int]:
     """The seed of every ``random_state`` in a map."""
     params = part.get_params(deep=True).items()
     return {name: _checks.seed_of(value) for name, value in params if name.split("__")[-1] == "random_state"}
 
 
-def give_all(parts: list[Linearization], options: dict[str, Any]) -> None:
+def give_all(parts: list[FeatureMap], options: dict[str, Any]) -> None:
     """Take out of ``options`` what is for every map in ``parts``, and give it to all that have such a parameter."""
     for wanted in ("random_state", "n_jobs"):
         if wanted in options:
@@ -185,14 +183,14 @@ def moved(seed: int, position: int) -> int:
     return int(_core.child(_core.stream(seed, _core.STREAM_POSITION), position))
 
 
-def part_of(state: State, key: str, meta: Any) -> Linearization:
+def part_of(state: State, key: str, meta: Any) -> FeatureMap:
     """The fitted part of that key."""
     inner = part_state(state, key, meta)
     kind = inner.kind
-    if kind not in _registry.names("linearization"):
-        raise ValueError(f"{kind!r}, its part {key}, is not a linearization.")
+    if kind not in _registry.names("map"):
+        raise ValueError(f"{kind!r}, its part {key}, is not a map.")
     try:
-        part: Linearization = _registry.lookup(kind, "linearization").from_state(inner)
+        part: FeatureMap = _registry.lookup(kind, "map").from_state(inner)
     except ValueError as error:
         why = re.sub(r"^This state does not describe an? \w+: ", "", str(error))
         raise ValueError(f"in its part {key}, {kind}, {why}") from error

@@ -23,15 +23,9 @@ from sklearn.utils.validation import column_or_1d
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
 from kernelight.kernels.prepare import is_sparse
-from kernelight.linearize._chi2_ball import centred_scores
-from kernelight.linearize.projections import (
-    KEPT_BYTES,
-    PROJECTED_BYTES,
-    FourierReadout,
-    RowRule,
-    Selected,
-    only_used_columns,
-)
+from kernelight.maps.projections.chi2_ball import centred_scores
+from kernelight.maps.projections.projection import KEPT_BYTES, PROJECTED_BYTES, Selected, only_used_columns
+from kernelight.maps.projections.readouts import FourierReadout, RowRule
 
 _SUM_BYTES = 8 << 20
 _MOST_CANDIDATES = 1024  # of a block

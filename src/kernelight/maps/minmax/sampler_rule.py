@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
-from kernelight.linearize._base_slots import n_base_slots
-from kernelight.linearize._scheme import MinMaxScheme, RowRange, all_rows
+from kernelight.maps.minmax.poisson_slots import n_base_slots
+from kernelight.maps.minmax.scheme import MinMaxScheme, RowRange, all_rows
 
 # The rule is part of the specification: its numbers are its own, so that tuning the tables never changes a code. They
 # were taken from the tables as they were when it was frozen: bytes of a dart, of a table by rank and of all tables, the

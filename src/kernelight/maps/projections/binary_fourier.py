@@ -12,17 +12,18 @@ from kernelight._checks import Matrix
 from kernelight.codes import Codes
 from kernelight.kernels import Gaussian
 from kernelight.kernels.base import Kernel
-from kernelight.linearize._bandwidth import check_bandwidth, median_sigma
-from kernelight.linearize._scheme import MAX_COMPONENTS
-from kernelight.linearize.base import BitLinearization
-from kernelight.linearize.fourier import bandwidth_in_use, row_rule
-from kernelight.linearize.projections import TURN, BitReadout
+from kernelight.maps.minmax.scheme import MAX_COMPONENTS
+from kernelight.maps.projections.bandwidth import check_bandwidth, median_sigma
+from kernelight.maps.projections.one_bit import OneBitMap
+from kernelight.maps.projections.projection import TURN
+from kernelight.maps.projections.random_fourier import bandwidth_in_use, row_rule
+from kernelight.maps.projections.readouts import BitReadout
 from kernelight.theory import hamming_rate, kernel_from_hamming, kernel_from_sign_cosine, sign_cosine_mean
 
 PROJECTIONS = ("fastfood", "gaussian", "orthogonal", "sorf")
 
 
-class BinaryFourier(BitLinearization):
+class BinaryFourier(OneBitMap):
     r"""Binary embedding of the Gaussian kernel: z = sign(cos(w . x / sigma + b) + t), one bit for each projection.
 
     w is Gaussian, b uniform on the circle and t on (-1, 1) (BCSIK). Two rows of kernel value

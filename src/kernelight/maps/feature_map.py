@@ -6,7 +6,7 @@ from typing import Any
 
 from kernelight import _checks, _registry, kernels
 from kernelight.kernels.base import Kernel
-from kernelight.linearize.base import Linearization, UnsupportedKernel
+from kernelight.maps.base import FeatureMap, UnsupportedKernel
 
 # Which one is taken where several would do; others that are registered follow.
 PREFERRED = ("GCWS", "SignProjection", "RandomFourier", "BinaryFourier", "Product", "Concat")
@@ -16,7 +16,7 @@ ALIASES = {"sign": "SignProjection", "fourier": "RandomFourier", "binary": "Bina
 
 def feature_map(
     kernel: Kernel | str, n_components: int = 1024, method: str | None = None, **options: Any
-) -> Linearization:
+) -> FeatureMap:
     """An unfitted map whose inner products estimate a kernel.
 
     ============================================  =======================================================
@@ -90,13 +90,13 @@ def _as_kernel(kernel: Any) -> Kernel:
 
 def _registered() -> list[str]:
     """Names of all maps, the preferred first."""
-    known = _registry.names("linearization")
+    known = _registry.names("map")
     first = [name for name in PREFERRED if name in known]
     others = [name for name in known if name not in (*PREFERRED, LAST)]
     return first + others + [LAST] * (LAST in known)
 
 
-def _by_method(kernel: Kernel, n_components: int, method: str, options: dict[str, Any]) -> Linearization:
+def _by_method(kernel: Kernel, n_components: int, method: str, options: dict[str, Any]) -> FeatureMap:
     names = {name.lower(): name for name in _registered()}
     names |= {alias: name for alias, name in ALIASES.items() if name in names.values()}
     if not isinstance(method, str) or method not in names:
@@ -124,6 +124,6 @@ def _supporting(kernel: Kernel, n_components: int) -> list[str]:
     return found
 
 
-def _made(name: str, kernel: Kernel, n_components: int, options: dict[str, Any]) -> Linearization:
-    cls: type[Linearization] = _registry.lookup(name, "linearization")
+def _made(name: str, kernel: Kernel, n_components: int, options: dict[str, Any]) -> FeatureMap:
+    cls: type[FeatureMap] = _registry.lookup(name, "map")
     return cls.for_kernel(kernel, n_components, **options)

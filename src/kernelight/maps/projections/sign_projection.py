@@ -12,20 +12,17 @@ from kernelight._checks import Matrix
 from kernelight.codes import Codes
 from kernelight.kernels import Acos, AcosChi2
 from kernelight.kernels.base import Kernel
-from kernelight.linearize._scheme import MAX_COMPONENTS
-from kernelight.linearize.base import BitLinearization, exact_rows
-from kernelight.linearize.projections import (
-    POWER_OF_TWO,
-    SHORTEST_HD,
-    WIDEST_AUTO,
-    BitReadout,
-)
+from kernelight.maps.base import exact_rows
+from kernelight.maps.minmax.scheme import MAX_COMPONENTS
+from kernelight.maps.projections.one_bit import OneBitMap
+from kernelight.maps.projections.projection import SHORTEST_HD, WIDEST_AUTO
+from kernelight.maps.projections.readouts import POWER_OF_TWO, BitReadout
 from kernelight.theory import sign_cauchy_collision
 
 PROJECTIONS = ("auto", "gaussian", "orthogonal", "sorf", "fastfood")
 
 
-class SignProjection(BitLinearization):
+class SignProjection(OneBitMap):
     r"""Signs of random projections: one bit for each, equal with the probability of an acos kernel.
 
     Gaussian projections give P = 1 - arccos(rho) / pi, `Acos`. Cauchy projections of nonnegative rows give

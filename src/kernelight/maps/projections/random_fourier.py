@@ -12,27 +12,18 @@ from kernelight import _checks, _core
 from kernelight._checks import Matrix, Resources
 from kernelight.kernels import RBF, FoldedRBF, Gaussian
 from kernelight.kernels.base import Kernel
-from kernelight.linearize._bandwidth import check_bandwidth, check_gamma, median_gamma, median_sigma
-from kernelight.linearize._scheme import MAX_COMPONENTS
-from kernelight.linearize.base import FeatureLinearization
-from kernelight.linearize.projections import (
-    FIXED,
-    TURN,
-    UNIT_LENGTH,
-    FourierReadout,
-    Projection,
-    RowRule,
-    check_reach,
-    fastest,
-    projection_of,
-)
+from kernelight.maps.base import DenseMap
+from kernelight.maps.minmax.scheme import MAX_COMPONENTS
+from kernelight.maps.projections.bandwidth import check_bandwidth, check_gamma, median_gamma, median_sigma
+from kernelight.maps.projections.projection import TURN, Projection, check_reach, fastest, projection_of
+from kernelight.maps.projections.readouts import FIXED, UNIT_LENGTH, FourierReadout, RowRule
 from kernelight.theory import folded_variance, paired_variance, rff_variance
 
 FEATURES = ("paired", "phase", "folded")
 PROJECTIONS = ("gaussian", "orthogonal", "sorf", "fastfood", "sobol", "auto")
 
 
-class RandomFourier(FeatureLinearization):
+class RandomFourier(DenseMap):
     r"""Random Fourier features: cosines and sines of random projections, whose inner products average to a Gaussian kernel.
 
     With ``metric="cosine"`` rows are brought to unit length and the kernel is

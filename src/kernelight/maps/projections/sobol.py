@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight.linearize._words import mixed
+from kernelight.maps.projections.splitmix import mixed
 
 SOBOL_BITS = 32
 

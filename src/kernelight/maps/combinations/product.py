@@ -14,8 +14,15 @@ from kernelight import _checks, _core, kernels
 from kernelight._checks import Matrix
 from kernelight._slots import MAX_BITS, one_hot
 from kernelight.kernels.base import Kernel
-from kernelight.linearize._combination import Combination, Parts, give_all
-from kernelight.linearize._slot_features import (
+from kernelight.maps.base import (
+    CodeMap,
+    FeatureMap,
+    UnsupportedKernel,
+    exact_rows,
+    refuse_gap,
+)
+from kernelight.maps.combinations.combination import Combination, Parts, give_all
+from kernelight.maps.combinations.slot_features import (
     SlotFeatures,
     SlotMoments,
     SlotShape,
@@ -28,19 +35,12 @@ from kernelight.linearize._slot_features import (
     refuse_slotless,
     shape_of,
 )
-from kernelight.linearize.base import (
-    CodeLinearization,
-    Linearization,
-    UnsupportedKernel,
-    exact_rows,
-    refuse_gap,
-)
-from kernelight.linearize.cws import GCWS
-from kernelight.linearize.fourier import RandomFourier
-from kernelight.linearize.signs import SignProjection
+from kernelight.maps.minmax.gcws import GCWS
+from kernelight.maps.projections.random_fourier import RandomFourier
+from kernelight.maps.projections.sign_projection import SignProjection
 
 
-class Product(Combination, CodeLinearization):
+class Product(Combination, CodeMap):
     r"""The product of two kernels, from a map of each with independent random numbers.
 
     In each slot the two maps are multiplied. Two maps with codes give pairs of codes, which agree where both do:
@@ -288,15 +288,15 @@ def dense_part(part: Any) -> str | None:
     return None if gives_codes(part) else type(part).__name__
 
 
-def _shape(part: Linearization) -> SlotShape:
+def _shape(part: FeatureMap) -> SlotShape:
     return part._slot_shape() if isinstance(part, Product) else shape_of(part)
 
 
-def _features(part: Linearization, X: Matrix) -> SlotFeatures:
+def _features(part: FeatureMap, X: Matrix) -> SlotFeatures:
     return part._slot_features(X) if isinstance(part, Product) else features_of(part, X)
 
 
-def _moments(part: Linearization, X: Any, Y: Any, *, squares: bool) -> SlotMoments:
+def _moments(part: FeatureMap, X: Any, Y: Any, *, squares: bool) -> SlotMoments:
     if isinstance(part, Product):
         return part._slot_moments(X, Y, squares=squares)
     return moments_of(part, X, Y, squares=squares)
@@ -313,11 +313,11 @@ def _advice(left: SlotShape, right: SlotShape) -> str:
     )
 
 
-def slot_map(kernel: Kernel, n_slots: int) -> Linearization:
+def slot_map(kernel: Kernel, n_slots: int) -> FeatureMap:
     """The map of a kernel that has slots, and so many of them."""
     for cls in (GCWS, SignProjection, RandomFourier):
         try:
-            made: Linearization = cls.for_kernel(kernel, n_slots)
+            made: FeatureMap = cls.for_kernel(kernel, n_slots)
         except UnsupportedKernel:
             continue
         if isinstance(made, RandomFourier) and made.features == "paired":
@@ -326,14 +326,14 @@ def slot_map(kernel: Kernel, n_slots: int) -> Linearization:
     raise UnsupportedKernel(f"Product has no slots for the factor {kernel!r}.")
 
 
-def _last_if_dense(part: Linearization) -> bool:
+def _last_if_dense(part: FeatureMap) -> bool:
     return dense_part(part) is not None
 
 
-def _joined(left: Linearization, right: Linearization) -> Product:
+def _joined(left: FeatureMap, right: FeatureMap) -> Product:
     """A product inside another, hashed where its bits would not fit."""
     return Product(left, right, bits=_bits_that_fit(left, right))
 
 
-def _bits_that_fit(left: Linearization, right: Linearization) -> int | None:
+def _bits_that_fit(left: FeatureMap, right: FeatureMap) -> int | None:
     return None if _shape(left).bits + _shape(right).bits <= MAX_BITS else MAX_BITS

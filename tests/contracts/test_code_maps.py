@@ -1,4 +1,4 @@
-"""What only a linearization into codes can promise."""
+"""What only a map into codes can promise."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight._checks import Matrix, Resources, check_positive, core_args
 from kernelight.kernels.prepare import row_peaks
-from kernelight.linearize.projections import FIXED, REACH, UNIT_LENGTH, RowRule
+from kernelight.maps.projections.projection import REACH
+from kernelight.maps.projections.readouts import FIXED, UNIT_LENGTH, RowRule
 
 LARGEST_GAMMA = REACH**2  # single precision tells no angles apart beyond it
 MOST_PAIRS = 4095  # odd: the median is one of them

@@ -14,12 +14,12 @@ from kernelight import kernels
 from kernelight.kernels import Sum
 from kernelight.kernels.base import Kernel
 from kernelight.kernels.sum import sure_weights
-from kernelight.linearize._combination import Combination, Parts, give_all
-from kernelight.linearize._landmarks import PRECOMPUTED
-from kernelight.linearize.base import Linearization, refuse_gap
-from kernelight.linearize.choose import feature_map
-from kernelight.linearize.cws import GCWS
-from kernelight.linearize.fourier import RandomFourier
+from kernelight.maps.base import FeatureMap, refuse_gap
+from kernelight.maps.combinations.combination import Combination, Parts, give_all
+from kernelight.maps.feature_map import feature_map
+from kernelight.maps.minmax.gcws import GCWS
+from kernelight.maps.nystroem.landmarks import PRECOMPUTED
+from kernelight.maps.projections.random_fourier import RandomFourier
 
 
 class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-learn has no types
@@ -164,7 +164,7 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
             for inner in (part._weights_within(part._parts_in_use()) if isinstance(part, Concat) else [1.0])
         ]
 
-    def _weighted(self) -> list[tuple[float, Linearization]]:
+    def _weighted(self) -> list[tuple[float, FeatureMap]]:
         parts = self._parts_in_use()
         return list(zip(sure_weights(self.weights, len(parts)), parts.values(), strict=True))
 
@@ -231,7 +231,7 @@ def _dense_csr(block: NDArray[np.float32]) -> Any:
     return sp.csr_matrix((block[kept], columns[kept], starts), shape=block.shape)
 
 
-def _kernel_of(at: int, part: Linearization) -> Kernel:
+def _kernel_of(at: int, part: FeatureMap) -> Kernel:
     """The kernel of a part; a map that takes any kernel may have it by name, or have none that can be a term of a sum."""
     found: Any = part.kernel
     if isinstance(found, str) and found != PRECOMPUTED:

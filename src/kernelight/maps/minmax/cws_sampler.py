@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix, Resources
-from kernelight.linearize._base_slots import BaseSlots, SlotRange
-from kernelight.linearize._scheme import MinMaxScheme, RowRange, row_ranges
+from kernelight.maps.minmax.poisson_slots import BaseSlots, SlotRange
+from kernelight.maps.minmax.scheme import MinMaxScheme, RowRange, row_ranges
 
 LISTING_BYTES = 40 << 20
 CALL_BYTES = 48 << 20

@@ -12,15 +12,15 @@ from kernelight._checks import Matrix, as_matrix
 from kernelight.codes import Codes
 from kernelight.kernels import GMM, NGMM, ExpGMM, Intersection, MinMax
 from kernelight.kernels.base import Kernel
-from kernelight.linearize._choice import choose_sampler, row_facts
-from kernelight.linearize._cws_sampler import CwsSampler
-from kernelight.linearize._dart_sampler import DartSampler
-from kernelight.linearize._scheme import MinMaxScheme, check_center, identity, minmax_scheme
-from kernelight.linearize.base import CodeLinearization
+from kernelight.maps.base import CodeMap
+from kernelight.maps.minmax.cws_sampler import CwsSampler
+from kernelight.maps.minmax.dart_sampler import DartSampler
+from kernelight.maps.minmax.sampler_rule import choose_sampler, row_facts
+from kernelight.maps.minmax.scheme import MinMaxScheme, check_center, identity, minmax_scheme
 from kernelight.theory import bbit_collision, kernel_from_bbit
 
 
-class GCWS(CodeLinearization):
+class GCWS(CodeMap):
     r"""Generalized consistent weighted sampling: codes that agree in a slot with probability GMM.
 
     A row is split by sign and sampled ``n_components`` times; each sample (i*, t*) is hashed to ``bits`` bits. Two rows

@@ -16,18 +16,19 @@ from kernelight._checks import Matrix
 from kernelight.codes import Codes
 from kernelight.kernels import RBF, Gaussian
 from kernelight.kernels.base import Kernel
-from kernelight.linearize._alignment import Candidates, target_of
-from kernelight.linearize._chi2_ball import aligned_weights
-from kernelight.linearize._scheme import MAX_COMPONENTS
-from kernelight.linearize.base import CodeLinearization, FeatureLinearization
-from kernelight.linearize.fourier import (
+from kernelight.maps.base import CodeMap, DenseMap
+from kernelight.maps.minmax.scheme import MAX_COMPONENTS
+from kernelight.maps.projections.alignment import Candidates, target_of
+from kernelight.maps.projections.chi2_ball import aligned_weights
+from kernelight.maps.projections.projection import TURN
+from kernelight.maps.projections.random_fourier import (
     bandwidth_in_use,
     check_metric,
     checked_bandwidth,
     fitted_bandwidth,
     row_rule,
 )
-from kernelight.linearize.projections import TURN, BitReadout, FourierReadout
+from kernelight.maps.projections.readouts import BitReadout, FourierReadout
 from kernelight.state import State
 
 _CANDIDATES = 4  # for each frequency that is kept, unless asked otherwise
@@ -41,7 +42,7 @@ def _gives_bits(model: AlignedFourier) -> bool:
     return True
 
 
-class AlignedFourier(CodeLinearization, FeatureLinearization):
+class AlignedFourier(CodeMap, DenseMap):
     r"""Random Fourier features weighted by their agreement with labels (Sinha and Duchi, 2016), in closed form.
 
     Of N candidate frequencies w_l, drawn for a Gaussian kernel as for `RandomFourier`, each scores
@@ -268,8 +269,8 @@ class AlignedFourier(CodeLinearization, FeatureLinearization):
         """A name for each column: ``alignedfourier7``, or ``alignedfourier3_1`` for value 1 of bit 3."""
         return self._kind().get_feature_names_out(self, input_features)
 
-    def _kind(self) -> type[CodeLinearization | FeatureLinearization]:
-        return CodeLinearization if self.binary else FeatureLinearization
+    def _kind(self) -> type[CodeMap | DenseMap]:
+        return CodeMap if self.binary else DenseMap
 
     @property
     def _n_features_out(self) -> int:

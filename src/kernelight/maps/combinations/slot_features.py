@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight._checks import Matrix
 from kernelight._slots import MAX_BITS, paired, slot_dtype
-from kernelight.linearize._words import mixed
-from kernelight.linearize.base import CodeLinearization, Linearization
-from kernelight.linearize.fourier import RandomFourier
+from kernelight.maps.base import CodeMap, FeatureMap
+from kernelight.maps.projections.random_fourier import RandomFourier
+from kernelight.maps.projections.splitmix import mixed
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_BLOCK = 1 << 15  # codes mixed at a time: some arrays of them stay in the cache
@@ -50,10 +50,10 @@ class SlotMoments(NamedTuple):
 
 def gives_codes(part: Any) -> bool:
     """Whether a map gives codes as it is configured: some do so only with certain options."""
-    return isinstance(part, CodeLinearization) and hasattr(part, "encode")
+    return isinstance(part, CodeMap) and hasattr(part, "encode")
 
 
-def shape_of(part: Linearization) -> SlotShape:
+def shape_of(part: FeatureMap) -> SlotShape:
     """The slots of a map that is no product; a map without slots is a ValueError."""
     if gives_codes(part):
         return SlotShape(part._n_slots(), part._code_bits(), 0)
@@ -71,7 +71,7 @@ def shape_of(part: Linearization) -> SlotShape:
     return SlotShape(part._n_outputs(), 0, 2 if part.features == "paired" else 1)
 
 
-def refuse_slotless(part: Linearization) -> Any:
+def refuse_slotless(part: FeatureMap) -> Any:
     """``part``, if it has slots."""
     if not gives_codes(part) and not isinstance(part, RandomFourier):
         raise ValueError(
@@ -81,7 +81,7 @@ def refuse_slotless(part: Linearization) -> Any:
     return part
 
 
-def features_of(part: Linearization, X: Matrix) -> SlotFeatures:
+def features_of(part: FeatureMap, X: Matrix) -> SlotFeatures:
     """The slots of checked rows of a map that is no product. Values carry the factor 1/sqrt(slots)."""
     if gives_codes(part):
         codes, empty, bits = part._encode(X)
@@ -90,7 +90,7 @@ def features_of(part: Linearization, X: Matrix) -> SlotFeatures:
     return SlotFeatures(None, 0, ~values.any(axis=1), values)
 
 
-def moments_of(part: Linearization, X: Any, Y: Any, *, squares: bool) -> SlotMoments:
+def moments_of(part: FeatureMap, X: Any, Y: Any, *, squares: bool) -> SlotMoments:
     """Of a map that is no product. Mean squares are that of independent slots: they may be asked for only where the variance
     is known."""
     mean = part.expected(X, Y)

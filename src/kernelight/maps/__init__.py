@@ -1,0 +1,4 @@
+"""Feature maps: transformers whose inner products estimate a kernel.
+
+`base` says what every map is, `feature_map` chooses one for a kernel; each of the four rooms has one family of them.
+"""

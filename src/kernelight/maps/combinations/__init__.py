@@ -1,0 +1,1 @@
+"""Maps made of other maps: `Product` for products of kernels, `Concat` for their sums."""

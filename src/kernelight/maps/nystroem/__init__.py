@@ -1,0 +1,1 @@
+"""Features of any kernel from its values against some rows, the landmarks (`KernelNystroem`)."""
