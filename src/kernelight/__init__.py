@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kernelight._registry import ENTRIES
+
 if TYPE_CHECKING:
     from kernelight import data, hashing, kernels, metrics, study, theory
     from kernelight._registry import load
@@ -35,34 +37,14 @@ __all__ = [
     "theory",
 ]  # fmt: skip
 
-# Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used.
-_HOMES = {
-    "Codes": "kernelight.codes",
-    "AlignedFourier": "kernelight.maps.projections.aligned_fourier",
-    "Concat": "kernelight.maps.combinations.concat",
-    "BinaryFourier": "kernelight.maps.projections.binary_fourier",
-    "GCWS": "kernelight.maps.minmax.gcws",
-    "KernelClassifier": "kernelight.compose.estimators",
-    "KernelNystroem": "kernelight.maps.nystroem.kernel_nystroem",
-    "KernelRegressor": "kernelight.compose.estimators",
-    "Product": "kernelight.maps.combinations.product",
-    "RandomFourier": "kernelight.maps.projections.random_fourier",
-    "SignProjection": "kernelight.maps.projections.sign_projection",
+# Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used. Classes are found in the
+# list of names; kernels have a room of their own, in which one of them is called Product, too.
+_HOMES = {entry.name: entry.module for entry in ENTRIES if entry.family != "kernel"} | {
     "State": "kernelight.state",
-    "TableMap": "kernelight.tables.table_map",
-    "TableModel": "kernelight.tables.model",
-    "TernaryClassifier": "kernelight.linear.ternary",
-    "data": "kernelight.data",
     "feature_map": "kernelight.maps.feature_map",
-    "hashing": "kernelight.hashing",
-    "LinearClassifier": "kernelight.linear.classifier",
-    "LinearRegressor": "kernelight.linear.regressor",
     "load": "kernelight._registry",
-    "kernels": "kernelight.kernels",
-    "metrics": "kernelight.metrics",
     "open_dataset": "kernelight.data.opening",
-    "study": "kernelight.study",
-    "theory": "kernelight.theory",
+    **{room: f"kernelight.{room}" for room in ("data", "hashing", "kernels", "metrics", "study", "theory")},
 }
 
 

@@ -1,44 +1,55 @@
-"""Name <-> class of everything that can be stored, listed or tested; a class loads when first used."""
+"""The names of the package, once: everything that can be stored, listed or tested, with its class and where it lives.
+
+`kernelight.__init__`, the methods of `feature_map` and of the estimators, and the help of the command are derived from
+this list. A class loads when first used, so that reading the list imports nothing.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from kernelight._files import Path
-from kernelight.state import State
 
-_KERNELS = (
-    "Linear", "RBF", "FoldedRBF", "Gaussian", "Acos", "AcosChi2", "MinMax", "GMM", "ExpGMM", "NGMM",
-    "Intersection", "Product", "Sum",
+
+class Entry(NamedTuple):
+    """A class: its name (``kind`` in a state), its family, its module, and for maps the word of ``method=``."""
+
+    name: str
+    family: str
+    module: str
+    method: str | None = None
+
+
+# Maps stand in the order in which `feature_map` tries them. KernelNystroem takes any kernel, but learns from the data and
+# has no theory; AlignedFourier needs labels, so that no kernel asks for it by itself.
+ENTRIES = (
+    Entry("Codes", "container", "kernelight.codes"),
+    *(
+        Entry(name, "kernel", "kernelight.kernels")
+        for name in (
+            "Linear", "RBF", "FoldedRBF", "Gaussian", "Acos", "AcosChi2", "MinMax", "GMM", "ExpGMM", "NGMM",
+            "Intersection", "Product", "Sum",
+        )
+    ),
+    Entry("GCWS", "map", "kernelight.maps.minmax.gcws", "gcws"),
+    Entry("SignProjection", "map", "kernelight.maps.projections.sign_projection", "sign"),
+    Entry("RandomFourier", "map", "kernelight.maps.projections.random_fourier", "fourier"),
+    Entry("BinaryFourier", "map", "kernelight.maps.projections.binary_fourier", "binary"),
+    Entry("Product", "map", "kernelight.maps.combinations.product", "product"),
+    Entry("Concat", "map", "kernelight.maps.combinations.concat", "concat"),
+    Entry("KernelNystroem", "map", "kernelight.maps.nystroem.kernel_nystroem", "nystroem"),
+    Entry("AlignedFourier", "map", "kernelight.maps.projections.aligned_fourier", "aligned"),
+    Entry("KernelClassifier", "model", "kernelight.compose.estimators"),
+    Entry("KernelRegressor", "model", "kernelight.compose.estimators"),
+    Entry("LinearClassifier", "model", "kernelight.linear.classifier"),
+    Entry("LinearRegressor", "model", "kernelight.linear.regressor"),
+    Entry("TernaryClassifier", "model", "kernelight.linear.ternary"),
+    Entry("TableMap", "table", "kernelight.tables.table_map"),
+    Entry("TableModel", "table", "kernelight.tables.model"),
 )  # fmt: skip
-
-# family -> name -> "module:class"
-FAMILIES: dict[str, dict[str, str]] = {
-    "container": {"Codes": "kernelight.codes:Codes"},
-    "kernel": {name: f"kernelight.kernels:{name}" for name in _KERNELS},
-    "map": {
-        "AlignedFourier": "kernelight.maps.projections.aligned_fourier:AlignedFourier",
-        "BinaryFourier": "kernelight.maps.projections.binary_fourier:BinaryFourier",
-        "Concat": "kernelight.maps.combinations.concat:Concat",
-        "GCWS": "kernelight.maps.minmax.gcws:GCWS",
-        "KernelNystroem": "kernelight.maps.nystroem.kernel_nystroem:KernelNystroem",
-        "Product": "kernelight.maps.combinations.product:Product",
-        "RandomFourier": "kernelight.maps.projections.random_fourier:RandomFourier",
-        "SignProjection": "kernelight.maps.projections.sign_projection:SignProjection",
-    },
-    "model": {
-        "KernelClassifier": "kernelight.compose.estimators:KernelClassifier",
-        "KernelRegressor": "kernelight.compose.estimators:KernelRegressor",
-        "LinearClassifier": "kernelight.linear.classifier:LinearClassifier",
-        "LinearRegressor": "kernelight.linear.regressor:LinearRegressor",
-        "TernaryClassifier": "kernelight.linear.ternary:TernaryClassifier",
-    },
-    "table": {
-        "TableMap": "kernelight.tables.table_map:TableMap",
-        "TableModel": "kernelight.tables.model:TableModel",
-    },
-}
+FAMILIES = ("container", "kernel", "map", "model", "table")
+METHODS = {entry.method: entry.name for entry in ENTRIES if entry.method is not None}
 
 
 def names(family: str | None = None) -> list[str]:
@@ -49,9 +60,8 @@ def names(family: str | None = None) -> list[str]:
     ['Codes']
     """
     if family is not None and family not in FAMILIES:
-        raise ValueError(f"No family {family!r}: known families are {', '.join(sorted(FAMILIES))}.")
-    families = FAMILIES.values() if family is None else [FAMILIES[family]]
-    return sorted(name for members in families for name in members)
+        raise ValueError(f"No family {family!r}: known families are {', '.join(FAMILIES)}.")
+    return sorted(entry.name for entry in ENTRIES if family in (None, entry.family))
 
 
 def lookup(name: str, family: str | None = None) -> type[Any]:
@@ -61,13 +71,12 @@ def lookup(name: str, family: str | None = None) -> type[Any]:
     >>> _registry.lookup("Codes")
     <class 'kernelight.codes.Codes'>
     """
-    order = [family] if family is not None else sorted(FAMILIES, key="kernel".__eq__)
-    for members in map(FAMILIES.__getitem__, order):
-        if name in members:
-            module, _, attribute = members[name].partition(":")
-            found: type[Any] = getattr(import_module(module), attribute)
-            return found
-    raise ValueError(f"Nothing is called {name!r}: known names are {', '.join(names())}.")
+    known = [entry for entry in ENTRIES if entry.name == name and family in (None, entry.family)]
+    if not known:
+        raise ValueError(f"Nothing is called {name!r}: known names are {', '.join(names())}.")
+    entry = min(known, key=lambda entry: entry.family == "kernel")
+    cls: type[Any] = getattr(import_module(entry.module), entry.name)
+    return cls
 
 
 def load(path: Path) -> Any:
@@ -80,6 +89,8 @@ def load(path: Path) -> Any:
     >>> kernelight.load(path)
     Codes(1 row, 2 slots of 2 bits)
     """
+    from kernelight.state import State  # here: the list of names must load without NumPy
+
     state = State.load(path)
     try:
         cls = lookup(state.kind)

@@ -55,6 +55,16 @@ def assert_refuses(ask, gap):
 
 
 @every
+def test_a_map_knows_its_outputs(case):
+    made, X = case.fitted(), case.rows()
+    found = made.transform(X)
+    most = int(np.diff(found.indptr).max()) if sp.issparse(found) else found.shape[1]
+    assert made.n_outputs == most
+    if hasattr(made, "encode"):
+        assert made.encode(X).n_components == made.n_outputs
+
+
+@every
 def test_inner_products_average_to_what_is_expected(case):
     made, X = case.fitted(), case.rows()
     if made.theory_gap is not None:

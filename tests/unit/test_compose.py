@@ -239,7 +239,7 @@ def test_labels_that_maps_learn_from_are_not_those_that_are_scored(monkeypatch):
         ({"scale": "robust"}, "scale must be one of None, 'none', 'minmax'"),
         ({"method": "gcsw"}, "method must be one of None, 'gcws', .*, 'exact', got 'gcsw'"),
         ({"kernel": "rbf", "method": "gcws"}, "GCWS has no features of RBF"),
-        ({"method": "aligned"}, "Use kernel='rbf' or kernel='gaussian'"),
+        ({"method": "aligned"}, "chooses features of RBF or Gaussian by labels"),
         ({"method": "exact", "loss": "logistic"}, "has no logistic loss"),
         ({"loss": "squared"}, "loss must be one of 'squared_hinge', 'hinge', 'logistic'"),
         ({"bits": 17}, "bits must be between 1 and 16"),

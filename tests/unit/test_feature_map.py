@@ -8,8 +8,10 @@ from helpers import frozen, signed_rows
 
 from kernelight import (
     GCWS,
+    AlignedFourier,
     BinaryFourier,
     Concat,
+    KernelClassifier,
     KernelNystroem,
     Product,
     RandomFourier,
@@ -32,6 +34,7 @@ from kernelight.kernels import (
     MinMax,
     Sum,
 )
+from kernelight.maps import METHODS
 from kernelight.maps.base import UnsupportedKernel
 
 X = frozen(np.abs(signed_rows(3, 6, 3, density=0.8)))
@@ -97,7 +100,8 @@ def test_names_and_defaults():
     ("kernel", "method", "wanted"),
     [
         (Gaussian(2.0), "binary", BinaryFourier(8, sigma=2.0)),
-        (Gaussian(2.0), "binaryfourier", BinaryFourier(8, sigma=2.0)),
+        (Gaussian(2.0), "aligned", AlignedFourier(8, metric="euclidean", sigma=2.0)),
+        (RBF(3.0), "aligned", AlignedFourier(8, metric="cosine", gamma=3.0)),
         (Gaussian(2.0), "fourier", RandomFourier(8, metric="euclidean", sigma=2.0)),
         (Acos(), "sign", SignProjection(8)),
         (GMM(), "gcws", GCWS(8)),
@@ -120,6 +124,18 @@ def test_methods_that_do_not_have_a_kernel():
         ValueError, match=r"^method must be one of .*'gcws', .* got 'GCWS': did you mean 'gcws'\?"
     ):
         feature_map(GMM(), method="GCWS")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_estimators_take_the_methods_of_feature_map(method):
+    """What a sentence of feature_map advises must not be refused by the front door."""
+    rows, labels = [[0.0], [1.0], [0.1], [0.9]], [0, 1, 0, 1]
+    model = KernelClassifier("gmm", 4, method=method, scale=None, C=1.0)
+    if method in ("gcws", "nystroem"):
+        model.fit(rows, labels)
+    else:
+        with pytest.raises(UnsupportedKernel, match="Use method='gcws' or method='nystroem'"):
+            model.fit(rows, labels)
 
 
 def test_options_are_those_of_the_map():
@@ -176,7 +192,7 @@ def test_products_of_many_factors():
 
 
 def test_kernels_that_no_map_has(monkeypatch):
-    monkeypatch.delitem(_registry.FAMILIES["map"], "KernelNystroem", raising=False)
+    monkeypatch.delitem(_registry.METHODS, "nystroem")
     with pytest.raises(UnsupportedKernel, match=r"No map that is registered has features of Linear\(\)\.$"):
         feature_map(Linear())
     with pytest.raises(UnsupportedKernel, match=r"\. Product has no slots for the factor Linear\(\)"):

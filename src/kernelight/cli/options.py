@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from kernelight.maps import METHODS
+
 MAX_CATEGORIES = 100
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A file of any format we read, - or the name of a data set.")
@@ -60,9 +62,7 @@ Strict = Annotated[
 Kernel = Annotated[str, typer.Option(help="Its name: see kernelight kernels.")]
 Components = Annotated[int, typer.Option("--components", "-k", help="Codes or features of a row.")]
 Bits = Annotated[int, typer.Option(help="Bits of a code.")]
-Method = Annotated[
-    str | None, typer.Option(help="gcws, fourier, nystroem, sign, binary, aligned, product or exact.")
-]
+Method = Annotated[str | None, typer.Option(help=f"The feature map: {', '.join(METHODS)}; or exact.")]
 Power = Annotated[float | None, typer.Option("--p", help="The power of gmm and exp_gmm; 1 if not said.")]
 Scale = Annotated[
     str | None,

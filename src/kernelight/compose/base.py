@@ -20,7 +20,7 @@ from kernelight.compose.exact import SupportModel, support_model_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice, map_for
 from kernelight.compose.measures import measure_of, refuse_binary
 from kernelight.compose.progress import CallbackSupportMixin, Progress, with_callbacks
-from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Task, n_outputs, stream
+from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Task, stream
 from kernelight.compose.scale import NAMES, SPARSE_NAMES, Scaling
 from kernelight.compose.summary import summarize
 from kernelight.compose.tune import HeldOut, Search, Wishes
@@ -31,7 +31,7 @@ from kernelight.kernels.plain import from_plain, to_plain
 from kernelight.state import State
 
 Self = TypeVar("Self", bound="KernelModel")
-METHODS = (None, "gcws", "fourier", "nystroem", "sign", "binary", "aligned", "product", "concat", EXACT)
+METHODS = (None, *_registry.METHODS, EXACT)
 _SOURCES = ("given", "rule", "tuned", "default", "only", "none")
 
 
@@ -152,7 +152,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         check_consistent_length(X, target)
         weight = None if sample_weight is None else _checks.as_row_weights(sample_weight, X.shape[0])
         self.model_ = self.model_._copy()  # with what it remembers, which copy() leaves behind
-        seen = encoded(self.map_, self.scaling_, X, n_outputs(self.map_))
+        seen = encoded(self.map_, self.scaling_, X, self.map_.n_outputs)
         self.model_.partial_fit(seen, target, sample_weight=weight)
         self.n_rows_ += X.shape[0]
 
@@ -233,7 +233,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         return self._stream(self._validated(X, reset=False), of_rows)
 
     def _stream(self, X: Matrix, of_rows: Callable[[Matrix], NDArray[Any]]) -> NDArray[Any]:
-        width = self.model_.rows.shape[0] if self.map_ is None else n_outputs(self.map_)
+        width = self.model_.rows.shape[0] if self.map_ is None else self.map_.n_outputs
         return stream(of_rows, self.scaling_, X, width)
 
     def summary(self) -> str:

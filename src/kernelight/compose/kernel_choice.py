@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,10 +14,9 @@ from kernelight import _checks, kernels
 from kernelight._checks import Matrix
 from kernelight.kernels.base import Kernel
 from kernelight.kernels.prepare import unit_rows
-from kernelight.maps.base import FeatureMap, UnsupportedKernel
+from kernelight.maps.base import FeatureMap
 from kernelight.maps.feature_map import feature_map
 from kernelight.maps.nystroem.kernel_nystroem import KernelNystroem
-from kernelight.maps.projections.aligned_fourier import AlignedFourier
 
 TUNE = "tune"
 SCALE = "scale"  # for gamma: by a rule instead of a search
@@ -150,8 +148,6 @@ def map_for(
     n_jobs: int | None,
 ) -> FeatureMap:
     """An unfitted map of the kernel, by the method asked for; ``bits`` go to maps that have a choice of them."""
-    if method == "aligned":
-        return _aligned(kernel, n_components, seed, n_jobs)
     made = feature_map(kernel, n_components, method, random_state=seed)
     if isinstance(made, KernelNystroem):
         made.n_components = min(made.n_components, n_rows)
@@ -159,15 +155,3 @@ def map_for(
     jobs = {name: n_jobs for name in known if name.split("__")[-1] == "n_jobs"}
     made.set_params(**jobs, **({"bits": bits} if "bits" in known else {}))
     return made
-
-
-def _aligned(kernel: Kernel, n_components: int, seed: int, n_jobs: int | None) -> FeatureMap:
-    options: dict[str, Any] = {"random_state": seed, "n_jobs": n_jobs}
-    if isinstance(kernel, kernels.RBF):
-        return AlignedFourier(n_components, metric="cosine", gamma=kernel.gamma, **options)
-    if isinstance(kernel, kernels.Gaussian):
-        return AlignedFourier(n_components, metric="euclidean", sigma=kernel.sigma, **options)
-    raise UnsupportedKernel(
-        f"method='aligned' chooses features of RBF or Gaussian by labels and has none of {kernel!r}. Use kernel='rbf' or "
-        "kernel='gaussian'."
-    )

@@ -160,12 +160,12 @@ class LinearRoute(Route):
         )
         some = X if len(learn) == X.shape[0] else X[learn]
         made.fit(scaling(some), task.y[learn])
-        return Prepared(kernel, scaling, encoded(made, scaling, X, n_outputs(made)), made)
+        return Prepared(kernel, scaling, encoded(made, scaling, X, made.n_outputs), made)
 
     def again(self, prepared: Prepared, X: Matrix) -> Prepared:
         made = prepared.feature_map
         assert made is not None
-        seen = encoded(made, prepared.scaling, X, n_outputs(made))
+        seen = encoded(made, prepared.scaling, X, made.n_outputs)
         return Prepared(prepared.kernel, prepared.scaling, seen, made)
 
     def path(
@@ -265,13 +265,6 @@ def spread(n_rows: int, most: int) -> Rows:
     if n_rows <= most:
         return np.arange(n_rows, dtype=np.intp)
     return np.asarray(np.linspace(0, n_rows - 1, most).round(), dtype=np.intp)
-
-
-def n_outputs(feature_map: Any) -> int:
-    """Numbers that a row becomes."""
-    shallow = feature_map.get_params(deep=True)
-    sizes = [value for name, value in shallow.items() if name.split("__")[-1] == "n_components"]
-    return int(max(sizes, default=1))
 
 
 def stream(

@@ -45,6 +45,11 @@ class FeatureMap(TransformerMixin, Stored, ABC):  # type: ignore[misc]  # scikit
     def kernel(self) -> Kernel:
         """The kernel this map aims at."""
 
+    @property
+    @abstractmethod
+    def n_outputs(self) -> int:
+        """Numbers that a row becomes: slots of a code, columns of dense features, entries of a sparse row."""
+
     @classmethod
     def for_kernel(cls: type[Self], kernel: Kernel, n_components: int = 1024, **options: Any) -> Self:
         """An unfitted map of this kind that aims at ``kernel``; `UnsupportedKernel` where there is none.
@@ -160,6 +165,11 @@ class DenseMap(FeatureMap):
     def _n_features_out(self) -> int:
         return int(self.n_components)
 
+    @property
+    def n_outputs(self) -> int:
+        """Columns of the features."""
+        return self._n_features_out
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """A name for each column, such as ``randomfourier7``."""
         check_is_fitted(self)
@@ -216,6 +226,11 @@ class CodeMap(FeatureMap):
 
     def _n_slots(self) -> int:
         return int(self.n_components)
+
+    @property
+    def n_outputs(self) -> int:
+        """Slots of a code."""
+        return self._n_slots()
 
     def _code_bits(self) -> int:
         """Bits of a code: a slot has 2^bits columns."""

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelight import _checks, _registry, kernels
+from kernelight import _checks, kernels
+from kernelight._registry import METHODS, lookup
 from kernelight.kernels.base import Kernel
 from kernelight.maps.base import FeatureMap, UnsupportedKernel
-
-# Which one is taken where several would do; others that are registered follow.
-PREFERRED = ("GCWS", "SignProjection", "RandomFourier", "BinaryFourier", "Product", "Concat")
-LAST = "KernelNystroem"  # takes any kernel, but learns from the data and has no theory
-ALIASES = {"sign": "SignProjection", "fourier": "RandomFourier", "binary": "BinaryFourier", "nystroem": LAST}
 
 
 def feature_map(
@@ -38,9 +34,8 @@ def feature_map(
     n_components : int, default=1024
         For Product the slots (paired Fourier features then have two columns for each), for Concat the components of each map.
     method : str or None, default=None
-        The map to use: "gcws", "sign", "fourier", "binary", "product", "concat" or "nystroem", or the name of its class in
-        lower case; None takes the first of the table. A method that does not have the kernel is a ValueError that names
-        those that do.
+        The map to use: "gcws", "sign", "fourier", "binary", "product", "concat", "nystroem" or "aligned"; None takes the first
+        of the table. A method that does not have the kernel is a ValueError that says which do.
     **options
         Parameters of the map that the kernel does not decide, such as ``bits`` or ``random_state``. Product and Concat give
         ``random_state`` and ``n_jobs`` to each of their maps; these draw independently all the same.
@@ -68,7 +63,7 @@ def feature_map(
     if method is not None:
         return _by_method(wanted, n_components, method, options)
     obstacles = []
-    for name in _registered():
+    for name in METHODS.values():
         try:
             return _made(name, wanted, n_components, options)
         except UnsupportedKernel as error:
@@ -88,42 +83,27 @@ def _as_kernel(kernel: Any) -> Kernel:
     return found
 
 
-def _registered() -> list[str]:
-    """Names of all maps, the preferred first."""
-    known = _registry.names("map")
-    first = [name for name in PREFERRED if name in known]
-    others = [name for name in known if name not in (*PREFERRED, LAST)]
-    return first + others + [LAST] * (LAST in known)
-
-
 def _by_method(kernel: Kernel, n_components: int, method: str, options: dict[str, Any]) -> FeatureMap:
-    names = {name.lower(): name for name in _registered()}
-    names |= {alias: name for alias, name in ALIASES.items() if name in names.values()}
-    if not isinstance(method, str) or method not in names:
-        _checks.check_choice("method", method, tuple(sorted(map(_called, _registered()))))
+    _checks.check_choice("method", method, tuple(METHODS))
     try:
-        return _made(names[method], kernel, n_components, options)
+        return _made(METHODS[method], kernel, n_components, options)
     except UnsupportedKernel as error:
-        others = " or ".join(f"method={_called(name)!r}" for name in _supporting(kernel, n_components))
+        others = " or ".join(f"method={method!r}" for method in _supporting(kernel, n_components))
         raise UnsupportedKernel(f"{error} {f'Use {others}.' if others else 'No other method has.'}") from None
 
 
-def _called(name: str) -> str:
-    """The method that makes a map, by the name that models know too."""
-    return next((alias for alias, long in ALIASES.items() if long == name), name.lower())
-
-
 def _supporting(kernel: Kernel, n_components: int) -> list[str]:
-    found = []
-    for name in _registered():
+    """The methods that have the kernel."""
+    methods = []
+    for method, name in METHODS.items():
         try:
             _made(name, kernel, n_components, {})
         except UnsupportedKernel:
             continue
-        found.append(name)
-    return found
+        methods.append(method)
+    return methods
 
 
 def _made(name: str, kernel: Kernel, n_components: int, options: dict[str, Any]) -> FeatureMap:
-    cls: type[FeatureMap] = _registry.lookup(name, "map")
+    cls: type[FeatureMap] = lookup(name, "map")
     return cls.for_kernel(kernel, n_components, **options)

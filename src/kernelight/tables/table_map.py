@@ -21,7 +21,7 @@ from kernelight.compose.base import KernelModel
 from kernelight.compose.blocks import features_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice, map_for
 from kernelight.compose.progress import Event, Watch, unwatched
-from kernelight.compose.routes import MAP_ROWS, n_outputs
+from kernelight.compose.routes import MAP_ROWS
 from kernelight.compose.scale import NAMES, Scaling, fit_scaling
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
 from kernelight.data.table import WORDS, resized
@@ -221,7 +221,7 @@ class TableMap:
         """Codes or features batch by batch, in memory that does not grow with the file."""
         self._check_fitted()
         limit = None if memory is None else bytes_of(memory)
-        outputs = n_outputs(self.map_) * (2 if self.has_codes else 4)
+        outputs = self.map_.n_outputs * (2 if self.has_codes else 4)
         batch_rows(limit, 0, outputs)  # a limit that is too small is refused before rows are read
         opened = data if isinstance(data, Dataset) else self.open(data, **reading)
         wanted = self.scaling_.n_features

@@ -177,6 +177,11 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
             tuple(weight for weight, _ in weighted),
         )
 
+    @property
+    def n_outputs(self) -> int:
+        """Those of all maps together."""
+        return sum(part.n_outputs for part in self._parts_in_use().values())
+
     def transform(self, X: Any) -> Any:
         """The features of all maps side by side: float32, CSR where that of any map is, else a dense array."""
         X = self._validated(X, reset=False)

@@ -195,6 +195,12 @@ class Product(Combination, CodeMap):
     def _code_bits(self) -> int:
         return self._slot_shape().bits
 
+    @property
+    def n_outputs(self) -> int:
+        """Slots, times the values in a slot where one side has values."""
+        shape = self._slot_shape()
+        return shape.n_slots * max(1, shape.n_values)
+
     def _slot_features(self, X: Matrix) -> SlotFeatures:
         self._refuse_bits()
         left, right = (_features(part, X) for part in self._fitted_parts().values())

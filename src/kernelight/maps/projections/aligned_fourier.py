@@ -16,7 +16,7 @@ from kernelight._checks import Matrix
 from kernelight.codes import Codes
 from kernelight.kernels import RBF, Gaussian
 from kernelight.kernels.base import Kernel
-from kernelight.maps.base import CodeMap, DenseMap
+from kernelight.maps.base import CodeMap, DenseMap, UnsupportedKernel
 from kernelight.maps.minmax.scheme import MAX_COMPONENTS
 from kernelight.maps.projections.alignment import Candidates, target_of
 from kernelight.maps.projections.chi2_ball import aligned_weights
@@ -139,6 +139,20 @@ class AlignedFourier(CodeMap, DenseMap):
         self.sigma = sigma
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @classmethod
+    def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> AlignedFourier:
+        """The map that aims at RBF or Gaussian."""
+        if isinstance(kernel, RBF):
+            decided = {"metric": "cosine", "gamma": kernel.gamma}
+        elif isinstance(kernel, Gaussian):
+            decided = {"metric": "euclidean", "sigma": kernel.sigma}
+        else:
+            raise UnsupportedKernel(
+                f"AlignedFourier chooses features of RBF or Gaussian by labels and has none of {kernel!r}.",
+                may_be_overcome=False,
+            )
+        return cls._configured(kernel, {"n_components": n_components, **decided}, options)
 
     def _fit(self, X: Any, y: Any) -> None:
         """Find the bandwidth where it is the median, score the candidates against ``y`` and keep the best."""
@@ -275,6 +289,11 @@ class AlignedFourier(CodeMap, DenseMap):
     @property
     def _n_features_out(self) -> int:
         return 2 * len(self.indices_)
+
+    @property
+    def n_outputs(self) -> int:
+        """Slots of a code for ``binary``, else columns of the features."""
+        return self._n_slots() if self.binary else self._n_features_out
 
     def _state(self) -> State:
         """Parameters, what ``fit`` decided, and which candidates have which weights: frequencies follow from the seed."""
