@@ -89,9 +89,7 @@ def test_a_column_of_text_with_many_words_among_numbers_is_words(make):
     """A CSV file is refused then, with the options; a frame says that the column is text."""
     frame = make({"a": ["1", "2", "x", "4"] * 30, "y": ["u", "v"] * 60})
     data = open_dataset(frame)
-    with pytest.warns(
-        DataWarning, match="of 120 values 90 are numbers such as '1', the others words such as 'x'"
-    ):
+    with pytest.warns(DataWarning, match="of 120 values 90 are numbers such as '1', the others such as 'x'"):
         data.materialise()
     assert data.feature_names == ["a=1", "a=2", "a=4", "a=x"]
     assert open_dataset(frame, missing=["x"]).feature_names == ["a"]

@@ -315,6 +315,8 @@ class Dataset:
             raised=wishes.max_categories != MAX_CATEGORIES,
             decimal=wishes.decimal,
         )
+        if found.target_date is not None:
+            raise self._date_target(str(target), f" such as {shown(found.target_date)}")
         self._left_out = found.left_out
         self._decided.rename(pair for pair in source.renamed if pair[1] not in settled)
         for name in names:
@@ -369,6 +371,8 @@ class Dataset:
             )
         left_out = {target, wishes.ids, *wishes.ignore, *self._left_out}
         features = [name for name in kinds if name not in left_out]
+        if target is not None and target_kind == DATE:
+            raise self._date_target(target)
         for name in [*features, *([target] if target in kinds else [])]:
             if kinds[name] not in (NUMBER, WORDS) and (name == target or kinds[name] != DATE):
                 raise DataError(
@@ -407,6 +411,13 @@ class Dataset:
         if not self._source.guesses:
             return None
         return next((name for name in names if name.lower() in TARGET_NAMES), names[-1])
+
+    def _date_target(self, name: str, example: str = "") -> DataError:
+        return DataError(
+            f"{self.name}: the target {shown(name)} is dates{example}, which are neither classes nor quantities: "
+            "name another target, or store a number (such as days since a day); "
+            f"categorical=[{shown(name)}] takes each date as a class."
+        )
 
     def _planned_by(self, encoding: Encoding) -> Plan:
         """What an encoding needs of this file."""

@@ -28,7 +28,7 @@ from kernelight.data.dates import DateRecipe, recipe_from
 from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.exact import as_doubles, classes_of
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Words, resized
-from kernelight.data.text_formats import FORMATS
+from kernelight.data.text_formats import STORED
 from kernelight.data.word_counts import put_ones
 
 MEDIAN_ROWS = 20_000
@@ -307,7 +307,7 @@ def _text(value: Any) -> str:
 
 def _format(entry: dict[str, Any], kind: str) -> str | None:
     found = entry.get("format")
-    if found is not None and (not isinstance(found, str) or found not in FORMATS[kind]):
+    if found is not None and (not isinstance(found, str) or found not in STORED[kind]):
         raise ValueError(f"A stored encoding has the format {found!r}, which is not known.")
     return found
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kernelight.data.errors import shown
 from kernelight.data.exact import Targets, restored
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Column, Odd, Plan, Source, Words
-from kernelight.data.text_formats import FORMATS, converted
+from kernelight.data.text_formats import STORED, converted
 
 
 class FormattedSource(Source):
@@ -109,4 +109,4 @@ class FormattedSource(Source):
 
 
 def _kind(form: str) -> str:
-    return DATE if form in FORMATS[DATE] else NUMBER
+    return DATE if form in STORED[DATE] else NUMBER

@@ -315,7 +315,7 @@ class FrameSource(Source):
         self.label, self._columns, self._n_rows = label, columns, n_rows
         as_words = set(categorical)
         self.columns = tuple(
-            Column(name, WORDS if name in as_words and column.kind == NUMBER else column.kind)
+            Column(name, WORDS if name in as_words and column.kind in (NUMBER, DATE) else column.kind)
             for name, column in columns.items()
         )
         self.guessed = frozenset(

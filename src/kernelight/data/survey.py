@@ -5,10 +5,11 @@ Of the first 20,000 rows every column of words is looked at, unless it was said 
 * Numbers with signs and separators, and dates, are those if nine values of ten can be read so in one format.
 * Text is plain numbers if nine values of ten are. In a text file more than half are enough: if more than one of ten turns
   out to be something else, that is an error, as the file does not say that the column is text; frames and Parquet do.
-* Words are an id (or free text) if there are more than ``max_categories`` of them and more than half are different, or if
-  there are 20 or more and all are different. Such a column is left out.
-* Numbers are an id only if the column is called so (``id``, ``index``, ``Unnamed: 0``, ``customer_id``) or has no name (as the
-  index that pandas writes), and 20 or more whole numbers are all different.
+* Dates in two formats that cannot be confused, such as ``2024-03-01`` and ``01.03.2024``, are read in both.
+* Words are an id (or free text) if clearly more than half of the values occur only once (`occur_once`). Such a column is left
+  out. Where the user has said how many words there may be, it is left out only if there are more.
+* Numbers are an id by the same rule, but only whole ones, and if the column is called so (``id``, ``index``, ``Unnamed: 0``,
+  ``customer_id``) or has no name (as the index that pandas writes).
 * A column of a text file without any value is left out.
 
 Where two formats fit (``03/01/2024``; ``1,234``), the whole column is read; if it does not settle the matter, slashes are
@@ -25,6 +26,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,10 +40,16 @@ from kernelight.data.text_formats import (
     DAY_FIRST,
     FORMATS,
     MONTH_FIRST,
+    NAMED,
     PLAIN,
     POINT,
+    STORED,
+    TIME,
     WRITTEN,
+    YEAR_FIRST,
     decimal_format,
+    either,
+    mixed,
     narrowed,
     reads,
 )
@@ -65,6 +73,8 @@ class Survey:
     odd: dict[str, str] = field(
         default_factory=dict
     )  # columns of numbers with words among them; told when they are read
+    mixed: dict[str, str] = field(default_factory=dict)  # columns of dates -> which formats, if several
+    target_date: str | None = None  # an example, if the target is dates
 
 
 def surveyed(
@@ -107,7 +117,7 @@ def _leave_out(found: Survey, source: Source, settled: Set[str | None]) -> None:
         if column.kind == NUMBER
         and source.headed
         and column.name not in {*source.guessed, *settled}
-        and (column.name in {*source.nameless, *source.blank} or _ID.fullmatch(column.name))
+        and (column.name in source.blank or _names_rows(source, column.name))
     ]
     if not names or {*names} == {column.name for column in source.columns or ()} - settled:
         return  # what is left would be nothing
@@ -123,15 +133,42 @@ def _leave_out(found: Survey, source: Source, settled: Set[str | None]) -> None:
         return
     for at, name in enumerate(names):
         values = np.concatenate([part[:, at] for part in parts]) if parts else np.zeros(0)
-        whole = bool((np.isfinite(values) & (np.floor(values) == values)).all())
+        there = values[~np.isnan(values)]
+        whole = bool((np.isfinite(there) & (np.floor(there) == there)).all())
+        once = int((np.unique(there, return_counts=True)[1] == 1).sum())
         if len(values) < FEW:
             continue
-        if np.isnan(values).all():
+        if not len(there):
             found.left_out.append(name)
             found.notes[name] = f"no value in {'the first ' * (rows >= HEAD_ROWS)}{rows:,} rows; left out"
-        elif whole and len(np.unique(values)) == len(values):
+        elif _names_rows(source, name) and whole and occur_once(once, len(there)):
             found.left_out.append(name)
-            found.notes[name] = f"all {len(values):,} numbers are different, as ids are; left out"
+            found.notes[name] = f"{_how_many(once, len(there), 'numbers')}, as ids are; left out"
+
+
+def _names_rows(source: Source, name: str) -> bool:
+    """Whether a column may be ids or an index by its name, or because it has none."""
+    return name in source.nameless or _ID.fullmatch(name) is not None
+
+
+def occur_once(once: int, total: int) -> bool:
+    """Whether so many of the values occur only once that a new row probably brings another one, which a model knows nothing of.
+
+    The share of values that occur once estimates the probability of that (Good and Turing). It must be above one half by four
+    standard errors of a share, 2 / sqrt(total), because in few rows even common words occur once; so no single row decides,
+    and a fold of the rows is judged like the whole, unless the share is at the border.
+
+    >>> from kernelight.data.survey import occur_once
+    >>> occur_once(20, 20), occur_once(18, 20), occur_once(70, 100), occur_once(71, 100), occur_once(5300, 10_000)
+    (True, False, False, True, True)
+    """
+    return total >= FEW and once > total / 2 + 2 * np.sqrt(total)
+
+
+def _how_many(once: int, total: int, what: str) -> str:
+    return (
+        f"all {total:,} {what} are different" if once == total else f"{once:,} of {total:,} {what} occur once"
+    )
 
 
 def _counts(source: Source, names: Sequence[str]) -> dict[str, Counter[str]]:
@@ -190,9 +227,9 @@ def _decide(
     plain = sum(count for value, count in counts.items() if PLAIN.fullmatch(value))
     share = {
         form: sum(count for value, count in counts.items() if reads(value, form))
-        for form in (*_numbers(decimal), *(() if target else FORMATS[DATE]))
+        for form in _numbers(decimal)
     }
-    number = max(_numbers(decimal), key=lambda form: share[form])
+    number = max(share, key=lambda form: share[form])
     if name in source.guessed and not target and all(truth_of(value) is not None for value in counts):
         found.formats[name] = BOOLEAN
         return
@@ -201,9 +238,13 @@ def _decide(
     if share[number] >= FITS * total and (every or share[number] > plain):
         found.formats[name] = number
         return
-    date = None if target else max(FORMATS[DATE], key=lambda form: share[form])
-    if date is not None and share[date] >= FITS * total:
-        found.formats[name] = date
+    dates = _dates(counts)
+    if dates.number >= FITS * total and not dates.contrary:
+        if target:
+            found.target_date = dates.examples[0]
+        else:
+            found.formats[name] = dates.format
+            found.mixed[name] = dates.said
         return
     if every and 2 * plain > total:
         example = next(value for value in counts if PLAIN.fullmatch(value) and not reads(value, number))
@@ -224,21 +265,72 @@ def _decide(
                     f"of the first {total:,} values {strange:,} {are}, such as {shown(example)}; taken as missing"
                 )
             return
-        if 2 * plain > total:
-            number, word = (
-                next(v for v in counts if bool(PLAIN.fullmatch(v)) is yes) for yes in (True, False)
-            )
-            found.notes[name] = (
-                f"of {total:,} values {plain:,} are numbers such as {shown(number)}, the others words such as {shown(word)}; "
-                "all are taken as words"
-            )
-            return
-    different = len(counts)
-    many = different > max_categories and 2 * different > total
-    if not target and (many or (different == total >= FEW and not raised)):
+    reason = _reason(counts, dates, (number, share[number]), total)
+    once = sum(count == 1 for count in counts.values())
+    if not target and occur_once(once, total) and not (raised and len(counts) <= max_categories):
         found.left_out.append(name)
-        all_ = f"all {total:,}" if different == total else f"{different:,} of {total:,}"
-        found.notes[name] = f"{all_} words are different, as ids or free text are; left out"
+        found.notes[name] = f"{reason}{_how_many(once, total, 'words')}, as ids or free text are; left out"
+    elif reason:
+        found.notes[name] = f"{reason}taken as words"
+
+
+class _Dates(NamedTuple):
+    """Dates among the values of a column of text: how many, in which format, an example of each format that occurs, what is
+    to be said if there are several, and whether some are day first for certain and others month first."""
+
+    number: int
+    format: str
+    examples: list[str]
+    said: str
+    contrary: bool
+
+
+def _dates(counts: Counter[str]) -> _Dates:
+    """The dates that a column has, in one format or in several that cannot be confused."""
+    fits = {value: frozenset(form for form in FORMATS[DATE] if reads(value, form)) for value in counts}
+
+    def those(form: str, other: str | None = None) -> dict[str, int]:
+        """The values that can be read in a format, and not in another."""
+        return {v: n for v, n in counts.items() if form in fits[v] and other not in fits[v]}
+
+    share = {form: sum(those(form).values()) for form in FORMATS[DATE]}
+    best = max(share, key=lambda form: share[form])
+    days = max((MONTH_FIRST, DAY_FIRST), key=lambda form: share[form])
+    forms = [form for form in (YEAR_FIRST, days, NAMED) if share[form]]
+    number = sum(count for value, count in counts.items() if fits[value] - {TIME})
+    certain = {
+        DAY_FIRST: those(DAY_FIRST, MONTH_FIRST),
+        MONTH_FIRST: those(MONTH_FIRST, DAY_FIRST),
+    }  # others can be either
+    if all(certain.values()) and share[best] < FITS * sum(counts.values()):
+        examples = {form: next(iter(values)) for form, values in certain.items()}
+        said = _several({form: sum(values.values()) for form, values in certain.items()}, examples)
+        return _Dates(number, days, [*examples.values()], said, contrary=True)
+    examples = {form: next(iter(those(form)), "") for form in {best, *forms}}
+    if share[best] >= FITS * sum(counts.values()) or len(forms) < 2:
+        return _Dates(share[best], best, [examples[best]], "", contrary=False)
+    said = _several({form: share[form] for form in forms}, examples)
+    return _Dates(number, mixed(forms), [examples[form] for form in forms], said, contrary=False)
+
+
+def _several(share: Mapping[str, int], examples: Mapping[str, str]) -> str:
+    each = [f"{number:,} such as {shown(examples[form])}" for form, number in share.items()]
+    return f"{', '.join(each[:-1])} and {each[-1]}"
+
+
+def _reason(counts: Counter[str], dates: _Dates, number: tuple[str, int], total: int) -> str:
+    """Why a column is words although more than half of it is something else; "" if that is not so."""
+    if dates.contrary and 2 * dates.number > total:
+        return (
+            f"dates that are day first and dates that are month first ({dates.said}) cannot be told apart; "
+        )
+    what, form, count = "dates", dates.format, dates.number
+    if number[1] >= count:
+        what, (form, count) = "numbers", number
+    if 2 * count <= total:
+        return ""
+    example, other = (next((v for v in counts if reads(v, form) is yes), "") for yes in (True, False))
+    return f"of {total:,} values {count:,} are {what} such as {shown(example)}, the others such as {shown(other)}; "
 
 
 def _as_plain(found: Survey, source: Source, name: str) -> None:
@@ -256,9 +348,9 @@ def _numbers(decimal: str | None) -> tuple[str, ...]:
 def _settle_doubts(found: Survey, source: Source, decimal: str | None) -> None:
     """Formats of columns that two formats fit, by reading them whole, and the notes of all formats."""
     doubts = {
-        name: (MONTH_FIRST, DAY_FIRST) if form in (MONTH_FIRST, DAY_FIRST) else _numbers(decimal)
+        name: _numbers(decimal) if form in FORMATS[NUMBER] else either(form)
         for name, form in found.formats.items()
-        if form in (MONTH_FIRST, DAY_FIRST, POINT, COMMA)
+        if form in FORMATS[NUMBER] or len(either(form)) > 1
     }
     plain = {name for name, form in found.formats.items() if form in (BOOLEAN, WRITTEN)}
     examples: dict[str, str] = {}
@@ -270,6 +362,8 @@ def _settle_doubts(found: Survey, source: Source, decimal: str | None) -> None:
                     continue
                 odd = (v for v in words.values if not PLAIN.fullmatch(v.replace(decimal or ".", ".")))
                 examples.setdefault(name, next(odd, ""))
+                if name in found.mixed and not reads(examples[name], DAY_FIRST):
+                    examples[name] = next((v for v in words.values if reads(v, DAY_FIRST)), examples[name])
                 if name in doubts:
                     doubts[name] = narrowed(doubts[name], words.values)
             if all(len(left) == 1 for left in doubts.values()):
@@ -291,9 +385,11 @@ def _settle_doubts(found: Survey, source: Source, decimal: str | None) -> None:
             if "," in example or "." in example:
                 doubt = f" (with a {found.formats[name]})"
         else:
-            found.formats[name] = MONTH_FIRST if "/" in example else DAY_FIRST
-            doubt = f" ({found.formats[name]})"
-        if found.formats[name] in FORMATS[DATE]:
+            found.formats[name] = left[0] if "/" in example else left[1]
+            doubt = f" ({MONTH_FIRST if '/' in example else DAY_FIRST})"
+        if found.mixed.get(name):
+            found.notes[name] = f"dates in several formats, {found.mixed[name]}{doubt}; they become numbers"
+        elif found.formats[name] in STORED[DATE]:
             found.notes[name] = f"dates such as {shown(example)}{doubt}; they become numbers"
         elif example or decimal is None:
             found.notes[name] = (

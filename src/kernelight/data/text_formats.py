@@ -32,6 +32,23 @@ YEAR_FIRST, DAY_FIRST, MONTH_FIRST, NAMED, TIME = (
     "time",
 )
 FORMATS = {NUMBER: (POINT, COMMA), DATE: (YEAR_FIRST, MONTH_FIRST, DAY_FIRST, NAMED, TIME)}
+_OR = " or "
+
+
+def mixed(forms: Iterable[str]) -> str:
+    """The format of dates that are written in one or another of some formats."""
+    return _OR.join(forms)
+
+
+# What an encoding may say: also several formats of dates in one column that cannot be confused.
+_DAYS = (MONTH_FIRST, DAY_FIRST)
+_MIXES: tuple[tuple[str, ...], ...] = (
+    *((YEAR_FIRST, day) for day in _DAYS),
+    *((day, NAMED) for day in _DAYS),
+    *((YEAR_FIRST, day, NAMED) for day in _DAYS),
+    (YEAR_FIRST, NAMED),
+)
+STORED = {NUMBER: FORMATS[NUMBER], DATE: (*FORMATS[DATE], *map(mixed, _MIXES))}
 
 PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SIGN = "[+\\-\u2212]?"
@@ -87,6 +104,7 @@ _DATES = {
     TIME: [_CLOCK],
 }  # fmt: skip
 _DATE_PATTERNS = {form: [re.compile(pattern) for pattern in patterns] for form, patterns in _DATES.items()}
+_DATE_PATTERNS |= {mixed(mix): [p for form in mix for p in _DATE_PATTERNS[form]] for mix in _MIXES}
 _EPOCH = datetime(1970, 1, 1)
 _SIMPLE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?)?")
 LONGEST = 64  # characters of a number or date
@@ -178,6 +196,17 @@ def converted(values: Sequence[str], form: str) -> NDArray[Any]:
     return np.array(
         [np.datetime64("NaT") if at is None else np.datetime64(at, "us") for at in moments],
         dtype="datetime64[us]",
+    )
+
+
+def either(form: str) -> tuple[str, ...]:
+    """A format of dates with the month first and the same with the day first; the format alone if it has neither."""
+    parts = form.split(_OR)
+    day = next((part for part in parts if part in (MONTH_FIRST, DAY_FIRST)), None)
+    if day is None:
+        return (form,)
+    return tuple(
+        mixed(other if part == day else part for part in parts) for other in (MONTH_FIRST, DAY_FIRST)
     )
 
 
