@@ -1,4 +1,4 @@
-"""The front door among scikit-learn's tools: its own checks, searches, pipelines, calibration."""
+"""The front door among scikit-learn's tools: its own checks (none excused), searches, pipelines, calibration."""
 
 from __future__ import annotations
 
@@ -16,12 +16,6 @@ from kernelight import KernelClassifier, KernelRegressor
 
 X, Y = load_iris(return_X_y=True)
 
-# The two checks from which scikit-learn excuses its LinearSVC, and no other.
-WHY = "sample_weight is not equivalent to removing or repeating rows."
-EXCUSED = {
-    "check_sample_weight_equivalence_on_dense_data": WHY,
-    "check_sample_weight_equivalence_on_sparse_data": WHY,
-}
 CHECKED = [
     KernelClassifier(n_components=32),
     KernelClassifier("rbf", 16, method="aligned", gamma=1.0),
@@ -33,7 +27,7 @@ CHECKED = [
 ]
 
 
-@parametrize_with_checks(CHECKED, expected_failed_checks=lambda estimator: EXCUSED)
+@parametrize_with_checks(CHECKED)
 def test_scikit_learn(estimator, check):
     check(estimator)
 

@@ -14,16 +14,16 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from kernelight import _checks, _registry
 from kernelight._checks import Matrix
 from kernelight._stored import Stored, arrays_under, part_state, with_parts
-from kernelight.compose import entrance
+from kernelight.compose import entrance, repeats
 from kernelight.compose.blocks import encoded
 from kernelight.compose.exact import SupportModel, support_model_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice, map_for
 from kernelight.compose.measures import measure_of, refuse_binary
 from kernelight.compose.progress import CallbackSupportMixin, Progress, with_callbacks
-from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Task, stream
+from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Rows, Task, stream
 from kernelight.compose.scale import NAMES, SPARSE_NAMES, Scaling
 from kernelight.compose.summary import summarize
-from kernelight.compose.tune import HeldOut, Search, Wishes
+from kernelight.compose.tune import HeldOut, Search, Split, Wishes, splits_of
 from kernelight.data.encoding import Encoding
 from kernelight.data.frames import column_values
 from kernelight.kernels.base import Kernel
@@ -46,6 +46,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
     _losses: ClassVar[tuple[str, ...]]
     #: What replaces a missing number where training had none missing; None for sparse rows and older models.
     _learned: ClassVar[tuple[str, ...]] = ("medians_",)
+    medians_: NDArray[np.float64] | None
     map_: Any
     model_: Any
 
@@ -59,7 +60,8 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             of dense rows, become numbers as those of files do (`Encoding`).
         y : array-like of shape (n,); for a regression also (n, m), m targets
         sample_weight : array-like of shape (n,) or None, default=None
-            Multiplies the loss of each row, and what it counts among rows held out.
+            What each row counts, as if it came so many times: in the loss, in scalings, and among rows held out, where it is on
+            one side of a split as a whole. A row of weight 0 is left out. See docs/front-door.md for what is equal to the bit.
         """
         with self._trial() as trial:
             trial._fit(X, y, sample_weight)
@@ -73,17 +75,23 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
             )
         _checks.refuse_masked("y", y)
-        X, y = self._validated(X, reset=True), column_values(y)
-        check_consistent_length(X, y)
+        X, y = entrance.looked_at(X), column_values(y)
+        weight = None if sample_weight is None else _checks.as_row_weights(sample_weight, entrance.n_rows(X))
+        rows = None
+        if weight is not None and not weight.all():
+            check_consistent_length(weight, y)
+            y = self._target(y)
+            rows = repeats.counted(weight, y if self._machine == "LinearClassifier" else None)
+        X = self._validated(X if rows is None else entrance.taken(X, rows), reset=True)
+        check_consistent_length(X if rows is None else weight, y)
         self.seed_ = _checks.seed_of(self.random_state)
         route, wishes = self._route(), self._wishes()
         wishes.choice.warn_unused()
         route.refuse(X.shape[0])
-        task = self._task(
-            y, None if sample_weight is None else _checks.as_row_weights(sample_weight, X.shape[0])
-        )
+        y = self._target(y)
+        X, task, splits = self._rows_and_task(X, y, weight, rows, wishes.cv)
         refuse_binary(self.scoring, task)
-        search = Search(wishes, route, X, task, self.seed_)
+        search = Search(wishes, route, X, task, self.seed_, splits)
         if search.searches:
             self._remark(task)
         progress = Progress(self, [*search.plan, search.final_step])
@@ -97,10 +105,35 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         self.scaling_, self.map_ = found.setting.scaling, prepared.feature_map
         self.scale_, self.gamma_, self.p_ = self.scaling_.name, found.setting.gamma, found.setting.p
         self.C_, self.sources_, self.search_ = found.C, found.sources, found.table
-        self.held_out_, self.n_rows_ = found.held_out, X.shape[0]
+        self.held_out_, self.n_rows_ = found.held_out, len(y)
         self.validation_score_ = max((entry["score"] for entry in found.finals), default=None)
         self._learn_from_held(found.held)
         progress.finish()
+
+    def _rows_and_task(
+        self, X: Matrix, y: NDArray[Any], weight: NDArray[np.float64] | None, rows: Rows | None, cv: Any
+    ) -> tuple[Matrix, Task, list[Split] | None]:
+        """Rows and task with weights as repetitions (see `repeats`), and the splits of ``cv``.
+
+        ``rows`` are those of ``y`` and ``weight`` that X holds; None means all.
+        """
+        splits = None if cv is None else splits_of(cv, y, self._machine == "LinearClassifier")
+        if rows is not None:
+            assert weight is not None
+            splits = None if splits is None else repeats.among(splits, rows, len(y))
+            y, weight = y[rows], weight[rows]
+        chosen: Rows | None = None
+        if splits is not None:
+            found = repeats.united(X, y, weight, splits)
+            if found is not None:
+                chosen, sums, splits = found
+        elif weight is not None:
+            chosen, sums = repeats.counts(X, y, weight), None
+        if chosen is not None:
+            X, y, weight = X[chosen], y[chosen], sums
+        if self.medians_ is not None and weight is not None:
+            self.medians_ = entrance.medians_of(X, weight)
+        return X, self._task(y, weight), splits
 
     def _validated(self, X: Any, *, reset: bool) -> Matrix:
         """``X`` as a checked matrix; what is more than numbers becomes numbers by ``encoding_``, which ``fit`` learns."""
@@ -169,8 +202,12 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         """The targets of more rows, as the linear model knows them."""
 
     @abstractmethod
-    def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:
+    def _target(self, y: Any) -> NDArray[Any]:
         """The targets, checked."""
+
+    @abstractmethod
+    def _task(self, y: NDArray[Any], weight: NDArray[np.float64] | None) -> Task:
+        """What is to be learned; sets what depends on the targets alone, such as the classes."""
 
     def check_parameters(self) -> None:
         """Refuse parameters that no rows can be fitted with. `fit` does so too, but what makes the rows may take long."""

@@ -148,12 +148,34 @@ def checked(matrix: NDArray[Any], model: Any) -> NDArray[Any]:
     return np.asarray(as_matrix(rows))
 
 
-def medians_of(X: Any) -> NDArray[np.float64] | None:
+def n_rows(X: Any) -> int:
+    """The rows of something that was `looked_at`; 0 where scikit-learn is about to refuse it."""
+    return int(X.shape[0]) if len(getattr(X, "shape", ())) == 2 else 0
+
+
+def taken(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of something that was `looked_at`."""
+    if is_pandas(X):
+        return X.iloc[rows]
+    if is_frame(X):
+        return X.take(rows)
+    return (X.tocsr() if sp.issparse(X) else X)[rows]
+
+
+def medians_of(X: Any, weight: NDArray[np.float64] | None = None) -> NDArray[np.float64] | None:
     """What a value that is missing in later rows becomes; None for sparse rows, which have nothing missing.
 
-    Of many columns fewer rows are looked at: the medians must not cost what the fit does.
+    Of many columns fewer rows are looked at: the medians must not cost what the fit does. Weights count as repetitions.
     """
     if sp.issparse(X):
         return None
     rows = min(MEDIAN_ROWS, max(1_000, _MEDIAN_VALUES // max(1, X.shape[1])))
-    return np.asarray(np.median(X[:rows].astype(np.float64), axis=0))
+    some = X[:rows].astype(np.float64)
+    if weight is None:
+        return np.asarray(np.median(some, axis=0))
+    order = np.argsort(some, axis=0)
+    shares = np.cumsum(weight[:rows][order], axis=0)
+    lower, upper = (shares < shares[-1] / 2).sum(axis=0), (shares <= shares[-1] / 2).sum(axis=0)
+    values = np.take_along_axis(some, order, axis=0)
+    columns = np.arange(some.shape[1])
+    return np.asarray((values[lower, columns] + values[np.minimum(upper, len(some) - 1), columns]) / 2)

@@ -176,11 +176,14 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:
-        labels = column_or_1d(y, warn=True)
+    def _target(self, y: Any) -> NDArray[Any]:
+        labels = np.asarray(column_or_1d(y, warn=True))
         if labels.dtype.kind == "f":
             check_array(labels, ensure_2d=False, input_name="y")  # NaN and infinity are no classes
         check_classification_targets(labels)
+        return labels
+
+    def _task(self, labels: NDArray[Any], weight: NDArray[np.float64] | None) -> Task:
         self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -362,8 +365,10 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _task(self, y: Any, weight: NDArray[np.float64] | None) -> Task:
-        target = _quantities(y)
+    def _target(self, y: Any) -> NDArray[Any]:
+        return _quantities(y)
+
+    def _task(self, target: NDArray[Any], weight: NDArray[np.float64] | None) -> Task:
         epsilon = _checks.check_number("epsilon", self.epsilon, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
             mean = np.average(target, axis=0, weights=weight)

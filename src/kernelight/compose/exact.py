@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.svm import SVC, SVR
-from sklearn.utils.class_weight import compute_class_weight
 
 from kernelight import _checks
 from kernelight._checks import Matrix, as_matrix
 from kernelight.kernels.base import Kernel
+from kernelight.linear.classifier import class_factors
 
 MAX_ROWS = 15_000  # of training: the Gram matrix in double precision then takes 1.8 GB
 _CACHE_MB = 500
@@ -99,7 +99,7 @@ def classify(
     one that is alone scores 1.
     """
     present = np.unique(labels)
-    found = compute_class_weight(class_weight, classes=present, y=labels)
+    found = class_factors(class_weight, present, labels, weight)
     factors = dict(zip(present.tolist(), found, strict=True))
     against = 1.0 if len(classes) > 2 else factors.get(classes[0], 1.0)
     machines: list[Any] = []

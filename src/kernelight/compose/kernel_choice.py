@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
 from kernelight import _checks, kernels
@@ -109,8 +110,8 @@ class KernelChoice:
         median = float(np.median(away)) if len(away) else 1.0
         return min(max(float(f"{1 / median:.1e}"), 1e-12), 1e12)
 
-    def scale_gamma(self, X: Matrix, p: float | None) -> float:
-        """The value of ``gamma="scale"`` for scaled rows, to six digits.
+    def scale_gamma(self, X: Matrix, p: float | None, weight: NDArray[np.float64] | None = None) -> float:
+        """The value of ``gamma="scale"`` for scaled rows, to six digits; weights of rows count as repetitions.
 
         gaussian: 1 / (d Var(X)), the rule of scikit-learn's SVC, with the variance of all values of all d columns. Kernels of
         directions (rbf, folded_rbf, mm_rbf) exp(-gamma (1 - rho)): twice that of the rows at unit length, which is the same
@@ -122,9 +123,15 @@ class KernelChoice:
         if self.kernel != kernels.Gaussian.name:
             X, factor = unit_rows(X, order=2), 2.0
         values = X.data if sp.issparse(X) else X
-        size = X.shape[0] * X.shape[1]
-        mean = float(values.sum(dtype=np.float64)) / size
-        squares = float(np.square(values, dtype=np.float64).sum()) / size
+        if weight is None:
+            size = float(X.shape[0] * X.shape[1])
+            mean = float(values.sum(dtype=np.float64)) / size
+            squares = float(np.square(values, dtype=np.float64).sum()) / size
+        else:
+            size = float(weight.sum()) * X.shape[1]
+            mean = float(weight @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / size
+            powers = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
+            squares = float(weight @ np.asarray(powers.sum(axis=1, dtype=np.float64)).ravel()) / size
         variance = squares - mean * mean
         if not variance > 1e-12 * squares or not math.isfinite(variance):
             return factor

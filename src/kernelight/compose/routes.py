@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.class_weight import compute_class_weight
 
 from kernelight._checks import Matrix
 from kernelight.compose import exact
@@ -23,7 +22,7 @@ from kernelight.compose.blocks import block_width, blocks, encoded, features_of
 from kernelight.compose.kernel_choice import map_for
 from kernelight.compose.scale import Scaling
 from kernelight.kernels.base import Kernel
-from kernelight.linear.classifier import LinearClassifier
+from kernelight.linear.classifier import LinearClassifier, class_factors
 from kernelight.linear.regressor import LinearRegressor
 from kernelight.maps.base import FeatureMap
 
@@ -67,8 +66,8 @@ class Task:
         assert self.classes is not None
         present = np.unique(self.y)
         factors = np.ones(len(self.classes))
-        factors[np.searchsorted(self.classes, present)] = compute_class_weight(
-            self.class_weight, classes=present, y=self.y
+        factors[np.searchsorted(self.classes, present)] = class_factors(
+            self.class_weight, present, self.y, self.weight
         )
         found = factors[self.class_numbers]
         return found if self.weight is None else found * self.weight

@@ -16,6 +16,8 @@ A column that is constant in training says nothing: it becomes 0 (both columns o
 later. Only ``"none"`` and ``"max"`` leave it in place. Values beyond the training range stay comparable: ``"minmax"`` goes
 above 1 there, but no scaled value leaves [-1e6, 1e6].
 
+Weights of rows count as repetitions.
+
 The complement lets a min-max kernel see that two rows share a *small* value: without it, sum min(u, v) only rewards common
 large ones.
 """
@@ -40,6 +42,7 @@ WIDEST = 1 << 24  # columns: a number for each of more would be larger than most
 QUANTILE_ROWS = 10_000  # ranks are learned from at most so many rows
 _FARTHEST = 1e6
 _COMPLEMENT = "+complement"
+_BLOCK_VALUES = 1 << 20
 _EQUAL_SUMS = 1e-5  # relative: rows of single precision divided by their sums
 Arrays = dict[str, NDArray[Any]]
 
@@ -158,8 +161,13 @@ def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(values, -largest, largest, out=values)
 
 
-def fit_scaling(name: str, X: Matrix, rng: np.random.Generator) -> Scaling:
-    """The scaling of that name for checked rows; ``rng`` draws the rows that ranks are learned from."""
+def fit_scaling(
+    name: str, X: Matrix, rng: np.random.Generator, weight: NDArray[np.float64] | None = None
+) -> Scaling:
+    """The scaling of that name for checked rows; ``rng`` draws the rows that ranks are learned from.
+
+    A ``weight`` above 0 counts as so many equal rows, so that only means, deviations and ranks ask for it.
+    """
     base = name.removesuffix(_COMPLEMENT)
     if base == "none":
         return Scaling(name, X.shape[1], {})
@@ -177,8 +185,8 @@ def fit_scaling(name: str, X: Matrix, rng: np.random.Generator) -> Scaling:
         )
     if base == "standard":
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = _finite(X.mean(axis=0, dtype=np.float64))
-            deviation = _finite(np.nan_to_num(X.std(axis=0, dtype=np.float64), nan=np.inf))
+            mean, deviation = _moments(X, weight)
+            mean, deviation = _finite(mean), _finite(np.nan_to_num(deviation, nan=np.inf))
         deviation[X.min(axis=0) == X.max(axis=0)] = 0  # whatever rounding made of it
         return Scaling(name, X.shape[1], {"mean": mean, "deviation": deviation})
     low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
@@ -186,26 +194,53 @@ def fit_scaling(name: str, X: Matrix, rng: np.random.Generator) -> Scaling:
         with np.errstate(over="ignore"):
             span = _finite(high - low)
         return Scaling(name, X.shape[1], {"low": low, "span": span})
-    return Scaling(name, X.shape[1], _quantiles(X, low, high, rng))
+    return Scaling(name, X.shape[1], _quantiles(X, low, high, rng, weight))
 
 
-def _quantiles(X: NDArray[Any], low: NDArray[Any], high: NDArray[Any], rng: np.random.Generator) -> Arrays:
+def _moments(
+    X: NDArray[Any], weight: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation of the columns."""
+    if weight is None:
+        return X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+    share = weight / weight.sum()
+    mean, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    step = max(1, _BLOCK_VALUES // max(1, X.shape[1]))
+    for begin in range(0, len(X), step):
+        mean += share[begin : begin + step] @ X[begin : begin + step].astype(np.float64)
+    for begin in range(0, len(X), step):
+        square += share[begin : begin + step] @ np.square(X[begin : begin + step] - mean)
+    return mean, np.sqrt(square)
+
+
+def _quantiles(
+    X: NDArray[Any],
+    low: NDArray[Any],
+    high: NDArray[Any],
+    rng: np.random.Generator,
+    weight: NDArray[np.float64] | None,
+) -> Arrays:
     """For each column some of its values, ascending, and the share of training values below each.
 
     Ranks count values *below*, so that the smallest value has rank 0 however often it occurs: columns that are mostly
     zero stay so. They are divided by the rank of the largest value, which has rank 1 then.
     """
     if X.shape[0] > QUANTILE_ROWS:
-        X = X[np.sort(rng.choice(X.shape[0], QUANTILE_ROWS, replace=False))]
+        some = np.sort(rng.choice(X.shape[0], QUANTILE_ROWS, replace=False))
+        X, weight = X[some], None if weight is None else weight[some]
+    counts_of_rows = np.ones(len(X)) if weight is None else _as_counts(weight)
     knots, ranks, counts = [], [], []
     for column in range(X.shape[1]):
-        values = np.sort(X[:, column].astype(np.float64))
-        places = np.linspace(0, len(values) - 1, min(MAX_KNOTS, len(values))).round().astype(np.intp)
-        chosen = np.unique(np.concatenate([[low[column]], values[places], [high[column]]]))
+        order = np.argsort(X[:, column], kind="stable")
+        values = X[order, column].astype(np.float64)
+        before = np.append(0.0, np.cumsum(counts_of_rows[order]))  # how many stand before each, and in all
+        places = np.linspace(0, before[-1] - 1, min(MAX_KNOTS, round(before[-1]))).round()
+        at = np.minimum(np.searchsorted(before, places, side="right") - 1, len(values) - 1)
+        chosen = np.unique(np.concatenate([[low[column]], values[at], [high[column]]]))
         if len(chosen) < 2:
             counts.append(0)
             continue
-        below = np.searchsorted(values, chosen, side="left").astype(np.float64)
+        below = before[np.searchsorted(values, chosen, side="left")]
         knots.append(chosen)
         ranks.append(below / below[-1] if below[-1] else np.linspace(0, 1, len(chosen)))
         counts.append(len(chosen))
@@ -214,6 +249,11 @@ def _quantiles(X: NDArray[Any], low: NDArray[Any], high: NDArray[Any], rng: np.r
         "knots": np.concatenate([empty, *knots]), "ranks": np.concatenate([empty, *ranks]),
         "starts": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
     }  # fmt: skip
+
+
+def _as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Whole weights are counts of equal rows; others are brought to a mean of 1."""
+    return weight if (weight == np.round(weight)).all() else weight * (len(weight) / weight.sum())
 
 
 def are_histograms(X: Matrix) -> bool:

@@ -100,10 +100,19 @@ class HeldOut:
 class Search:
     """The search on one data set. Rows, candidates and their number are known before it starts."""
 
-    def __init__(self, wishes: Wishes, route: Route, X: Matrix, task: Task, seed: int) -> None:
+    def __init__(
+        self,
+        wishes: Wishes,
+        route: Route,
+        X: Matrix,
+        task: Task,
+        seed: int,
+        splits: list[Split] | None = None,
+    ) -> None:
+        """``splits`` are those that ``wishes.cv`` stands for."""
         self._wishes, self._route, self._X, self._task = wishes, route, X, task
         self._rng, self._seed = np.random.default_rng(seed), seed
-        self._own_splits = None if wishes.cv is None else splits_of(wishes.cv, task)
+        self._own_splits = splits
         self._few = wishes.cv is None and not can_hold_out(task)
         self._settings = self._all_settings()
         self._grid = self._c_grid()
@@ -328,7 +337,7 @@ class Search:
         names = names if self._wishes.scale == TUNE else (self._wishes.scale,)
         settings = []
         for name in names[:1] if self._few else names:
-            scaling = fit_scaling(name, X, self._rng)
+            scaling = fit_scaling(name, X, self._rng, self._task.weight)
             for p in self._powers():
                 settings += [Setting(scaling, gamma, p) for gamma in self._gammas(scaling, p)]
         return settings
@@ -348,7 +357,9 @@ class Search:
         if not isinstance(choice.gamma, str):
             return (float(choice.gamma),)
         if choice.gamma == SCALE:
-            return (choice.scale_gamma(scaling(self._X[spread(self._X.shape[0], MAP_ROWS)]), p),)
+            some = spread(self._X.shape[0], MAP_ROWS)
+            weight = None if self._task.weight is None else self._task.weight[some]
+            return (choice.scale_gamma(scaling(self._X[some]), p, weight),)
         middle = choice.median_gamma(scaling(self._X[spread(self._X.shape[0], 256)]), p)
         return (middle,) if self._few else tuple(float(f"{middle * step:.2g}") for step in GAMMA_STEPS)
 
@@ -427,13 +438,11 @@ def fifths(labels: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int8]:
     return found
 
 
-def splits_of(cv: Any, task: Task) -> list[Split]:
+def splits_of(cv: Any, y: NDArray[Any], classification: bool) -> list[Split]:
     """What ``cv`` stands for, as scikit-learn reads it; taken once, because it may be a generator."""
-    n_rows = len(task.y)
-    splitter = check_cv(cv, task.y, classifier=task.classes is not None)
-    splits = [
-        (np.asarray(train), np.asarray(held)) for train, held in splitter.split(np.zeros(n_rows), task.y)
-    ]
+    n_rows = len(y)
+    splitter = check_cv(cv, y, classifier=classification)
+    splits = [(np.asarray(train), np.asarray(held)) for train, held in splitter.split(np.zeros(n_rows), y)]
     if not splits:
         raise ValueError("cv gave no splits: it is empty, or a generator that an earlier fit has used up.")
     return [(as_rows(train, n_rows), as_rows(held, n_rows)) for train, held in splits]

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.codes import Codes
+from kernelight.linear._keys import keys_of_rows
 from kernelight.linear._rows import Targets
 
 LEAST_REPLAY, MOST_REPLAY = 4, 16  # rows of the memory that are visited for each row of a batch
@@ -231,37 +232,9 @@ def batch_key(batch: Memory) -> bytes:
 
 
 def row_keys(X: Any, targets: Targets) -> NDArray[np.uint64]:
-    """A fingerprint of each row and its target: a sum of words times odd random numbers, modulo 2^64."""
-    if isinstance(X, Codes):
-        keys = _dense_keys(X.array, 0) + X.empty.astype(np.uint64)
-    elif sp.issparse(X):
-        factors = _odd(2, 1)
-        words = X.data.astype(np.float64).view(np.uint64)
-        mixed = (words ^ (words >> np.uint64(29))) * factors[0] + X.indices.astype(np.uint64) * factors[1]
-        sums = np.concatenate(
-            [np.zeros(1, np.uint64), np.cumsum(mixed * (mixed >> np.uint64(32) | np.uint64(1)))]
-        )
-        keys = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
-    else:
-        keys = _dense_keys(X, 0)
+    """A fingerprint of each row and its target."""
     target = targets.values if targets.labels is None else targets.labels[:, None]
-    return np.asarray(keys ^ (_dense_keys(np.ascontiguousarray(target), 2) * np.uint64(0x9E3779B97F4A7C15)))
-
-
-def _odd(count: int, stream: int) -> NDArray[np.uint64]:
-    return np.asarray(
-        np.random.default_rng([7, stream]).integers(0, 2**64, count, dtype=np.uint64) | np.uint64(1)
-    )
-
-
-def _dense_keys(array: NDArray[Any], stream: int) -> NDArray[np.uint64]:
-    flat = np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1)
-    padded = np.pad(flat, ((0, 0), (0, -flat.shape[1] % 8))).view(np.uint64)
-    mixed = padded ^ (
-        padded >> np.uint64(29)
-    )  # floats differ in their upper bits, which a product alone would not spread
-    keys: NDArray[np.uint64] = (mixed * _odd(padded.shape[1], stream)).sum(axis=1, dtype=np.uint64)
-    return keys
+    return np.asarray(keys_of_rows(X) ^ (keys_of_rows(target, stream=2) * np.uint64(0x9E3779B97F4A7C15)))
 
 
 def replay(X: Any) -> int:

@@ -25,6 +25,17 @@ def _has_probabilities(model: Any) -> bool:
     return True
 
 
+def class_factors(
+    class_weight: Any, classes: NDArray[Any], y: NDArray[Any], weight: Any
+) -> NDArray[np.float64]:
+    """The factor of the costs of each class that rows have; for "balanced" each class has the same sum of weights."""
+    if weight is None or class_weight != "balanced":
+        return np.asarray(compute_class_weight(class_weight, classes=classes, y=y), dtype=np.float64)
+    sums = np.bincount(np.searchsorted(classes, y), weights=weight, minlength=len(classes))
+    factors = np.divide(sums.sum(), len(classes) * sums, out=np.ones(len(classes)), where=sums > 0)
+    return np.asarray(factors)
+
+
 class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # scikit-learn has no types
     """A linear classifier of `Codes`, dense or sparse rows: liblinear's problem, solved on codes without a matrix.
 
@@ -126,8 +137,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     def _one_against_rest(self, X: Any, labels: NDArray[Any], y: NDArray[Any], sample_weight: Any) -> Targets:
         """Targets of rows with the numbers ``labels`` of their classes."""
         check_class_weight(self.class_weight)
-        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         row_cost = as_row_weights(sample_weight, X.shape[0])
+        factors = class_factors(self.class_weight, self.classes_, y, sample_weight)
         if len(self.classes_) == 2:  # one output, which is +1 for the second class
             return Targets((1 - labels).astype(np.int32), None, row_cost, factors[1:], factors[:1])
         return Targets(labels.astype(np.int32), None, row_cost, factors, np.ones(len(factors)))
