@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.metrics import make_scorer, mean_absolute_error, roc_auc_score
@@ -73,3 +75,33 @@ def test_a_class_too_small_to_be_held_out_is_named() -> None:
         model.set_params(cv=[(np.arange(300), np.flatnonzero(y == 0))]).fit(X, y)
     with pytest.raises(ValueError, match="class 2 has 3 of 300 rows"):
         model.set_params(cv=None, scoring="roc_auc_ovr").fit(X, y + few_positives(100))
+
+
+@pytest.mark.parametrize("rows", [300, 3_000])
+def test_a_score_is_measured_where_nothing_is_tuned(rows: int) -> None:
+    """Rows are held out for probabilities and intervals, so their score is known."""
+    X = np.random.default_rng(1).random((rows, 3))
+    given = {"n_components": 64, "C": 1.0, "scale": "minmax"}
+    held = "5 splits, 300 rows held out in all" if rows == 300 else "600 rows held out"
+    y = (X[:, 0] > np.median(X[:, 0])).astype(int)
+    for scoring, name in ((None, "accuracy"), ("roc_auc", "roc_auc")):
+        model = KernelClassifier(**given, scoring=scoring).fit(X, y)
+        assert 0.9 < model.validation_score_ <= 1
+        assert f"{name} {model.validation_score_:.3f} on {held}" in model.summary()
+        assert "the best of" not in model.summary()
+        again = KernelClassifier.from_state(model.to_state())
+        assert again.summary() == model.summary()
+    quantities = KernelRegressor(**given).fit(X, X[:, 0] * X[:, 1])
+    assert f"R^2 {quantities.validation_score_:.3f} on {held}" in quantities.summary()
+    assert quantities.search_ == []
+
+
+def test_a_score_that_is_not_defined_is_not_measured() -> None:
+    """Two rows of the positive class are too few to be held out; the model is made all the same."""
+    model = KernelClassifier(n_components=16, C=1.0, scale="minmax", scoring="roc_auc")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, few_positives(2))
+    assert model.validation_score_ is None
+    assert "not measured" in model.summary()
+    assert model.predict_proba(X).shape == (300, 2)

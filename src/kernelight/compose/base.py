@@ -106,7 +106,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         self.scale_, self.gamma_, self.p_ = self.scaling_.name, found.setting.gamma, found.setting.p
         self.C_, self.sources_, self.search_ = found.C, found.sources, found.table
         self.held_out_, self.n_rows_ = found.held_out, len(y)
-        self.validation_score_ = max((entry["score"] for entry in found.finals), default=None)
+        self.validation_score_ = found.score
         self._learn_from_held(found.held)
         progress.finish()
 
@@ -380,7 +380,8 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         ):
             raise ValueError("search_ must be a list of what was tried, each a table of numbers and names.")
         _checks.check_choice("held_out_", type(self.held_out_).__name__, ("str",))
-        if self.search_ and not isinstance(self.validation_score_, float):
+        measured = isinstance(self.validation_score_, float)
+        if not measured and (self.search_ or self.validation_score_ is not None):
             raise ValueError("validation_score_ must be a number where something was tried.")
         if self.map_ is not None:
             self._check_scores()

@@ -105,7 +105,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     search_ : list of dict
         What was tried, with scores: ``pandas.DataFrame(model.search_)`` is a table.
     validation_score_ : float or None
-        The best score of the last round, by ``scoring``. It is the best of many: a little too good.
+        The best score of the last round, by ``scoring``: the best of many is a little too good. If nothing was tuned, the
+        score of the rows that were held out for probabilities or intervals; None if there were none.
     calibration_ : object or None
         From scores to probabilities; None for loss="logistic", which has its own. `partial_fit` leaves it as it is.
     kernel_ : Kernel

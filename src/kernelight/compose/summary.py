@@ -63,11 +63,11 @@ def _size(model: Any) -> str:
 
 
 def _score(model: Any) -> str:
-    if not model.search_:
+    if model.validation_score_ is None:
         return "not measured: nothing was tuned"
     measure = model.scoring if isinstance(model.scoring, str) else _measure(model)
-    tried = len(model.search_)
-    return f"{measure} {model.validation_score_:.3f} on {model.held_out_}, the best of {tried} tries"
+    tried = f", the best of {len(model.search_)} tries" if model.search_ else ""
+    return f"{measure} {model.validation_score_:.3f} on {model.held_out_}{tried}"
 
 
 def _measure(model: Any) -> str:

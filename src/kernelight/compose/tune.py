@@ -13,12 +13,14 @@ at labels.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import check_cv
 
 from kernelight._checks import Matrix
@@ -83,8 +85,8 @@ class Found:
     C: float
     sources: dict[str, str]
     table: list[dict[str, Any]]
-    finals: list[dict[str, Any]]  # those of the last round
-    held_out: str  # on what the scores were taken
+    score: float | None  # the best of the last round, or the only one; None if none could be taken
+    held_out: str  # on what it was taken
     prepared: Prepared | None = None  # of all rows, where they are there already
     held: HeldOut | None = None  # scores of the winner, to learn probabilities or intervals from
 
@@ -187,15 +189,15 @@ class Search:
         if not best:
             raise refused[0]
         _, setting, C, prepared, held = best
-        said = self._held_out(splits)
-        return Found(setting, C, self._sources(), table, table[rough:], said, prepared, held)
+        score = max(entry["score"] for entry in table[rough:])
+        return Found(setting, C, self._sources(), table, score, self._held_out(splits), prepared, held)
 
     def _even(self, score: float) -> float:
         return self._wishes.measure.even(score)
 
     def _given(self) -> Found:
-        """Nothing is to be chosen. Some rows are held out all the same, for probabilities and intervals alone."""
-        setting, held, prepared = self._settings[0], None, None
+        """Nothing is to be chosen. Some rows are held out all the same, for probabilities, intervals and a score."""
+        setting, held, prepared, score = self._settings[0], None, None, None
         folds = HELD_OUT if self._X.shape[0] < ENOUGH_TO_CALIBRATE else 1  # each is a fit
         rows, splits = self._rows_and_splits(self._route.fine_rows, folds)
         splits = [split for split in splits if len(split[1]) and self._can_learn(rows[split[0]])]
@@ -204,11 +206,21 @@ class Search:
             try:
                 prepared, found = self._held_scores(setting, rows, splits, self._grid, components, alone=True)
                 held = self._kept(rows, splits, found, 0)
+                score = self._only_score(rows, splits, [scores for (scores,) in found])
             except (
                 ValueError
             ):  # a part of the rows may not do: the fit to all rows says what is wrong, if anything is
-                held = prepared = None
-        return Found(setting, self._grid[0], self._sources(), [], [], "", prepared, held)
+                held = prepared = score = None
+        said = "" if score is None else self._held_out(splits)
+        return Found(setting, self._grid[0], self._sources(), [], score, said, prepared, held)
+
+    def _only_score(self, rows: Rows, splits: list[Split], found: list[NDArray[np.float64]]) -> float | None:
+        """The mean score over the splits; None where the measure is not defined for the rows held out."""
+        checks = [self._task.at(rows[held]) for _, held in splits]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)  # nobody asked for the score
+            each = [self._wishes.measure.of(*pair) for pair in zip(checks, found, strict=True)]
+        return float(np.mean(each)) if np.isfinite(each).all() else None
 
     @property
     def _needs_held(self) -> bool:
