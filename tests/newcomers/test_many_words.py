@@ -108,14 +108,18 @@ def test_hostile_encodings_are_refused(others):
 
 def test_models_of_frames_and_files_learn_from_them(tmp_path):
     X, y = TOWNS.drop(columns="bought"), TOWNS["bought"]
-    with pytest.warns(DataWarning, match="300 words; the 99 most frequent"):
+    with pytest.warns(
+        DataWarning, match="300 words, by their target values; the 99 most frequent also have columns"
+    ):
         model = KernelClassifier(n_components=128, scale="minmax", C=1.0).fit(X, y)
-    assert model.encoding_.width == 101
+    assert model.encoding_.width == 102
     assert model.score(X, y) > 0.8
     new = X.head(2).assign(town=["Atlantis", "town 299"])
     assert len(set(model.predict(new.assign(size=0.5)).tolist())) == 1
     forms()
-    with pytest.warns(DataWarning, match="300 words; the 99 most frequent"):
+    with pytest.warns(
+        DataWarning, match="300 words, by their target values; the 99 most frequent also have columns"
+    ):
         table = TableModel(KernelClassifier(n_components=128, scale="minmax", C=1.0)).fit("towns.csv")
     assert table.encoding_.feature_names == model.encoding_.feature_names
 
@@ -132,7 +136,7 @@ def test_memory_is_bounded_and_blocks_do_not_matter(monkeypatch, cut):
     assert len(counts) == 5
     assert counts.categories == ("a", "e")  # f came after five other words
     assert (
-        counts.note
+        counts.note()
         == "more than 5 words; the 2 most frequent have columns of their own, the others share one"
     )
 
@@ -145,7 +149,7 @@ def test_notes_of_small_limits():
     ):
         counts = WordCounts(limit)
         counts.add(words)
-        assert counts.note == f"3 words; {said}"
+        assert counts.note() == f"3 words; {said}"
         assert counts.categories == ("a", "b", "c")[: limit - 1]
 
 

@@ -68,6 +68,7 @@ def _said(meta: dict[str, Any]) -> dict[str, Any]:
         said["classes"] = _few(labels["values"])
     if "n_features_in" in meta:
         said["features"] = meta["n_features_in"]
+    said |= _many_words(meta.get("encoding"))
     for key, part in (meta.get("parts") or {}).items():
         said[key] = part.get("kind") if isinstance(part, dict) else part
     return said
@@ -81,8 +82,19 @@ def _of_table(meta: dict[str, Any]) -> dict[str, Any]:
         said["target"] = f"{show.plain(encoding['target']['name'])} ({encoding['target']['task']})"
     if encoding["columns"] is not None:
         said["columns"] = _few([column["name"] for column in encoding["columns"]])
+    said |= _many_words(encoding)
     inner = meta["parts"]["model"]
     return {**said, **_said(inner), "model": inner["kind"]}
+
+
+def _many_words(encoding: dict[str, Any] | None) -> dict[str, str]:
+    """The columns that have target values."""
+    columns = [column for column in (encoding or {}).get("columns") or () if "targets" in column]
+    told = [
+        f"{column['name']}: {len(column['targets']['words']):,} words, by their target values"
+        for column in columns
+    ]
+    return {"words": _few(told)} if told else {}
 
 
 def _few(values: list[Any], most: int = 12) -> str:

@@ -26,6 +26,7 @@ from kernelight.compose.summary import summarize
 from kernelight.compose.tune import HeldOut, Search, Split, Wishes, splits_of
 from kernelight.data.encoding import Encoding
 from kernelight.data.frames import column_values
+from kernelight.data.supervision import KnownTargets, Supervision
 from kernelight.kernels.base import Kernel
 from kernelight.kernels.plain import from_plain, to_plain
 from kernelight.state import State
@@ -82,7 +83,15 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             check_consistent_length(weight, y)
             y = self._target(y)
             rows = repeats.counted(weight, y if self._machine == "LinearClassifier" else None)
-        X = self._validated(X if rows is None else entrance.taken(X, rows), reset=True)
+
+        def known() -> KnownTargets:
+            check_consistent_length(X if rows is None else weight, y)
+            if rows is None or weight is None:
+                return self._known_targets(y, weight)
+            return self._known_targets(y[rows], weight[rows])
+
+        taken = X if rows is None else entrance.taken(X, rows)
+        X = self._validated(taken, reset=True, supervision=Supervision(known))
         check_consistent_length(X if rows is None else weight, y)
         self.seed_ = _checks.seed_of(self.random_state)
         route, wishes = self._route(), self._wishes()
@@ -135,7 +144,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             self.medians_ = entrance.medians_of(X, weight)
         return X, self._task(y, weight), splits
 
-    def _validated(self, X: Any, *, reset: bool) -> Matrix:
+    def _validated(self, X: Any, *, reset: bool, supervision: Supervision | None = None) -> Matrix:
         """``X`` as a checked matrix; what is more than numbers becomes numbers by ``encoding_``, which ``fit`` learns."""
         if not reset:
             check_is_fitted(self)
@@ -147,7 +156,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             validate_data(self, X, reset=reset, skip_check_array=True)
             names = entrance.names_of(self.n_features_in_, getattr(self, "feature_names_in_", None))
             if reset:
-                found, encoding = entrance.learned(X, names)
+                found, encoding = entrance.learned(X, names, supervision)
             else:
                 found = entrance.applied(X, names, encoding, getattr(self, "medians_", None))
             found = entrance.checked(found, self)
@@ -232,6 +241,14 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
     @abstractmethod
     def _check_own(self) -> None:
         """Check the parameters that only one of the two has."""
+
+    def _known_targets(self, y: Any, weight: NDArray[np.float64] | None) -> KnownTargets:
+        """The targets, checked, for values of words."""
+        y = self._target(y)
+        task = self._task(y, weight)
+        if task.classes is None:
+            return KnownTargets.of_quantities(np.asarray(y, dtype=np.float64), weight)
+        return KnownTargets.of_classes(task.classes.tolist(), task.class_numbers, weight)
 
     def _route(self) -> Route:
         _checks.check_choice("loss", self.loss, self._losses)

@@ -20,6 +20,7 @@ from kernelight.data.dataset import Dataset, Wishes
 from kernelight.data.encoding import MEDIAN_ROWS, EncodedColumn, Encoding
 from kernelight.data.errors import DataError, shown
 from kernelight.data.frames import array_source, as_table, frame_source, is_frame, is_pandas
+from kernelight.data.supervision import Supervision
 from kernelight.data.table import DATE, NUMBER, WORDS, ArraySource, Plan, Source
 
 LABEL = "X"
@@ -81,8 +82,13 @@ def names_in(X: Any) -> list[str]:
     return names_of(X.shape[1], list(X.columns if is_pandas(X) else X.column_names))
 
 
-def learned(X: Any, names: Sequence[str]) -> tuple[NDArray[Any], Encoding | None]:
-    """The features of training rows, and how they came about; None if they are the columns themselves."""
+def learned(
+    X: Any, names: Sequence[str], supervision: Supervision | None = None
+) -> tuple[NDArray[Any], Encoding | None]:
+    """The features of training rows, and how they came about; None if they are the columns themselves.
+
+    Columns of many words also become target values if there is a ``supervision``.
+    """
     source = _source(X, names)
     kinds = [column.kind for column in source.columns or ()]
     if all(kind == NUMBER for kind in kinds):
@@ -95,7 +101,7 @@ def learned(X: Any, names: Sequence[str]) -> tuple[NDArray[Any], Encoding | None
                 f"{LABEL}, column {shown(column.name)} holds {column.kind}: each argument must be a string or a number, so "
                 "convert the column or leave it out."
             )
-    data = Dataset(source, Wishes(target=None, dtype=source.dtype.name), None)
+    data = Dataset(source, Wishes(target=None, dtype=source.dtype.name), None, supervision)
     features, _ = data.materialise()
     return features, data.encoding
 

@@ -26,6 +26,8 @@ def as_known(words: Sequence[str], known: Sequence[str]) -> list[str]:
     >>> as_known(["True", "1"], ["false", "true", "unknown"])
     ['true', '1']
     """
+    if not any(word.strip().lower() in _ALL for word in words):  # nearly always, and known words may be many
+        return list(words)
     values = _ALL if all(word.strip().lower() in _ALL for word in known) else SPELLED
     own: dict[float | None, str] = {}
     for word in known:

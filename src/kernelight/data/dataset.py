@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight._checks import check_int
+from kernelight.data.batches import Batch, cut, merged
 from kernelight.data.decisions import (
     Decisions,
     OddValues,
@@ -26,44 +27,14 @@ from kernelight.data.encoding import CLASSIFICATION, MAX_CATEGORIES, REGRESSION,
 from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.formatted import FormattedSource
 from kernelight.data.learner import Learner
+from kernelight.data.supervision import Supervision, words_alone
 from kernelight.data.survey import missing_in_head, surveyed
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Source
+from kernelight.data.target_values import CrossFit, Places, TrainingRows
 from kernelight.data.text_formats import BOOLEAN, WRITTEN
+from kernelight.data.wishes import AUTO, Wishes
 
 TARGET_NAMES = ("target", "label", "class", "y")
-AUTO = "auto"
-
-
-class Batch(NamedTuple):
-    """Some rows: features, target (None if there is none), and ids (None unless a column of ids was named).
-
-    >>> from kernelight import open_dataset
-    >>> [batch.X.shape for batch in open_dataset("wine").batches(rows=100)]
-    [(100, 13), (78, 13)]
-    """
-
-    X: Any
-    y: NDArray[Any] | None
-    ids: list[str] | None
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What `open_dataset` was asked for, as far as it is the same for every format."""
-
-    target: str | int | None = AUTO
-    ids: str | None = None
-    ignore: tuple[str, ...] = ()
-    task: str | None = None
-    max_categories: int = MAX_CATEGORIES
-    n_features: int | None = None
-    dtype: str = "float64"
-    missing: tuple[str, ...] | None = None
-    zero_based: bool = False
-    categorical: tuple[str, ...] = ()
-    strict: bool = False
-    decimal: str | None = None
-    charset: str | None = None
 
 
 class Dataset:
@@ -80,9 +51,17 @@ class Dataset:
     [100, 78]
     """
 
-    def __init__(self, source: Source, wishes: Wishes, encoding: Encoding | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        wishes: Wishes,
+        encoding: Encoding | None,
+        supervision: Supervision | None = None,
+    ) -> None:
         source.cells = cell_rule(wishes.missing, encoding)
         self._opened, self._wishes = source, wishes
+        self._supervision = supervision
+        self._cross_fit: CrossFit | None = None
         self._given = encoding
         self._encoding: Encoding | None = None
         self._formats: dict[str, str] = {}
@@ -135,7 +114,7 @@ class Dataset:
             else:
                 odd.refuse_many()
                 self._decided.notes += same.notes()
-            self._encoding = self._learned(learner)
+            self._encoding = self._learned(learner, self._source.blocks)
         return self._encoding
 
     @property
@@ -178,6 +157,29 @@ class Dataset:
         """The same features without the target, which is then neither read nor checked."""
         return self if self._plan.target is None else self.leaving_out(self._plan.target)
 
+    def supervised(self, held_out: Callable[[Places], NDArray[np.bool_]] | None = None) -> Dataset:
+        """The same rows for a model to be trained on: columns of many words also become target values.
+
+        A training row has the values of other rows, a new row those of all (see `target_values`). ``held_out`` says of numbers
+        of rows, counted from 0 among those that have a target, which are not to be learned from.
+        """
+        few = self._encoding is not None and not any(column.others for column in self._encoding.columns or ())
+        if self._given is not None or self._plan.target is None or few:
+            return self
+        supervision = Supervision(held_out=held_out)
+        if self._encoding is not None:
+            return Dataset(self._opened, self._wishes, None, supervision)
+        made = copy.copy(self)
+        made._supervision, made._decided = supervision, copy.deepcopy(self._decided)
+        return made
+
+    def read_by(self, encoding: Encoding, *, target: bool = True) -> Dataset:
+        """The same rows as new rows of a model, with or without their target; as they are if an encoding was given already."""
+        if self._given is not None:
+            return self
+        wishes = self._wishes if target else replace(self._wishes, target=None)
+        return Dataset(self._opened, wishes, encoding)
+
     def leaving_out(self, name: str) -> Dataset:
         """The same rows without a target, and without the column of that name, if there is one."""
         wishes = replace(self._wishes, target=None)
@@ -212,30 +214,37 @@ class Dataset:
             learner.add(block)
             if self._is_named_file:
                 same.add(block)
-            self._encoding = self._learned(learner)
+            self._encoding = self._learned(learner, lambda plan: [words_alone(block, self._plan, plan)])
             self._decided.notes += same.notes()
         if block.n_rows == 0:
             raise DataError(f"{self.name} has no rows.")
         self.rows_left_out = 0
-        batch = self._batch(block, self._encoding)
+        batch = self._batch(block, self._encoding, 0)
         if not batch.X.shape[0]:
             raise self._no_targets()
         self._ids = batch.ids
         self._decided.tell(odd.notes(), self.rows_left_out)
         return batch.X, batch.y
 
-    def _batch(self, block: Block, encoding: Encoding) -> Batch:
-        """The features and targets of a block; rows whose target is missing are left out, or refused (strict)."""
+    def _batch(self, block: Block, encoding: Encoding, first: int) -> Batch:
+        """The features and targets of a block; rows whose target is missing are left out, or refused (strict).
+
+        The first row that is left is the one of the number ``first`` among all that are.
+        """
         gone = None if block.target is None or self._wishes.strict else missing_targets(block)
+        training = None
+        if self._cross_fit is not None:
+            there = np.ones(block.n_rows, bool) if gone is None else ~gone
+            training = TrainingRows(self._cross_fit, first + np.maximum(np.cumsum(there) - 1, 0))
         if gone is None or not gone.any():
             y = encoding.apply_target(block, self.name)
-            return Batch(encoding.apply(block), y, block.ids)
+            return Batch(encoding.apply(block, training), y, block.ids)
         self.rows_left_out += int(gone.sum())
         keep = ~gone
         y = None
         if keep.any():
             y = encoding.apply_target(with_targets(block, gone), self.name)
-        X = encoding.apply(block)[keep]
+        X = encoding.apply(block, training)[keep]
         ids = (
             None if block.ids is None else [name for name, kept in zip(block.ids, keep, strict=True) if kept]
         )
@@ -254,20 +263,20 @@ class Dataset:
         self.rows_left_out = 0
         for block in self._source.blocks(self._plan):
             odd.add(block)
-            X, y, ids = self._batch(block, encoding)
+            X, y, ids = self._batch(block, encoding, total)
             total += X.shape[0]
             start = 0
             while count + X.shape[0] - start >= rows:
                 stop = start + rows - count
-                waiting.append(_cut(Batch(X, y, ids), start, stop))
-                yield _merged(waiting)
+                waiting.append(cut(Batch(X, y, ids), start, stop))
+                yield merged(waiting)
                 waiting, count, start = [], 0, stop
             if start < X.shape[0]:
-                waiting.append(_cut(Batch(X, y, ids), start, X.shape[0]))
+                waiting.append(cut(Batch(X, y, ids), start, X.shape[0]))
                 count += X.shape[0] - start
         odd.refuse_many()
         if waiting:
-            yield _merged(waiting)
+            yield merged(waiting)
         if self.rows_left_out and not total:
             raise self._no_targets()
         self._decided.tell(odd.notes(), self.rows_left_out)
@@ -455,11 +464,10 @@ class Dataset:
         wishes = self._wishes
         return Learner(self.name, self._plan, self._order, wishes.task, self._formats, wishes.max_categories)
 
-    def _learned(self, learner: Learner) -> Encoding:
+    def _learned(self, learner: Learner, blocks: Callable[[Plan], Iterable[Block]]) -> Encoding:
+        """What was learned; ``blocks`` are the rows once more, for target values if there are any to learn."""
         columns = () if self._source.columns is None else tuple(c.name for c in self._source.columns)
-        for name, note in learner.notes.items():
-            self._decided.decide(name, note)
-        return learner.encoding(
+        encoding = learner.encoding(
             ids=self._plan.ids,
             ignored=(*self._wishes.ignore, *self._left_out),
             file_columns=() if self._source.headed else columns,
@@ -467,28 +475,13 @@ class Dataset:
             zero_based=self._wishes.zero_based,
             charset=self._wishes.charset,
         )
-
-
-def _cut(batch: Batch, start: int, stop: int) -> Batch:
-    rows = slice(start, stop)
-    return Batch(
-        batch.X[rows],
-        None if batch.y is None else batch.y[rows],
-        None if batch.ids is None else batch.ids[rows],
-    )
-
-
-def _merged(parts: Sequence[Batch]) -> Batch:
-    if len(parts) == 1:
-        return parts[0]
-    X = [part.X for part in parts]
-    y = [part.y for part in parts if part.y is not None]
-    ids = [part.ids for part in parts if part.ids is not None]
-    return Batch(
-        sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X),
-        np.concatenate(y) if y else None,
-        [name for some in ids for name in some] if ids else None,
-    )
+        if self._supervision is not None:
+            encoding, self._cross_fit = self._supervision.fitted(
+                encoding, learner.many_words, self._wishes.max_categories, self._plan, blocks, self.name
+            )
+        for name, note in learner.notes(encoding).items():
+            self._decided.decide(name, note)
+        return encoding
 
 
 __all__ = ["AUTO", "CLASSIFICATION", "REGRESSION", "Batch", "Block", "Dataset", "Wishes"]

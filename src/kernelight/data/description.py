@@ -43,4 +43,8 @@ def _fate(column: EncodedColumn) -> str:
         return f"numbers written with a {column.format}"
     also = ", one for all other words" if column.others else ""
     also += ", and one for missing words" if column.missing else ""
-    return f"words, {len(column.categories)} columns of 0 and 1{also}"
+    said = f"words, {len(column.categories)} columns of 0 and 1{also}"
+    if column.targets is None:
+        return said
+    values = ", ".join(column.targets.outputs[:3]) + (", ..." if len(column.targets.outputs) > 3 else "")
+    return f"{len(column.targets.words):,} words, by their target values ({values}); and {said.partition(', ')[2]}"

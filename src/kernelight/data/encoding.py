@@ -8,6 +8,8 @@ The rules:
   a boolean that is spelled otherwise there is no such word (`booleans`).
 * Of more than ``max_categories`` words (100 unless told otherwise) the most frequent have a column each, and the others,
   words never seen in training too, share one (`word_counts`). A plan with a limit makes that an error.
+* Where the target is known, such a column also becomes the mean target of the rows of each word, in training of the rows of
+  other folds (`target_values`).
 * A date becomes its year, month, weekday, time of day and days since the first, as far as they vary (`dates`).
 * A target must not be missing. It is a class if it is words, or whole numbers of at most 50 kinds; else it is a quantity.
 """
@@ -28,6 +30,7 @@ from kernelight.data.dates import DateRecipe, recipe_from
 from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.exact import as_doubles, classes_of
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Words, resized
+from kernelight.data.target_values import TargetValues, TrainingRows
 from kernelight.data.text_formats import STORED
 from kernelight.data.word_counts import put_ones
 
@@ -36,8 +39,11 @@ MAX_CATEGORIES = 100
 MAX_WHOLE_LABELS = 50
 MAX_LABELS = 100_000
 CLASSIFICATION, REGRESSION = "classification", "regression"
-_VERSION = 2  # of encodings with any of the keys below; all others are written as version 1
-_NEWER = {"format", "parts", "others"}
+_VERSION = 3
+_KEYS = {
+    2: {"format", "parts", "others"},
+    3: {"targets"},
+}  # of columns and targets, by the version that brought them
 Label = str | int | float
 
 
@@ -53,13 +59,21 @@ class EncodedColumn:
     recipe: DateRecipe | None = None  # of dates
     format: str | None = None  # how numbers or dates are written, where they are text (`text_formats`)
     others: bool = False  # whether all words that are no category share a column
+    targets: TargetValues | None = None  # of words, in more columns after these
 
     @property
     def width(self) -> int:
         """How many features come of it."""
         if self.recipe is not None:
             return len(self.recipe.parts)
-        return 1 if self.kind == NUMBER else len(self.categories) + self.others + self.missing
+        if self.kind == NUMBER:
+            return 1
+        return self.n_ones + (0 if self.targets is None else len(self.targets.outputs))
+
+    @property
+    def n_ones(self) -> int:
+        """How many of them are columns of 0 and 1."""
+        return len(self.categories) + self.others + self.missing
 
     @property
     def feature_names(self) -> list[str]:
@@ -69,7 +83,10 @@ class EncodedColumn:
         if self.kind == NUMBER:
             return [self.name]
         own = [f"{self.name}={value}" for value in self.categories]
-        return own + [f"{self.name}: other words"] * self.others + [f"{self.name} is missing"] * self.missing
+        own += [f"{self.name}: other words"] * self.others + [f"{self.name} is missing"] * self.missing
+        return (
+            own if self.targets is None else own + [f"{self.name}: {said}" for said in self.targets.outputs]
+        )
 
 
 @dataclass(frozen=True)
@@ -123,8 +140,11 @@ class Encoding:
 
     # -- Use ------------------------------------------------------------------------------------------------
 
-    def apply(self, block: Block) -> Any:
-        """The features of raw rows, which were read by this encoding's own plan. The block must not be used again."""
+    def apply(self, block: Block, training: TrainingRows | None = None) -> Any:
+        """The features of raw rows, which were read by this encoding's own plan. The block must not be used again.
+
+        ``training`` says which of the rows that the encoding was learned from these are; else they are new rows.
+        """
         if self.columns is None:
             return resized(block.numbers, self.width)
         numbers = block.numbers
@@ -147,7 +167,14 @@ class Encoding:
                 X[:, place : place + column.width] = column.recipe.features(block.dates[:, date])
                 date += 1
             else:
-                put_ones(X, place, next(words), column.categories, column.others, column.missing)
+                found = next(words)
+                put_ones(X, place, found, column.categories, column.others, column.missing)
+                if column.targets is not None:
+                    values = (
+                        column.targets(found) if training is None else training.values(column.name, found)
+                    )
+                    most = np.finfo(X.dtype).max
+                    X[:, place + column.n_ones : place + column.width] = np.clip(values, -most, most)
             place += column.width
         return X
 
@@ -233,11 +260,15 @@ class Encoding:
             if self.target.format is not None:
                 target["format"] = self.target.format
         entries = [*(columns or ()), *([target] if target else [])]
-        newer = any(_NEWER & entry.keys() for entry in entries)
+        version = max(
+            version
+            for version in (1, *_KEYS)
+            if version == 1 or any(_KEYS[version] & entry.keys() for entry in entries)
+        )
         charset = {} if self.charset is None else {"charset": self.charset}
         return {
             **charset,
-            "version": _VERSION if newer else 1, "columns": columns, "width": self.width, "target": target, "ids": self.ids,
+            "version": version, "columns": columns, "width": self.width, "target": target, "ids": self.ids,
             "ignored": list(self.ignored), "file_columns": list(self.file_columns), "dtype": self.dtype,
             "missing_words": None if self.missing_words is None else list(self.missing_words), "zero_based": self.zero_based,
         }  # fmt: skip
@@ -252,7 +283,7 @@ class Encoding:
 
     @classmethod
     def _from_plain(cls, plain: dict[str, Any]) -> Encoding:
-        if plain["version"] not in (1, _VERSION) or isinstance(plain["version"], bool):
+        if plain["version"] not in (1, *_KEYS) or isinstance(plain["version"], bool):
             raise ValueError(
                 f"This encoding has version {plain['version']!r}; this kernelight reads versions up to {_VERSION}: update it."
             )
@@ -322,7 +353,8 @@ def _plain(column: EncodedColumn) -> dict[str, Any]:
     if column.kind == NUMBER:
         return {**entry, "fill": column.fill}
     entry |= {"categories": list(column.categories), "missing": column.missing}
-    return {**entry, "others": True} if column.others else entry
+    entry |= {"others": True} if column.others else {}
+    return entry if column.targets is None else {**entry, "targets": column.targets.to_plain()}
 
 
 def _column(entry: dict[str, Any]) -> EncodedColumn:
@@ -337,7 +369,10 @@ def _column(entry: dict[str, Any]) -> EncodedColumn:
             categories
         ):
             raise ValueError(f"A stored encoding has categories of {shown(name)} that cannot be.")
-        return EncodedColumn(name, WORDS, categories=categories, missing=missing, others=others)
+        targets = TargetValues.from_plain(entry["targets"]) if "targets" in entry else None
+        return EncodedColumn(
+            name, WORDS, categories=categories, missing=missing, others=others, targets=targets
+        )
     fill = entry["fill"]
     if isinstance(fill, bool) or not isinstance(fill, (int, float)) or not math.isfinite(fill):
         raise ValueError(f"A stored encoding fills {shown(name)} with {fill!r}; a finite number is expected.")

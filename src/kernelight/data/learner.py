@@ -109,9 +109,14 @@ class Learner:
         )
 
     @property
-    def notes(self) -> dict[str, str]:
-        """What is to be said of columns: of those with too many words, that some share a column."""
-        return {name: words.note for name, words in self._words.items() if words.others}
+    def many_words(self) -> dict[str, list[str]]:
+        """The words of columns with too many of them, the most frequent first."""
+        return {name: words.by_frequency for name, words in self._words.items() if words.others}
+
+    def notes(self, encoding: Encoding) -> dict[str, str]:
+        """What is to be said of columns with too many words."""
+        by_target = {column.name for column in encoding.columns or () if column.targets is not None}
+        return {name: words.note(name in by_target) for name, words in self._words.items() if words.others}
 
     def encoding(self, **more: Any) -> Encoding:
         """What was learned."""

@@ -92,7 +92,7 @@ def open_dataset(
         that cannot be, cp1252 (or what a byte-order mark says) is taken, with a note.
     max_categories : int
         How many columns of 0 and 1 the words of a column may become. Of more words the most frequent have a column each and the
-        others share one; with ``strict`` they are an error.
+        others share one; with ``strict`` they are an error. Models make target values of them as well (`Dataset.supervised`).
     zero_based, n_features
         Of LIBSVM files: whether indices begin at 0, and how many features there are (as many as occur if not said).
     part : {"train", "test"}, optional

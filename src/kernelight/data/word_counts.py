@@ -1,8 +1,8 @@
 """Which words of a column get a column of their own: all of them, or the most frequent if there are too many.
 
 Of more than ``limit`` words the ``limit - 1`` most frequent have a column each (of equally frequent words the first in
-alphabetical order), and all others, words never seen in training too, share one. That needs no labels, so that it is the same
-for training and for new rows; ``benchmarks/categories.py`` compares it with hashing and with target encoding.
+alphabetical order), and all others, words never seen in training too, share one. That needs no labels; where there are some,
+target values are added (`target_values`). ``benchmarks/categories.py`` compares it with both, and with hashing.
 """
 
 from __future__ import annotations
@@ -59,19 +59,24 @@ class WordCounts:
         """The words that have a column of their own, in alphabetical order."""
         if not self.others:
             return tuple(sorted(self._counts))
-        by_frequency = sorted(self._counts, key=lambda word: (-self._counts[word], word))
-        return tuple(sorted(by_frequency[: self._limit - 1]))
+        return tuple(sorted(self.by_frequency[: self._limit - 1]))
 
     @property
-    def note(self) -> str:
-        """What is said of a column with too many words."""
+    def by_frequency(self) -> list[str]:
+        """The words that were counted, the most frequent first; of equally frequent ones in alphabetical order."""
+        return sorted(self._counts, key=lambda word: (-self._counts[word], word))
+
+    def note(self, by_target: bool = False) -> str:
+        """What is said of a column with too many words; ``by_target``: they have target values as well."""
         more = "" if self._complete else "more than "
+        said = f"{more}{len(self):,} words" + (", by their target values" if by_target else "")
         frequent = self._limit - 1
         if not frequent:
-            return f"{more}{len(self):,} words; they share one column"
-        own = "has a column of its own" if frequent == 1 else "have columns of their own"
+            return said if by_target else f"{said}; they share one column"
+        also = " also" if by_target else ""
+        own = f"{also} has a column of its own" if frequent == 1 else f"{also} have columns of their own"
         which = "most frequent" if frequent == 1 else f"{frequent:,} most frequent"
-        return f"{more}{len(self):,} words; the {which} {own}, the others share one"
+        return f"{said}; the {which}{own}, the others share one"
 
 
 def _by_first_row(codes: NDArray[np.int32]) -> list[int]:

@@ -21,6 +21,7 @@ from kernelight.compose.estimators import KernelClassifier, KernelRegressor
 from kernelight.compose.progress import Job, Watch, unwatched, watched_by
 from kernelight.compose.summary import summarize
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
+from kernelight.data.dataset import AUTO
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION
 from kernelight.data.errors import DataWarning, listed
 from kernelight.metrics import ProbabilityScores
@@ -152,7 +153,7 @@ class TableModel:
         limit, base = None if memory is None else bytes_of(memory), taken()
         if limit is not None:
             refuse_too_little(self._example(), limit, base)
-        opened = data if isinstance(data, Dataset) else open_dataset(data, **reading)
+        opened = (data if isinstance(data, Dataset) else open_dataset(data, **reading)).supervised()
         job = Job(watch or unwatched)
         if limit is None and opened.n_bytes is not None:  # in one call, without news meanwhile
             job.tell("reading", 0, opened.n_bytes, "bytes")
@@ -209,8 +210,10 @@ class TableModel:
         return CLASSIFICATION if isinstance(self.model_, KernelClassifier) else REGRESSION
 
     def open(self, data: Any, **reading: Any) -> Dataset:
-        """A file, to be read like the one this model was trained on."""
+        """A file, to be read like the one this model was trained on; also a data set that was opened without an encoding."""
         self._check_fitted()
+        if isinstance(data, Dataset):
+            return data.read_by(self.encoding_, target=reading.get("target", AUTO) is not None)
         return open_dataset(data, encoding=self.encoding_, **reading)
 
     @property
@@ -261,7 +264,7 @@ class TableModel:
                 raise ValueError(lacking)
         if interval is not None:
             self.model_._half_width(interval)  # says what is wrong before a row is read
-        opened = data if isinstance(data, Dataset) else self.open(data, **{"target": None, **reading})
+        opened = self.open(data, **{"target": None, **reading})
         rows = 0
         for batch in opened.batches(self._batch_rows()):
             rows += batch.X.shape[0]
@@ -287,7 +290,7 @@ class TableModel:
         quantities: R^2, root mean squared, mean absolute and largest error. Rows without a target are left out, and
         counted.
         """
-        opened = data if isinstance(data, Dataset) else self.open(data, **reading)
+        opened = self.open(data, **reading)
         counts = ClassCounts() if self.task == "classification" else Errors()
         shares = ProbabilityScores(self.model_.classes_) if hasattr(self.model_, "predict_proba") else None
         rows = 0

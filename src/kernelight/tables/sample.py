@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelight.data.target_values import hashed
+
 EVERY_CLASS = 20  # rows of each class, if there are as many
 MORE = 4  # a fourth more rows than wanted are gathered before those with the largest numbers go
 
@@ -143,14 +145,6 @@ class HeldOut:
     def among(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether the rows at these places are held out."""
         return np.asarray((hashed(places) < self._bound) & ~np.isin(places, self._learned))
-
-
-def hashed(places: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A random-looking number of 64 bits for each place, no two the same (splitmix64's finalizer, which is one to one)."""
-    word = places.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
-    return np.asarray(word ^ (word >> np.uint64(31)))
 
 
 class _Dense:

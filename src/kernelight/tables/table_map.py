@@ -208,6 +208,8 @@ class TableMap:
         self._check_fitted()
         if self.encoding_ is None:
             return features_only(data, reading)
+        if isinstance(data, Dataset):
+            return data.read_by(self.encoding_, target=False)
         return open_like(self.encoding_, "the map", data, reading)
 
     def encode(self, data: Any, **reading: Any) -> Any:
@@ -223,7 +225,7 @@ class TableMap:
         limit = None if memory is None else bytes_of(memory)
         outputs = self.map_.n_outputs * (2 if self.has_codes else 4)
         batch_rows(limit, 0, outputs)  # a limit that is too small is refused before rows are read
-        opened = data if isinstance(data, Dataset) else self.open(data, **reading)
+        opened = self.open(data, **reading)
         wanted = self.scaling_.n_features
         first = first_rows(opened)
         rows = batch_rows(limit, row_bytes(first), outputs)
@@ -253,10 +255,11 @@ class TableMap:
         self._check_fitted()
         columns = () if self.encoding_ is None else self.encoding_.columns or ()
         words = [
-            [at, list(c.categories), c.missing, *([c.others] if c.others else [])]
+            [at, list(c.categories), c.missing, *([c.others] if c.others else []),
+             *([] if c.targets is None else [c.targets.to_plain()])]
             for at, c in enumerate(columns)
             if c.kind == WORDS
-        ]
+        ]  # fmt: skip
         dates = [[at, *c.recipe] for at, c in enumerate(columns) if c.recipe is not None]
         if not words and not dates and self.scaling_.name == "none":
             return None

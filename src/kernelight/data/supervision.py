@@ -1,0 +1,111 @@
+"""Columns of many words by their target values: what is needed of a data set, and the encoding that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight.data.decisions import missing_targets, with_targets
+from kernelight.data.encoding import EncodedTarget, Encoding
+from kernelight.data.table import Block, Plan, Words
+from kernelight.data.target_values import CrossFit, Outputs, Places
+
+
+@dataclass(frozen=True)
+class KnownTargets:
+    """Targets that are kept apart from the rows: class numbers (n,) or quantities (n, m), and weights."""
+
+    outputs: Outputs
+    rows: NDArray[Any]
+    weight: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of_classes(cls, labels: Sequence[Any], numbers: NDArray[Any], weight: Any) -> KnownTargets:
+        """Of the classes ``labels``, by their numbers."""
+        return cls(Outputs.of_classes(labels), numbers, weight)
+
+    @classmethod
+    def of_quantities(cls, values: NDArray[Any], weight: Any) -> KnownTargets:
+        """Of one target (n,) or several (n, m)."""
+        rows = values.reshape(len(values), -1)
+        count = rows.shape[1]
+        names = ["target"] if count == 1 else [f"target {at + 1}" for at in range(count)]
+        return cls(Outputs.of_quantities(names), rows, weight)
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """That the target of training rows may be used for their features.
+
+    ``known`` gives the targets if they are no column of the data set. Rows that are ``held_out`` are not learned from.
+    """
+
+    known: Callable[[], KnownTargets] | None = None
+    held_out: Callable[[Places], NDArray[np.bool_]] | None = None
+
+    def fitted(
+        self, encoding: Encoding, words: Mapping[str, Sequence[str]], limit: int, plan: Plan,
+        blocks: Callable[[Plan], Iterable[Block]], label: str,
+    ) -> tuple[Encoding, CrossFit | None]:  # fmt: skip
+        """The encoding with target values of the columns ``words``, and what training rows have instead of these.
+
+        ``words`` of each column come most frequent first; ``blocks`` are the rows by a plan. A target of more than ``limit``
+        classes would become more columns than frequent words do, and none are made.
+        """
+        if not words or encoding.columns is None or (self.known is None and encoding.target is None):
+            return encoding, None
+        known = None if self.known is None else self.known()
+        outputs = _outputs(encoding.target) if known is None else known.outputs
+        if len(outputs.names) > limit:
+            return encoding, None
+        fit = CrossFit(words, outputs, self.held_out)
+        place = 0
+        only = replace(plan, numbers=(), dates=(), ids=None, words=tuple(fit.names), limit=None)
+        for block in blocks(only):
+            columns: Sequence[Words] = block.words
+            if known is None:
+                gone = missing_targets(block)
+                target = _target(block, gone, encoding, label)
+                columns = [Words(column.codes[~gone], column.values) for column in columns]
+                weight = None
+            else:
+                rows = slice(place, place + block.n_rows)
+                target = known.rows[rows]
+                weight = None if known.weight is None else known.weight[rows]
+            fit.add(columns, target, np.arange(place, place + len(target)), weight)
+            place += len(target)
+        fit.settle()
+        made = tuple(replace(column, targets=fit.values.get(column.name)) for column in encoding.columns)
+        return replace(encoding, columns=made, width=sum(column.width for column in made)), fit
+
+
+def words_alone(block: Block, has: Plan, wanted: Plan) -> Block:
+    """A block without its numbers and dates, with the columns of words that are wanted."""
+    words = dict(zip(has.words, block.words, strict=True))
+    numbers = np.zeros((block.n_rows, 0))
+    return replace(block, numbers=numbers, dates=None, words=tuple(words[name] for name in wanted.words))
+
+
+def _outputs(target: EncodedTarget | None) -> Outputs:
+    assert target is not None
+    return (
+        Outputs.of_quantities([target.name]) if target.labels is None else Outputs.of_classes(target.labels)
+    )
+
+
+def _target(block: Block, gone: NDArray[np.bool_], encoding: Encoding, label: str) -> NDArray[Any]:
+    """Class numbers, or quantities, of the rows that have a target."""
+    assert encoding.target is not None
+    if gone.all():
+        found = np.zeros(0)
+    else:
+        whole = encoding.apply_target(with_targets(block, gone) if gone.any() else block, label)
+        assert whole is not None
+        found = whole[~gone]
+    if encoding.target.labels is None:
+        return found.reshape(-1, 1)
+    return np.searchsorted(np.array(encoding.target.labels), found) if len(found) else found.astype(np.int64)

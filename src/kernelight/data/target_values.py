@@ -1,0 +1,360 @@
+"""Target values: a number for each word of a column, the mean target of the rows that have the word.
+
+For a word w in n_w training rows with the mean target y_w (of classes: the share of each class), and the mean y of all rows,
+
+    value of w = (n_w y_w + m y) / (n_w + m),        m = sigma^2 / tau^2.
+
+This is the posterior mean of a normal model in which targets vary by sigma^2 within a word and means of words by tau^2. Both
+are estimated by one-way analysis of variance. With N rows of W words, and sums of squares SSW within and SSB between words,
+
+    sigma^2 = MSW = SSW / (N - W),      MSB = SSB / (W - 1),
+    tau^2 = (MSB - MSW) / n_0,          n_0 = (N - sum n_w^2 / N) / (W - 1).
+
+If all words were alike, MSB / MSW would be 1 with a variance of about 2 / (W - 1) + 2 / (N - W). Only a ratio more than three
+standard deviations above 1 makes a column of target values: words that tell nothing, as ids do, get none.
+
+A value learned from a row's own target would tell the model that target, and the model would trust it far too much. So rows
+are cut into ten folds, and a training row gets the value of the rows of all other folds; y and m, which are the same for every
+row, are those of all rows. New rows get the value of all training rows, and a word never seen gets y. A missing word is a word.
+The fold of a row is a hash of its number: every pass over a file gives a row the same value. Sums are added in the order of the
+rows, so that values do not depend on how rows come in blocks.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight.data.booleans import as_known
+from kernelight.data.table import Words
+
+FOLDS = 10
+DEVIATIONS = 3.0  # above what chance makes of the ratio of variances
+MOST_CELLS = 1 << 18  # words times values of a word, in all columns together
+MOST_BYTES = 12 << 20  # of words and values as text in a model's file, in all columns together
+VALUE_BYTES = 24  # of a number as text
+LEAST_WEIGHT = 1e-9  # of the other folds; what is below is rounding
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]  # numbers of rows, from 0, among those that have a target
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What is averaged: ``classes`` numbers 0, 1, ... (of two classes the share of the second), or quantities (None)."""
+
+    names: tuple[str, ...]  # of the features that come of a word
+    classes: int | None = None
+
+    @classmethod
+    def of_classes(cls, labels: Sequence[Any]) -> Outputs:
+        """Shares of the classes."""
+        told = labels[1:] if len(labels) == 2 else labels
+        return cls(tuple(f"share of {label}" for label in told), len(labels))
+
+    @classmethod
+    def of_quantities(cls, names: Sequence[str]) -> Outputs:
+        """Means of quantities."""
+        return cls(tuple(f"mean {name}" for name in names))
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Different words, and their places in tables: missing words come after them, and words that are not known last."""
+
+    words: tuple[str, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary, (self.words,)  # without the table of numbers, which is a cache
+
+    @property
+    def size(self) -> int:
+        """How many places there are."""
+        return len(self.words) + 2
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {word: at for at, word in enumerate(self.words)}
+
+    def places(self, column: Words) -> NDArray[np.int64]:
+        """The place of the word of each row. Booleans may be spelled otherwise."""
+        numbers, unknown = self._numbers, len(self.words) + 1
+        found = [numbers.get(word, unknown) for word in as_known(column.values, self.words)]
+        return np.array([*found, len(self.words)], dtype=np.int64)[column.codes]
+
+
+@dataclass(frozen=True, eq=False)
+class TargetValues:
+    """The values of words: ``table`` has a row for each place of the vocabulary, and a column for each output."""
+
+    outputs: tuple[str, ...]
+    vocabulary: Vocabulary
+    table: Array
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that have a value of their own."""
+        return self.vocabulary.words
+
+    def __call__(self, column: Words) -> Array:
+        """The values of new rows."""
+        return np.asarray(self.table[self.vocabulary.places(column)])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TargetValues):
+            return NotImplemented
+        same = self.outputs == other.outputs and self.words == other.words
+        return same and np.array_equal(self.table, other.table)
+
+    def __hash__(self) -> int:
+        return hash((self.outputs, self.words))
+
+    def to_plain(self) -> dict[str, Any]:
+        """Plain data that JSON can say."""
+        return {
+            "outputs": list(self.outputs),
+            "words": list(self.words),
+            "values": self.table.ravel().tolist(),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> TargetValues:
+        """What `to_plain` gave; anything else is a ValueError."""
+        if not isinstance(plain, dict):
+            raise ValueError("A stored encoding has target values that are no table.")
+        outputs, words, values = (plain.get(key) for key in ("outputs", "words", "values"))
+        for texts in (outputs, words):
+            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+                raise ValueError("A stored encoding has target values without names or words.")
+        numbers = isinstance(values, list) and all(type(value) in (int, float) for value in values)
+        vocabulary = Vocabulary(tuple(words or ()))
+        if not outputs or not numbers or len({*vocabulary.words}) != len(vocabulary.words):
+            raise ValueError("A stored encoding has target values that cannot be.")
+        try:
+            table = np.array(values, dtype=np.float64).reshape(vocabulary.size, len(outputs))
+        except (ValueError, OverflowError):
+            raise ValueError("A stored encoding has not a target value for each word.") from None
+        if not np.isfinite(table).all():
+            raise ValueError("A stored encoding has target values that are not finite.")
+        return cls(tuple(outputs), vocabulary, table)
+
+
+class CrossFit:
+    """Learns target values of columns from blocks of rows, and gives training rows those of the other folds.
+
+    ``words`` are the words of each column, most frequent first: as many of them have values as there is room for. Rows that are
+    ``held_out`` are not learned from, and get the values of new rows.
+    """
+
+    def __init__(
+        self,
+        words: Mapping[str, Sequence[str]],
+        outputs: Outputs,
+        held_out: Callable[[Places], NDArray[np.bool_]] | None = None,
+    ) -> None:
+        width = len(outputs.names)
+        share = max(1, len(words))
+        self._columns = {
+            name: _Statistics(Vocabulary(tuple(sorted(_within(some, width, share)))), outputs)
+            for name, some in words.items()
+        }
+        self._held_out = held_out
+        self._units: tuple[Array, Array] | None = None
+        self._outputs = outputs
+        self.values: dict[str, TargetValues] = {}
+
+    @property
+    def n_bytes(self) -> int:
+        """What is held in memory, about."""
+        return sum(column.n_bytes for column in self._columns.values())
+
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+        return list(self._columns)
+
+    def add(
+        self, columns: Sequence[Words], target: NDArray[Any], places: Places, weight: Array | None = None
+    ) -> None:
+        """Learn from more rows: class numbers of shape (n,), or quantities of shape (n, outputs)."""
+        kept = np.ones(len(places), bool) if self._held_out is None else ~self._held_out(places)
+        if weight is not None:
+            kept &= weight > 0
+        folds = folds_of(places)[kept]
+        weights = np.ones(len(folds)) if weight is None else weight[kept]
+        target = target[kept]
+        if not len(folds):
+            return
+        if self._outputs.classes is None:
+            # The first row is the origin, and the power of two nearest to it the unit: squares of targets that are all large
+            # stay exact and within range.
+            if self._units is None:
+                size = np.abs(target[0])
+                self._units = target[0].copy(), np.ldexp(1.0, np.frexp(np.where(size > 0, size, 1.0))[1] - 1)
+            origin, unit = self._units
+            with np.errstate(over="ignore", invalid="ignore"):
+                target = target / unit - origin / unit
+        for statistics, words in zip(self._columns.values(), columns, strict=True):
+            statistics.add(statistics.vocabulary.places(words)[kept], folds, target, weights)
+
+    def settle(self) -> None:
+        """All rows were there: ``values`` are those of columns whose words tell something about the target."""
+        for name, statistics in self._columns.items():
+            tells = statistics.settle()
+            if tells.any():
+                self.values[name] = TargetValues(
+                    tuple(said for said, told in zip(self._outputs.names, tells, strict=True) if told),
+                    statistics.vocabulary,
+                    self._in_units(statistics.table, statistics),
+                )
+
+    def of_training(self, name: str, words: Words, places: Places) -> Array:
+        """The values of training rows: those of the other folds."""
+        statistics = self._columns[name]
+        at = statistics.vocabulary.places(words)
+        found = statistics.without(at, folds_of(places))
+        if self._held_out is not None:
+            held = self._held_out(places)
+            found[held] = statistics.table[at[held]]
+        return self._in_units(found, statistics)
+
+    def _in_units(self, values: Array, statistics: _Statistics) -> Array:
+        if self._units is None:
+            return values
+        origin, unit = (part[statistics.tells] for part in self._units)
+        return np.asarray(values * unit + origin)
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Some of the rows that target values were learned from, by their numbers."""
+
+    fit: CrossFit
+    places: Places
+
+    def values(self, name: str, words: Words) -> Array:
+        """Their values in a column."""
+        return self.fit.of_training(name, words, self.places)
+
+
+class _Statistics:
+    """Sums of the rows of each word and fold, of one column."""
+
+    def __init__(self, vocabulary: Vocabulary, outputs: Outputs) -> None:
+        self.vocabulary, self._classes = vocabulary, outputs.classes
+        width = len(outputs.names)
+        self._sums = np.zeros((FOLDS, vocabulary.size, width))
+        self._counts = np.zeros((FOLDS, vocabulary.size))
+        self._squares = np.zeros((vocabulary.size, width)) if outputs.classes is None else None
+        self._n_rows = 0
+        self.tells = np.zeros(width, dtype=bool)  # which outputs differ from word to word
+        self.table = np.zeros((vocabulary.size, 0))
+
+    @property
+    def n_bytes(self) -> int:
+        arrays = (self._sums, self._counts, self.table, self._squares)
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def add(
+        self, at: NDArray[np.int64], folds: NDArray[np.int64], target: NDArray[Any], weight: Array
+    ) -> None:
+        self._n_rows += len(at)
+        cells = folds * self.vocabulary.size + at
+        np.add.at(self._counts.reshape(-1), cells, weight)
+        if self._classes == 2:
+            second = target == 1
+            np.add.at(self._sums.reshape(-1), cells[second], weight[second])
+        elif self._classes is not None:
+            np.add.at(self._sums.reshape(-1), cells * self._classes + target, weight)
+        else:
+            assert self._squares is not None
+            for output in range(target.shape[1]):
+                width = target.shape[1]
+                with np.errstate(over="ignore", invalid="ignore"):
+                    weighted = weight * target[:, output]
+                    np.add.at(self._sums.reshape(-1), cells * width + output, weighted)
+                    np.add.at(self._squares.reshape(-1), at * width + output, weighted * target[:, output])
+
+    def settle(self) -> NDArray[np.bool_]:
+        """Find the strength of the mean of all rows (m), and the values of new rows; which outputs differ between words."""
+        if not self._n_rows:
+            return self.tells
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            counts, sums = self._counts.sum(axis=0), self._sums.sum(axis=0)
+            total = float(counts.sum())
+            prior = sums.sum(axis=0) / total
+            strength, tells = self._shrinkage(counts, sums, total)
+        tells &= np.isfinite(prior)
+        self.tells = tells
+        self._prior, self._strength, self._per_row = prior[tells], strength[tells], self._n_rows / total
+        # of outputs that tell nothing, nothing is kept
+        self._sums = np.ascontiguousarray(self._sums[:, :, tells])
+        self._all_counts, self._all_sums = counts, sums[:, tells]
+        self._squares = None
+        places = np.arange(self.vocabulary.size)
+        self.table = self._shrunken(places, self._all_sums, self._all_counts)
+        return tells
+
+    def _shrinkage(self, counts: Array, sums: Array, total: float) -> tuple[Array, NDArray[np.bool_]]:
+        """m of each output, and whether words differ by more than chance; classes have one m in common."""
+        width = sums.shape[1]
+        nothing = np.zeros(width), np.zeros(width, dtype=bool)
+        words = np.flatnonzero(counts[:-1] > 0)
+        per_row = self._n_rows / total
+        counts, sums = counts[words], sums[words]
+        squares = sums if self._squares is None else self._squares[words]
+        rows = per_row * counts.sum()
+        between, within = len(words) - 1, rows - len(words)
+        if between < 1 or within < 1:
+            return nothing
+        means, mean = sums / counts[:, None], sums.sum(axis=0) / counts.sum()
+        inner = np.maximum(per_row * (squares - sums * means).sum(axis=0), 0.0) / within
+        outer = per_row * (counts[:, None] * np.square(means - mean)).sum(axis=0) / between
+        if self._classes is not None:
+            inner, outer = np.full(width, inner.sum()), np.full(width, outer.sum())
+        chance = 1 + DEVIATIONS * math.sqrt(2 / between + 2 / within)
+        tells = np.isfinite(inner) & np.isfinite(outer) & (outer > chance * inner)
+        each = (rows - np.square(per_row * counts).sum() / rows) / between
+        return np.where(tells, inner * each / np.where(tells, outer - inner, 1.0), 0.0), tells
+
+    def without(self, at: NDArray[np.int64], folds: NDArray[np.int64]) -> Array:
+        """The values at these places from all folds but one, for each row."""
+        sums = self._all_sums[at] - self._sums[folds, at]
+        return self._shrunken(at, sums, self._all_counts[at] - self._counts[folds, at])
+
+    def _shrunken(self, at: NDArray[np.int64], sums: Array, counts: Array) -> Array:
+        rows = self._per_row * counts[:, None]
+        values = self._per_row * sums + self._strength * self._prior
+        seen = (rows > LEAST_WEIGHT) & (at < self.vocabulary.size - 1)[:, None]
+        found = np.broadcast_to(self._prior, values.shape).copy()
+        np.divide(values, rows + self._strength, out=found, where=seen)
+        return np.asarray(found)
+
+
+def _within(words: Sequence[str], width: int, share: int) -> Iterator[str]:
+    """As many of the words as a column has room for, which is the same for each of ``share`` columns."""
+    room = MOST_BYTES // share
+    for word in words[: max(1, MOST_CELLS // (width * share))]:
+        room -= len(json.dumps(word)) + VALUE_BYTES * width
+        if room < 0:
+            return
+        yield word
+
+
+def folds_of(places: Places) -> NDArray[np.int64]:
+    """The fold of each row."""
+    return np.asarray(hashed(places) % np.uint64(FOLDS), dtype=np.int64)
+
+
+def hashed(places: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A random-looking number of 64 bits for each place, no two the same (splitmix64's finalizer, which is one to one)."""
+    word = places.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(word ^ (word >> np.uint64(31)))
