@@ -16,7 +16,7 @@ BUILD_REQUIRES = $(shell sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml
 # An environment whose Python has gone (upgraded, moved) is made again.
 GONE := $(if $(wildcard $(BIN)/python),,gone)
 
-.PHONY: help demo test bench papers papers-quick lint stub sanitize dist clean gone
+.PHONY: help demo test bench papers papers-quick lint stub sanitize dist clean gone force
 .DELETE_ON_ERROR:
 
 help:
@@ -53,7 +53,13 @@ $(VENV)/.tools: $(VENV)/.made pyproject.toml
 	@$(PIP) packaging $$($(BIN)/python -c "import scikit_build_core.build as b; print(*b.get_requires_for_build_wheel())")
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.tools $(COMPILED) pyproject.toml
+# The editable installation keeps a list of the Python files: a file that is new or moved means installing again.
+MODULES := $(sort $(shell find src/kernelight -name '*.py' 2>/dev/null))
+build/modules: force
+	@mkdir -p build
+	@echo '$(MODULES)' | cmp -s - $@ || echo '$(MODULES)' > $@
+
+$(VENV)/.built: $(VENV)/.tools $(COMPILED) build/modules pyproject.toml
 	$(require_tools)
 	@echo "Building kernelight (a minute or two the first time) ..."
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --no-build-isolation --editable .

@@ -69,7 +69,7 @@ def lookup(name: str, family: str | None = None) -> type[Any]:
 
     >>> from kernelight import _registry
     >>> _registry.lookup("Codes")
-    <class 'kernelight.codes.Codes'>
+    <class 'kernelight.codes.codes.Codes'>
     """
     known = [entry for entry in ENTRIES if entry.name == name and family in (None, entry.family)]
     if not known:

@@ -14,7 +14,6 @@ import pytest
 from safetensors.numpy import save, save_file
 
 from kernelight import Codes, State, _files
-from kernelight import state as state_module
 
 
 @pytest.fixture
@@ -222,7 +221,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path, state, mon
     def fail(*args):
         raise error
 
-    monkeypatch.setattr(state_module.os, step, fail)
+    monkeypatch.setattr(os, step, fail)
     with pytest.raises(type(error)):
         State({"kind": "Other"}).save(path)
     assert path.read_bytes() == before

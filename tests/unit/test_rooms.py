@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "kernelight"
 CORE, BINDINGS = ROOT / "core", ROOT / "bindings"
 
-BASEMENT = {"_core", "_checks", "_files", "_registry", "_slots", "_sparse", "_stored", "codes", "state"}
+BASEMENT = {"_core", "_checks", "_files", "_registry", "_sparse", "_stored", "codes", "state"}
 NUMERIC = {"numpy", "scipy"}
 
 # room -> (rooms of ours that it may import, packages of others that it may import)
@@ -25,8 +25,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "_files": (set(), set()),
     "state": ({"_files"}, {"numpy"}),
     "_registry": ({"_files", "state"}, set()),
-    "_slots": ({"_core", "_checks", "state"}, NUMERIC),
-    "codes": ({"_core", "_checks", "_files", "_slots", "state"}, NUMERIC),
+    "codes": ({"_core", "_checks", "_files", "state"}, NUMERIC),
     "_stored": ({"_checks", "_files", "state"}, NUMERIC | {"sklearn"}),
     "metrics": (set(), {"numpy"}),
     "theory": ({"_sparse"}, NUMERIC),

@@ -26,8 +26,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelight import _core
 from kernelight._checks import Resources
-from kernelight._slots import packed, unpacked
 from kernelight.codes import Codes
+from kernelight.codes.slots import packed, unpacked
 from kernelight.linear._ternary_loss import Loss, fitted_scale
 from kernelight.linear.classifier import LinearClassifier
 

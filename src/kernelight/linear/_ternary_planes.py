@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import check_learned, resources
-from kernelight._slots import n_words, packed, unpacked
+from kernelight.codes.slots import n_words, packed, unpacked
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from kernelight._checks import (
     resources,
     seed_of,
 )  # fmt: skip
-from kernelight._slots import MAX_BITS
 from kernelight._stored import Stored
 from kernelight.codes import Codes
+from kernelight.codes.slots import MAX_BITS
 from kernelight.linear._layout import code_layout
 from kernelight.linear._rows import CodeRows, MatrixRows, Rows, Targets, code_view, groups_of, lanes_for
 from kernelight.linear._solve import Mean, Plan, Solver

@@ -17,9 +17,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from kernelight import _checks
-from kernelight._slots import n_words
 from kernelight._stored import Stored, labels_from_plain, plain_labels
 from kernelight.codes import Codes, slots_provenance
+from kernelight.codes.slots import n_words
 from kernelight.linear._memory import MemoryReport
 from kernelight.linear._ternary_fit import (
     TernaryProblem,

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from kernelight import _checks, _core, kernels
 from kernelight._checks import Matrix
-from kernelight._slots import MAX_BITS, one_hot
+from kernelight.codes.slots import MAX_BITS, one_hot
 from kernelight.kernels.base import Kernel
 from kernelight.maps.base import (
     CodeMap,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import Matrix
-from kernelight._slots import MAX_BITS, paired, slot_dtype
+from kernelight.codes.slots import MAX_BITS, paired, slot_dtype
 from kernelight.maps.base import CodeMap, FeatureMap
 from kernelight.maps.projections.random_fourier import RandomFourier
 from kernelight.maps.projections.splitmix import mixed

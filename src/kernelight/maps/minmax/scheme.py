@@ -19,7 +19,7 @@ from kernelight._checks import (
     check_positive,
     core_args,
 )
-from kernelight._slots import MAX_BITS, slot_dtype
+from kernelight.codes.slots import MAX_BITS, slot_dtype
 
 MAX_COMPONENTS = 1 << 24
 MAX_BASE_SLOTS = 1 << 22  # on average: one row's words then take 32 MB

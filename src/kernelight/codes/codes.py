@@ -1,12 +1,10 @@
 """`Codes`: what a map into codes gives, n rows of k small integers, each integer a one-hot block.
 
-Long for its examples: it is one class, whose arithmetic of slots is in `_slots`.
+Long for its examples: it is one class, whose arithmetic of slots is in `slots`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
@@ -17,7 +15,8 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight._checks import as_slot_numbers, check_int, resources
 from kernelight._files import Path, Spool
-from kernelight._slots import (
+from kernelight.codes.provenance import derived, slots_provenance
+from kernelight.codes.slots import (
     MAX_BITS,
     as_slots,
     empty_mask,
@@ -29,7 +28,7 @@ from kernelight._slots import (
     slot_dtype,
     unpacked,
 )
-from kernelight.state import ALGORITHM_VERSION, Immutable, Pieces, State, read_only, save_pieces
+from kernelight.state import Immutable, Pieces, State, read_only, save_pieces
 
 CALL_PAIRS = 1 << 33  # pairs of slots that one compiled call compares, for each thread
 
@@ -307,7 +306,7 @@ class Codes(Immutable):
         # cut later with the same result, so they do not enter.
         return self._like(
             np.concatenate([self._array, other._array], axis=1),
-            provenance=_derived("|", [*_origin(self), self.n_components], _origin(other)),
+            provenance=derived("|", [*_origin(self), self.n_components], _origin(other)),
             n_features=_common(self._n_features, other._n_features),
         )
 
@@ -344,7 +343,7 @@ class Codes(Immutable):
             pairs,
             bits=bits,
             empty=empty,
-            provenance=_derived("&", _origin(self), [*_origin(other), other._bits]),
+            provenance=derived("&", _origin(self), [*_origin(other), other._bits]),
             n_features=_common(self._n_features, other._n_features),
         )
 
@@ -511,24 +510,8 @@ class Codes(Immutable):
         return Codes.from_state, (self.to_state(),)
 
 
-def provenance_of(kind: str, identity: dict[str, Any]) -> str:
-    """The provenance of codes made by a map of this kind: a digest of everything that defines a code."""
-    text = json.dumps([kind, ALGORITHM_VERSION, identity], sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def slots_provenance(provenance: str, slots: NDArray[np.int64]) -> str:
-    """The provenance of some slots of codes, by their ascending numbers."""
-    return _derived("slots", [provenance], slots.tolist())
-
-
 def _origin(codes: Codes) -> list[Any]:
     return [codes.provenance, codes.n_features]
-
-
-def _derived(operation: str, left: list[Any], right: list[Any]) -> str:
-    """The provenance of what an operation makes of two codes."""
-    return hashlib.blake2b(json.dumps([operation, left, right]).encode(), digest_size=16).hexdigest()
 
 
 def _common(*values: int | None) -> int | None:

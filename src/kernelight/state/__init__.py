@@ -1,0 +1,16 @@
+"""States: plain data that stands for an object (`state`), and the files that hold it (`safetensors`)."""
+
+from kernelight.state.immutable import Immutable, may_change, read_only
+from kernelight.state.safetensors import ALGORITHM_VERSION, FORMAT_VERSION, Pieces, save_pieces
+from kernelight.state.state import State
+
+__all__ = [
+    "ALGORITHM_VERSION",
+    "FORMAT_VERSION",
+    "Immutable",
+    "Pieces",
+    "State",
+    "may_change",
+    "read_only",
+    "save_pieces",
+]

@@ -1,0 +1,53 @@
+"""Values that nobody can change: objects whose attributes are set once, and arrays that stay read-only."""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Immutable:
+    """A base for values: attributes are set once, by `_set`, while the value is being built."""
+
+    __slots__ = ()
+
+    def _set(self, **attributes: Any) -> None:
+        for name, value in attributes.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable: cannot set {name!r}.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable: cannot delete {name!r}.")
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A view of ``array`` that cannot be made writeable again, for an array nobody else holds."""
+    owner: Any = array
+    while isinstance(
+        owner, np.ndarray
+    ):  # NumPy asks the owner of the memory before it makes a view writeable
+        owner.flags.writeable = False
+        owner = owner.base
+    return array.view(np.ndarray)
+
+
+def may_change(array: NDArray[Any]) -> bool:
+    """Whether someone may still write to the memory of ``array``, here or through what it is a view of."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return True
+        owner = owner.base
+    fixed = owner is None or isinstance(owner, (bytes, mmap.mmap))  # a file mapped read-only stays on disk
+    return not (fixed or (isinstance(owner, memoryview) and owner.readonly))
