@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_info
 from kernelight.study import Study, run, threads
 from kernelight.study.details import picture_of
 from kernelight.study.models import Data, Model, Tuned
+from kernelight.study.text import seconds_text
 
 compare_module = import_module("kernelight.study.compare")  # its name in the package is the function
 ROWS = 3000
@@ -106,18 +107,25 @@ def test_a_busy_machine_does_not_recommend_less_than_the_default_fit(
     assert "C" not in first["parameters"]
 
 
-def test_too_little_time_for_all_rows_is_said_in_the_headline(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("budget", "rows"), [(60, 20_000), (1, 20_000), (0.01, 20_000), (0.01, 800)])
+def test_the_default_fit_runs_to_its_end_however_little_time_there_is(
+    monkeypatch: pytest.MonkeyPatch, budget: float, rows: int
+) -> None:
+    """On all rows, with the linear model beside it; what that takes beyond the budget is said."""
     shop = Workshop(monkeypatch, 4.0, 1.0)
-    study = study_of(60, 20_000)
-    assert shop.now <= 60
-    assert shop.defaults[0] < 16_000
-    rows = study.recommendation["rows"]
-    assert rows in shop.defaults
-    assert (
-        f"From {rows:,} of {study.data['learned']:,} rows; a longer budget may change this."
-        in study.recommendation["headline"]
+    study = study_of(budget, rows)
+    learned = study.data["learned"]
+    assert shop.defaults == [learned]
+    assert study.recommendation["rows"] == learned
+    assert study.recommendation["score"] >= shop.score(1024, learned)
+    assert {"linear", "gmm"} <= {line["candidate"] for line in study.lines}
+    over = (
+        f"The study took {seconds_text(shop.now - budget)} more than its budget of {seconds_text(budget)}: "
     )
-    assert (study.recommendation["parameters"] or {}).get("n_components", 1024) >= 1024
+    assert any(note.startswith(over) for note in study.notes)
+    assert "rows;" not in study.recommendation["headline"]
+    if rows > 1_000:  # scored on one part of the rows held out, not on three
+        assert study.cell_of(study.recommendation)["turns"] == 1
 
 
 def test_work_for_one_thread_has_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,10 @@ from kernelight.study.progress import terminal_progress
 from kernelight.study.recommend import Given, recommend
 from kernelight.study.result import Study, choose
 from kernelight.study.run import NO_TIME, Clock, Run, Watch
+from kernelight.study.text import seconds_text
 from kernelight.study.threads import threads_that_pay
+
+NOTICEABLE = 0.05  # of the budget: if it is exceeded by more, a note says so
 
 
 def compare(
@@ -57,7 +60,8 @@ def compare(
         None looks at the target, and says what it found in ``notes``.
     budget : str, float or None, default="2m"
         Time for the whole study: "90s", "2m", "1h", or seconds; None is no limit. A model that would take too
-        long is not begun; what was left out is listed.
+        long is not begun; what was left out is listed. Only the default fit always runs to its end: if that takes longer
+        than the budget, a note says by how much.
     seed : int, default=0
         Draws the splits and the hashes. Unless time was short, the same seed makes the same choices.
     repeats : int, default=3
@@ -154,6 +158,9 @@ def _finished(
         notes.append(
             "Time decided what was left out (the report lists it): a longer budget may change the recommendation."
         )
+    over = -run.clock.to_the_end
+    if run.clock.budget and over > NOTICEABLE * run.clock.budget and not interrupted:
+        notes.append(_overtime(run, over))
     if chosen["rows"] < len(plan.learn):
         notes.append(
             f"There was time for {chosen['rows']:,} of {len(plan.learn):,} rows: all models below learned from that many."
@@ -173,6 +180,17 @@ def _finished(
         left_out=run.left_out, notes=notes, settings=settings, versions=_versions(), seconds=run.clock.elapsed,
         interrupted=interrupted, picture=picture, calibration=calibration, **fitted_of(test, predicted, target.classes),
     )  # fmt: skip
+
+
+def _overtime(run: Run, over: float) -> str:
+    """By how much the budget was exceeded, and what took that long."""
+    budget = run.clock.budget or 0.0
+    why = (
+        f": the default fit, which always runs to its end, took {seconds_text(run.spent_on_default)}"
+        if run.spent_on_default > 0.5 * budget
+        else ""
+    )
+    return f"The study took {seconds_text(over)} more than its budget of {seconds_text(budget)}{why}."
 
 
 def _trained(chosen: dict[str, Any], plan: Plan, data: Data) -> Model:

@@ -4,10 +4,10 @@ A cell is one model: tuned on rows held out, trained on all rows of the round, t
 only; times decide nothing but what is left out. The time of a cell is foreseen from the last one of the same candidate,
 as growing with rows x turns, and with components to the power 0.8.
 
-The default fit (what KernelClassifier() makes of the rows) comes right after the first kernel, on all rows if there is time
-and on as many as there is time for otherwise: nothing is recommended that was not compared with it on the same rows. If
-all that was planned for so many rows is done early, more rows follow. A model that does not fit into the time with
-all its rows held out is tried with one part of them held out. The best model so far is kept, and need not be trained again.
+The default fit (what KernelClassifier() makes of the rows) comes right after the first kernel, on all rows and to its end,
+even if that takes longer than the budget: nothing is recommended that was not compared with it on the same rows. A model that
+does not fit into the time with all its rows held out is tried with one part of them held out. The best model so far is kept,
+and need not be trained again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from kernelight.study.plan import (
     DEFAULT_COMPONENTS,
     EXACT,
     LINEAR,
-    MIDDLE_ROWS,
     MOST_BOOSTED_VALUES,
     MOST_EXACT_ROWS,
     SCREEN_ROWS,
@@ -42,9 +41,11 @@ from kernelight.study.threads import is_busy, threads_that_pay
 
 SCREEN_SHARE = 0.4  # of the budget, at most, for the first round
 BOOSTING_SHARE = 0.15
-DEFAULT_SHARE = 0.5  # of the budget, at most, for the default fit as it is foreseen
-MOST_DEFAULT_SHARE = 0.75  # the same if it is scored on one part of the rows held out: all rows are worth it
-CHEAP_DEFAULT = 3.0  # seconds as foreseen: for so little it is made whatever the budget, as nothing else says what it is worth
+DEFAULT_SHARE = 0.5  # of the budget: if the default fit is foreseen to take more, one part is held out of it
+CHEAP_LINEAR, CHEAP_LINEAR_SHARE = (
+    1.0,
+    0.1,
+)  # seconds, and share of the default fit's, that the linear model gets in any case
 SCALINGS = 6  # that the first search of a kernel tries
 OVERRATED = 0.4  # of the time foreseen for the default fit from a small one is what it takes: small fits have overheads
 EARLY_TEST_ROWS = 2_000  # rounds on some of the rows are tested on some of the rows
@@ -101,10 +102,7 @@ class Run:
         self._settings: dict[str, dict[str, Any]] = {}
         self._clear: dict[str, bool] = {}
         self._boosted = self._twinned = False
-        self._rows, self._turns = (
-            len(plan.learn),
-            plan.turns,
-        )  # that models are compared on; less if time is short
+        self._turns = plan.turns  # parts held out of models that are compared; fewer if time is short
         self.kept: tuple[dict[str, Any], Model] | None = (
             None  # the best model so far, if it was made in this run
         )
@@ -112,18 +110,12 @@ class Run:
         clock.set_aside = 0.0 if clock.budget is None else clock.share(BOOSTING_SHARE)
 
     def run(self) -> None:
-        """All rounds, with the default fit and the references in between; then on more rows, if there is time."""
+        """All rounds, with the default fit and the references in between."""
         going = self._round(self.plan.rounds[0], list(self.plan.candidates), first=True)
         going = self._best(self.plan.rounds[0], going)
-        begun = 0
-        while True:
-            stages = rounds_of(self._rows, self._turns, self.components)[1:]
-            going = self._rounds([stage for stage in stages if stage.rows > begun], going)
-            if not self._boosted:
-                self._boost(comparable(self.cells)[0]["rows"])
-            begun = self._rows
-            if begun == len(self.plan.learn) or not self._more_rows():
-                return
+        self._rounds(rounds_of(len(self.plan.learn), self._turns, self.components)[1:], going)
+        if not self._boosted:
+            self._boost(comparable(self.cells)[0]["rows"])
 
     @property
     def components(self) -> tuple[int, ...]:
@@ -132,55 +124,43 @@ class Run:
             sorted({stage.components for stage in self.plan.rounds[1:] if stage.rows == len(self.plan.learn)})
         )
 
-    def _rounds(self, stages: list[Round], going: list[Candidate]) -> list[Candidate]:
-        """Rounds on up to the rows that are compared; the candidates that are left."""
+    def _rounds(self, stages: tuple[Round, ...], going: list[Candidate]) -> None:
+        """Rounds up to all rows and the most components."""
         for stage in stages:
             measured = self._round(stage, going, first=False)
             if len(measured) < 2 <= len(self.plan.candidates):
                 break  # there is no time for kernels any more: more about the linear model alone says nothing
-            if stage.rows == self._rows and not self._boosted:
+            if stage.rows == len(self.plan.learn) and not self._boosted:
                 self._boost(stage.rows)
             if stage.rows == len(self.plan.learn) and (stage.components >= TWINS_FROM or stage is stages[-1]):
                 self._exact_twins()
             going = self._best(stage, measured)
-        return going
 
     def _default_first(self) -> None:
-        """The default fit: on all rows, or on as many as half of the budget is enough for."""
-        every = len(self.plan.learn)
-        tries = [(every, self.plan.turns, DEFAULT_SHARE), (every, 1, MOST_DEFAULT_SHARE)]
-        tries += [(rows, 1, DEFAULT_SHARE) for rows in (*reversed(MIDDLE_ROWS), SCREEN_ROWS) if rows < every]
-        if every <= SCREEN_ROWS:
-            tries = tries[:1]
-        for rows, turns, share in tries:
-            foreseen = self._foreseen_default(rows, turns)
-            if foreseen <= max(CHEAP_DEFAULT, min(self.clock.share(share), self.clock.left)):
-                self._default(rows, turns)
-                self._linear_beside(rows, turns)
-                break
+        """The default fit, on all rows and to its end, whatever the budget: nothing below it may be recommended.
+
+        If time is short, it is scored on one part of the rows held out.
+        """
+        rows, turns = len(self.plan.learn), self.plan.turns
+        if self._foreseen_default(turns) > min(self.clock.share(DEFAULT_SHARE), self.clock.left):
             self.pressed = True
-        else:
-            self._leave("The default fit", NO_TIME)
+            if rows > SCREEN_ROWS:  # with fewer, models of the first round are held out on all parts
+                turns = 1
+        self._default(rows, turns)
+        self._linear_beside(rows, turns)
 
     def _linear_beside(self, rows: int, turns: int) -> None:
         """The linear model on the rows of the default fit: whether it is enough must not be left open for want of time."""
         linear = next(each for each in self.plan.candidates if each.kind == LINEAR)
         stage = Round(rows, DEFAULT_COMPONENTS, turns)
-        if not self._find(LINEAR, rows) and self._foreseen(linear, stage) <= self.clock.left:
+        little = max(CHEAP_LINEAR, CHEAP_LINEAR_SHARE * self.spent_on_default)
+        if not self._find(LINEAR, rows) and self._foreseen(linear, stage) <= max(little, self.clock.left):
             self._cell(linear, stage)
-
-    def _more_rows(self) -> bool:
-        """Go on to more rows, if there is time for the default fit on them."""
-        every = len(self.plan.learn)
-        for rows in [*(rows for rows in reversed((*MIDDLE_ROWS, every)) if self._rows < rows <= every)]:
-            if self._foreseen_default(rows, 1) < self.clock.left:
-                self._default(rows, 1)
-                return True
-        return False
 
     def _default(self, rows: int, turns: int) -> None:
         """The default fit, as a cell of its kernel."""
-        self._say(f"The default fit, {rows:,} rows")
+        beyond = self._foreseen_default(turns) > self.clock.to_the_end
+        self._say(f"The default fit, {rows:,} rows{', beyond the budget' if beyond else ''}")
         candidate = next(each for each in self.plan.candidates if each.name == DEFAULT)
         key = f"default/{DEFAULT_COMPONENTS}/{rows}/{turns}"
         cell, model = self.journal.get(key), None
@@ -198,35 +178,27 @@ class Run:
                 self._leave("The default fit", str(error))
                 return
             self.journal.add(key, cell)
-        self._rows, self._turns = rows, turns
+        self._turns = turns
         self._settings[DEFAULT] = cell["settings"]
         self.labels[DEFAULT] = candidate.label
         self.cells.append(cell)
         self._keep(cell, model)
 
-    def _foreseen_default(self, rows: int, turns: int) -> float:
-        """Seconds of the default fit: from an earlier one, or from a small fit of its kernel.
+    def _foreseen_default(self, turns: int) -> float:
+        """Seconds of the default fit, from a small fit of its kernel; 0 if there was none, or if it is done already.
 
         Its search has six scalings on 3,000 rows with 256 components, and three on 12,000 rows with all; then comes the final
         fit, and one for each part held out. What a fit and a search over C take is known from the first round.
         """
+        rows = len(self.plan.learn)
         small = next((cell for cell in self.cells if cell["candidate"] == DEFAULT), None)
-        search = 1.0 if small is None else max(1.0, (small["seconds"] / small["fit_seconds"] - 1) / SCALINGS)
-
-        def work(rows: int, turns: int) -> float:
-            rough = SCALINGS * min(rows, 3_000) * (256 / DEFAULT_COMPONENTS) ** COMPONENTS_POWER
-            return float(search * (rough + 3 * min(rows, 12_000)) + rows * (1 + 0.8 * turns))
-
-        if self.journal.get(f"default/{DEFAULT_COMPONENTS}/{rows}/{turns}"):
+        if small is None or self.journal.get(f"default/{DEFAULT_COMPONENTS}/{rows}/{turns}"):
             return 0.0
-        before = [cell for cell in self.cells if cell["candidate"] == DEFAULT]
-        if not before:
-            return 0.0
-        last = before[-1]
-        if last.get("default"):
-            return float(last["seconds"] * work(rows, turns) / work(last["rows"], last["turns"]))
-        grown = (DEFAULT_COMPONENTS / last["k"]) ** COMPONENTS_POWER / last["rows"]
-        return float(OVERRATED * last["fit_seconds"] * grown * work(rows, turns))
+        search = max(1.0, (small["seconds"] / small["fit_seconds"] - 1) / SCALINGS)
+        rough = SCALINGS * min(rows, 3_000) * (256 / DEFAULT_COMPONENTS) ** COMPONENTS_POWER
+        work = search * (rough + 3 * min(rows, 12_000)) + rows * (1 + 0.8 * turns)
+        grown = (DEFAULT_COMPONENTS / small["k"]) ** COMPONENTS_POWER / small["rows"]
+        return float(OVERRATED * small["fit_seconds"] * grown * work)
 
     def _keep(self, cell: dict[str, Any], model: Model | None) -> None:
         """Keep the model if it is the best so far; time to train the best one again is set aside if it was not made here."""
@@ -254,11 +226,11 @@ class Run:
             if candidate.method == "nystroem" and stage.components > stage.rows:
                 self._leave(self._named(candidate, stage), "more landmarks than rows")
                 continue
-            late = first and self.clock.elapsed > self.clock.share(SCREEN_SHARE) + self._spent_on_default
+            late = first and self.clock.elapsed > self.clock.share(SCREEN_SHARE) + self.spent_on_default
             begun = next(
                 (each for each in _shorter(stage) if self._foreseen(candidate, each) <= self.clock.left), None
             )
-            awaited = first and candidate.name == DEFAULT and self.clock.elapsed < CHEAP_DEFAULT
+            awaited = first and candidate.name == DEFAULT
             if (late or begun is None) and self.cells and not awaited:
                 self._leave(self._named(candidate, stage), NO_TIME)
                 self.pressed = True
@@ -270,7 +242,8 @@ class Run:
         return measured
 
     @property
-    def _spent_on_default(self) -> float:
+    def spent_on_default(self) -> float:
+        """Seconds of the default fit."""
         return float(sum(cell["seconds"] for cell in self.cells if cell.get("default")))
 
     def _cell(self, candidate: Candidate, stage: Round) -> bool:
