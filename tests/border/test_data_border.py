@@ -77,7 +77,7 @@ CSV_ERRORS = {
     "UTF-16": ("a,y\n1,0\n".encode("utf-16"), "is UTF-16; charset='utf-16' reads it."),
     "a zero byte": (b"a,y\n1,0\n\x00,1\n", "is not text: byte 8 is 0"),
     "old line ends": (b"a,y\r1,0\r2,1\r", "ends its lines with carriage returns alone"),
-    "a name twice": (b"a,a,y\n1,2,0\n", "column 'a': another column has this name; it is called 'a.2' here. That is"),
+    "a name twice": (b"a,a,y\n1,2,0\n", "column 'a': another column has this name; it is called 'a.1' here. That is"),
     "no feature": (b"y\n1\n0\n", "has no features"),
 }  # fmt: skip
 

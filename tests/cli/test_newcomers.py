@@ -64,7 +64,7 @@ SHAPES = {
     "nothing but a constant": table([(5, y) for _, y in PAIRS]), "a column without values": table([("", y) for _, y in PAIRS]),
     "100 words": table([(f"w{at % 100}", at % 2) for at in range(300)]),
     "truth values": table([(a, bool(y)) for a, y in PAIRS]),
-    "quantities": table([(a, a / 7) for a, _ in PAIRS]), "dates": table([(a, f"2020-01-0{1 + y}") for a, y in PAIRS]),
+    "quantities": table([(a, a / 7) for a, _ in PAIRS]),
     "twins": table([(1, 0), (1, 1)] * 20), "a mark and returns": "\ufeff" + table(PAIRS).replace("\n", "\r\n"),
     "tabs": table(PAIRS, "a\ty", "\t"), "semicolons": table(PAIRS, "a;y", ";"),
     "empty lines": table(PAIRS).replace("\n", "\n\n"),
@@ -80,6 +80,15 @@ def test_odd_shapes_work(case):
     assert len(list(csv.reader(io.StringIO(printed("predict", "m.klt", "x.csv"))))) == rows + 1
     assert printed("evaluate", "m.klt", "x.csv").startswith("rows")
     assert "TableModel" in printed("info", "m.klt")
+
+
+def test_a_target_of_dates_is_asked_for():
+    write("x.csv", table([(a, f"2020-01-0{1 + y}") for a, y in PAIRS]))
+    said = refused("fit", "x.csv", "-o", "m.klt")
+    assert "the target 'y' is dates such as '2020-01-01', which are neither classes nor quantities" in said
+    assert said.endswith("; --categorical y takes each date as a class.\n")
+    printed("fit", "x.csv", "-o", "m.klt", "--categorical", "y", *SMALL)
+    assert set(kernelight.TableModel.load("m.klt").predict("x.csv")) <= {"2020-01-01", "2020-01-02"}
 
 
 def test_ten_thousand_columns():

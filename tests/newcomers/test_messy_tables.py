@@ -62,7 +62,7 @@ def test_a_messy_table_needs_one_command():
     notes = said.splitlines()
     assert len(notes) == 5
     for start, words in (
-        ("'a'", "it is called 'a.2' here"),
+        ("'a'", "it is called 'a.1' here"),
         ("'name'", "all 200 words are different"),
         ("'when'", "dates such as '01/01/2024'; they become numbers"),
         ("'price'", "numbers such as '$1,000.50' are read without signs and separators"),
@@ -298,16 +298,16 @@ def test_strict_lists_words_among_numbers_names_and_targets_too():
     said = str(caught.value)
     assert said.startswith("x.csv: 4 columns need a decision: ")
     for words in (
-        "column 'a': another column has this name; it is called 'a.2' here",
+        "column 'a': another column has this name; it is called 'a.1' here",
         "column 'a': of the first 60 values 1 is not a number, such as 'x'; taken as missing",
         "column \"it's\": of the first 60 values 1 is not a number, such as '-'",
         "column 'name': all 60 words are different",
         "column 'y': the target is missing in 1 of the first 60 rows; they are left out",
-        "ignore=['a.2', 'name', 'a', \"it's\"] leaves out",
+        "ignore=['a.1', 'name', 'a', \"it's\"] leaves out",
     ):
         assert words in said
     said = called("fit", "x.csv", "-o", "m.klt", *SMALL, "--strict").said
-    advice = "--ignore a.2 --ignore name --ignore a --ignore 'it'\"'\"'s'"
+    advice = "--ignore a.1 --ignore name --ignore a --ignore 'it'\"'\"'s'"
     assert advice in said
     write(
         "x.csv",
@@ -332,13 +332,13 @@ def test_names_that_are_there_twice_in_parquet_and_arrow():
     pyarrow.feather.write_feather(table, "x.arrow")
     for name in ("x.parquet", "x.arrow"):
         data, X, y, notes = read(name)
-        assert notes == ["column 'a': another column has this name; it is called 'a.2' here"]
-        assert data.feature_names == ["a", "b=u", "b=v", "a.2"]
+        assert notes == ["column 'a': another column has this name; it is called 'a.1' here"]
+        assert data.feature_names == ["a", "b=u", "b=v", "a.1"]
         assert X[9].tolist() == [2, 0, 1, 9]
         assert y[:3].tolist() == [0, 1, 0]
         only = open_dataset(name, ignore=["a", "b"], strict=False)
-        assert only.feature_names == ["a.2"]
-        with pytest.raises(DataError, match=r"1 column needs a decision: .*ignore=\['a\.2'\] leaves out"):
+        assert only.feature_names == ["a.1"]
+        with pytest.raises(DataError, match=r"1 column needs a decision: .*ignore=\['a\.1'\] leaves out"):
             open_dataset(name, strict=True)
         again = open_dataset(name, encoding=data.encoding, strict=True)  # the model knows both
         np.testing.assert_array_equal(again.materialise()[0], X)
@@ -365,13 +365,13 @@ def test_numbers_that_name_the_rows_are_left_out():
 
 def test_every_column_is_described():
     write("x.csv", messy())
-    lines = open_dataset("x.csv", ignore=["a.2"]).describe().splitlines()
+    lines = open_dataset("x.csv", ignore=["a.1"]).describe().splitlines()
     assert lines[:6] == [
         "x.csv: 5 features",
         "column 'a': a number",
         "column 'when': dates, month, weekday, days since 2024-01-01",
         "column 'price': numbers written with a decimal point",
-        "column 'a.2': left out",
+        "column 'a.1': left out",
         "target 'kind': classification, 2 classes: 'no', 'yes'",
     ]
     assert [line.split(":")[0] for line in lines[6:]] == ["column 'name'", "column 'when'", "column 'price'"]
@@ -404,8 +404,10 @@ def test_columns_without_a_value_are_left_out_and_not_asked_for():
     write("new.csv", "a\n1\n2\n")
     data, _, _, notes = read("x.csv", target="y")
     assert data.feature_names == ["a"]
+    trailing = "it has no name and no value, as if each row ended with a delimiter; left out"
     assert notes == [
-        f"column '{name}': no value in 60 rows; left out" for name in ("b", "column_4", "column_5")
+        "column 'b': no value in 60 rows; left out",
+        *(f"column '{name}': {trailing}" for name in ("column_4", "column_5")),
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

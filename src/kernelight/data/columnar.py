@@ -7,7 +7,7 @@ missing values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -168,13 +168,15 @@ class ArrowSource(Source):
 class ColumnarSource(ArrowSource):
     """A Parquet file, or an Arrow file or stream (Feather of version 2 is an Arrow file)."""
 
-    def __init__(self, source: ByteSource, *, form: str, categorical: tuple[str, ...]) -> None:
+    def __init__(
+        self, source: ByteSource, *, form: str, categorical: tuple[str, ...], known: Collection[str] = ()
+    ) -> None:
         super().__init__(source.label, categorical)
         self._source, self._form = source, form
         with self._opened() as opened:
             schema = opened.schema_arrow if form == "parquet" else opened.schema
         self._given = [str(name) for name in schema.names]
-        self._names = self._distinct(self._given)
+        self._names = self._distinct(self._given, known)
         self.columns = self._named(schema, self._names)
 
     @contextmanager

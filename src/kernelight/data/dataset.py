@@ -419,7 +419,16 @@ class Dataset:
             raise DataError(f"{self.name}: there is no column {shown(asked)} for the target{hint}")
         if not self._source.guesses:
             return None
-        return next((name for name in names if name.lower() in TARGET_NAMES), names[-1])
+        nameless = self._opened.nameless
+        called = next((name for name in names if name.lower() in TARGET_NAMES), None)
+        last = [name for name in names if name not in nameless & self._opened.blank][-1:] or names[-1:]
+        if called is None and last[0] in nameless:
+            hint = next((name for name in reversed(names) if name not in nameless), "NAME")
+            raise DataError(
+                f"{self.name}: the last column has no name, so that it is not taken for the target: target={shown(hint)} or "
+                f"target={shown(str(names.index(last[0])))} (its place) says which is to be predicted."
+            )
+        return called or last[0]
 
     def _date_target(self, name: str, example: str = "") -> DataError:
         return DataError(

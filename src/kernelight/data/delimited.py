@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,6 +73,7 @@ class DelimitedSource(Source):
         settled: bool,
         threads: int,
         comma: bool = False,
+        known: Collection[str] = (),
     ) -> None:
         self._loose: list[str] = []  # columns of numbers in which a word was found
         self.label, self._source, self._threads = source.label, source, threads
@@ -81,21 +82,29 @@ class DelimitedSource(Source):
         delimiter = sniffed(sample, comma) if delimiter is None else checked_delimiter(delimiter)
         self.comma = comma or delimiter == ";"
         self._dialect = Dialect(delimiter, MISSING if missing is None else tuple(missing))
-        first = next(rows_of(sample, delimiter), None)
+        rows = rows_of(sample, delimiter)
+        first, second = next(rows, None), next(rows, [])
         if first is None:
             raise DataError(f"{self.label} is empty.")
         self.headed = looks_headed(first, self.comma) if header is None else header
         self._offset = 0
         if self.headed:
-            self._names = self._distinct(names_in(first, self.label))
+            more = len(second) - len(first)
+            if more > 0 and not any(second[-more:]):  # rows end with delimiters, the names do not
+                first = [*first, *[b""] * more]
+            elif second and more < 0 and not any(first[more:]):  # and the other way round
+                first = first[:more]
+            self._names = self._distinct(names_in(first, self.label), known)
             self.nameless = frozenset(name for cell, name in zip(first, self._names, strict=True) if not cell)
             self._offset = self._after_first(sample, ended)
         else:
             count = len(first)
-            known = list(names or ())
-            self._names = known if len(known) == count else [f"column_{at + 1}" for at in range(count)]
+            trained = list(names or ())
+            self._names = trained if len(trained) == count else [f"column_{at + 1}" for at in range(count)]
         self._first_line = 1 + sample.count(b"\n", 0, self._offset)
         self.columns = self._kinds(sample, ended, set(categorical))
+        if not self.headed and self._names[-1] in self.blank:  # rows end with a delimiter
+            self.nameless = frozenset(self._names[-1:])
 
     # -- What is in the file --------------------------------------------------------------------------------
 

@@ -201,15 +201,16 @@ class Encoding:
             return classes_of(values, self.target.labels, self.target.name, label)
         return as_doubles(values)
 
+    @property
+    def names(self) -> set[str]:
+        """All columns of files that the model knows: features, the target, ids, and those that are left out."""
+        apart = [self.target.name] if self.target else []
+        apart += [self.ids] if self.ids else []
+        return {*(column.name for column in self.columns or ()), *self.ignored, *apart}
+
     def unknown(self, available: Sequence[str], allowed: Iterable[str] = ()) -> list[str]:
         """Columns of a file that the model does not know."""
-        known = {
-            *(column.name for column in self.columns or ()),
-            *self.ignored,
-            *allowed,
-            *([self.target.name] if self.target else []),
-            *([self.ids] if self.ids else []),
-        }
+        known = {*self.names, *allowed}
         return [name for name in available if name not in known]
 
     def plan(self, available: Sequence[str] | None, label: str, allowed: Iterable[str] = ()) -> Plan:

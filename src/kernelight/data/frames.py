@@ -11,8 +11,9 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,7 @@ from kernelight.data.table import (
 )
 
 LABEL = "the frame"
+_NAMELESS = re.compile(r"\s*|Unnamed: \d+")  # what pandas calls a column without a name
 STEP = 1 << 16  # rows of a block
 _NUMBERS = (bool, np.bool_, numbers.Real, decimal.Decimal)
 _DURATIONS = (datetime.timedelta, np.timedelta64)
@@ -92,16 +94,39 @@ def as_table(frame: Any, label: str = LABEL) -> Any:
 
 
 def frame_source(
-    frame: Any, *, label: str = LABEL, categorical: Sequence[str] = (), names: Sequence[str] | None = None
+    frame: Any,
+    *,
+    label: str = LABEL,
+    categorical: Sequence[str] = (),
+    names: Sequence[str] | None = None,
+    known: Collection[str] = (),
 ) -> Source:
-    """The columns of a frame; ``names`` are used instead of those that it has."""
+    """The columns of a frame; ``names`` are used instead of those that it has, ``known`` are those of a model."""
     table = as_table(frame, label)
-    given = [str(name) for name in (table.columns if is_pandas(table) else table.column_names)]
-    found = distinct(given) if names is None else list(names)
-    if not is_pandas(table):
-        return TableSource(label, table.rename_columns(found), tuple(categorical))
-    columns = [_pandas_column(table.iloc[:, at]) for at in range(table.shape[1])]
-    return FrameSource(label, dict(zip(found, columns, strict=True)), len(table), categorical)
+    given = list(table.columns if is_pandas(table) else table.column_names)
+    called = [str(name) for name in given]
+    found = distinct(called, known) if names is None else list(names)
+    source: Source
+    if is_pandas(table):
+        columns = [_pandas_column(table.iloc[:, at]) for at in range(table.shape[1])]
+        source = FrameSource(label, dict(zip(found, columns, strict=True)), len(table), categorical)
+    else:
+        source = TableSource(label, table.rename_columns(found), tuple(categorical))
+    if names is None:
+        pairs = zip(called, found, strict=True)
+        source.renamed = tuple((old, new) for old, new in pairs if old != new)
+        source.nameless = frozenset(
+            new
+            for old, new in zip(given, found, strict=True)
+            if _is_missing(old) or _NAMELESS.fullmatch(str(old))
+        )
+        kinds = {column.name: column.kind for column in source.columns or ()}
+        source.blank = frozenset(
+            name
+            for name in source.nameless
+            if kinds[name] == NUMBER and np.isnan(source.whole(Plan(numbers=(name,))).numbers).all()
+        )
+    return source
 
 
 def array_source(array: NDArray[Any], label: str, names: Sequence[str]) -> Source:
@@ -111,35 +136,60 @@ def array_source(array: NDArray[Any], label: str, names: Sequence[str]) -> Sourc
 
 
 def column_values(values: Any, name: str = "y") -> Any:
-    """One column of pandas, polars or Arrow as a NumPy array of numbers, booleans or objects; anything else as it is."""
-    if isinstance(values, np.ndarray):
-        found = values
-    elif (
+    """A target as a NumPy array of numbers, booleans or objects, where it is one of NumPy, pandas, polars or Arrow, or a list;
+    anything else as it is. Durations are seconds. Missing values and dates are refused."""
+    found = _array_of(values)
+    if not isinstance(found, np.ndarray):
+        return found
+    kind = found.dtype.kind
+    objects = found.ravel().tolist() if kind == "O" else []
+    if kind == "O":
+        gone = np.array([_is_missing(value) for value in objects], dtype=bool).reshape(found.shape)
+    else:
+        gone = (
+            np.isnat(found) if kind in "mM" else np.isnan(found) if kind == "f" else np.zeros(0, dtype=bool)
+        )
+    if gone.any():
+        row = int(np.argwhere(gone)[0][0])
+        raise ValueError(
+            f"Input {name} contains NaN or another missing value at row {row}: leave such rows out."
+        )
+    if kind == "M" or any(isinstance(value, (datetime.date, np.datetime64)) for value in objects):
+        raise ValueError(
+            f"Input {name} contains dates, which are neither classes nor quantities: make numbers of them "
+            "(such as days since a day), or text if each date is a class."
+        )
+    if kind == "m":
+        return found / np.timedelta64(1, "s")
+    if objects and all(isinstance(value, _DURATIONS) for value in objects):
+        return np.array([_number(value) for value in objects]).reshape(found.shape)
+    if objects and values is not found and all(isinstance(value, numbers.Real) for value in objects):
+        return np.asarray(found.tolist())  # a categorical of numbers, for instance
+    return values if isinstance(values, (list, tuple)) else found
+
+
+def _array_of(values: Any) -> Any:
+    """One column of pandas, polars or Arrow, or a list, as an array; anything else as it is."""
+    if isinstance(values, (list, tuple)):
+        try:
+            return np.asarray(values)
+        except ValueError:  # rows of several lengths: scikit-learn says it
+            return values
+    if (
         hasattr(values, "isna") and getattr(values, "ndim", 0) == 1
     ):  # a Series, an Index or an array of pandas
         dtype = values.dtype
         if isinstance(dtype, np.dtype) and dtype.kind != "O":
             return np.asarray(values)
         numeric = getattr(dtype, "kind", "O") in "biuf" and not hasattr(dtype, "categories")
-        found = np.asarray(values, dtype=object)
         if numeric and not values.isna().any():
-            return found.astype(getattr(dtype, "numpy_dtype", np.float64))
-    elif hasattr(values, "null_count") and hasattr(values, "to_numpy"):  # of polars or Arrow
+            return np.asarray(values, dtype=object).astype(getattr(dtype, "numpy_dtype", np.float64))
+        return np.asarray(values, dtype=object)
+    if hasattr(values, "null_count") and hasattr(values, "to_numpy"):  # of polars or Arrow
         listed = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
-        found = np.asarray(listed, dtype=object)
-        if None not in listed and not isinstance(next(iter(listed), ""), str):
-            return np.asarray(listed)
-    else:
-        return values
-    if found.dtype.kind == "O" and found.ndim == 1:
-        gone = next((at for at, value in enumerate(found) if _is_missing(value)), None)
-        if gone is not None:
-            raise ValueError(
-                f"Input {name} contains NaN or another missing value at row {gone}: leave such rows out."
-            )
-        if values is not found and all(isinstance(value, numbers.Real) for value in found):
-            return np.asarray(found.tolist())  # a categorical of numbers, for instance
-    return found
+        plain = None not in listed and not isinstance(next(iter(listed), ""), str)
+        return np.asarray(listed) if plain else np.asarray(listed, dtype=object)
+    return values
 
 
 # -- Columns --------------------------------------------------------------------------------------------------

@@ -204,13 +204,19 @@ def _sparse(file: Any) -> Any:
 def _refuse_other_rows(label: str, target: Member, rows: int) -> None:
     if target.shape not in ((rows, 1), (rows,)):
         raise DataError(f"{label}: 'y' has the shape {target.shape} where {rows} rows have ({rows},).")
-    if target.dtype.kind not in "biufUS":
+    if target.dtype.kind == "M":
+        raise DataError(
+            f"{label}: 'y' is dates, which are neither classes nor quantities: store numbers or text."
+        )
+    if target.dtype.kind not in "biufmUS":
         raise DataError(f"{label}: 'y' must be numbers or text, got {target.dtype}.")
 
 
 def _targets(target: NDArray[Any]) -> Any:
-    """Numbers, or text as words."""
+    """Numbers (durations in seconds), or text as words."""
     target = target.reshape(-1)
+    if target.dtype.kind == "m":
+        return target / np.timedelta64(1, "s")
     if target.dtype.kind in "US":
         return words_of([t.decode() if isinstance(t, bytes) else t for t in target.tolist()])
     return targets_of(target)

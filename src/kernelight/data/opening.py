@@ -68,7 +68,7 @@ def open_dataset(
         ``diabetes``), or ``openml:NAME``.
     target : str, int or None
         The column to predict, by name or place; None if there is none. "auto" takes the one the format knows, else a column
-        called target, label, class or y, else the last.
+        called target, label, class or y, else the last, which must have a name.
     ids : str, optional
         A column that only names the rows.
     ignore : list of str
@@ -137,8 +137,9 @@ def open_dataset(
     )  # fmt: skip
     if encoding is not None:
         categorical = [c.name for c in encoding.columns or () if c.kind == "words"]
+    known = () if encoding is None else encoding.names
     if is_frame(data):
-        source: Source = frame_source(data, categorical=categorical)
+        source: Source = frame_source(data, categorical=categorical, known=known)
         _refuse_unknown(categorical if encoding is None else (), source)
         return Dataset(source, wishes, encoding)
     found = _found(_name(data))
@@ -150,20 +151,20 @@ def open_dataset(
         raise DataError(f"{found.label} is {form} inside {found.compression}: unpack it first.")
     notes: tuple[str, ...] = ()
     if form in ("csv", "libsvm"):
-        known = None if encoding is None else encoding.charset
-        notes = _transcoded(found, charset, known, guess=form == "csv" and not strict)
+        trained = None if encoding is None else encoding.charset
+        notes = _transcoded(found, charset, trained, guess=form == "csv" and not strict)
     if form == "libsvm":
         source = LibsvmSource(found, zero_based=zero_based, threads=threads)
     elif form == "csv":
         source = DelimitedSource(
             found, delimiter=delimiter, header=header, missing=missing, categorical=categorical,
             names=_names(encoding), settled=encoding is not None, threads=threads,
-            comma=_comma(decimal, encoding),
+            comma=_comma(decimal, encoding), known=known,
         )  # fmt: skip
     elif form == "npz":
         source = NpzSource(found, part)
     else:
-        source = ColumnarSource(found, form=form, categorical=tuple(categorical))
+        source = ColumnarSource(found, form=form, categorical=tuple(categorical), known=known)
     source.n_bytes = found.n_bytes
     source.notes = (*notes, *source.notes)
     _refuse_unknown(categorical if encoding is None else (), source)

@@ -111,13 +111,13 @@ def surveyed(
 
 def _leave_out(found: Survey, source: Source, settled: Set[str | None]) -> None:
     """Leave out columns of numbers without any value, and those that are called an id and are whole and all different."""
+    empty = source.nameless & source.blank  # as where every row ends with a delimiter
     names = [
         column.name
         for column in source.columns or ()
         if column.kind == NUMBER
-        and source.headed
         and column.name not in {*source.guessed, *settled}
-        and (column.name in source.blank or _names_rows(source, column.name))
+        and (column.name in empty or (source.headed and _may_go(source, column.name)))
     ]
     if not names or {*names} == {column.name for column in source.columns or ()} - settled:
         return  # what is left would be nothing
@@ -136,9 +136,12 @@ def _leave_out(found: Survey, source: Source, settled: Set[str | None]) -> None:
         there = values[~np.isnan(values)]
         whole = bool((np.isfinite(there) & (np.floor(there) == there)).all())
         once = int((np.unique(there, return_counts=True)[1] == 1).sum())
-        if len(values) < FEW:
+        if name in empty and not len(there):
+            found.left_out.append(name)
+            found.notes[name] = "it has no name and no value, as if each row ended with a delimiter; left out"
+        elif len(values) < FEW:
             continue
-        if not len(there):
+        elif not len(there):
             found.left_out.append(name)
             found.notes[name] = f"no value in {'the first ' * (rows >= HEAD_ROWS)}{rows:,} rows; left out"
         elif _names_rows(source, name) and whole and occur_once(once, len(there)):
@@ -149,6 +152,10 @@ def _leave_out(found: Survey, source: Source, settled: Set[str | None]) -> None:
 def _names_rows(source: Source, name: str) -> bool:
     """Whether a column may be ids or an index by its name, or because it has none."""
     return name in source.nameless or _ID.fullmatch(name) is not None
+
+
+def _may_go(source: Source, name: str) -> bool:
+    return name in source.blank or _names_rows(source, name)
 
 
 def occur_once(once: int, total: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -125,7 +125,7 @@ class Source(ABC):
     guessed: frozenset[str] = (
         frozenset()
     )  # columns of text whose kind is a guess, because some values are not numbers
-    nameless: frozenset[str] = frozenset()  # columns whose place in the row of names is empty
+    nameless: frozenset[str] = frozenset()  # columns without a name of their own
     blank: frozenset[str] = frozenset()  # columns of numbers that have no value in the first rows
     text: bool = False  # whether every value is written as text
     cells: CellRule = CellRule(frozenset())  # how text is read where not every value is
@@ -151,23 +151,33 @@ class Source(ABC):
         """All rows."""
         return joined(list(self.blocks(plan)), plan)
 
-    def _distinct(self, names: Sequence[str]) -> list[str]:
+    def _distinct(self, names: Sequence[str], known: Collection[str] = ()) -> list[str]:
         """The names of the columns; those that are there twice are numbered, and listed in ``renamed``."""
-        found = distinct(names)
+        found = distinct(names, known)
         self.renamed = tuple((old, new) for old, new in zip(names, found, strict=True) if old != new)
         return found
 
 
-def distinct(names: Sequence[str]) -> list[str]:
-    """Names that are there twice are numbered.
+def distinct(names: Sequence[str], known: Collection[str] = ()) -> list[str]:
+    """Names that are there twice are numbered as pandas does it.
+
+    Models were once made of files whose second ``a`` was called ``a.2``. Where more of the names that a model has (``known``)
+    are had by counting from 2, that is done.
 
     >>> from kernelight.data.table import distinct
-    >>> distinct(["a", "b", "a", "a.2"])
-    ['a', 'b', 'a.3', 'a.2']
+    >>> distinct(["a", "b", "a", "a.1"])
+    ['a', 'b', 'a.2', 'a.1']
+    >>> distinct(["a", "b", "a"]), distinct(["a", "b", "a"], known=["a", "b", "a.2"])
+    (['a', 'b', 'a.1'], ['a', 'b', 'a.2'])
     """
+    numbered, before = _numbered(names, 1), _numbered(names, 2)
+    return before if len({*before} & {*known}) > len({*numbered} & {*known}) else numbered
+
+
+def _numbered(names: Sequence[str], first: int) -> list[str]:
     taken, seen, found = set(names), set(), []
     for name in names:
-        number, made = 2, name
+        number, made = first, name
         while made in seen or (made != name and made in taken):
             made, number = f"{name}.{number}", number + 1
         seen.add(made)
