@@ -75,7 +75,11 @@ class Problem:
             self.outputs = [(values[:, at], cost) for at in range(values.shape[1])]
             return
         classes = np.unique(y)
-        factor = compute_class_weight(class_weight, classes=classes, y=y)
+        if class_weight == "balanced":
+            sums = np.array([cost[y == each].sum() for each in classes])
+            factor = sums.sum() / (len(classes) * sums)
+        else:
+            factor = compute_class_weight(class_weight, classes=classes, y=y)
         if len(classes) == 2:
             own = y == classes[1]
             self.outputs = [(np.where(own, 1.0, -1.0), cost * np.where(own, factor[1], factor[0]))]
@@ -320,11 +324,10 @@ def test_objective_is_that_of_logistic_regression(C, intercept):
         )
         problem = Problem("logistic", X, y, C=C, class_weight=weights, intercept=intercept)
         close_to(problem, ours, solver.fit(X, y))
-        if weights != "balanced":  # they count weights, LinearSVC and we count rows
-            problem = Problem(
-                "logistic", X, y, C=C, class_weight=weights, intercept=intercept, sample_weight=sample_weight
-            )
-            close_to(problem, ours.fit(rows, y, sample_weight), solver.fit(X, y, sample_weight))
+        problem = Problem(
+            "logistic", X, y, C=C, class_weight=weights, intercept=intercept, sample_weight=sample_weight
+        )
+        close_to(problem, ours.fit(rows, y, sample_weight), solver.fit(X, y, sample_weight))
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -12,6 +12,9 @@ equations X' T X + I are small, and a step of a second-order method costs n d^2,
   p = y - epsilon and as -x with p = -y - epsilon. A primal-dual interior-point method with Mehrotra's predictor takes some 20
   steps (Ferris and Munson 2002 for the same structure).
 
+Both give the weights themselves beside the duals. In exact arithmetic w is the sum of duals times rows; but where rows and
+costs are large, that sum is a small difference of large terms, and its rounding alone would cost 1e-5 of the objective.
+
 What comes out is tried by the certificate of the whole problem like everything else.
 """
 
@@ -39,17 +42,21 @@ def fits(n_rows: int, n_columns: int) -> bool:
     return n_columns < MAX_COLUMNS and 8 * n_rows * (n_columns + 1) <= MAX_BYTES
 
 
-def duals(loss: str, X: Array, y: Array, cost: Array, w: Array, epsilon: float, tol: float) -> Array | None:
-    """Duals of rows whose costs are above 0, of a relative gap of at most about ``tol``; None where no step helps."""
+def solved(
+    loss: str, X: Array, y: Array, cost: Array, w: Array, epsilon: float, tol: float
+) -> tuple[Array, Array] | None:
+    """Duals and weights for rows whose costs are above 0, of a relative gap of at most about ``tol``; None where no step
+    helps."""
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if loss == "logistic":
                 return _logistic(X, y, cost, w, tol)
             if loss == "hinge":
-                return np.asarray(y * _boxed(X, y[None, :], np.ones((1, len(y))), cost, tol)[0])
+                single, w = _boxed(X, y[None, :], np.ones((1, len(y))), cost, tol)
+                return y * single[0], w
             signs = np.vstack([np.ones(len(y)), -np.ones(len(y))])
-            both = _boxed(X, signs, signs * y - epsilon, cost, tol)
-            return np.asarray(both[0] - both[1])
+            both, w = _boxed(X, signs, signs * y - epsilon, cost, tol)
+            return both[0] - both[1], w
     except (np.linalg.LinAlgError, FloatingPointError):
         return None
 
@@ -69,17 +76,17 @@ def _normal_solve(X: Array, weights: Array) -> Callable[[Array], Array]:
     return solve
 
 
-def _logistic(X: Array, y: Array, cost: Array, w: Array, tol: float) -> Array:
+def _logistic(X: Array, y: Array, cost: Array, w: Array, tol: float) -> tuple[Array, Array]:
     margin = y * (X @ w)
     value = w @ w / 2 + cost @ np.logaddexp(0.0, -margin)
-    best, best_gap, last_steps = np.zeros(len(y)), np.inf, 0
+    best, best_w, best_gap, last_steps = np.zeros(len(y)), np.zeros(len(w)), np.inf, 0
     for _ in range(MAX_STEPS):
         wrong = expit(-margin)
         dual = cost * wrong
         primal = X.T @ (y * dual)
         gap = _logistic_gap(X, y, cost, dual, primal)
         if gap < best_gap:
-            best, best_gap = dual, gap
+            best, best_w, best_gap = dual, primal, gap
         if gap <= 0.1 * tol or last_steps == LAST_STEPS:
             break
         gradient = w - primal
@@ -97,7 +104,7 @@ def _logistic(X: Array, y: Array, cost: Array, w: Array, tol: float) -> Array:
         else:  # too small to be seen in the objective, but not yet in X' b
             last_steps += 1
         w, margin = w + size * step, margin + size * step_margin
-    return np.asarray(y * best)
+    return y * best, best_w
 
 
 def _logistic_gap(X: Array, y: Array, cost: Array, dual: Array, w: Array) -> float:
@@ -109,8 +116,8 @@ def _logistic_gap(X: Array, y: Array, cost: Array, dual: Array, w: Array) -> flo
     return float((value + half + conjugate) / value)
 
 
-def _boxed(X: Array, signs: Array, p: Array, cost: Array, tol: float) -> Array:
-    """a of the problem above; row i of X with sign k is row (k, i) of Z.
+def _boxed(X: Array, signs: Array, p: Array, cost: Array, tol: float) -> tuple[Array, Array]:
+    """a and w of the problem above; row i of X with sign k is row (k, i) of Z.
 
     The weights w are variables of their own, from 0 on: w = Z' a holds at the end. Weights of a = c / 2 would be enormous.
     """
@@ -118,12 +125,12 @@ def _boxed(X: Array, signs: Array, p: Array, cost: Array, tol: float) -> Array:
     room = cost - a
     w, slack = np.zeros(X.shape[1]), -p
     low, high = np.maximum(slack, 0.0) + 1.0, np.maximum(-slack, 0.0) + 1.0  # multipliers of both bounds
-    best, best_gap = a, np.inf
+    best, best_w, best_gap = a, w, np.inf
     for _ in range(MAX_STEPS):
         rounded = np.where(a <= AT_BOUND * cost, 0.0, np.where(room <= AT_BOUND * cost, cost, a))
-        gap = _boxed_gap(X, signs, p, cost, rounded)
+        gap = _boxed_gap(X, signs, p, cost, rounded, w)
         if gap < best_gap:
-            best, best_gap = rounded, gap
+            best, best_w, best_gap = rounded, w, gap
         if gap <= 0.1 * tol:
             break
         curvature = low / a + high / room
@@ -144,7 +151,7 @@ def _boxed(X: Array, signs: Array, p: Array, cost: Array, tol: float) -> Array:
             da = (wanted - signs * (X @ dw)) / curvature
             dlow, dhigh = low_term - low / a * da, high_term + high / room * da
             if not np.isfinite(da).all():
-                return best
+                return _paired(X, signs, best, best_w, best_gap <= tol)
             length = min(_reach(a, da), _reach(room, -da), _reach(low, dlow), _reach(high, dhigh), 1.0)
             if not final:
                 after = ((a + length * da) * (low + length * dlow)).sum()
@@ -153,14 +160,19 @@ def _boxed(X: Array, signs: Array, p: Array, cost: Array, tol: float) -> Array:
         a, room = a + length * da, room - length * da
         low, high, w = low + length * dlow, high + length * dhigh, w + length * dw
         slack = signs * (X @ w) - p
-    return best
+    return _paired(X, signs, best, best_w, best_gap <= tol)
 
 
-def _boxed_gap(X: Array, signs: Array, p: Array, cost: Array, a: Array) -> float:
-    """The relative duality gap of the weights Z' a."""
-    w = X.T @ (signs * a).sum(axis=0)
+def _paired(X: Array, signs: Array, a: Array, w: Array, good: bool) -> tuple[Array, Array]:
+    """a and w, or Z' a if w is not good enough: it may be far from that, and a certificate takes it for that."""
+    return a, w if good else X.T @ (signs * a).sum(axis=0)
+
+
+def _boxed_gap(X: Array, signs: Array, p: Array, cost: Array, a: Array, w: Array) -> float:
+    """The relative duality gap of the weights w and the duals a, whether |w| or |Z' a| is taken for that of the duals."""
+    summed = X.T @ (signs * a).sum(axis=0)
     value = w @ w / 2 + (cost * np.maximum(p - signs * (X @ w), 0.0)).sum()
-    return float((value + w @ w / 2 - (p * a).sum()) / value)
+    return float((value + max(w @ w, summed @ summed) / 2 - (p * a).sum()) / value)
 
 
 def _reach(values: Array, change: Array) -> float:

@@ -198,11 +198,9 @@ class Group:
 
     def _finish(self) -> bool:
         """Try a second-order method for each open output, see `_newton` and `_narrow`. False if it helped none."""
-        if self.plan.loss in ("squared_hinge", "squared"):
-            dual, solved = self._by_rows()
-        else:
-            dual, solved = self._by_columns()
-            self.n_iter += int(solved.any())  # every row was visited
+        if self.plan.loss not in ("squared_hinge", "squared"):
+            return self._by_columns()
+        dual, solved = self._by_rows()
         if not solved.any():
             return False
         weights, bias = np.zeros_like(self.weights), np.zeros_like(self.bias)
@@ -217,11 +215,11 @@ class Group:
         narrow = isinstance(self.rows, MatrixRows) and self.rows.is_narrow
         return narrow and self.plan.loss not in ("squared_hinge", "squared")
 
-    def _by_columns(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Duals of narrow dense rows by their normal equations, and for which outputs there are such."""
-        dual, solved = self.dual.copy(), np.zeros(self.lanes, dtype=bool)
+    def _by_columns(self) -> bool:
+        """Weights and duals of narrow dense rows by their normal equations. False if they helped no output."""
         if not self._by_normal_equations:
-            return dual, solved
+            return False
+        helped = False
         assert isinstance(self.rows, MatrixRows)
         X = np.empty((self.rows.n_rows, self.rows.n_features + 1))
         X[:, :-1], X[:, -1] = self.rows.X, float(self.plan.intercept)
@@ -229,15 +227,17 @@ class Group:
             y, costs = self._lane_targets(lane)
             used = costs > 0
             start = np.append(self.weights[:, lane], self.bias[lane]).astype(np.float64)
-            found = _narrow.duals(
+            found = _narrow.solved(
                 self.plan.loss, X[used], np.asarray(y[used], np.float64), np.asarray(costs[used], np.float64), start,
                 self.plan.epsilon, NEWTON_SHARE * self.plan.tol,
             )  # fmt: skip
-            if found is not None and np.isfinite(found).all():
-                dual[:, lane] = 0
-                dual[used, lane] = found
-                solved[lane] = True
-        return dual, solved
+            if found is not None and all(np.isfinite(each).all() for each in found):
+                self.dual[:, lane] = 0
+                self.dual[used, lane], weights = found
+                self.weights[:, lane], self.bias[lane] = weights[:-1], weights[-1]
+                helped = True
+        self.n_iter += int(helped)  # every row was visited
+        return helped
 
     def _by_rows(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Duals of the few rows that matter by their inner products, and for which outputs there are such."""

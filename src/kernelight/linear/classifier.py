@@ -26,7 +26,7 @@ def _has_probabilities(model: Any) -> bool:
 
 
 def class_factors(
-    class_weight: Any, classes: NDArray[Any], y: NDArray[Any], weight: Any
+    class_weight: Any, classes: NDArray[Any], y: NDArray[Any], weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
     """The factor of the costs of each class that rows have; for "balanced" each class has the same sum of weights."""
     if weight is None or class_weight != "balanced":
@@ -53,7 +53,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         What an error costs; larger means less regularised.
     class_weight : dict or "balanced", optional
         A factor of C for the rows of each class in the model of that class (for two classes in the one model), as in
-        scikit-learn's ``LinearSVC``; rows of other classes have the factor 1.
+        scikit-learn's ``LinearSVC``; rows of other classes have the factor 1. "balanced" gives each class the same sum of
+        weights, where ``sample_weight`` counts as in ``LogisticRegression``.
     fit_intercept : bool, default=True
     tol : float, default=1e-3
         Training ends when the duality gap of every class, a bound of the distance to the true minimum, is at most this share of
@@ -138,7 +139,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         """Targets of rows with the numbers ``labels`` of their classes."""
         check_class_weight(self.class_weight)
         row_cost = as_row_weights(sample_weight, X.shape[0])
-        factors = class_factors(self.class_weight, self.classes_, y, sample_weight)
+        factors = class_factors(self.class_weight, self.classes_, y, row_cost)
         if len(self.classes_) == 2:  # one output, which is +1 for the second class
             return Targets((1 - labels).astype(np.int32), None, row_cost, factors[1:], factors[:1])
         return Targets(labels.astype(np.int32), None, row_cost, factors, np.ones(len(factors)))

@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -31,6 +30,7 @@ from kernelight.linear._ternary_fit import (
 )
 from kernelight.linear._ternary_loss import LOSSES
 from kernelight.linear._ternary_planes import TernaryPlanes
+from kernelight.linear.classifier import class_factors
 from kernelight.state import State, read_only
 
 Self = TypeVar("Self", bound="TernaryClassifier")
@@ -152,9 +152,8 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
             raise ValueError(
                 f"y has one class only, {self.classes_[:1].tolist()[0]!r}: a classifier needs at least two."
             )
-        weights = _checks.as_row_weights(sample_weight, len(codes)) * compute_sample_weight(
-            self.class_weight, y
-        )
+        weights = _checks.as_row_weights(sample_weight, len(codes))
+        weights = weights * class_factors(self.class_weight, self.classes_, y, weights)[sides]
         if not weights.sum() > 0.0:
             raise ValueError("The weights of all rows are 0: there is nothing to learn from.")
         self.labels_ = plain_labels(self.classes_)
