@@ -20,6 +20,9 @@ from kernelight.cli import info
 from kernelight.data import Encoding, target_values
 from kernelight.data.table import Words
 from kernelight.data.target_values import FOLDS, CrossFit, Outputs, TargetValues, folds_of
+from kernelight.study import compare
+from kernelight.study.inputs import rows_of, taken
+from kernelight.study.plan import cut
 
 ROWS, TOWNS = 1_500, 300
 pytestmark = pytest.mark.filterwarnings("ignore::kernelight.data.DataWarning")
@@ -368,3 +371,37 @@ def test_hostile_values_are_refused(change):
 def test_folds_are_fair():
     counts = np.bincount(folds_of(np.arange(100_000)), minlength=FOLDS)
     assert abs(counts - 10_000).max() < 400
+
+
+# -- The study ----------------------------------------------------------------------------------------------
+
+
+def test_the_study_learns_values_without_its_test_rows():
+    price, table = FRAME["price"].to_numpy(), FRAME.drop(columns="bought")
+    test = cut(price, "regression", np.random.default_rng(3))[1]
+    found = rows_of(X, price, None, 3)
+    column = 101  # after 99 towns, other towns and missing ones
+    assert found.shape == (ROWS, 103)
+    assert len(np.unique(found[:, column])) > 500
+    other = price.copy()
+    other[test] *= -100
+    np.testing.assert_array_equal(rows_of(X, other, None, 3)[:, column], found[:, column])
+    learn = np.setdiff1d(np.arange(ROWS), test)
+    front = KernelRegressor(n_components=64, scale="minmax", C=1.0).fit(X.iloc[learn], price[learn])
+    new = front.encoding_.columns[0].targets(words_of(X["town"].iloc[test]))[:, 0]
+    np.testing.assert_allclose(found[test, column], new, rtol=1e-9)
+    for given in (
+        (X, price, None),
+        (table, None, "price"),
+        (open_dataset(table, target="price"), None, None),
+    ):
+        rows, target = taken(*given, None, 3)
+        np.testing.assert_array_equal(rows[:, column], found[:, column])
+        assert target.values.tolist() == price.tolist()
+
+
+def test_compare_takes_data_sets():
+    study = compare(open_dataset("iris"), kernels=["gmm"], components=[64], budget="5s", progress=False)
+    assert study.task == "classification"
+    with pytest.raises(ValueError, match="iris has no target"):
+        compare(open_dataset("iris", target=None), progress=False)

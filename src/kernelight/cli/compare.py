@@ -24,9 +24,8 @@ def run(
     seconds_of(budget)
     check_seed(seed)
     dataset = open_dataset(data, **reading)
-    X, y = dataset.materialise()
     study = compare(
-        X, y, task=dataset.task, budget=budget, seed=seed, resume=resume, name=dataset.name, n_jobs=jobs,
+        dataset, budget=budget, seed=seed, resume=resume, name=dataset.name, n_jobs=jobs,
         progress=None if sys.stderr.isatty() and not quiet else False, command=shlex.join(["kernelight", *sys.argv[1:]]),
     )  # fmt: skip
     for card in study.cards:

@@ -16,10 +16,8 @@ from kernelight.study.inputs import (
     check_seed,
     components_of,
     given_by,
-    rows_of,
     seconds_of,
     taken,
-    target_of,
 )
 from kernelight.study.journal import Journal, fingerprint
 from kernelight.study.measure import probability_scores
@@ -50,8 +48,8 @@ def compare(
 
     Parameters
     ----------
-    X : array-like, frame or sparse matrix of shape (n, d)
-        Frames of pandas, polars and Arrow may hold words and missing values.
+    X : array-like, frame, sparse matrix of shape (n, d) or Dataset
+        Frames of pandas, polars and Arrow may hold words and missing values. A data set has its target itself.
     y : array-like of shape (n,) or None
         Labels or numbers.
     target : str or None, default=None
@@ -99,9 +97,7 @@ def compare(
     if not 1 <= repeats <= 5:
         raise ValueError(f"repeats must be between 1 and 5, got {repeats}.")
     given = given_by(X, target, task)
-    X, y = taken(X, y, target, task)
-    X = rows_of(X)
-    found = target_of(X, y, task)
+    X, found = taken(X, y, target, task, seed)
     grid = components_of(components)
     plan = make_plan(X, found.values, found.task, seed, repeats, grid, kernels)
     decides = {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -15,9 +17,11 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 
 from kernelight import open_dataset
 from kernelight.compose import entrance
+from kernelight.data import Dataset, DataWarning
 from kernelight.data.frames import column_values, is_frame
+from kernelight.data.supervision import KnownTargets, Supervision
 from kernelight.kernels import Gaussian
-from kernelight.study.plan import MIN_ROWS
+from kernelight.study.plan import MIN_ROWS, cut
 from kernelight.study.recommend import Given
 
 TASKS = ("classification", "regression")
@@ -53,17 +57,55 @@ def check_seed(seed: Any) -> None:
         raise ValueError(f"seed must be a whole number of at least 0, got {seed!r}.")
 
 
-def taken(X: Any, y: Any, target: str | None, task: str | None) -> tuple[Any, Any]:
-    """Rows and targets; ``target`` names the column of a frame that has both."""
-    if (y is None) == (target is None):
+def taken(X: Any, y: Any, target: str | None, task: str | None, seed: int) -> tuple[Any, Target]:
+    """Checked rows and their target; ``target`` names the column of a frame that has both.
+
+    Target values of words are learned from the rows that the plan learns from, so that those of the test stay unseen.
+    """
+    if isinstance(X, Dataset) and y is None and target is None:
+        data, task = X, X.task
+    elif (y is None) == (target is None):
         raise ValueError(
             "compare needs the target: y, or target= with the name of a column of X, and not both."
         )
-    return (X, y) if target is None else open_dataset(X, target=target, task=task).materialise()
+    elif target is None:
+        rows = rows_of(X, y, task, seed)
+        return rows, target_of(rows, y, task)
+    else:
+        data = open_dataset(X, target=target, task=task)
+    if any(column.others for column in data.encoding.columns or ()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the notes of the rows that are used are told
+            values = data.materialise()[1]
+        data = data.supervised(_Test(lambda: target_of(values, values, task), seed))
+    X, y = data.materialise()
+    if y is None:
+        raise ValueError(f"{data.name} has no target to learn: name its column.")
+    rows = rows_of(X)
+    return rows, target_of(rows, y, task)
+
+
+class _Test:
+    """Which rows are those of the test."""
+
+    def __init__(self, target: Callable[[], Target], seed: int) -> None:
+        self._target, self._seed = target, seed
+
+    @cached_property
+    def _rows(self) -> NDArray[np.bool_]:
+        found = self._target()
+        test = np.zeros(len(found.values), dtype=bool)
+        test[cut(found.values, found.task, np.random.default_rng(self._seed))[1]] = True
+        return test
+
+    def __call__(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return self._rows[places]
 
 
 def given_by(X: Any, target: str | None, task: str | None) -> Given:
     """What the user has at hand, for the Python of the recommendations."""
+    if isinstance(X, Dataset):
+        return Given(table="data")
     if target is not None:
         told = {"target": target} | ({} if task is None else {"task": task})
         return Given(
@@ -75,11 +117,21 @@ def given_by(X: Any, target: str | None, task: str | None) -> Given:
     return Given(encoded="missing" if looked.dtype.kind == "f" else "words")
 
 
-def rows_of(X: Any) -> Any:
+def rows_of(X: Any, y: Any = None, task: str | None = None, seed: int = 0) -> Any:
     """Dense or CSR rows of floating-point numbers; words and missing values become numbers as in files."""
-    X = entrance.looked_at(X)
+    X = looked = entrance.looked_at(X)
     if entrance.needs_encoding(X):
-        X, _ = entrance.learned(X, entrance.names_in(X))
+
+        def known() -> KnownTargets:
+            found = target_of(looked, y, task)
+            if found.classes is None:
+                return KnownTargets.of_quantities(found.values, None)
+            return KnownTargets.of_classes(found.classes, found.values, None)
+
+        test = _Test(lambda: target_of(looked, y, task), seed)
+        X, _ = entrance.learned(
+            looked, entrance.names_in(looked), None if y is None else Supervision(known, test)
+        )
     if sp.issparse(X):
         X = Gaussian().prepare(
             X
