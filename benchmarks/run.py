@@ -23,7 +23,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 REPORT = HERE.parent / "docs" / "benchmarks.md"
 HEADS = ("claim", "peer", "promised", "measured", "")
-PACKAGES = ("kernelight", "numpy", "scipy", "scikit-learn", "datasketch")
+PACKAGES = ("kernelight", "numpy", "scipy", "scikit-learn", "datasketch", "lightgbm")
 
 
 def names() -> list[str]:

@@ -17,13 +17,14 @@ from kernelight._stored import Stored, arrays_under, part_state, with_parts
 from kernelight.compose import entrance, repeats
 from kernelight.compose.blocks import encoded
 from kernelight.compose.exact import SupportModel, support_model_of
+from kernelight.compose.folds import Split, splits_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice, map_for
 from kernelight.compose.measures import measure_of, refuse_binary
 from kernelight.compose.progress import CallbackSupportMixin, Progress, with_callbacks
 from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Rows, Task, stream
 from kernelight.compose.scale import NAMES, SPARSE_NAMES, Scaling
 from kernelight.compose.summary import summarize
-from kernelight.compose.tune import HeldOut, Search, Split, Wishes, splits_of
+from kernelight.compose.tune import HeldOut, Search, Wishes
 from kernelight.data.encoding import Encoding
 from kernelight.data.frames import column_values
 from kernelight.data.supervision import KnownTargets, Supervision

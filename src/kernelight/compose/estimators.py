@@ -139,6 +139,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     than 100 rows (or 10 to hold out; a class of fewer than five rows holds none out) nothing is tuned: scale is [0, 1] (by
     maximum for sparse rows, as is for histograms), gamma that of the median pair, p = 1 and C = 1.
 
+    A ``scoring`` in which each class counts by itself, such as "average_precision", hinges on the rarest class. Where that has
+    fewer than one row of 24, up to twice the rows are taken; fewer than 500 of 12,000 make each fifth be held out in turn.
+
     Memory: training holds the codes of all rows, n k bytes (2 n k above 8 bits), or dense features, 4 n k bytes. Everything
     else goes by blocks of rows, predictions altogether.
 

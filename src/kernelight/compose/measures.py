@@ -32,6 +32,7 @@ class Measure:
     name: str
     of: Callable[[Task, Array], float]
     even: Callable[[float], float]  # how close to a score others count as equal
+    by_class: bool = False  # whether each class counts alike, however few rows it has
 
 
 def measure_of(scoring: Any, classification: bool) -> Measure:
@@ -64,7 +65,8 @@ def measure_of(scoring: Any, classification: bool) -> Measure:
                 raise
             return float("nan")  # some scorers raise where a class is absent, others return NaN
 
-    return Measure(name, found, lambda score: EVEN * abs(score))
+    by_class = classification and name not in _BY_ROW and not name.endswith(("_micro", "_weighted"))
+    return Measure(name, found, lambda score: EVEN * abs(score), by_class)
 
 
 def scorer_named(name: str, examples: str) -> Any:
@@ -138,6 +140,7 @@ _OF_MANY_CLASSES = {
     "positive_likelihood_ratio": "balanced_accuracy",
     "neg_negative_likelihood_ratio": "balanced_accuracy",
 }
+_BY_ROW = ("accuracy", "top_k_accuracy", "matthews_corrcoef", "neg_log_loss", "neg_brier_score")
 EXAMPLES = {
     True: "'balanced_accuracy', 'roc_auc', 'average_precision', 'neg_log_loss' or 'f1'",
     False: "'neg_mean_absolute_error', 'neg_root_mean_squared_error' or 'r2'",

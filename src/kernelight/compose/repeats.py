@@ -27,8 +27,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight._checks import Matrix
+from kernelight.compose.folds import Split
 from kernelight.compose.routes import Rows
-from kernelight.compose.tune import Split
 from kernelight.linear._keys import keys_of_rows
 
 Weight = NDArray[np.float64]

@@ -99,6 +99,7 @@ class Route(ABC):
     learns_labels: bool = field(default=False, init=False)
     rough_rows: int = field(default=3_000, init=False)
     fine_rows: int = field(default=12_000, init=False)
+    growth: int = field(default=2, init=False)  # at most so many times these rows where a class is rare
 
     def refuse(self, n_rows: int) -> None:
         """Refuse more rows than this way can take, before anything else is done."""
@@ -216,6 +217,7 @@ class ExactRoute(Route):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rough_rows", 1_500)
         object.__setattr__(self, "fine_rows", 4_000)
+        object.__setattr__(self, "growth", 1)  # Gram matrices grow with the square
 
     def work(self, n_rows: int, n_components: int, n_fits: int) -> float:
         return float(n_rows) * n_rows * (1 + n_fits)

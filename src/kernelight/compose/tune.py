@@ -5,6 +5,9 @@
 2. These are scored with all components and all C, on more rows. The best setting and C win; of those within 1e-4, which is
    noise, the first setting and the smallest C.
 
+A score such as the average precision is as noisy as its rarest class is small, however many rows there are. Where that class
+has few rows, both rounds take more rows and hold each fold out in turn: see `folds`.
+
 A setting that its map or kernel refuses (a gamma beyond its reach, rows too far apart) is passed over; if all are refused, the
 error of the first is raised. Rows are scaled and hashed (or compared) once for a setting and a round; all C share what was
 made. Where the second round sees every row, the final model is trained on the same codes. Scalings look at all rows, and never
@@ -21,31 +24,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.model_selection import check_cv
 
 from kernelight._checks import Matrix
 from kernelight.compose.calibration import CALIBRATION_ROWS
+from kernelight.compose.folds import (
+    HELD_OUT,
+    Split,
+    can_hold_out,
+    fifths,
+    minority_of,
+    rows_and_folds,
+    strata,
+    stratified_order,
+)
 from kernelight.compose.kernel_choice import GAMMA_STEPS, P_GRID, SCALE, TUNE, KernelChoice
 from kernelight.compose.measures import Measure, absent_class
 from kernelight.compose.progress import Progress, Step
 from kernelight.compose.routes import MAP_ROWS, Prepared, Route, Rows, Task, spread
 from kernelight.compose.scale import Scaling, candidates, fit_scaling
 
-Split = tuple[Rows, Rows]  # rows learned from, rows held out
 C_GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 ROUGH_C_GRID = (0.1, 1.0, 10.0)
 DEFAULT_C, DEFAULT_P = 1.0, 1.0
 ROUGH_COMPONENTS = 256
 FINALISTS = 3
 FINAL_FITS = 4  # a final fit, to a small tolerance, takes about as long as this many in the search
-MIN_ROWS = 100  # with fewer there is nothing to hold out
-ALL_FIFTHS_BELOW = (
-    2_000  # rows: with fewer, one fifth is too small to choose by, and each is held out in turn
-)
 ENOUGH_TO_CALIBRATE = 500  # rows: a fifth of them is enough for two numbers, or for the quantiles of errors
-HELD_OUT = 5  # one row of so many
 ROUGH_TURNS = 2  # of those five, in the first round
-MIN_HELD_OUT = 10  # classes of fewer than five rows hold none out
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,7 @@ class Search:
         self._settings = self._all_settings()
         self._grid = self._c_grid()
         self._order = stratified_order(task, self._rng)
+        self._minority = minority_of(task, wishes.measure)
 
     @property
     def plan(self) -> list[Step]:
@@ -127,9 +133,9 @@ class Search:
             return []
         steps = []
         if self._rough:
-            rows, splits = self._rows_and_splits(self._route.rough_rows, ROUGH_TURNS)
+            rows, splits = self._round(self._route.rough_rows, ROUGH_TURNS)
             steps += [self._step(rows, splits, *self._rough_grid)] * len(self._settings)
-        rows, splits = self._rows_and_splits(self._route.fine_rows, HELD_OUT)
+        rows, splits = self._round(self._route.fine_rows, HELD_OUT)
         last = self._step(rows, splits, self._grid, self._wishes.n_components)
         return steps + [last] * min(FINALISTS, len(self._settings))
 
@@ -164,7 +170,7 @@ class Search:
             return self._given()
         table: list[dict[str, Any]] = []
         ranked = self._ranked(table, progress) if self._rough else self._settings
-        rows, splits = self._rows_and_splits(self._route.fine_rows, HELD_OUT)
+        rows, splits = self._round(self._route.fine_rows, HELD_OUT)
         step = self._step(rows, splits, self._grid, self._wishes.n_components)
         best: Any = None  # score, setting, C, what was prepared, scores of the rows held out
         refused: list[ValueError] = []
@@ -231,7 +237,7 @@ class Search:
 
     def _ranked(self, table: list[dict[str, Any]], progress: Progress) -> list[Setting]:
         """The settings by their scores on few rows: the best few in the order of the grid, then the others, best first."""
-        rows, splits = self._rows_and_splits(self._route.rough_rows, ROUGH_TURNS)
+        rows, splits = self._round(self._route.rough_rows, ROUGH_TURNS)
         Cs, components = self._rough_grid
         step = self._step(rows, splits, Cs, components)
         best, refused = [], []
@@ -319,14 +325,17 @@ class Search:
             found.append(self._route.path(prepared, self._task.at(both), *parts, Cs))
         return found
 
-    def _rows_and_splits(self, most: int, turns: int) -> tuple[Rows, list[Split]]:
-        """The rows of a round, and which of them (by their places) are learned from and held out."""
+    def _round(self, most: int, turns: int) -> tuple[Rows, list[Split]]:
+        """The rows of a round and its splits, see `rows_and_folds`."""
         n_rows = self._X.shape[0]
+        return self._rows_and_splits(*rows_and_folds(n_rows, self._minority, most, turns, self._route.growth))
+
+    def _rows_and_splits(self, most: int, turns: int) -> tuple[Rows, list[Split]]:
+        """At most so many rows, and which of them (by their places) are learned from and held out, so many times."""
         if self._own_splits is not None:
-            return np.arange(n_rows), self._own_splits
+            return np.arange(self._X.shape[0]), self._own_splits
         rows = np.sort(self._order[:most])
         fifth = fifths(strata(self._task.at(rows)), np.random.default_rng([self._seed, 1]))
-        turns = turns if n_rows < ALL_FIFTHS_BELOW else 1
         return rows, [(np.flatnonzero(fifth != turn), np.flatnonzero(fifth == turn)) for turn in range(turns)]
 
     def _held_out(self, splits: list[Split]) -> str:
@@ -414,52 +423,6 @@ def best_of(Cs: Sequence[float], scores: Sequence[float]) -> str:
     return f"score {scores[at]:.4f} at C={Cs[at]:g}"
 
 
-def stratified_order(task: Task, rng: np.random.Generator) -> Rows:
-    """All rows in a random order of which every beginning has the classes in proportion."""
-    n_rows = len(task.y)
-    if task.classes is None:
-        return rng.permutation(n_rows)
-    position = np.empty(n_rows)
-    for label in task.classes:
-        members = np.flatnonzero(task.y == label)
-        position[members] = (rng.permutation(len(members)) + rng.random()) / len(members)
-    return np.argsort(position, kind="stable")
-
-
-def strata(task: Task) -> NDArray[Any]:
-    """What parts of a split should have in proportion: the classes; nothing in a regression."""
-    return task.y if task.classes is not None else np.zeros(len(task.y))
-
-
-def can_hold_out(task: Task) -> bool:
-    """Whether there are rows enough to choose by."""
-    counts = np.unique(strata(task), return_counts=True)[1]
-    return len(task.y) >= MIN_ROWS and int((counts // HELD_OUT).sum()) >= MIN_HELD_OUT
-
-
-def fifths(labels: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int8]:
-    """The fifth of each row, 0 to 4, of every label equally many; -1 for what is left over: it is never held out.
-
-    So a label of four rows or fewer is learned from alone.
-    """
-    found = np.full(len(labels), -1, dtype=np.int8)
-    for label in np.unique(labels):
-        members = rng.permutation(np.flatnonzero(labels == label))
-        each = len(members) // HELD_OUT
-        found[members[: HELD_OUT * each]] = np.repeat(np.arange(HELD_OUT), each)
-    return found
-
-
-def splits_of(cv: Any, y: NDArray[Any], classification: bool) -> list[Split]:
-    """What ``cv`` stands for, as scikit-learn reads it; taken once, because it may be a generator."""
-    n_rows = len(y)
-    splitter = check_cv(cv, y, classifier=classification)
-    splits = [(np.asarray(train), np.asarray(held)) for train, held in splitter.split(np.zeros(n_rows), y)]
-    if not splits:
-        raise ValueError("cv gave no splits: it is empty, or a generator that an earlier fit has used up.")
-    return [(as_rows(train, n_rows), as_rows(held, n_rows)) for train, held in splits]
-
-
 def undefined(name: str, task: Task, checks: list[Task], cv: Any) -> ValueError:
     """Why a score of the rows held out is not a number."""
     absent = next((found for found in map(absent_class, checks) if found is not None), None)
@@ -477,13 +440,3 @@ def undefined(name: str, task: Task, checks: list[Task], cv: Any) -> ValueError:
         f"{name} needs rows of every class among those held out, but class {absent!r} has {count} of {len(task.y)} "
         f"rows, too few to be held out: add rows of that class{folds}, or choose another scoring such as 'accuracy'."
     )
-
-
-def as_rows(rows: NDArray[Any], n_rows: int) -> Rows:
-    """Row numbers of a split, which may be a mask."""
-    rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-    if not len(rows) or rows.dtype.kind not in "iu" or rows.min() < -n_rows or rows.max() >= n_rows:
-        raise ValueError(
-            f"cv must give splits of row numbers below {n_rows}, each part with at least one row."
-        )
-    return rows.astype(np.intp) % n_rows
