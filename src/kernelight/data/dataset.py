@@ -31,7 +31,7 @@ from kernelight.data.supervision import Supervision, words_alone
 from kernelight.data.survey import missing_in_head, surveyed
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Source
 from kernelight.data.target_values import CrossFit, Places, TrainingRows
-from kernelight.data.text_formats import BOOLEAN, WRITTEN
+from kernelight.data.text_formats import BOOLEAN, NUMERIC, WRITTEN
 from kernelight.data.wishes import AUTO, Wishes
 
 TARGET_NAMES = ("target", "label", "class", "y")
@@ -328,8 +328,9 @@ class Dataset:
             raise self._date_target(str(target), f" such as {shown(found.target_date)}")
         self._left_out = found.left_out
         self._decided.rename(pair for pair in source.renamed if pair[1] not in settled)
+        said = wishes.strict and wishes.decimal is not None  # how numbers are written
         for name in names:
-            if name in found.notes:
+            if name in found.notes and not (said and found.formats.get(name) in NUMERIC):
                 self._decided.decide(name, found.notes[name])
         for column in source.columns:
             if column.name in settled or column.name == target:
@@ -342,7 +343,7 @@ class Dataset:
                     column.name, f"{column.kind} is neither a number nor words nor a date; left out"
                 )
         if wishes.strict:
-            self._decided.refuse(found.odd, target, missing_in_head(source, target, found.kinds))
+            self._decided.refuse(found, target, missing_in_head(source, target, found.kinds))
         if not found.formats and not found.kinds:
             return source
         self._formats = {name: form for name, form in found.formats.items() if form not in (BOOLEAN, WRITTEN)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,11 +16,13 @@ from kernelight.data.encoding import EncodedColumn, EncodedTarget, Encoding
 from kernelight.data.errors import DataError, DataWarning, listed, shown
 from kernelight.data.exact import as_doubles
 from kernelight.data.formatted import FormattedSource
+from kernelight.data.survey import Survey
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, CellRule, Odd, Plan, Source, Words, joined_odd
-from kernelight.data.text_formats import BOOLEAN, WRITTEN, YEAR_FIRST, decimal_format
+from kernelight.data.text_formats import BOOLEAN, NUMERIC, WRITTEN, YEAR_FIRST, decimal_format, decimal_of
 
 FEW_ROWS = 20
 MOST_ODD = 0.1  # of the values of a column may be something else than the column is
+MOST_LISTED = 8  # words that an option is written out for
 MOST_NEW = 0.5  # of the words of a column may be new to a model before that is said
 
 
@@ -44,23 +46,22 @@ class Decisions:
             self.decide(new, f"another column has this name; it is called {shown(new)} here", old)
 
     def refuse(
-        self, odd: Mapping[str, str] | None = None, target: str | None = None, missing: str | None = None
+        self, found: Survey | None = None, target: str | None = None, missing: str | None = None
     ) -> None:
-        """Raise an error that lists everything, if there is anything: also ``odd``, columns of numbers with words among the
-        first rows, and how many targets are ``missing`` there. Where these are alone, the reading says it, by line."""
-        odd = odd or {}
-        columns = [*self._columns, *odd]
-        if not self._columns and len(odd) < 2:
+        """Raise an error that lists everything, with the options that settle it, if there is anything: also columns of numbers
+        with words among them and columns of too many words, as they were ``found`` in the first rows, and how many targets are
+        ``missing`` there. Where one of these is alone, the reading says it, by line."""
+        later = {} if found is None else {**found.odd, **found.many}
+        columns = [*self._columns, *later]
+        if not self._columns and len(later) < 2:
             return
-        said = [*self.notes, *(f"column {shown(name)}: {what}" for name, what in odd.items())]
+        said = [*self.notes, *(f"column {shown(name)}: {what}" for name, what in later.items())]
         if missing is not None:
             said.append(f"column {shown(str(target))}: {missing}")
-        others = [name for name in columns if name != target]
         many = "columns need a decision" if len(columns) > 1 else "column needs a decision"
-        leaving = f"ignore={others!r} leaves out, " if others else ""
         raise DataError(
-            f"{self.label}: {len(columns)} {many}: {'; '.join(said)}. That is what is done without strict=True; {leaving}"
-            "categorical=['NAME'] reads as words."
+            f"{self.label}: {len(columns)} {many}: {'; '.join(said)}. That is what is done without strict=True; "
+            f"{', '.join(_settling(found, columns, target))}."
         )
 
     def tell(self, more: Sequence[str], rows_left_out: int) -> None:
@@ -74,6 +75,20 @@ class Decisions:
         self._told.update(fresh)
         if fresh:
             warnings.warn(DataWarning(self.label, fresh), stacklevel=_callers_level())
+
+
+def _settling(found: Survey | None, columns: Iterable[str], target: str | None) -> list[str]:
+    """The options that settle what needs a decision, and what each of them does."""
+    others = [name for name in columns if name != target]
+    options = [f"ignore={others!r} leaves out"] if others else []
+    if found is not None:
+        separators = {decimal_of(form) for form in found.formats.values() if form in NUMERIC}
+        options += [f"decimal={mark!r} reads numbers that are written so" for mark in sorted(separators)]
+        if found.odd and len(found.strange) <= MOST_LISTED:
+            options.append(f"missing={found.strange!r} takes as missing")
+        if found.many:
+            options.append(f"max_categories={found.most_words} gives each word a column")
+    return [*options, "categorical=['NAME'] reads as words"]
 
 
 def _callers_level() -> int:

@@ -102,8 +102,9 @@ def open_dataset(
     n_jobs : int, optional
         Threads for parsing.
     strict : bool
-        Refuse, with one error that lists them, columns that need a decision: ids, dates, numbers with signs. Otherwise the
-        defaults are taken, and a `DataWarning` says so when the rows are read.
+        Refuse, with one error that lists them and the options that settle them, columns that need a decision: ids, dates,
+        numbers with signs, too many words. Otherwise the defaults are taken, and a `DataWarning` says so when the rows are
+        read.
 
     Returns
     -------

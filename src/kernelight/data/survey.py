@@ -73,6 +73,9 @@ class Survey:
     odd: dict[str, str] = field(
         default_factory=dict
     )  # columns of numbers with words among them; told when they are read
+    strange: list[str] = field(default_factory=list)  # those words
+    many: dict[str, str] = field(default_factory=dict)  # columns of too many words; told when they are read
+    most_words: int = 0  # of those columns
     mixed: dict[str, str] = field(default_factory=dict)  # columns of dates -> which formats, if several
     target_date: str | None = None  # an example, if the target is dates
 
@@ -265,20 +268,24 @@ def _decide(
         if plain >= FITS * total or (source.text and 2 * plain > total):
             _as_plain(found, source, name)
             if plain < total:
-                example = next(value for value in counts if not PLAIN.fullmatch(value))
-                strange = total - plain
-                are = "is not a number" if strange == 1 else "are not numbers"
+                words = [value for value in counts if not PLAIN.fullmatch(value)]
+                are = "is not a number" if total - plain == 1 else "are not numbers"
                 found.odd[name] = (
-                    f"of the first {total:,} values {strange:,} {are}, such as {shown(example)}; taken as missing"
+                    f"of the first {total:,} values {total - plain:,} {are}, such as {shown(words[0])}; taken as missing"
                 )
+                found.strange += [word for word in words if word not in found.strange]
             return
     reason = _reason(counts, dates, (number, share[number]), total)
     once = sum(count == 1 for count in counts.values())
     if not target and occur_once(once, total) and not (raised and len(counts) <= max_categories):
         found.left_out.append(name)
         found.notes[name] = f"{reason}{_how_many(once, total, 'words')}, as ids or free text are; left out"
-    elif reason:
+        return
+    if reason:
         found.notes[name] = f"{reason}taken as words"
+    if not target and len(counts) > max_categories:
+        found.many[name] = f"{len(counts):,} words, of which not all have a column of their own"
+        found.most_words = max(found.most_words, len(counts))
 
 
 class _Dates(NamedTuple):

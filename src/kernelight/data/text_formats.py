@@ -24,6 +24,7 @@ from kernelight.data.table import DATE, NUMBER
 POINT, COMMA = "decimal point", "decimal comma"
 # Never recorded, as numbers need no format: true and false as 1 and 0; and plain numbers in a column of text of a typed table.
 BOOLEAN, WRITTEN = "boolean", "plain number"
+NUMERIC = (POINT, COMMA, WRITTEN)  # what ``decimal=`` settles
 YEAR_FIRST, DAY_FIRST, MONTH_FIRST, NAMED, TIME = (
     "year first",
     "day first",
@@ -168,6 +169,11 @@ def _moment(part: dict[str, Any]) -> int:
 def decimal_format(decimal: str) -> str:
     """The format of numbers that has this decimal separator."""
     return COMMA if decimal == "," else POINT
+
+
+def decimal_of(form: str) -> str:
+    """The decimal separator of a format of numbers."""
+    return "," if form == COMMA else "."
 
 
 def reads(text: str, form: str) -> bool:
