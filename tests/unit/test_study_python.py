@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kernelight import open_dataset
 from kernelight.cli.compare import _python
 from kernelight.cli.options import MAX_CATEGORIES
 from kernelight.study.inputs import given_by
@@ -53,9 +54,9 @@ def test_a_frame_with_words(table: Any, candidate: str, task: str) -> None:
     target, other = ("likes", "price") if task == "classification" else ("price", "likes")
     df = table.drop(columns=other)
     rows, y = df.drop(columns=target), df[target]
-    apart = pasted(card(candidate, given_by(rows, None, None), task)["python"], df=rows, y=y)
+    apart = pasted(card(candidate, given_by(rows, None, None), task)["python"], X=rows, y=y)
     python = card(candidate, given_by(df, target, task), task)["python"]
-    together = pasted(python, df=df)
+    together = pasted(python, X=df)
     assert f"target='{target}'" in python
     if candidate == "gmm":
         assert len(apart.predict(rows)) == len(together.predict(df)) == 120
@@ -82,6 +83,28 @@ def test_a_linear_model_of_unscaled_rows_with_missing_values() -> None:
     X[3, 1] = np.nan
     python = card("linear", Given(encoded="missing"), settings={"scale": "none"})["python"]
     assert len(pasted(python, X=X, y=[0, 1] * 15).predict(X)) == 30
+
+
+@pytest.mark.parametrize("candidate", ["gmm", "linear"])
+def test_every_name_is_made_or_said(table: Any, tmp_path: Path, candidate: str) -> None:
+    """The names of compare's own parameters, and a comment; a path is written out."""
+    path = tmp_path / "table.csv"
+    table.to_csv(path, index=False)
+    rows, y = table[["colour", "size"]], table["likes"]
+    forms: list[tuple[Given, dict[str, Any], str]] = [
+        (given_by(rows, None, None), {"X": rows, "y": y}, "# X and y are those that compare was given"),
+        (given_by(rows.to_numpy(), None, None), {"X": rows.to_numpy(), "y": y}, "# X and y are those"),
+        (given_by(table, "likes", None), {"X": table}, "# X is the table that compare was given"),
+        (given_by(open_dataset(table, target="likes"), None, None),
+         {"X": open_dataset(table, target="likes")}, "# X is the data set that compare was given"),
+        (given_by(path, "likes", None), {}, ""),
+        (given_by(str(path), "likes", None), {}, ""),
+    ]  # fmt: skip
+    for given, names, comment in forms:
+        python = card(candidate, given)["python"]
+        assert comment in python
+        assert "#" in python or not comment
+        pasted(python, **names)
 
 
 @pytest.mark.parametrize("candidate", ["gmm", "linear"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -105,16 +106,21 @@ class _Test:
 def given_by(X: Any, target: str | None, task: str | None) -> Given:
     """What the user has at hand, for the Python of the recommendations."""
     if isinstance(X, Dataset):
-        return Given(table="data")
+        return Given(table="X", comment="X is the data set that compare was given")
     if target is not None:
         told = {"target": target} | ({} if task is None else {"task": task})
+        path = isinstance(X, (str, os.PathLike))
+        named = [repr(os.fspath(X)) if path else "X", *(f"{name}={value!r}" for name, value in told.items())]
         return Given(
-            is_frame(X), table=", ".join(["df", *(f"{name}={value!r}" for name, value in told.items())])
+            is_frame(X),
+            table=", ".join(named),
+            comment="" if path else "X is the table that compare was given",
         )
     looked = entrance.looked_at(X)
+    comment = "X and y are those that compare was given"
     if is_frame(X) or not entrance.needs_encoding(looked):
-        return Given(is_frame(X))
-    return Given(encoded="missing" if looked.dtype.kind == "f" else "words")
+        return Given(is_frame(X), comment=comment)
+    return Given(encoded="missing" if looked.dtype.kind == "f" else "words", comment=comment)
 
 
 def rows_of(X: Any, y: Any = None, task: str | None = None, seed: int = 0) -> Any:

@@ -207,32 +207,38 @@ def with_imports(body: str) -> str:
 class Given:
     """What the user has at hand, as Python that is to be pasted calls it."""
 
-    frame: bool = False  # rows are ``df``; else they are the array ``X``
+    frame: bool = False  # whether ``X`` is a frame
     encoded: str = ""  # how an array became numbers: "missing" values were filled in, or "words" were encoded
     table: str = ""  # the arguments of open_dataset, if what is at hand has the target among its columns
-
-    @property
-    def rows(self) -> str:
-        """The name of the rows."""
-        return "df" if self.frame else "X"
+    comment: str = ""  # what the names stand for that the code does not make itself
 
 
 def python_of(code: str, parameters: dict[str, Any] | None, task: str, given: Given) -> str:
     """What can be pasted to make a recommended model: its imports, what makes numbers of words if need be, and the fit."""
+    body = _body(code, parameters, task, given)
+    return with_imports(f"# {given.comment}\n{body}" if given.comment else body)
+
+
+def _body(code: str, parameters: dict[str, Any] | None, task: str, given: Given) -> str:
     if given.table and parameters is not None:
-        return with_imports(f"model = TableModel({estimator_code(parameters, task)}).fit({given.table})")
+        return f"model = TableModel({estimator_code(parameters, task)}).fit({given.table})"
     if given.table:
-        return with_imports(f"X, y = open_dataset({given.table}).materialise()\nmodel = {code}")
+        encoded = code.replace(".fit(X, y)", ".fit(features, y)")
+        opened = "X" if given.table == "X" else f"open_dataset({given.table})"  # X alone is a Dataset
+        return f"features, y = {opened}.materialise()\nmodel = {encoded}"
     if parameters is not None:
-        return with_imports(f"model = {code.replace('.fit(X, y)', f'.fit({given.rows}, y)')}")
+        return f"model = {code}"
     # scikit-learn's linear models take numbers only.
     if given.frame or given.encoded == "words":
-        frame = given.rows if given.frame else "DataFrame(X)"
-        return with_imports(f"X, _ = open_dataset({frame}, target=None).materialise()\nmodel = {code}")
+        frame, encoded = (
+            "X" if given.frame else "DataFrame(X)",
+            code.replace(".fit(X, y)", ".fit(features, y)"),
+        )
+        return f"features, _ = open_dataset({frame}, target=None).materialise()\nmodel = {encoded}"
     if given.encoded == "missing":
         made = code.removesuffix(".fit(X, y)")
-        return with_imports(f"model = make_pipeline(SimpleImputer(strategy='median'), {made}).fit(X, y)")
-    return with_imports(f"model = {code}")
+        return f"model = make_pipeline(SimpleImputer(strategy='median'), {made}).fit(X, y)"
+    return f"model = {code}"
 
 
 def _linear_code(scale: str, C: float, length: float, task: str) -> str:
