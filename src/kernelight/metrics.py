@@ -29,9 +29,10 @@ class ProbabilityScores:
     """Log loss, Brier score, AUC and a calibration table of probabilities.
 
     Log loss and Brier score are those of scikit-learn's ``log_loss`` and ``brier_score_loss`` (of more than two classes, the
-    sum of squares over classes). The AUC is that of the second of two classes, or the mean over classes of one against the
-    rest; it is taken from histograms of 16,384 bins of log(p / (1 - p)) between -30 and 30 (fewer for more than 256 classes),
-    rows in one bin counting as equal, so it is exact up to pairs of rows whose logits are closer than 0.004.
+    sum of squares over classes). The AUC is that of the second of two classes, or the mean over the classes that occur,
+    each against the rest (scikit-learn's "ovr" with macro average). It is taken from histograms of 16,384 bins of
+    log(p / (1 - p)) between -30 and 30 (fewer for more than 256 classes), rows in one bin counting as equal, so it is exact
+    up to pairs of rows whose logits are closer than 0.004.
 
     Parameters
     ----------
@@ -81,17 +82,23 @@ class ProbabilityScores:
         return np.asarray(place.round().astype(np.intp))
 
     def result(self) -> dict[str, Any]:
-        """``log_loss``, ``brier_score``, ``roc_auc`` (None if some class never or always occurs) and ``calibration``.
+        """``log_loss``, ``brier_score``, ``positive_class``, ``roc_auc``, ``roc_auc_classes`` and ``calibration``.
 
+        The positive class is the second of two, which the AUC and the Brier score are about; None if there are more classes.
+        ``roc_auc`` is the mean over ``roc_auc_classes``, those that some rows have and others have not; None if there is none.
         The last is a list of bins that have rows: the mean ``predicted`` probability, the ``observed`` share and ``rows``; of
         the second of two classes, else of the class with the largest probability.
         """
+        two = len(self._classes) == 2
         areas = [_area(*histogram) for histogram in self._histograms]
-        known = [area for area in areas if area is not None]
+        labels = self._classes[1:].tolist() if two else self._classes.tolist()
+        known = {label: area for label, area in zip(labels, areas, strict=True) if area is not None}
         return {
             "log_loss": self._log_loss / self._rows,
             "brier_score": self._brier / self._rows,
-            "roc_auc": sum(known) / len(known) if len(known) == len(areas) else None,
+            "positive_class": labels[0] if two else None,
+            "roc_auc": sum(known.values()) / len(known) if known else None,
+            "roc_auc_classes": list(known),
             "calibration": [
                 {"predicted": total / rows, "observed": right / rows, "rows": int(rows)}
                 for rows, total, right in self._table.tolist()

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from cli.in_process import run
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
 
@@ -87,3 +88,27 @@ def test_what_is_asked_too_early() -> None:
     for name in ("predict_proba", "predict_interval", "score"):
         with pytest.raises(NotFittedError, match="call fit"):
             getattr(TableModel(), name)(table("late"))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rows", "said"),
+    [
+        (("no", "yes"), "ny", "of class yes against the other"),
+        (("no", "yes"), "y", "AUC                none: all rows are of one class"),
+        (("a", "b", "c"), "abc", "mean over 3 classes, each against the rest"),
+        (("a", "b", "c"), "ab", "mean over the 2 of 3 classes that occur, each against the rest"),
+    ],
+)
+def test_the_area_under_the_curve_says_which_class_it_is_of(
+    tmp_path: Path, kinds: tuple[str, ...], rows: str, said: str
+) -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": random.random(150), "kind": random.choice(kinds, 150)})
+    frame["size"] += frame["kind"].map({kind: at for at, kind in enumerate(kinds)})
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    frame[frame["kind"].str[0].isin(list(rows))].to_csv(tmp_path / "test.csv", index=False)
+    model = KernelClassifier(n_components=32, C=1.0, scale="minmax")
+    TableModel(model).fit(tmp_path / "train.csv").save(tmp_path / "m.klt")
+    told = run("evaluate", tmp_path / "m.klt", tmp_path / "test.csv")
+    assert said in told
+    assert ("P(yes)" if len(kinds) == 2 else "P(predicted class)") in told

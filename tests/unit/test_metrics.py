@@ -44,3 +44,22 @@ def test_certain_and_unknown_classes():
     only = ProbabilityScores(np.array([1, 2]))
     only.add(np.array([1]), np.array([[0.7, 0.3]]))
     assert only.result()["roc_auc"] is None
+
+
+def test_the_area_says_which_class_it_is_of():
+    rng = np.random.default_rng(0)
+    two = ProbabilityScores(np.array(["no", "yes"]))
+    shares = rng.random(200)
+    truth = np.where(rng.random(200) < shares, "yes", "no")
+    two.add(truth, np.column_stack([1 - shares, shares]))
+    found = two.result()
+    assert (found["positive_class"], found["roc_auc_classes"]) == ("yes", ["yes"])
+    assert found["roc_auc"] == pytest.approx(roc_auc_score(truth == "yes", shares), abs=1e-3)
+    many = ProbabilityScores(np.array([1, 2, 3, 4]))
+    shares = rng.dirichlet(np.ones(4), 200)
+    truth = rng.integers(1, 4, 200)  # the class 4 does not occur
+    many.add(truth, shares)
+    found = many.result()
+    assert (found["positive_class"], found["roc_auc_classes"]) == (None, [1, 2, 3])
+    areas = [roc_auc_score(truth == label, shares[:, label - 1]) for label in (1, 2, 3)]
+    assert found["roc_auc"] == pytest.approx(np.mean(areas), abs=1e-3)

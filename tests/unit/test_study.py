@@ -512,11 +512,17 @@ def test_probabilities_are_scored(study: Study) -> None:
             assert 0.9 < line["roc_auc"] <= 1
         elif line["candidate"] == "linear":
             assert "log_loss" not in line
+            assert 0.3 < line["roc_auc"] <= 1  # of its scores
+    names = study.data["class_names"]
+    assert study.data["positive_class"] == names[1]
     assert study.calibration is not None
     assert sum(each["rows"] for each in study.calibration) == study.data["tested"]
     page = render_report(study)
     assert all(f">{title}</button>" in page for title in ("log loss", "Brier score", "AUC"))
     assert 'id="chart-calibration"' in page
+    assert f"AUC and Brier score are those of the class {names[1]}." in page
+    many = replace(study, data=study.data | {"class_names": ["a", "b", "c"]})
+    assert "AUC is the mean over the classes, each against the rest." in render_report(many)
     plain = json.loads(study.to_json())
     del plain["calibration"]
     for each in plain["cells"]:

@@ -26,7 +26,7 @@ def run(model: str, data: str, reading: dict[str, Any], as_json: bool) -> None:
     accuracy = f"{_percent(found['accuracy'])}, standard error {_percent(found['standard_error'])}"
     show.pairs({
         **_rows(found), "accuracy": accuracy,
-        "balanced accuracy": _percent(found["balanced_accuracy"]), **_of_probabilities(found),
+        "balanced accuracy": _percent(found["balanced_accuracy"]), **_of_probabilities(found, len(fitted.classes_)),
     })  # fmt: skip
     print()
     rows = [(entry["class"], f"{entry['rows']:,}", _percent(entry["precision"]), _percent(entry["recall"]))
@@ -36,14 +36,34 @@ def run(model: str, data: str, reading: dict[str, Any], as_json: bool) -> None:
         print()
         lines = [(_percent(entry["predicted"]), _percent(entry["observed"]), f"{entry['rows']:,}")
                  for entry in found["calibration"]]  # fmt: skip
-        show.table(("probability", "was so", "rows"), lines, right=(0, 1, 2))
+        positive = found["positive_class"]
+        of = "predicted class" if positive is None else show.plain(positive)
+        show.table((f"P({of})", "was so", "rows"), lines, right=(0, 1, 2))
 
 
-def _of_probabilities(found: dict[str, Any]) -> dict[str, str]:
+def _of_probabilities(found: dict[str, Any], n_classes: int) -> dict[str, str]:
     if "log_loss" not in found:
         return {}
-    area = "none: a class never or always occurs" if found["roc_auc"] is None else f"{found['roc_auc']:.4f}"
-    return {"log loss": f"{found['log_loss']:.4f}", "Brier score": f"{found['brier_score']:.4f}", "AUC": area}
+    return {
+        "log loss": f"{found['log_loss']:.4f}",
+        "Brier score": f"{found['brier_score']:.4f}",
+        "AUC": _area(found, n_classes),
+    }
+
+
+def _area(found: dict[str, Any], n_classes: int) -> str:
+    """The AUC, and for which class, or over which classes it is the mean."""
+    if found["roc_auc"] is None:
+        return "none: all rows are of one class"
+    if found["positive_class"] is not None:
+        return f"{found['roc_auc']:.4f}, of class {show.plain(found['positive_class'])} against the other"
+    occurring = len(found["roc_auc_classes"])
+    some = (
+        f"{n_classes} classes"
+        if occurring == n_classes
+        else f"the {occurring} of {n_classes} classes that occur"
+    )
+    return f"{found['roc_auc']:.4f}, mean over {some}, each against the rest"
 
 
 def _rows(found: dict[str, Any]) -> dict[str, str]:

@@ -170,6 +170,7 @@ def _finished(
         "set_aside": len(plan.test),
         "tested": len(test.y),
         "class_names": target.classes,
+        "positive_class": target.classes[1] if target.classes and len(target.classes) == 2 else None,
     }
     return Study(
         task=target.task, data=facts, labels=run.labels, cells=run.cells, recommendation=recommendation, small=small,

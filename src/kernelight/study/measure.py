@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from scipy.stats import norm
 from sklearn.base import clone
 
@@ -63,17 +64,26 @@ def test_report(model: Model, test: Data) -> dict[str, Any]:
     told = probability_scores(model, test)
     return {
         "test": score, "low": ends[0], "high": ends[1], "rows_a_second": rows_a_second(model, test.X),
-        **{name: told[name] for name in PROBABILITY_SCORES if told},
+        **{name: told[name] for name in PROBABILITY_SCORES if name in told},
     }  # fmt: skip
 
 
 def probability_scores(model: Model, test: Data) -> dict[str, Any]:
-    """Log loss, Brier score, AUC and the calibration table of the test rows; nothing for a model without probabilities."""
-    if model.probabilities is None or model.classes is None:
+    """Log loss, Brier score, AUC and the calibration table of the test rows; of a model with scores alone the AUC.
+
+    The AUC depends on the order of scores only, so it is that of any probabilities that ascend with them.
+    """
+    if model.classes is None:
         return {}
-    scores = ProbabilityScores(model.classes)
-    scores.add(test.y, model.probabilities(test.X))
-    return scores.result()
+    counted = ProbabilityScores(model.classes)
+    if model.probabilities is not None:
+        counted.add(test.y, model.probabilities(test.X))
+        return counted.result()
+    if model.scores is None:
+        return {}
+    shares = expit(model.scores(test.X))
+    counted.add(test.y, np.column_stack([1 - shares, shares]) if shares.ndim == 1 else shares)
+    return {"roc_auc": counted.result()["roc_auc"]}
 
 
 def rows_a_second(model: Model, X: Any) -> float:

@@ -56,6 +56,9 @@ class Model:
     note: str = ""
     probabilities: Callable[[Any], NDArray[np.float64]] | None = None  # of ``classes``, one column for each
     classes: NDArray[Any] | None = None
+    scores: Callable[[Any], NDArray[np.float64]] | None = (
+        None  # of ``classes``, for a model without probabilities
+    )
 
 
 @dataclass(frozen=True)
@@ -297,7 +300,10 @@ def _train_linear(data: Data, settings: dict[str, Any], C: float) -> Model:
     def predict(rows: Any) -> NDArray[Any]:
         return np.asarray(model.predict(columns(rows)) + origin)
 
-    return Model(predict, n_bytes, scaling=columns, row_length=columns.length)
+    told: dict[str, Any] = {}
+    if data.is_classification:
+        told = {"classes": model.classes_, "scores": lambda rows: model.decision_function(columns(rows))}
+    return Model(predict, n_bytes, scaling=columns, row_length=columns.length, **told)
 
 
 def _origin(data: Data) -> Any:

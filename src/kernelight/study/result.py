@@ -25,11 +25,12 @@ class Study:
     ----------
     task : "classification" or "regression"
     data : dict
-        Name, rows, features, classes and the like.
+        Name, rows, features, classes and the like; ``positive_class`` is the one of two that AUC and Brier score are about.
     cells : list of dict
         One for each model tried: candidate, k, rows, settings, C, the validation ``score`` with its standard error ``doubt``,
         the ``curve`` over C, ``test`` with its interval ``low`` to ``high``, ``fit_seconds``, ``rows_a_second``, ``bytes``,
-        ``kernel_error``; of classifiers with probabilities ``log_loss``, ``brier_score`` and ``roc_auc`` of the test rows.
+        ``kernel_error``; of classifiers ``roc_auc`` of the test rows (of the second of two classes, or the mean over
+        classes, each against the rest), and with probabilities ``log_loss`` and ``brier_score``.
     recommendation : dict
         The most accurate model by validation: ``candidate``, ``k``, ``headline``, ``reason``, ``code`` (an expression),
         ``python`` (what can be pasted), ``command`` (if the data are a file), ``parameters`` of the front door, and

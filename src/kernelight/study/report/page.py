@@ -11,7 +11,7 @@ from typing import Any
 
 from kernelight.data import replacing
 from kernelight.study.report.charts import Charts
-from kernelight.study.report.pictures import cloud, cloud_legend, matrix, pairs_table
+from kernelight.study.report.pictures import cloud, cloud_legend, matrix, pairs_table, shortened
 from kernelight.study.report.svg import OTHER, Chart, symbol
 from kernelight.study.report.terms import explained, glossary, said_of, said_of_model, tip
 from kernelight.study.result import Study
@@ -149,10 +149,21 @@ def _models(study: Study, charts: Charts) -> str:
     rows = "".join(_model_row(cell, study, charts) for cell in study.lines)
     return (
         "<section><h2>The models</h2><p class=soft>Each with the fewest components that are within one standard error of its "
-        "own best. The test rows chose nothing; the interval is the doubt that their number leaves. Click a head to sort.</p>"
+        "own best. The test rows chose nothing; the interval is the doubt that their number leaves. Click a head to sort."
+        f"{_of_which(study)}</p>"
         f'<div class="scroll"><table class="sortable" id="models"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody>'
         "</table></div></section>"
     )
+
+
+def _of_which(study: Study) -> str:
+    """Which class the scores of probabilities are about."""
+    names = study.data["class_names"]
+    if not _has_probabilities(study):
+        return ""
+    if len(names) == 2:
+        return f" AUC and Brier score are those of the class {escape(shortened(names[1], 40))}."
+    return " AUC is the mean over the classes, each against the rest."
 
 
 def _model_row(cell: dict[str, Any], study: Study, charts: Charts) -> str:
