@@ -23,6 +23,9 @@ from kernelight.data.target_values import FOLDS, CrossFit, Outputs, TargetValues
 from kernelight.study import compare
 from kernelight.study.inputs import rows_of, taken
 from kernelight.study.plan import cut
+from kernelight.tables import fitting
+from kernelight.tables.memory import Allowance
+from kernelight.tables.sample import HeldOut
 
 ROWS, TOWNS = 1_500, 300
 pytestmark = pytest.mark.filterwarnings("ignore::kernelight.data.DataWarning")
@@ -287,6 +290,43 @@ def test_memory_and_data_sets_that_were_opened_before():
         assert codes.encode(opened).shape[0] == ROWS
 
 
+class Narrow(Allowance):
+    """Little room for rows, whatever the process takes already."""
+
+    held = 400
+
+    def batch(self, n_rows):
+        return 150
+
+
+def test_passes_over_a_file_hold_rows_out_of_the_values_too(monkeypatch):
+    monkeypatch.setattr(fitting, "_allowance", lambda *_: Narrow(1, 0, 1, 1, 1, 1))
+    rows = 6_000
+    table = pd.concat([towns(seed) for seed in range(4)])[["town", "size", "bought"]]
+    table.to_csv("towns.csv", index=False)
+    model = TableModel(small()).fit("towns.csv", memory="1G")
+    held = HeldOut.of(rows).among(np.arange(rows))
+    assert held.sum() == rows // 10
+    assert 0 < model.held_out_["rows"] <= rows // 10
+    learned = small().fit(table[~held][["town", "size"]], table[~held]["bought"]).encoding_.columns[0].targets
+    values = model.encoding_.columns[0].targets
+    np.testing.assert_allclose(values(words_of(learned.words)), learned(words_of(learned.words)), rtol=1e-9)
+    new = towns(9)[["town", "size", "bought"]]
+    tested = model.evaluate(new)["accuracy"]
+    assert tested > 0.8
+    assert abs(model.held_out_["accuracy"] - tested) < 0.06  # standard errors 0.015 and 0.01
+
+
+def test_memory_of_the_sums_counts():
+    table = FRAME.drop(columns="price")
+    plain = open_dataset(table, target="bought", max_categories=1_000).supervised()
+    many = open_dataset(table, target="bought").supervised()
+    model = small()
+    held = [fitting._allowance(model, data, 4 << 30, 0).base for data in (plain, many)]
+    assert held[0] == 0
+    assert held[1] == many.cross_fit.n_bytes > 295 * 8 * FOLDS
+
+
 # -- Kept ---------------------------------------------------------------------------------------------------
 
 
@@ -400,8 +440,6 @@ def test_the_study_learns_values_without_its_test_rows():
         assert target.values.tolist() == price.tolist()
 
 
-def test_compare_takes_data_sets():
-    study = compare(open_dataset("iris"), kernels=["gmm"], components=[64], budget="5s", progress=False)
-    assert study.task == "classification"
+def test_compare_needs_a_data_set_with_a_target():
     with pytest.raises(ValueError, match="iris has no target"):
         compare(open_dataset("iris", target=None), progress=False)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -32,9 +31,7 @@ from kernelight.data.survey import missing_in_head, surveyed
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Source
 from kernelight.data.target_values import CrossFit, Places, TrainingRows
 from kernelight.data.text_formats import BOOLEAN, NUMERIC, WRITTEN
-from kernelight.data.wishes import AUTO, Wishes
-
-TARGET_NAMES = ("target", "label", "class", "y")
+from kernelight.data.wishes import AUTO, Wishes, date_target, target_column
 
 
 class Dataset:
@@ -171,6 +168,23 @@ class Dataset:
             return Dataset(self._opened, self._wishes, None, supervision)
         made = copy.copy(self)
         made._supervision, made._decided = supervision, copy.deepcopy(self._decided)
+        return made
+
+    @property
+    def cross_fit(self) -> CrossFit | None:
+        """What training rows have instead of the target values of the encoding; None if there are no such values."""
+        return self._cross_fit if self.encoding.has_target_values else None
+
+    def holding_out(self, held_out: Callable[[Places], NDArray[np.bool_]]) -> Dataset:
+        """The same training rows, with target values that are not learned from those that are held out."""
+        encoding = self.encoding
+        words = {c.name: c.targets.words for c in encoding.columns or () if c.targets is not None}
+        if not words:
+            return self
+        made = copy.copy(self)
+        made._encoding, made._cross_fit = Supervision(held_out=held_out).fitted(
+            encoding.with_target_values({}), words, self._wishes.max_categories, self._plan, self._source.blocks, self.name
+        )  # fmt: skip
         return made
 
     def read_by(self, encoding: Encoding, *, target: bool = True) -> Dataset:
@@ -314,7 +328,7 @@ class Dataset:
             return source
         wishes = self._wishes
         names = [column.name for column in source.columns]
-        target = self._target(names) if names else None
+        target = target_column(wishes.target, self._source, self._opened, names) if names else None
         settled = {*wishes.ignore, *wishes.categorical, *([wishes.ids] if wishes.ids else [])}
         found = surveyed(
             source,
@@ -325,7 +339,7 @@ class Dataset:
             decimal=wishes.decimal,
         )
         if found.target_date is not None:
-            raise self._date_target(str(target), f" such as {shown(found.target_date)}")
+            raise date_target(self.name, str(target), f" such as {shown(found.target_date)}")
         self._left_out = found.left_out
         self._decided.rename(pair for pair in source.renamed if pair[1] not in settled)
         said = wishes.strict and wishes.decimal is not None  # how numbers are written
@@ -363,7 +377,7 @@ class Dataset:
         kinds = {column.name: column.kind for column in source.columns}
         if not kinds:
             raise DataError(f"{self.name} has no columns.")
-        target = self._target(list(kinds))
+        target = target_column(wishes.target, self._source, self._opened, list(kinds))
         target_kind = kinds.get(target, source.target_kind) if target is not None else NUMBER
         for name, use in [
             *((n, "to ignore") for n in wishes.ignore),
@@ -382,7 +396,7 @@ class Dataset:
         left_out = {target, wishes.ids, *wishes.ignore, *self._left_out}
         features = [name for name in kinds if name not in left_out]
         if target is not None and target_kind == DATE:
-            raise self._date_target(target)
+            raise date_target(self.name, target)
         for name in [*features, *([target] if target in kinds else [])]:
             if kinds[name] not in (NUMBER, WORDS) and (name == target or kinds[name] != DATE):
                 raise DataError(
@@ -395,48 +409,6 @@ class Dataset:
             target=target, target_kind=target_kind, ids=wishes.ids, dtype=wishes.dtype,
             limit=wishes.max_categories if wishes.strict else None,
         ), features  # fmt: skip
-
-    def _target(self, names: Sequence[str]) -> str | None:
-        """The column of the target: named, counted, or (auto) called so, or the last."""
-        asked, known = self._wishes.target, self._source.target
-        if asked is None:
-            return None
-        if known is not None:
-            if asked in (AUTO, known):
-                return known
-            raise DataError(
-                f"{self.name}: there is no column {shown(str(asked))} for the target{nearest(str(asked), [known]) or '.'}"
-            )
-        if isinstance(asked, str) and asked not in names and re.fullmatch(r"-?[0-9]{1,9}", asked):
-            asked = int(asked)  # the command has only text
-        if isinstance(asked, int):
-            if not -len(names) <= asked < len(names):
-                raise DataError(f"{self.name} has {len(names)} columns: target={asked} is none of them.")
-            return names[asked]
-        if asked in names:
-            return asked
-        if asked != AUTO:
-            hint = nearest(asked, names) or f"; there are {listed(names)}."
-            raise DataError(f"{self.name}: there is no column {shown(asked)} for the target{hint}")
-        if not self._source.guesses:
-            return None
-        nameless = self._opened.nameless
-        called = next((name for name in names if name.lower() in TARGET_NAMES), None)
-        last = [name for name in names if name not in nameless & self._opened.blank][-1:] or names[-1:]
-        if called is None and last[0] in nameless:
-            hint = next((name for name in reversed(names) if name not in nameless), "NAME")
-            raise DataError(
-                f"{self.name}: the last column has no name, so that it is not taken for the target: target={shown(hint)} or "
-                f"target={shown(str(names.index(last[0])))} (its place) says which is to be predicted."
-            )
-        return called or last[0]
-
-    def _date_target(self, name: str, example: str = "") -> DataError:
-        return DataError(
-            f"{self.name}: the target {shown(name)} is dates{example}, which are neither classes nor quantities: "
-            "name another target, or store a number (such as days since a day); "
-            f"categorical=[{shown(name)}] takes each date as a class."
-        )
 
     def _planned_by(self, encoding: Encoding) -> Plan:
         """What an encoding needs of this file."""

@@ -17,8 +17,8 @@ The rules:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -137,6 +137,18 @@ class Encoding:
         if self.columns is None:
             return None
         return [name for column in self.columns for name in column.feature_names]
+
+    @property
+    def has_target_values(self) -> bool:
+        """Whether a column of words has target values, so that training rows have other features than the same rows as new."""
+        return any(column.targets is not None for column in self.columns or ())
+
+    def with_target_values(self, values: Mapping[str, TargetValues]) -> Encoding:
+        """The same with these target values of columns of words, and no others."""
+        if self.columns is None:
+            return self
+        made = tuple(replace(column, targets=values.get(column.name)) for column in self.columns)
+        return replace(self, columns=made, width=sum(column.width for column in made))
 
     # -- Use ------------------------------------------------------------------------------------------------
 

@@ -79,8 +79,7 @@ class Supervision:
             fit.add(columns, target, np.arange(place, place + len(target)), weight)
             place += len(target)
         fit.settle()
-        made = tuple(replace(column, targets=fit.values.get(column.name)) for column in encoding.columns)
-        return replace(encoding, columns=made, width=sum(column.width for column in made)), fit
+        return encoding.with_target_values(fit.values), fit
 
 
 def words_alone(block: Block, has: Plan, wanted: Plan) -> Block:

@@ -40,6 +40,7 @@ DEVIATIONS = 3.0  # above what chance makes of the ratio of variances
 MOST_CELLS = 1 << 18  # words times values of a word, in all columns together
 MOST_BYTES = 12 << 20  # of words and values as text in a model's file, in all columns together
 VALUE_BYTES = 24  # of a number as text
+WORD_BYTES = 100  # of a word in memory, with its place in a table
 LEAST_WEIGHT = 1e-9  # of the other folds; what is below is rounding
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]  # numbers of rows, from 0, among those that have a target
@@ -168,6 +169,7 @@ class CrossFit:
         self._units: tuple[Array, Array] | None = None
         self._outputs = outputs
         self.values: dict[str, TargetValues] = {}
+        self.n_rows = 0  # that came, also those held out
 
     @property
     def n_bytes(self) -> int:
@@ -183,6 +185,7 @@ class CrossFit:
         self, columns: Sequence[Words], target: NDArray[Any], places: Places, weight: Array | None = None
     ) -> None:
         """Learn from more rows: class numbers of shape (n,), or quantities of shape (n, outputs)."""
+        self.n_rows += len(places)
         kept = np.ones(len(places), bool) if self._held_out is None else ~self._held_out(places)
         if weight is not None:
             kept &= weight > 0
@@ -259,7 +262,8 @@ class _Statistics:
     @property
     def n_bytes(self) -> int:
         arrays = (self._sums, self._counts, self.table, self._squares)
-        return sum(array.nbytes for array in arrays if array is not None)
+        words = 2 * WORD_BYTES * len(self.vocabulary.words)  # the words, and where each is
+        return words + sum(array.nbytes for array in arrays if array is not None)
 
     def add(
         self, at: NDArray[np.int64], folds: NDArray[np.int64], target: NDArray[Any], weight: Array

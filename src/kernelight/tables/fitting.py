@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelight.compose.kernel_choice import EXACT
 from kernelight.compose.progress import Job, Step, watched_by
-from kernelight.data import DataError, Dataset
+from kernelight.data import DataError, Dataset, Encoding
 from kernelight.maps.feature_map import feature_map
 from kernelight.tables.evaluation import ClassCounts, Errors
 from kernelight.tables.memory import SAMPLE_ROWS, Allowance, row_bytes
@@ -23,10 +23,11 @@ CHECK_WORK = 0.5  # reading all rows once more and predicting those held out
 
 
 class Fitted(NamedTuple):
-    """How many rows there are, and how good the model is on those that were held out of all passes, if any were."""
+    """How many rows there are, how good the model is on those held out of all passes, if any were, and the encoding."""
 
     n_rows: int
     held_out: dict[str, Any] | None
+    encoding: Encoding
 
 
 def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, job: Job) -> Fitted:
@@ -39,6 +40,10 @@ def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, jo
     """
     allowed = _allowance(model, data, limit, base)
     sample = Sample(allowed.held, 0, classes=data.task == "classification")
+    if data.cross_fit is not None and not sample.holds(data.cross_fit.n_rows):
+        data = data.holding_out(
+            HeldOut.of(data.cross_fit.n_rows).among
+        )  # target values must not know them either
     held = HeldOut()
     balanced = getattr(model, "class_weight", None) == "balanced"
     counts: Counter[Any] = Counter()
@@ -53,7 +58,7 @@ def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, jo
     if sample.complete:
         with watched_by(job):
             model.fit(*sample.take(n_rows))
-        return Fitted(n_rows, None)
+        return Fitted(n_rows, None, data.encoding)
     if model.method == EXACT:
         raise ValueError(
             f"method='exact' learns from all rows at once, and {n_rows:,} rows are more than memory allows: use another."
@@ -82,7 +87,7 @@ def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, jo
             job.finished("pass", len(y) * of_row * PASS_WORK)
             job.tell(f"pass {turn + 1} of {passes}", done, learned)
     model.n_rows_ = learned  # each counted once
-    return Fitted(n_rows, _measured(model, data, batch_rows, held, job))
+    return Fitted(n_rows, _measured(model, data, batch_rows, held, job), data.encoding)
 
 
 def _parts(data: Dataset, batch_rows: int, held: HeldOut, *, wanted: bool) -> Iterator[tuple[Any, Any]]:
@@ -118,6 +123,8 @@ def _allowance(model: Any, data: Dataset, limit: int, base: int) -> Allowance:
         raise DataError(f"{data.name} has no rows.")
     labels = data.encoding.target.labels if data.encoding.target is not None else None
     n_outputs = 1 if labels is None or len(labels) <= 2 else len(labels)
+    if data.cross_fit is not None:  # sums of words, which every pass needs
+        base += data.cross_fit.n_bytes
     allowed = Allowance(limit, base, row_bytes(first.X), *_made_of_a_row(model, n_outputs))
     allowed.refuse_too_little()
     return allowed

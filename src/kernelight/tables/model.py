@@ -168,14 +168,14 @@ class TableModel:
         _refuse_parts_of_numbers(opened)
         model = self._unfitted(task, opened.name)
         if limit is not None:
-            rows, held_out = fit_within(model, opened, limit, base, passes, job)
+            rows, held_out, encoding = fit_within(model, opened, limit, base, passes, job)
         else:
             assert whole is not None
-            rows, held_out = int(whole[0].shape[0]), None
+            rows, held_out, encoding = int(whole[0].shape[0]), None, opened.encoding
             job.tell("reading", rows)
             with watched_by(job):
                 model.fit(*whole)
-        self.model_, self.encoding_ = model, opened.encoding
+        self.model_, self.encoding_ = model, encoding
         self.trained_on_, self.n_rows_, self.held_out_ = opened.name, rows, held_out
         return self
 

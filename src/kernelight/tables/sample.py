@@ -46,8 +46,12 @@ class Sample:
         self._number = np.concatenate([self._number, number[which]])
         self._place = np.concatenate([self._place, self.n_rows + which])
         self.n_rows += len(y)
-        if len(self._number) > self._size + max(self._size // MORE, 4096):
+        if not self.holds(len(self._number)):
             self._drop(self._size)
+
+    def holds(self, n_rows: int) -> bool:
+        """Whether all of so many rows stay."""
+        return n_rows <= self._size + max(self._size // MORE, 4096)
 
     def _with_firsts(self, y: NDArray[Any], number: NDArray[Any], keep: NDArray[Any]) -> tuple[Any, Any]:
         """The first rows of each class get a number below all others."""
@@ -124,6 +128,15 @@ class HeldOut:
             order = np.argpartition(self._hash, size)[:size]
             self._hash, self._y = self._hash[order], self._y[order]
 
+    @classmethod
+    def of(cls, n_rows: int) -> HeldOut:
+        """Those of so many rows, before any was seen; with the first rows of every class, where these have hashes as small."""
+        made = cls()
+        for start in range(0, n_rows, CHUNK):
+            made.add(np.zeros(min(CHUNK, n_rows - start), dtype=np.int8))
+        made.settle(np.zeros(0, dtype=np.int64))
+        return made
+
     def settle(self, learned: NDArray[np.int64]) -> None:
         """All rows were seen; those at the places ``learned`` are not to be held out."""
         self._cut(min(self._most, self._seen // 10))
@@ -196,3 +209,4 @@ class _Sparse:
 
 
 STEP = 4096  # rows that are moved at a time
+CHUNK = 1 << 18  # rows that are hashed at a time
