@@ -121,3 +121,29 @@ def test_a_header_that_promises_too_much_takes_no_memory(tmp_path, piped):
     text = json.dumps(header, separators=(",", ":")).encode()
     with pytest.raises(ValueError, match="is truncated"):
         State.load(piped(len(text).to_bytes(8, "little") + text + bytes(32)))
+
+
+@pytest.mark.parametrize("ending", ["klt", "npz", "parquet"])
+def test_similarity_takes_codes_through_pipes(folder, piped, tmp_path, ending):
+    """They were taken for data: codes of Parquet files were compared by their column ``empty``, others refused as text."""
+    codes = tmp_path / f"codes.{ending}"
+    assert called("encode", folder / "data.csv", "-o", codes, "-k", 32, "--target", "kind").status == 0
+    wanted = called("similarity", codes, "--top", 2)
+    assert wanted.status == 0
+    assert called("similarity", piped(codes, "a"), "--top", 2) == wanted
+    assert called("similarity", "-", "--top", 2, stdin=codes.read_bytes()) == wanted
+    both = called("similarity", piped(codes, "b"), codes, "--top", 2)
+    assert both == called("similarity", codes, codes, "--top", 2)
+    plain = tmp_path / "codes"  # the name of a file need not say what it holds
+    plain.write_bytes(codes.read_bytes())
+    assert called("similarity", plain, "--top", 2) == wanted
+    other = called("similarity", piped(codes, "c"), folder / "data.csv", "--top", 2)
+    assert other.status == 2
+    assert "data.csv holds no codes" in other.said
+
+
+def test_similarity_takes_data_through_pipes(folder, piped):
+    wanted = called("similarity", folder / "data.csv", "--target", "kind", "--top", 2)
+    assert called("similarity", piped(folder / "data.csv", "a"), "--target", "kind", "--top", 2) == wanted
+    text = (folder / "data.csv").read_bytes()
+    assert called("similarity", "-", "--target", "kind", "--top", 2, stdin=text) == wanted

@@ -13,6 +13,7 @@ from kernelight.tables.similarity import (
     Pairs,
     Rows,
     check_limits,
+    kept,
     kernel_of,
     kernel_rows,
     similar_rows,
@@ -52,8 +53,9 @@ def _sources(
     watch: Any,
 ) -> tuple[Rows, Rows]:
     """What is compared: codes of files that hold them, or rows of data by an exact kernel."""
+    left, right = kept(a), None if b is None else kept(b)
     table_map = None if map is None else TableMap.of(load(map), where=map)
-    stored = stored_rows(a, b, table_map=table_map, n_jobs=jobs)
+    stored = stored_rows(left, right, table_map=table_map, n_jobs=jobs)
     if stored is not None:
         for name, value in given.items():
             if value is not None:
@@ -64,7 +66,7 @@ def _sources(
             f"--map is for files of codes, but {a} holds none: encode it first, or name a kernel."
         )
     kernel = kernel_of(given["kernel"] or "gmm", given["gamma"], given["p"])
-    return kernel_rows(a, b, kernel, scale=given["scale"], watch=watch, **reading)
+    return kernel_rows(left, right, kernel, scale=given["scale"], watch=watch, **reading)
 
 
 def _columns(part: Pairs) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def open_dataset(
         source: Source = frame_source(data, categorical=categorical, known=known)
         _refuse_unknown(categorical if encoding is None else (), source)
         return Dataset(source, wishes, encoding)
-    found = _found(_name(data))
+    found = data if isinstance(data, ByteSource) else _found(_name(data))
     if isinstance(found, Source):
         return Dataset(found, wishes, encoding)
     form = format or _format(found)

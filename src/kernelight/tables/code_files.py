@@ -35,6 +35,7 @@ from kernelight.tables.table_map import Encoded, TableMap
 
 CODES, FEATURES = "codes", "features"
 KEY = "kernelight"
+STATE_START = b'{"__metadata__":{"kernelight":'
 _VERSION = 1
 _ENDINGS = {".klt": "klt", ".kl": "klt", ".parquet": "parquet", ".pq": "parquet", ".npz": "npz"}
 
@@ -204,12 +205,13 @@ def _about(name: str, text: Any) -> dict[str, Any]:
         return dict(about)
 
 
-def read_encoded(path: Path) -> EncodedRows | None:
+def read_encoded(file: Path | ByteSource) -> EncodedRows | None:
     """The codes or features of a file, in any of the formats that they are written in; None for a file of something else."""
-    source, name = source_of(path), os.fsdecode(path)
+    source = file if isinstance(file, ByteSource) else source_of(file)
+    name = source.label
     about = describe_encoded(source)
     if about is None:
-        if os.path.splitext(name)[1].lower() not in (".klt", ".kl"):
+        if os.path.splitext(name)[1].lower() not in (".klt", ".kl") and not _is_state(source):
             return None
         codes = Codes._from_state(State.load(source.path, name=name), name)
         return EncodedRows(name, codes, None, {"kind": CODES, "provenance": codes.provenance})
@@ -229,6 +231,12 @@ def read_encoded(path: Path) -> EncodedRows | None:
         if ids is not None and len(ids) != len(codes):
             raise ValueError(f"it has {len(ids)} ids of {len(codes)} rows")
         return EncodedRows(name, codes, ids, about)
+
+
+def _is_state(source: ByteSource) -> bool:
+    """Whether a file whose name does not say so begins as those do that `State.save` writes."""
+    with source.opened() as handle:
+        return handle.read(8 + len(STATE_START))[8:] == STATE_START  # after the length of the header
 
 
 def _read_npz(source: ByteSource, kind: str) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:

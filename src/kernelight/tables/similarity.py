@@ -20,6 +20,7 @@ from kernelight.compose.progress import Event, Watch, unwatched
 from kernelight.compose.scale import NAMES, Scaling, fit_scaling
 from kernelight.data import DataError, Dataset, open_dataset
 from kernelight.data.errors import nearest, shown
+from kernelight.data.sources import ByteSource, file_source, standard_input
 from kernelight.kernels.base import Kernel
 from kernelight.tables.code_files import FEATURES, EncodedRows, read_encoded
 from kernelight.tables.memory import row_bytes
@@ -120,28 +121,43 @@ class StoredRows(Rows):
 
 # -- What is compared ------------------------------------------------------------------------------------------------
 
-Source = str | os.PathLike[str]
+Source = str | os.PathLike[str] | ByteSource
+
+
+def kept(path: str) -> Source:
+    """Standard input or a pipe as a file: it can be read once only, and here it is looked at twice. Other paths stay."""
+    if path == "-":
+        return standard_input()
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        return file_source(path)
+    return path
+
+
+def _name(source: Source) -> str:
+    return source.label if isinstance(source, ByteSource) else os.fsdecode(source)
 
 
 def stored_rows(
     a: Source, b: Source | None, *, table_map: TableMap | None = None, n_jobs: int | None = None
 ) -> tuple[StoredRows, StoredRows] | None:
     """Two files of codes or features that may be compared; None if neither file is one."""
-    found = [_stored(path) for path in (a, a if b is None else b)]
+    first = _stored(a)
+    found = [first, first if b is None else _stored(b)]
     if found == [None, None]:
         return None
     for path, other, rows in ((a, b, found[0]), (b, a, found[1])):
-        if rows is None:
+        if rows is None and path is not None and other is not None:
             raise ValueError(
-                f"{path} holds no codes, but {other} does: encode both, with one map, or compare the data."
+                f"{_name(path)} holds no codes, but {_name(other)} does: encode both, with one map, or compare the data."
             )
     left, right = (rows for rows in found if rows is not None)
     _refuse_other_origin(left, right)
     return StoredRows(left, table_map, n_jobs), StoredRows(right, table_map, n_jobs)
 
 
-def _stored(path: Source) -> EncodedRows | None:
-    return read_encoded(path) if os.path.isfile(path) else None  # a name is no file
+def _stored(source: Source) -> EncodedRows | None:
+    is_file = isinstance(source, ByteSource) or os.path.isfile(source)  # the name of a data set is no file
+    return read_encoded(source) if is_file else None
 
 
 def _refuse_other_origin(left: EncodedRows, right: EncodedRows) -> None:
