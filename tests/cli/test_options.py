@@ -88,6 +88,8 @@ def test_wrong_options_are_refused_before_the_file_is_looked_at(line: str, said:
         ("quantities.csv --loss hinge", "or take one for quantities: squared, epsilon_insensitive."),
         ("quantities.csv --scoring f1", "'neg_root_mean_squared_error' or 'r2'."),
         ("quantities.csv --balanced", "--balanced is for classes, but the target is a quantity: leave it out."),
+        ("classes.csv --target 7", "classes.csv has 3 columns: --target 7 is none of them."),
+        ("classes.csv --kernel exp_gmm --gamma 1e9 -C 1", "gamma * --components must be at most "),
     ],
 )  # fmt: skip
 def test_options_for_the_other_kind_of_target(options: str, said: str) -> None:

@@ -540,6 +540,10 @@ def test_table_in_plain_text(study: Study) -> None:
     assert text.startswith("Task: classification into 2 classes")
     assert study.recommendation["headline"] in text
     assert "Gradient boosting *" in text
+    assert "*: for reference." in text
+    without = io.StringIO()
+    print_study(replace(study, cells=[each for each in study.cells if not each["reference"]]), without)
+    assert "*" not in without.getvalue()
     table = text[text.index("model  ") : text.index("Scores are")]
     assert max(map(len, table.splitlines())) <= 80
 

@@ -73,6 +73,8 @@ def _in_options(text: str) -> str:
     """Advice of the library as options of the command: ``ignore=['id']`` is ``--ignore id``."""
     names = "ignore|categorical|task|loss|scoring|method|format|header|ids|target|memory|missing|decimal|charset|kernel"
     text = re.sub(rf"\b({names})=({_VALUES})", _as_options, text)
+    text = re.sub(r"\b(target|ids)=(-?\d+)\b", _with_number, text)
+    text = re.sub(r"(?<!['\"\w])n_components(?!['\"\w])", option("n_components"), text)
     text = re.sub(r"^(coverage)=(\S+)|(?<=: )(gamma|p)=(\S+)(?= is ignored)", _with_number, text)
     text = re.sub(rf"^({'|'.join(OPTIONS)}|{_SAME}) must ", lambda name: f"{option(name[1])} must ", text)
     text = re.sub(rf"(?<= must be one of )(?:None, )?((?:{_VALUES})(?:, (?:{_VALUES}))*)", _as_words, text)

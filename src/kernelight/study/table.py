@@ -38,10 +38,8 @@ def print_study(study: Study, file: TextIO | None = None) -> None:
     else:
         print(plain_table(table_rows(study)), file=file)
     low, high = (score_text(study.recommendation[end], study.task) for end in ("low", "high"))
-    print(
-        f"Scores are {study.measure}. Test of the first: 95 % interval {low} to {high}.{REFERENCE}: for reference.",
-        file=file,
-    )
+    marked = f"{REFERENCE}: for reference." if any(cell["reference"] for cell in study.lines) else ""
+    print(f"Scores are {study.measure}. Test of the first: 95 % interval {low} to {high}.{marked}", file=file)
     for card in study.cards:
         print(f"\n{card['headline']}\n{card['reason']}", file=file)
 
