@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._sparse import sound_csr
+from kernelight.wording import counted
 
 SIMD_LEVELS = ("baseline", "avx2", "avx512")
 MAX_THREADS = 1024
@@ -141,7 +142,7 @@ def check_weights(weights: Any, count: int) -> tuple[float, ...]:
         return (1.0,) * count
     given = np.asarray(weights).tolist() if np.ndim(weights) == 1 else []
     if len(given) != count:
-        raise ValueError(f"weights must be {count} numbers, one for each part, got {weights!r}.")
+        raise ValueError(f"weights must be {counted(count, 'number')}, one for each part, got {weights!r}.")
     return tuple(check_positive("A weight", weight) for weight in given)
 
 
@@ -266,7 +267,9 @@ def refuse_masked(name: str, values: Any) -> None:
 def _as_csr(X: Any, name: str) -> Matrix:
     check_numbers(X, name=name)
     if X.ndim != 2:
-        raise ValueError(f"{name} must have rows and columns, got a sparse array of {X.ndim} dimension(s).")
+        raise ValueError(
+            f"{name} must have rows and columns, got a sparse array of {counted(X.ndim, 'dimension')}."
+        )
     csr = sound_csr(X, name)
     if not csr.has_canonical_format:
         csr = csr.copy()
@@ -332,7 +335,7 @@ def check_same_width(X: Matrix, Y: Matrix, *, name: str = "Y") -> None:
     """Refuse two matrices of different widths."""
     if X.shape[1] != Y.shape[1]:
         raise ValueError(
-            f"X has {X.shape[1]} columns but {name} has {Y.shape[1]}: both must have the same features."
+            f"X has {counted(X.shape[1], 'column')} but {name} has {Y.shape[1]}: both must have the same features."
         )
 
 
@@ -370,7 +373,7 @@ def _as_numbers(given: Any, count: int, name: str, of: str) -> NDArray[np.int64]
     if found.ndim != 1 or found.dtype.kind not in "iu" or not found.size:
         raise ValueError(
             f"{name} must be a list of the numbers of {of}, got {type(given).__name__} of dtype {found.dtype} and "
-            f"{found.ndim} dimension(s)."
+            f"{counted(found.ndim, 'dimension')}."
         )
     if found.min() < 0 or found.max() >= count:
         raise ValueError(
@@ -388,7 +391,7 @@ def as_row_weights(weights: Any, count: int) -> NDArray[np.float64]:
     found = np.full(count, found) if found.ndim == 0 else found
     if found.shape != (count,) or found.dtype.kind not in "biuf":
         raise ValueError(
-            f"sample_weight must be {count} numbers, one for each row, got {found.dtype} of the shape {found.shape}."
+            f"sample_weight must be {counted(count, 'number')}, one for each row, got {found.dtype} of the shape {found.shape}."
         )
     found = found.astype(np.float64)
     wrong = ~(np.isfinite(found) & (found >= 0.0))
@@ -406,7 +409,9 @@ def as_row_weights(weights: Any, count: int) -> NDArray[np.float64]:
 def as_names(names: Any, count: int) -> NDArray[np.object_]:
     """The names of ``count`` features, from a list."""
     if not isinstance(names, list) or len(names) != count or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"feature_names_in must be a list of {count} names, one for each feature.")
+        raise ValueError(
+            f"feature_names_in must be a list of {counted(count, 'name')}, one for each feature."
+        )
     return np.asarray(names, dtype=object)
 
 
@@ -414,7 +419,9 @@ def check_learned(name: str, array: Any, dtypes: tuple[str, ...], ndim: int) -> 
     """Refuse an array of a fitted object that is none, of another dtype or dimension, or not finite."""
     if not isinstance(array, np.ndarray) or array.dtype.name not in dtypes or array.ndim != ndim:
         found = f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else repr(array)
-        raise ValueError(f"{name} must be {' or '.join(dtypes)} of {ndim} dimension(s), got {found}.")
+        raise ValueError(
+            f"{name} must be {' or '.join(dtypes)} of {counted(ndim, 'dimension')}, got {found}."
+        )
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must hold finite numbers.")
 
@@ -439,7 +446,9 @@ def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") 
             "center=None."
         )
     if X.shape[1] != len(center):
-        raise ValueError(f"{name} has {X.shape[1]} columns but center has {len(center)} values.")
+        raise ValueError(
+            f"{name} has {counted(X.shape[1], 'column')} but center has {counted(len(center), 'value')}."
+        )
     largest = max(abs(float(X.max())), abs(float(X.min()))) if X.size else 0.0
     if largest + max(map(abs, center), default=0.0) > float(np.finfo(X.dtype).max):
         raise ValueError(f"{name} minus center would overflow: scale both down first.")

@@ -21,6 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelight.wording import counted
+
 
 def sound_csr(X: Any, name: str = "X") -> Any:
     """A sparse matrix of any format as CSR of float32 or float64 whose indices point nowhere outside of it; else a ValueError.
@@ -102,7 +104,7 @@ def _from_compressed(X: Any) -> Any:
 
 def _from_coordinates(X: Any) -> Any:
     if X.ndim != 2:
-        raise ValueError(f"it has {X.ndim} dimension(s)")
+        raise ValueError(f"it has {counted(X.ndim, 'dimension')}")
     data, row, column = _floats(X.data), np.asarray(X.row), np.asarray(X.col)
     if not data.shape == row.shape == column.shape or data.ndim != 1:
         raise ValueError(f"row has the shape {row.shape}, col {column.shape} and data {data.shape}")

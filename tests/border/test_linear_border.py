@@ -274,7 +274,7 @@ def test_wrong_rows_to_predict():
 
 
 def test_epochs_end():
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 epochs"):
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 epoch:"):
         assert fitted(max_iter=1).n_iter_ == 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -10,6 +10,7 @@ from kernelight.cli.messages import option
 from kernelight.compose.progress import Event
 from kernelight.tables.code_files import form_of, write_encoded
 from kernelight.tables.memory import bytes_of
+from kernelight.wording import counted
 
 
 def run(
@@ -38,14 +39,14 @@ def run(
             dataset = table_map.open(data, **reading)
         rows = 0
 
-        def counted() -> Any:
+        def parts() -> Any:
             nonlocal rows
             for part in table_map.encode_batches(dataset, memory=memory):
                 rows += len(part.values)
                 watch(Event("encoding", rows))
                 yield part
 
-        write_encoded(output, table_map, counted())
+        write_encoded(output, table_map, parts())
     if save_map is not None:
         table_map.save(save_map)
     kind = "codes" if table_map.has_codes else "features"
@@ -56,7 +57,7 @@ def run(
             "provenance": table_map.provenance, "saved_map": save_map,
         })  # fmt: skip
     elif not quiet:
-        print(f"{kind.capitalize()} of {rows:,} rows, by {table_map.map_!r}, are in {output}.")
+        print(f"{kind.capitalize()} of {counted(rows, 'row')}, by {table_map.map_!r}, are in {output}.")
 
 
 def _gamma(given: str | None) -> float | str | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kernelight import State
 from kernelight.cli import show
 from kernelight.tables.code_files import describe_encoded, source_of
+from kernelight.wording import counted
 
 
 def run(file: str, as_json: bool) -> None:
@@ -77,7 +78,7 @@ def _said(meta: dict[str, Any]) -> dict[str, Any]:
 def _of_table(meta: dict[str, Any]) -> dict[str, Any]:
     """Of a model of a file: what it was trained on, which columns it wants, and what its model says."""
     encoding = meta["encoding"]
-    said = {"trained on": f"{meta['trained_on']}, {meta['n_rows']:,} rows"}
+    said = {"trained on": f"{meta['trained_on']}, {counted(meta['n_rows'], 'row')}"}
     if encoding["target"] is not None:
         said["target"] = f"{show.plain(encoding['target']['name'])} ({encoding['target']['task']})"
     if encoding["columns"] is not None:

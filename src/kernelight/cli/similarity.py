@@ -19,6 +19,7 @@ from kernelight.tables.similarity import (
     similar_rows,
     stored_rows,
 )
+from kernelight.wording import counted
 
 
 def run(
@@ -40,7 +41,7 @@ def run(
             out.write(_columns(part))
             pairs += len(part.a)
     if output is not None and not quiet:
-        print(f"{pairs:,} pairs are in {output}.")
+        print(f"{counted(pairs, 'pair')} {'is' if pairs == 1 else 'are'} in {output}.")
 
 
 def _sources(

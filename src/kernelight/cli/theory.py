@@ -6,6 +6,7 @@ from typing import Any
 
 from kernelight import theory
 from kernelight.cli import show
+from kernelight.wording import counted
 
 
 def run(what: str, given: dict[str, Any], as_json: bool) -> None:
@@ -16,7 +17,7 @@ def run(what: str, given: dict[str, Any], as_json: bool) -> None:
                 given.pop("error"), given.pop("confidence"), given.pop("method"), **given
             )
         )
-        _print("components", found, f"{found:,} components", as_json)
+        _print("components", found, counted(found, "component"), as_json)
         return
     found = int(
         theory.memory_needed(given["n_rows"], given["n_components"], given["bits"], packed=given["packed"])

@@ -209,7 +209,7 @@ class Codes(Immutable):
     def __repr__(self) -> str:
         origin = f", provenance={self._provenance[:12]!r}" if self._provenance else ""
         n, k = self.shape
-        return f"Codes({n} row{'s' * (n != 1)}, {k} slot{'s' * (k != 1)} of {self._bits} bits{origin})"
+        return f"Codes({n} row{'s' * (n != 1)}, {k} slot{'s' * (k != 1)} of {self._bits} bit{'s' * (self._bits != 1)}{origin})"
 
     def __eq__(self, other: object) -> bool:
         """Whether everything is the same: rows, empty rows, bits, provenance and width."""

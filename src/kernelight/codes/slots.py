@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight._checks import resources
 from kernelight.state import may_change
+from kernelight.wording import counted
 
 MAX_BITS = 16
 _INT32_MAX = int(np.iinfo(np.int32).max)
@@ -141,7 +142,7 @@ def row_key(key: Any, n_rows: int) -> slice | NDArray[Any]:
     if hasattr(key, "__index__") and not isinstance(key, np.ndarray):
         row = operator.index(key)
         if not -n_rows <= row < n_rows:
-            raise IndexError(f"Row {row} is out of range for codes of {n_rows} rows.")
+            raise IndexError(f"Row {row} is out of range for codes of {counted(n_rows, 'row')}.")
         return slice(row % n_rows, row % n_rows + 1)
     rows = np.asarray(key)
     if rows.size == 0 and rows.dtype.kind == "f":  # an empty list

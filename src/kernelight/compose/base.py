@@ -31,6 +31,7 @@ from kernelight.data.supervision import KnownTargets, Supervision
 from kernelight.kernels.base import Kernel
 from kernelight.kernels.plain import from_plain, to_plain
 from kernelight.state import State
+from kernelight.wording import counted
 
 Self = TypeVar("Self", bound="KernelModel")
 METHODS = (None, *_registry.METHODS, EXACT)
@@ -409,7 +410,9 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         if self.medians_ is not None:
             _checks.check_learned("medians_", self.medians_, ("float64",), 1)
             if len(self.medians_) != self.n_features_in_:
-                raise ValueError(f"medians_ must be {self.n_features_in_} numbers, one for each feature.")
+                raise ValueError(
+                    f"medians_ must be {counted(self.n_features_in_, 'number')}, one for each feature."
+                )
         if self.encoding_ is None:
             return
         names = entrance.names_of(self.n_features_in_, getattr(self, "feature_names_in_", None))

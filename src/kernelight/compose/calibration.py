@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from kernelight import _checks
+from kernelight.wording import counted
 
 Array = NDArray[np.float64]
 CALIBRATION_ROWS = 20_000  # of the rows held out, at most
@@ -149,7 +150,8 @@ class Errors:
         if rank > self.n_rows:
             least = math.ceil(coverage / (1 - coverage) - 1e-9)
             raise ValueError(
-                f"coverage={coverage:g} needs at least {least:,} rows held out, and there were {self.n_rows:,}: fit to more "
+                f"coverage={coverage:g} needs at least {counted(least, 'row')} held "
+                f"out, and there were {self.n_rows:,}: fit to more "
                 f"rows, or ask for {self.n_rows / (self.n_rows + 1):.3f} or less."
             )
         kept = np.searchsorted(ranks(self.n_rows), rank - 1)  # the next one that was kept: never too narrow

@@ -21,6 +21,7 @@ from kernelight.compose.kernel_choice import EXACT
 from kernelight.compose.routes import Task, labels_of
 from kernelight.compose.tune import HeldOut
 from kernelight.state import State
+from kernelight.wording import counted
 
 RARE = 0.05  # a class with a smaller share hardly counts in the accuracy ...
 RARE_OF_EVEN = 0.2  # ... if that is also below this part of an equal share
@@ -410,7 +411,8 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         target = _quantities(y)
         if target.shape[1:] != np.shape(self.target_mean_):
             raise ValueError(
-                f"y has the shape {target.shape}, which is not that of {np.size(self.target_mean_)} target(s) as in fit."
+                f"y has the shape {target.shape}, which is not that of "
+                f"{counted(np.size(self.target_mean_), 'target')} as in fit."
             )
         return np.asarray((target - self.target_mean_) / self.target_scale_)
 

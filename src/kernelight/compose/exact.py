@@ -15,6 +15,7 @@ from kernelight import _checks
 from kernelight._checks import Matrix, as_matrix
 from kernelight.kernels.base import Kernel
 from kernelight.linear.classifier import class_factors
+from kernelight.wording import counted
 
 MAX_ROWS = 15_000  # of training: the Gram matrix in double precision then takes 1.8 GB
 _CACHE_MB = 500
@@ -73,9 +74,11 @@ def support_model_of(kernel: Kernel, arrays: Mapping[str, Any], width: int, n_sc
         _checks.check_learned(name, arrays[name], ("float64",), ndim)
     duals = Duals(arrays["duals"], arrays["intercept"])
     if rows.shape[1] != width or duals.coefficients.shape != (rows.shape[0], n_scores) or not rows.shape[0]:
-        raise ValueError(f"support rows must have {width} columns, and {n_scores} dual coefficient(s) each.")
+        raise ValueError(
+            f"support rows must have {counted(width, 'column')}, and {counted(n_scores, 'dual coefficient')} each."
+        )
     if duals.intercept.shape != (n_scores,):
-        raise ValueError(f"intercept must have {n_scores} number(s).")
+        raise ValueError(f"intercept must have {counted(n_scores, 'number')}.")
     kernel.prepare(rows, name="support rows")
     return SupportModel(kernel, rows, duals)
 

@@ -32,6 +32,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight._checks import Matrix, check_learned
+from kernelight.wording import counted
 
 NAMES = (
     "none", "minmax", "quantile", "standard", "minmax+complement", "quantile+complement", "max",
@@ -73,7 +74,9 @@ class Scaling:
         if self._base == "quantile":
             self._check_knots()
         elif any(len(array) != self.n_features for array in self.arrays.values()):
-            raise ValueError(f"A scaling of {self.n_features} columns needs as many numbers of each kind.")
+            raise ValueError(
+                f"A scaling of {counted(self.n_features, 'column')} needs as many numbers of each kind."
+            )
         elif any(
             (self.arrays[name] < 0).any() for name in ("span", "deviation", "peak") if name in self.arrays
         ):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kernelight.wording import counted
+
 _FROM = {
     "given": "given", "rule": "by the rule scale", "tuned": "tuned",
     "none": "the kernel has none", "only": "the only one for these rows",
@@ -33,8 +35,8 @@ def _way(model: Any) -> str:
     name = type(model.map_).__name__
     if hasattr(model.map_, "encode"):
         bits = model.map_._code_bits()
-        return f"{name}, {model.n_components:,} codes of {bits} bit{'s' * (bits != 1)}"
-    return f"{name}, {model.n_components:,} components"
+        return f"{name}, {counted(model.n_components, 'code')} of {counted(bits, 'bit')}"
+    return f"{name}, {counted(model.n_components, 'component')}"
 
 
 def _choices(model: Any) -> list[tuple[str, str]]:
@@ -49,16 +51,18 @@ def _choices(model: Any) -> list[tuple[str, str]]:
 
 
 def _rows(model: Any) -> str:
-    rows = f"{model.n_rows_:,} of {model.n_features_in_:,} feature{'s' * (model.n_features_in_ != 1)}"
+    rows = f"{model.n_rows_:,} of {counted(model.n_features_in_, 'feature')}"
     if getattr(model, "encoding_", None) is not None:
         rows += f" ({model.encoding_.width:,} after encoding)"
-    return rows + (f", {len(model.classes_)} classes" if hasattr(model, "classes_") else "")
+    return rows + (
+        f", {counted(len(model.classes_), 'class', 'classes')}" if hasattr(model, "classes_") else ""
+    )
 
 
 def _size(model: Any) -> str:
     if model.map_ is None:
         rows, scores = model.model_.duals.coefficients.shape
-        return f"{rows:,} support rows, {scores} score{'s' * (scores != 1)}"
+        return f"{counted(rows, 'support row')}, {counted(scores, 'score')}"
     return f"linear, loss {model.loss}, {model.model_.weights_.size:,} weights"
 
 

@@ -42,6 +42,7 @@ from kernelight.compose.measures import Measure, absent_class
 from kernelight.compose.progress import Progress, Step
 from kernelight.compose.routes import MAP_ROWS, Prepared, Route, Rows, Task, spread
 from kernelight.compose.scale import Scaling, candidates, fit_scaling
+from kernelight.wording import counted
 
 C_GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 ROUGH_C_GRID = (0.1, 1.0, 10.0)
@@ -147,7 +148,7 @@ class Search:
     def _step(self, rows: Rows, splits: list[Split], Cs: Sequence[float], n_components: int) -> Step:
         """The scoring of one setting."""
         work = self._route.work(len(rows), n_components, len(splits) * len(Cs))
-        return Step(f"{n_components} components", work, len(Cs))
+        return Step(counted(n_components, "component"), work, len(Cs))
 
     @property
     def _rough_grid(self) -> tuple[Sequence[float], int]:
@@ -347,9 +348,9 @@ class Search:
     def _held_out(self, splits: list[Split]) -> str:
         held = sum(len(rows) for _, rows in splits)
         return (
-            f"{held:,} rows held out"
+            f"{counted(held, 'row')} held out"
             if len(splits) == 1
-            else f"{len(splits)} splits, {held:,} rows held out in all"
+            else f"{counted(len(splits), 'split')}, {counted(held, 'row')} held out in all"
         )
 
     def _entries(

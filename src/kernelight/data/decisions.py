@@ -19,6 +19,7 @@ from kernelight.data.formatted import FormattedSource
 from kernelight.data.survey import Survey
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, CellRule, Odd, Plan, Source, Words, joined_odd
 from kernelight.data.text_formats import BOOLEAN, NUMERIC, WRITTEN, YEAR_FIRST, decimal_format, decimal_of
+from kernelight.wording import counted
 
 FEW_ROWS = 20
 MOST_ODD = 0.1  # of the values of a column may be something else than the column is
@@ -139,7 +140,9 @@ class OddValues:
                         f"; categorical=[{shown(name)}] reads the column as words, "
                         f"missing=[{odd.first}] takes the word as missing"
                     )
-                more = f" (of {self._rows:,} values {odd.number:,} are not)" if odd.number > 1 else ""
+                more = (
+                    f" (of {counted(self._rows, 'value')} {odd.number:,} are not)" if odd.number > 1 else ""
+                )
                 if self._settled:
                     hint = f", where the model has {odd.kind}s"
                 raise DataError(
@@ -149,7 +152,7 @@ class OddValues:
     def notes(self) -> list[str]:
         """A sentence for each column that has some."""
         odd = [
-            f"column {shown(name)}: {odd.number:,} of {self._rows:,} values "
+            f"column {shown(name)}: {odd.number:,} of {counted(self._rows, 'value')} "
             f"{'is' if odd.number == 1 else 'are'} not a {odd.kind} ({odd.first} in {odd.where} first); taken as missing"
             for name, odd in sorted(self._found.items())
         ]
@@ -184,7 +187,7 @@ class _NewWords:
     def note(self) -> str:
         """What is said of them."""
         return (
-            f"column {shown(self._column.name)}: {self._new:,} of {self._words:,} words never occurred in training "
+            f"column {shown(self._column.name)}: {self._new:,} of {counted(self._words, 'word')} never occurred in training "
             f"({shown(self._first)} first)"
         )
 

@@ -36,6 +36,7 @@ from kernelight.data.exact import restored
 from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
 from kernelight.data.table import NUMBER, Block, Column, Odd, Plan, Source, Words
 from kernelight.data.word_counts import too_many_words
+from kernelight.wording import counted
 
 _FEW, _MANY, _NOT_NUMBER, _OPEN, _AFTER, _LONG = range(1, 7)  # of core/parse_csv.h
 _SKIP, _FEATURE, _ASIDE, _WORD = range(4)
@@ -396,7 +397,10 @@ class DelimitedSource(Source):
     def _error(self, text: Text, kind: int, at: int, column: int, first_line: int) -> DataError:
         where = f"{self.label}, line {first_line + int(np.count_nonzero(text[:at] == 10))}"
         if kind in (_FEW, _MANY):
-            return DataError(f"{where}: {column} fields where {len(self._names)} are expected.")
+            return DataError(
+                f"{where}: {counted(column, 'field')} where {len(self._names)} "
+                f"{'is' if len(self._names) == 1 else 'are'} expected."
+            )
         where = f"{where}, column {shown(self._names[column])}"
         if kind == _OPEN:
             return DataError(f"{where}: a quote is opened and never closed.")

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from kernelight.data.encoding import EncodedColumn, Encoding
 from kernelight.data.errors import listed, shown
 from kernelight.data.table import NUMBER
+from kernelight.wording import counted
 
 
 def described(label: str, encoding: Encoding, notes: Sequence[str]) -> str:
     """Numbers in one line; columns of words, dates and other formats, and those that are left out, by a line each."""
-    lines = [f"{label}: {encoding.width} {'sparse ' if encoding.columns is None else ''}features"]
+    lines = [
+        f"{label}: {counted(encoding.width, 'sparse feature' if encoding.columns is None else 'feature')}"
+    ]
     plain = [c.name for c in encoding.columns or () if c.kind == NUMBER and c.format is None]
     if plain:
         lines.append(f"{_columns(plain)}: {'a number' if len(plain) == 1 else 'numbers'}")
@@ -25,14 +28,16 @@ def described(label: str, encoding: Encoding, notes: Sequence[str]) -> str:
     target = encoding.target
     if target is not None and target.labels is not None:
         labels = listed([str(known) for known in target.labels])
-        lines.append(f"target {shown(target.name)}: {target.task}, {len(target.labels)} classes: {labels}")
+        lines.append(
+            f"target {shown(target.name)}: {target.task}, {counted(len(target.labels), 'class', 'classes')}: {labels}"
+        )
     elif target is not None:
         lines.append(f"target {shown(target.name)}: {target.task}")
     return "\n".join([*lines, *notes])
 
 
 def _columns(names: Sequence[str]) -> str:
-    return f"{'column' if len(names) == 1 else f'{len(names)} columns'} {listed(names)}"
+    return f"{'column' if len(names) == 1 else counted(len(names), 'column')} {listed(names)}"
 
 
 def _fate(column: EncodedColumn) -> str:
@@ -43,7 +48,7 @@ def _fate(column: EncodedColumn) -> str:
         return f"numbers written with a {column.format}"
     also = ", one for all other words" if column.others else ""
     also += ", and one for missing words" if column.missing else ""
-    said = f"words, {len(column.categories)} columns of 0 and 1{also}"
+    said = f"words, {counted(len(column.categories), 'column')} of 0 and 1{also}"
     if column.targets is None:
         return said
     values = ", ".join(column.targets.outputs[:3]) + (", ..." if len(column.targets.outputs) > 3 else "")

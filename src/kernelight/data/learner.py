@@ -25,6 +25,7 @@ from kernelight.data.errors import DataError, shown
 from kernelight.data.exact import are_whole, as_doubles, label_dtype, labels_of, refuse_rounded
 from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Words
 from kernelight.data.word_counts import WordCounts, too_many_words
+from kernelight.wording import counted
 
 
 class Learner:
@@ -171,7 +172,11 @@ class Learner:
         if len(labels) < 2:
             found = f"one value only, {labels[0]!r}" if labels else "no value"
             if gone := self._without_target:
-                rows = f"{gone} rows, the first in {self._first_without}" if gone > 1 else self._first_without
+                rows = (
+                    f"{counted(gone, 'row')}, the first in {self._first_without}"
+                    if gone > 1
+                    else self._first_without
+                )
                 found += f", and is missing in {rows}"
             raise DataError(
                 f"{self._label}: the target {shown(plan.target)} has {found}; a classifier needs at least two classes."

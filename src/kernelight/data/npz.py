@@ -19,6 +19,7 @@ from kernelight.data.errors import DataError, explained, listed
 from kernelight.data.exact import targets_of
 from kernelight.data.sources import ByteSource
 from kernelight.data.table import ArraySource, Block, Plan, words_of
+from kernelight.wording import counted
 
 BLOCK_BYTES = 1 << 22  # of rows that are read at a time
 _SPARSE = {"indices", "indptr", "format", "shape", "data"}
@@ -146,7 +147,7 @@ def _members(label: str, archive: zipfile.ZipFile) -> dict[str, Member]:
                 f"{label}: {key!r} holds Python objects, which are not read; store numbers or text."
             )
         if wanted != size:
-            raise DataError(f"{label}: {key!r} should have {wanted} bytes and has {size}.")
+            raise DataError(f"{label}: {key!r} should have {counted(wanted, 'byte')} and has {size}.")
         members[key] = member
     return members
 
@@ -203,7 +204,10 @@ def _sparse(file: Any) -> Any:
 
 def _refuse_other_rows(label: str, target: Member, rows: int) -> None:
     if target.shape not in ((rows, 1), (rows,)):
-        raise DataError(f"{label}: 'y' has the shape {target.shape} where {rows} rows have ({rows},).")
+        raise DataError(
+            f"{label}: 'y' has the shape {target.shape} where {counted(rows, 'row')} "
+            f"{'has' if rows == 1 else 'have'} ({rows},)."
+        )
     if target.dtype.kind == "M":
         raise DataError(
             f"{label}: 'y' is dates, which are neither classes nor quantities: store numbers or text."

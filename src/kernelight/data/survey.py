@@ -53,6 +53,7 @@ from kernelight.data.text_formats import (
     narrowed,
     reads,
 )
+from kernelight.wording import counted
 
 HEAD_ROWS = 20_000
 FITS = 0.9  # of the values must be readable in a format
@@ -146,7 +147,9 @@ def _leave_out(found: Survey, source: Source, settled: Set[str | None]) -> None:
             continue
         elif not len(there):
             found.left_out.append(name)
-            found.notes[name] = f"no value in {'the first ' * (rows >= HEAD_ROWS)}{rows:,} rows; left out"
+            found.notes[name] = (
+                f"no value in {'the first ' * (rows >= HEAD_ROWS)}{counted(rows, 'row')}; left out"
+            )
         elif _names_rows(source, name) and whole and occur_once(once, len(there)):
             found.left_out.append(name)
             found.notes[name] = f"{_how_many(once, len(there), 'numbers')}, as ids are; left out"
@@ -217,7 +220,9 @@ def missing_in_head(source: Source, target: str | None, kinds: Mapping[str, str]
     except DataError:  # damage, which is spoken of when the rows are read
         return None
     return (
-        f"the target is missing in {gone:,} of the first {rows:,} rows; they are left out" if gone else None
+        f"the target is missing in {gone:,} of the first {counted(rows, 'row')}; they are left out"
+        if gone
+        else None
     )
 
 
@@ -271,7 +276,8 @@ def _decide(
                 words = [value for value in counts if not PLAIN.fullmatch(value)]
                 are = "is not a number" if total - plain == 1 else "are not numbers"
                 found.odd[name] = (
-                    f"of the first {total:,} values {total - plain:,} {are}, such as {shown(words[0])}; taken as missing"
+                    f"of the first {counted(total, 'value')} {total - plain:,} {are}, "
+                    f"such as {shown(words[0])}; taken as missing"
                 )
                 found.strange += [word for word in words if word not in found.strange]
             return

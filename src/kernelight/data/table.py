@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kernelight.data.errors import DataError, shown
 from kernelight.data.exact import Targets, targets_of
+from kernelight.wording import counted
 
 NUMBER, WORDS, DATE = "number", "words", "date"
 
@@ -315,7 +316,7 @@ class ArraySource(Source):
         if self.columns is None:
             if plan.width is not None and matrix.shape[1] > plan.width:
                 raise DataError(
-                    f"{self.label} has {matrix.shape[1]} features where the model has {plan.width}."
+                    f"{self.label} has {counted(matrix.shape[1], 'feature')} where the model has {plan.width}."
                 )
             numbers = matrix.astype(plan.dtype)
         else:

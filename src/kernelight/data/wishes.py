@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kernelight.data.encoding import MAX_CATEGORIES
 from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.table import Source
+from kernelight.wording import counted
 
 TARGET_NAMES = ("target", "label", "class", "y")
 AUTO = "auto"
@@ -53,7 +54,9 @@ def target_column(
         asked = int(asked)  # the command has only text
     if isinstance(asked, int):
         if not -len(names) <= asked < len(names):
-            raise DataError(f"{source.label} has {len(names)} columns: target={asked} is none of them.")
+            raise DataError(
+                f"{source.label} has {counted(len(names), 'column')}: target={asked} is none of them."
+            )
         return names[asked]
     if asked in names:
         return asked

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kernelight.data.booleans import as_known
 from kernelight.data.errors import DataError, shown
 from kernelight.data.table import Words
+from kernelight.wording import counted
 
 MAX_COUNTED = 100_000  # different words; those that occur for the first time after them are not counted
 
@@ -69,7 +70,7 @@ class WordCounts:
     def note(self, by_target: bool = False) -> str:
         """What is said of a column with too many words; ``by_target``: they have target values as well."""
         more = "" if self._complete else "more than "
-        said = f"{more}{len(self):,} words" + (", by their target values" if by_target else "")
+        said = f"{more}{counted(len(self), 'word')}" + (", by their target values" if by_target else "")
         frequent = self._limit - 1
         if not frequent:
             return said if by_target else f"{said}; they share one column"

@@ -41,6 +41,7 @@ from kernelight.linear._stream import (
     recognised,
     replay,
 )
+from kernelight.wording import counted
 
 Self = TypeVar("Self", bound="LinearModel")
 
@@ -310,7 +311,7 @@ class LinearModel(Stored, ABC):
     def _refuse_other_codes(self, codes: Codes) -> None:
         if self.bits_ is None:
             raise ValueError(
-                f"This {type(self).__name__} was fitted to a matrix of {self.n_features_in_} features, not to Codes."
+                f"This {type(self).__name__} was fitted to a matrix of {counted(self.n_features_in_, 'feature')}, not to Codes."
             )
         if codes.provenance != self.provenance_:
             raise ValueError(
@@ -319,7 +320,8 @@ class LinearModel(Stored, ABC):
             )
         if (codes.bits, codes.n_components) != (self.bits_, self.n_slots_):
             raise ValueError(
-                f"These codes have {codes.n_components} slots of {codes.bits} bits, those of fit had {self.n_slots_} of "
+                f"These codes have {counted(codes.n_components, 'slot')} of "
+                f"{counted(codes.bits, 'bit')}, those of fit had {self.n_slots_} of "
                 f"{self.bits_}."
             )
 
@@ -379,9 +381,12 @@ class LinearModel(Stored, ABC):
         worst = max(group.relative_gap for group in solver.groups)
         reached = f"its duality gap is {worst:.2g} of the objective, tol is {self.tol:g}"
         if finished:
-            why = f"did not converge in {solver.n_iter} epochs: {reached}; raise max_iter or tol, lower C, or scale the data"
+            why = (
+                f"did not converge in {counted(solver.n_iter, 'epoch')}: {reached}; "
+                "raise max_iter or tol, lower C, or scale the data"
+            )
         else:
-            why = f"was interrupted after {solver.n_iter} epochs: {reached}"
+            why = f"was interrupted after {counted(solver.n_iter, 'epoch')}: {reached}"
         warnings.warn(f"{type(self).__name__} {why}.", ConvergenceWarning, stacklevel=stacklevel)
 
     # --- Using ------------------------------------------------------------------------------------------------------
@@ -484,4 +489,4 @@ class LinearModel(Stored, ABC):
         for name in ("objective_", "dual_gap_"):  # which may be infinite
             found = getattr(self, name)
             if not isinstance(found, np.ndarray) or (found.dtype, found.shape) != (np.float64, (n_outputs,)):
-                raise ValueError(f"{name} must be {n_outputs} numbers of float64.")
+                raise ValueError(f"{name} must be {counted(n_outputs, 'number')} of float64.")

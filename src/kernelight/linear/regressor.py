@@ -13,6 +13,7 @@ from kernelight._checks import as_row_weights, check_int, within_floats
 from kernelight.linear._rows import Targets
 from kernelight.linear.base import LinearModel
 from kernelight.state import State
+from kernelight.wording import counted
 
 
 class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # scikit-learn has no types
@@ -98,7 +99,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         targets = self._targets(X, y, sample_weight)
         if expected is not None and targets.n_outputs != expected:
             raise ValueError(
-                f"y has {targets.n_outputs} columns, on the first call to partial_fit it had {expected}."
+                f"y has {counted(targets.n_outputs, 'column')}, on the first call to partial_fit it had {expected}."
             )
         return targets
 

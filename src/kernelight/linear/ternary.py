@@ -32,6 +32,7 @@ from kernelight.linear._ternary_loss import LOSSES
 from kernelight.linear._ternary_planes import TernaryPlanes
 from kernelight.linear.classifier import class_factors
 from kernelight.state import State, read_only
+from kernelight.wording import counted
 
 Self = TypeVar("Self", bound="TernaryClassifier")
 MAX_SLOTS = 1 << 24
@@ -262,7 +263,8 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         if isinstance(codes, np.ndarray) and codes.dtype == np.uint64:
             if codes.ndim != 2 or codes.shape[1] != n_words(len(self.slots_), 1):
                 raise ValueError(
-                    f"Packed codes of {len(self.slots_)} slots must be (rows, {n_words(len(self.slots_), 1)}) words, got "
+                    f"Packed codes of {counted(len(self.slots_), 'slot')} must be "
+                    f"(rows, {n_words(len(self.slots_), 1)}) words, got "
                     f"the shape {codes.shape}."
                 )
             return np.ascontiguousarray(codes)
@@ -274,7 +276,8 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
             return codes.packed
         if codes.provenance in (self.provenance_, self._pruned_provenance):
             raise ValueError(
-                f"This model was fitted on codes of {self.n_features_in_} slots, got {codes.n_components} slots."
+                "This model was fitted on codes of "
+                f"{counted(self.n_features_in_, 'slot')}, got {counted(codes.n_components, 'slot')}."
             )
         raise ValueError(
             f"These codes are of another origin than those seen by fit (provenance {codes.provenance!r}, not "

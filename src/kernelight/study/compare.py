@@ -29,6 +29,7 @@ from kernelight.study.result import Study, choose
 from kernelight.study.run import NO_TIME, Clock, Run, Watch
 from kernelight.study.text import seconds_text
 from kernelight.study.threads import threads_that_pay
+from kernelight.wording import counted
 
 NOTICEABLE = 0.05  # of the budget: if it is exceeded by more, a note says so
 
@@ -162,7 +163,7 @@ def _finished(
             f"There was time for {chosen['rows']:,} of {len(plan.learn):,} rows: all models below learned from that many."
         )
     if len(plan.test) < 100:
-        notes.append(f"Only {len(plan.test)} rows to test on: intervals are wide.")
+        notes.append(f"Only {counted(len(plan.test), 'row')} to test on: intervals are wide.")
     facts = plan.facts | {
         "name": name,
         "learned": len(plan.learn),

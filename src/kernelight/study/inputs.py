@@ -24,6 +24,7 @@ from kernelight.data.supervision import KnownTargets, Supervision
 from kernelight.kernels import Gaussian
 from kernelight.study.plan import MIN_ROWS, cut
 from kernelight.study.recommend import Given
+from kernelight.wording import counted
 
 TASKS = ("classification", "regression")
 MOST_CLASSES = 100  # whole numbers of more values than this are quantities
@@ -169,7 +170,12 @@ def target_of(X: Any, y: Any, task: str | None) -> Target:
     if len(names) < 2:
         raise ValueError("The target has one class only: there is nothing to learn.")
     plain = [str(int(name)) if _is_whole(name) else str(name) for name in names.tolist()]
-    return Target(settled, labels, plain, f"Task: classification into {len(names)} classes{because}.")
+    return Target(
+        settled,
+        labels,
+        plain,
+        f"Task: classification into {counted(len(names), 'class', 'classes')}{because}.",
+    )
 
 
 def infer_task(values: NDArray[Any]) -> tuple[str, str]:

@@ -14,6 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelight.wording import counted
+
 Rows = NDArray[np.intp]
 Split = tuple[Rows, Rows]  # places learned from, places held out
 
@@ -178,7 +180,7 @@ def admit(facts: dict[str, Any], only: Any) -> tuple[tuple[Candidate, ...], tupl
         if candidate.nonnegative and facts["sparse"] and not facts["nonnegative"]:
             reason = "needs nonnegative values; sparse rows cannot be shifted without filling their zeros"
         elif candidate.dense_directions and facts["features"] > WIDE:
-            reason = f"needs a direction for each of {facts['features']:,} columns and component"
+            reason = f"needs a direction for each of {counted(facts['features'], 'column')} and component"
         elif candidate.most_rows is not None and facts["rows"] > candidate.most_rows:
             reason = f"its features are long; here it is for up to {candidate.most_rows:,} rows"
         else:

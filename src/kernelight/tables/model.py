@@ -29,6 +29,7 @@ from kernelight.state import State
 from kernelight.tables.evaluation import ClassCounts, Errors
 from kernelight.tables.fitting import fit_within, refuse_too_little
 from kernelight.tables.memory import bytes_of, taken
+from kernelight.wording import counted
 
 _MODELS: dict[str, Any] = {"KernelClassifier": KernelClassifier, "KernelRegressor": KernelRegressor}
 BATCH_VALUES = 1 << 22  # of the rows that are predicted for at a time
@@ -333,7 +334,7 @@ class TableModel:
         """What it was trained on and what was chosen; ``print`` it."""
         self._check_fitted()
         target = self.encoding_.target
-        head = f"TableModel of {self.trained_on_}: {self.encoding_.width} features"
+        head = f"TableModel of {self.trained_on_}: {counted(self.encoding_.width, 'feature')}"
         return f"{head}, target {target.name if target else None!r}\n{summarize(self.model_, self._held_out_text())}"
 
     def _held_out_text(self) -> str | None:
@@ -346,7 +347,7 @@ class TableModel:
         else:
             said = "R^2 -" if found["r2"] is None else f"R^2 {found['r2']:.3f}"
             said += f", root mean squared error {found['root_mean_squared_error']:.4g},"
-        return f"{said} on {found['rows']:,} rows held out of all passes"
+        return f"{said} on {counted(found['rows'], 'row')} held out of all passes"
 
     def __repr__(self) -> str:
         return f"TableModel({getattr(self, 'model_', self.model)!r})"
@@ -393,7 +394,8 @@ class TableModel:
         """A state may hold anything."""
         if self.encoding_.width != self.model_.n_features_in_:
             raise ValueError(
-                f"its encoding gives {self.encoding_.width} features and its model takes {self.model_.n_features_in_}."
+                f"its encoding gives {counted(self.encoding_.width, 'feature')} and its "
+                f"model takes {self.model_.n_features_in_}."
             )
         if self.held_out_ is not None:
             _check_measured(self.held_out_, self.task)

@@ -31,6 +31,7 @@ from kernelight.tables.fitting import FIRST_ROWS
 from kernelight.tables.memory import batch_rows, bytes_of, row_bytes
 from kernelight.tables.model import TableModel
 from kernelight.tables.sample import Sample
+from kernelight.wording import counted
 
 MEDIAN = "median"
 _PARAMS = ("kernel", "n_components", "bits", "method", "gamma", "p", "scale", "random_state")
@@ -234,7 +235,9 @@ class TableMap:
             if sp.issparse(X) and X.shape[1] < wanted:
                 X = resized(X, wanted)
             if X.shape[1] != wanted:
-                raise DataError(f"{opened.name} has {X.shape[1]} features, but the map takes {wanted}.")
+                raise DataError(
+                    f"{opened.name} has {counted(X.shape[1], 'feature')}, but the map takes {wanted}."
+                )
             found = features_of(self.map_, self.scaling_(as_matrix(X)))
             if sp.issparse(found):
                 raise ValueError(

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from kernelight._sparse import sound_csr
 from kernelight.theory._numbers import numbers
+from kernelight.wording import counted
 
 
 def as_rows(X: Any, name: str) -> sp.csr_array:
@@ -16,7 +17,9 @@ def as_rows(X: Any, name: str) -> sp.csr_array:
     if not sp.issparse(X):
         X = numbers(X, name)
     if X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must be a matrix of real numbers, got {X.ndim} dimension(s) of {X.dtype}.")
+        raise ValueError(
+            f"{name} must be a matrix of real numbers, got {counted(X.ndim, 'dimension')} of {X.dtype}."
+        )
     rows = sp.csr_array(sound_csr(X, name) if sp.issparse(X) else X, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from kernelight.theory._numbers import Array, counts, kernel_values, result
 from kernelight.theory._rows import as_rows, of_sum_one, to_columns_of
+from kernelight.wording import counted
 
 _MOST_BITS = 64
 _SAFE = 2.0**900  # of an entry: sums of these stay below the largest double, 2^1024
@@ -90,7 +91,9 @@ def zero_bit_bounds(U: Any, V: Any = None) -> tuple[Array, Array]:
     left = as_rows(U, "U")
     right = left if V is None else as_rows(V, "V")
     if left.shape[1] != right.shape[1]:
-        raise ValueError(f"Rows of {left.shape[1]} columns cannot meet rows of {right.shape[1]} columns.")
+        raise ValueError(
+            f"Rows of {counted(left.shape[1], 'column')} cannot meet rows of {counted(right.shape[1], 'column')}."
+        )
     high = _shared(of_sum_one(left), of_sum_one(right))
     if max(np.abs(rows.data).max(initial=0.0) for rows in (left, right)) > _SAFE:
         left, right = left * 2.0**-100, right * 2.0**-100  # a common scale changes nothing

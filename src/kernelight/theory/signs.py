@@ -22,6 +22,7 @@ from scipy import special
 
 from kernelight.theory._numbers import Array, kernel_values, result
 from kernelight.theory._rows import as_rows, of_sum_one, refuse, to_columns_of
+from kernelight.wording import counted
 
 _FARTHEST = 1e150  # of a breakpoint: nothing is left of the integral beyond it, or below its inverse
 _BLOCK = 1 << 17  # breakpoints at a time, some 30 MB with everything made of them
@@ -47,7 +48,9 @@ def sign_cauchy_collision(U: Any, V: Any = None) -> Array:
     if right is None:
         return _agreements(left, left, symmetric=True)
     if left.shape[1] != right.shape[1]:
-        raise ValueError(f"Rows of {left.shape[1]} columns cannot meet rows of {right.shape[1]} columns.")
+        raise ValueError(
+            f"Rows of {counted(left.shape[1], 'column')} cannot meet rows of {counted(right.shape[1], 'column')}."
+        )
     if left.shape[0] > right.shape[0]:  # fewer turns of the loop over the rows of the first
         return np.ascontiguousarray(_agreements(right, left).T)
     return _agreements(left, right)

@@ -19,6 +19,7 @@ from kernelight.kernels.plain import from_plain, to_plain
 from kernelight.maps.base import DenseMap
 from kernelight.maps.nystroem.landmarks import PRECOMPUTED, against, gram, spread_rows
 from kernelight.state import State
+from kernelight.wording import counted
 
 _GMM = GMM()
 _GIVEN = "given"  # how a state says that landmarks were not chosen
@@ -154,7 +155,7 @@ class KernelNystroem(DenseMap):
         _checks.check_choice("landmarks", self.landmarks, (None, "random", "kmeans++"))
         if wanted > n:
             warnings.warn(
-                f"n_components={wanted} is more than the {n} rows: all rows are landmarks.",
+                f"n_components={wanted} is more than the {counted(n, 'row')}: all rows are landmarks.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -197,11 +198,12 @@ class KernelNystroem(DenseMap):
             _checks.check_learned("component_indices_", self.component_indices_, ("int64",), 1)
             if self.component_indices_.size != count:
                 raise ValueError(
-                    f"component_indices_ has {self.component_indices_.size} numbers for {count} landmarks."
+                    "component_indices_ has "
+                    f"{counted(self.component_indices_.size, 'number')} for {counted(count, 'landmark')}."
                 )
         if not 1 <= count == self.n_components_ >= self.normalization_.shape[1]:
             raise ValueError(
-                f"normalization_ of shape {self.normalization_.shape} does not belong to {count} landmarks."
+                f"normalization_ of shape {self.normalization_.shape} does not belong to {counted(count, 'landmark')}."
             )
         if isinstance(self.kernel_, Kernel):
             self.kernel_.prepare(landmarks, name="landmarks")
@@ -220,7 +222,9 @@ class KernelNystroem(DenseMap):
             _checks.check_learned("indices of sparse landmarks", index, ("int32", "int64"), 1)
         landmarks = as_matrix(self.components_, name="landmarks")
         if landmarks.shape[1] != self.n_features_in_:
-            raise ValueError(f"landmarks have {landmarks.shape[1]} features, not {self.n_features_in_}.")
+            raise ValueError(
+                f"landmarks have {counted(landmarks.shape[1], 'feature')}, not {self.n_features_in_}."
+            )
         return landmarks
 
     def _features(self, X: Matrix) -> NDArray[Any]:

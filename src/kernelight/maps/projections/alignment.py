@@ -26,6 +26,7 @@ from kernelight.kernels.prepare import is_sparse
 from kernelight.maps.projections.chi2_ball import centred_scores
 from kernelight.maps.projections.projection import KEPT_BYTES, PROJECTED_BYTES, Selected, only_used_columns
 from kernelight.maps.projections.readouts import FourierReadout, RowRule
+from kernelight.wording import counted
 
 _SUM_BYTES = 8 << 20
 _MOST_CANDIDATES = 1024  # of a block
@@ -64,7 +65,9 @@ def target_of(y: Any, n_rows: int, owner: str) -> Target:
         )
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
-        raise ValueError(f"X has {n_rows} rows but y has {len(y)} labels: each row needs one.")
+        raise ValueError(
+            f"X has {counted(n_rows, 'row')} but y has {counted(len(y), 'label')}: each row needs one."
+        )
     if kind == "continuous":
         return Target(_indicators(np.zeros(n_rows, np.int64), 1, _centred(y)), None)
     classes, codes = np.unique(y, return_inverse=True)

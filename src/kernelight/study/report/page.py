@@ -16,6 +16,7 @@ from kernelight.study.report.svg import OTHER, Chart, symbol
 from kernelight.study.report.terms import explained, glossary, said_of, said_of_model, tip
 from kernelight.study.result import Study
 from kernelight.study.text import bytes_text, count_text, held_together, score_text, seconds_text
+from kernelight.wording import counted
 
 
 def write_report(study: Study, path: str | Path = "report.html") -> Path:
@@ -106,7 +107,8 @@ def _data_line(study: Study) -> str:
     fewer += [] if aside == data["tested"] else [f"the scores here are of {data['tested']:,} of the second"]
     more = f" There was not time for all: {' and '.join(fewer)}." if fewer else ""
     return (
-        f"{data['rows']:,} {kind} rows of {data['features']:,} features: {data['learned']:,} to learn from and choose by, "
+        f"{data['rows']:,} {kind} rows of {counted(data['features'], 'feature')}: "
+        f"{data['learned']:,} to learn from and choose by, "
         f"{aside:,} set aside for the test.{more}"
     )
 
