@@ -55,7 +55,7 @@ def resources(n_jobs: int | None = None) -> Resources:
     else:
         check_int("n_jobs", n_jobs)
         if n_jobs == 0:
-            raise ValueError("n_jobs must not be 0; use None for all cores, 1 for one, -1 for all.")
+            raise ValueError("n_jobs must not be 0: 1 is one thread, -1 all cores.")
         threads = n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
     threads = min(threads, MAX_THREADS)
     best = _core.best_simd_level()

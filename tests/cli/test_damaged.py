@@ -202,7 +202,7 @@ WISHES = {
     "a target": (("--target", "knd"), "there is no column 'knd' for the target; did you mean 'kind'?"),
     "an option": (("--targte", "kind"), "No such option: --targte"),
     "C": (("--C", "abc"), "--C must be a number or tune, got 'abc'."),
-    "no components": (("-k", "0"), "n_components must be at least 1, got 0."),
+    "no components": (("-k", "0"), "--components must be at least 1, got 0."),
     "components": (("-k", "many"), "'many'"),
     "bits": (("--bits", "99"), "bits must be between 1 and 16, got 99."),
     "memory": (("--memory", "12Q"), "memory must be a size such as '512M' or '2G', got '12Q'."),
@@ -215,7 +215,7 @@ WISHES = {
     "a column": (("--ignore", "bb"), "there is no column 'bb' to ignore; did you mean 'b'?"),
     "a delimiter": (("--delimiter", "ab"), "delimiter must be one character"),
     "words": (("--task", "regression"), "the target 'kind' is words; a regression needs numbers."),
-    "jobs": (("--jobs", "0"), "n_jobs must not be 0"),
+    "jobs": (("--jobs", "0"), "--jobs must not be 0"),
 }  # fmt: skip
 
 
