@@ -61,6 +61,12 @@ LinearProblem<Real> problem_of(const LinearRows<Real>& rows, const Targets<Real>
             open.data(), t.norms.data(), t.intercept, weights.data(), bias.data(), dual.data()};
 }
 
+template <class Real>
+RowSpan span_of(const LinearRows<Real>& rows, int64_t begin, int64_t end) {
+    require(0 <= begin && begin <= end && end <= rows.n_rows, "begin and end must be a range of rows");
+    return {begin, end};
+}
+
 template <class Real, class Slot>
 void bind_codes_for(nb::module_& m, const char* name) {
     m.def(
@@ -149,22 +155,24 @@ void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) 
         .def(
             "objective",
             [](const LinearRows<Real>& self, const Targets<Real>& targets, Out2<Real> weights, Out1<Real> bias, Out2<Real> dual,
-               In1<bool> open, Out1<double> loss, Out1<double> conjugate, int threads) {
+               In1<bool> open, Out1<double> loss, Out1<double> conjugate, int64_t begin, int64_t end, int threads) {
                 const auto problem = problem_of(self, targets, weights, bias, dual, open);
                 require(loss.shape(0) == weights.shape(1) && conjugate.shape(0) == weights.shape(1), "one sum a lane");
+                const auto span = span_of(self, begin, end);
                 nb::gil_scoped_release release;
                 std::visit(
                     [&](const auto& source) {
-                        dual_objective(source, problem, loss.data(), conjugate.data(), threads, self.simd);
+                        dual_objective(source, problem, loss.data(), conjugate.data(), span, threads, self.simd);
                     },
                     self.source);
             },
             nb::arg("targets"), nb::arg("weights").noconvert(), nb::arg("bias").noconvert(), nb::arg("dual").noconvert(),
-            nb::arg("open").noconvert(), nb::arg("loss").noconvert(), nb::arg("conjugate").noconvert(), nb::arg("threads"),
-            "Sums over rows of the losses and of their conjugates.")
+            nb::arg("open").noconvert(), nb::arg("loss").noconvert(), nb::arg("conjugate").noconvert(), nb::arg("begin"),
+            nb::arg("end"), nb::arg("threads"), "loss and conjugate += the sums over rows begin ... end of the losses and of their conjugates.")
         .def(
             "add_duals",
-            [](const LinearRows<Real>& self, In2<Real> dual, bool intercept, Out2<Real> weights, Out1<Real> bias, int threads) {
+            [](const LinearRows<Real>& self, In2<Real> dual, bool intercept, Out2<Real> weights, Out1<Real> bias, int64_t begin,
+               int64_t end, int threads) {
                 const auto lanes = weights.shape(1);
                 require(detail::lane_index(static_cast<int>(lanes)) < kLaneCounts, "weights must have 1, 4, 8 or 16 lanes");
                 require(weights.shape(0) == static_cast<size_t>(self.n_entries), "weights must have one row an entry");
@@ -176,14 +184,16 @@ void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) 
                 problem.bias = bias.data();
                 problem.intercept = intercept;
                 problem.dual = const_cast<Real*>(dual.data());  // only read
+                const auto span = span_of(self, begin, end);
                 nb::gil_scoped_release release;
-                std::visit([&](const auto& source) { linear_weights(source, problem, threads, self.simd); }, self.source);
+                std::visit([&](const auto& source) { linear_weights(source, problem, span, threads, self.simd); }, self.source);
             },
             nb::arg("dual").noconvert(), nb::arg("intercept"), nb::arg("weights").noconvert(), nb::arg("bias").noconvert(),
-            nb::arg("threads"), "weights and bias += the sum of rows times their duals.")
+            nb::arg("begin"), nb::arg("end"), nb::arg("threads"), "weights and bias += the sum of rows begin ... end times their duals.")
         .def(
             "margins",
-            [](const LinearRows<Real>& self, In2<Real> weights, In1<Real> bias, Out2<Real> out, int threads) {
+            [](const LinearRows<Real>& self, In2<Real> weights, In1<Real> bias, Out2<Real> out, int64_t begin, int64_t end,
+               int threads) {
                 const auto lanes = weights.shape(1);
                 require(detail::lane_index(static_cast<int>(lanes)) < kLaneCounts, "weights must have 1, 4, 8 or 16 lanes");
                 require(weights.shape(0) == static_cast<size_t>(self.n_entries), "weights must have one row an entry");
@@ -194,12 +204,13 @@ void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) 
                 // Margins only read them.
                 problem.weights = const_cast<Real*>(weights.data());
                 problem.bias = const_cast<Real*>(bias.data());
+                const auto span = span_of(self, begin, end);
                 nb::gil_scoped_release release;
-                std::visit([&](const auto& source) { linear_margins(source, problem, out.data(), threads, self.simd); },
+                std::visit([&](const auto& source) { linear_margins(source, problem, out.data(), span, threads, self.simd); },
                            self.source);
             },
-            nb::arg("weights").noconvert(), nb::arg("bias").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"),
-            "out[i, :] = row i times weights, plus bias.");
+            nb::arg("weights").noconvert(), nb::arg("bias").noconvert(), nb::arg("out").noconvert(), nb::arg("begin"),
+            nb::arg("end"), nb::arg("threads"), "out[i, :] = row i times weights, plus bias, for rows begin ... end.");
 }
 
 template <class Slot, class Count>

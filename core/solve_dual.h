@@ -186,19 +186,25 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
     return changed;
 }
 
+// A range of rows. Callers cut long work into ranges, between which they can be interrupted; with ranges that begin at a multiple
+// of kChunkRows every sum is the same as without.
+struct RowSpan {
+    int64_t begin, end;
+};
+
 // weights += sum_i dual_i x_i, bias += sum_i dual_i: what a start from given duals, or a step along them, needs.
 template <class Source>
-void linear_weights(const Source& source, const LinearProblem<typename Source::Real>& problem, int threads, int simd) {
+void linear_weights(const Source& source, const LinearProblem<typename Source::Real>& problem, RowSpan span, int threads, int simd) {
     using Real = typename Source::Real;
     const LinearLoops<Real>& all = linear_loops<Real>(simd);
     const int lanes = problem.lanes;
     const LaneLoops<Real>& loops = all.lanes[detail::lane_index(lanes)];
-    const int64_t n_parts = source.n_parts(), n_rows = source.n_rows();
+    const int64_t n_parts = source.n_parts();
     std::vector<Real> added(static_cast<size_t>(kBlock * lanes));
     int32_t rows[kBlock], which[kBlock];
     auto scratch = source.scratch(1);
-    for (int64_t at = 0; at < n_rows; at += kBlock) {
-        const int64_t here = std::min<int64_t>(kBlock, n_rows - at);
+    for (int64_t at = span.begin; at < span.end; at += kBlock) {
+        const int64_t here = std::min<int64_t>(kBlock, span.end - at);
         for (int64_t r = 0; r < here; ++r) {
             rows[r] = static_cast<int32_t>(at + r);
             which[r] = static_cast<int32_t>(r);
@@ -217,19 +223,19 @@ void linear_weights(const Source& source, const LinearProblem<typename Source::R
     }
 }
 
-// Margins of all rows, or the sums of losses and conjugates of every lane over them: both walk over blocks in chunks that do not
+// Margins of a span of rows, or the sums of losses and conjugates of every lane over them: both walk over blocks in chunks that do not
 // depend on the number of threads.
 constexpr int64_t kChunkRows = 16 * kBlock;
 
 template <class Source, class Take>
-void each_block(const Source& source, const LinearProblem<typename Source::Real>& problem, bool complete, int threads, int simd,
-                Take&& take) {
+void each_block(const Source& source, const LinearProblem<typename Source::Real>& problem, RowSpan span, bool complete, int threads,
+                int simd, Take&& take) {
     using Real = typename Source::Real;
     const int lanes = problem.lanes;
     const LinearLoops<Real>& all = linear_loops<Real>(simd);
     const LaneLoops<Real>& loops = all.lanes[detail::lane_index(lanes)];
-    const int64_t n_parts = source.n_parts(), stride = int64_t{kBlock} * lanes, n_rows = source.n_rows();
-    const int64_t chunks = (n_rows + kChunkRows - 1) / kChunkRows;
+    const int64_t n_parts = source.n_parts(), stride = int64_t{kBlock} * lanes;
+    const int64_t chunks = (span.end - span.begin + kChunkRows - 1) / kChunkRows;
     parallel_for(threads, chunks, [&](int64_t begin, int64_t end) {
         auto scratch = source.scratch(1);
         std::vector<Real> sums(static_cast<size_t>(n_parts * stride));
@@ -237,8 +243,9 @@ void each_block(const Source& source, const LinearProblem<typename Source::Real>
         Block<Real>& block = room.block();
         block.epsilon = problem.epsilon;
         int32_t rows[kBlock];
-        for (int64_t at = begin * kChunkRows; at < std::min(end * kChunkRows, n_rows); at += kBlock) {
-            block.rows = std::min<int64_t>(kBlock, n_rows - at);
+        const int64_t stop = std::min(span.begin + end * kChunkRows, span.end);
+        for (int64_t at = span.begin + begin * kChunkRows; at < stop; at += kBlock) {
+            block.rows = std::min<int64_t>(kBlock, span.end - at);
             for (int64_t r = 0; r < block.rows; ++r) rows[r] = static_cast<int32_t>(at + r);
             for (int64_t part = 0; part < n_parts; ++part) {
                 source.fetch(part, all, rows, block.rows, rows, 0, scratch);
@@ -263,27 +270,25 @@ void each_block(const Source& source, const LinearProblem<typename Source::Real>
 
 template <class Source>
 void linear_margins(const Source& source, const LinearProblem<typename Source::Real>& problem, typename Source::Real* margins,
-                    int threads, int simd) {
+                    RowSpan span, int threads, int simd) {
     using Real = typename Source::Real;
-    each_block(source, problem, false, threads, simd, [&](int64_t at, const Block<Real>& block, const LaneLoops<Real>&) {
+    each_block(source, problem, span, false, threads, simd, [&](int64_t at, const Block<Real>& block, const LaneLoops<Real>&) {
         std::copy_n(block.margin, block.rows * problem.lanes, margins + at * problem.lanes);
     });
 }
 
-// loss[lane] and conjugate[lane]: P - 1/2 |w|^2 and -D - 1/2 |w|^2.
+// loss[lane] and conjugate[lane] += what the rows have of P - 1/2 |w|^2 and -D - 1/2 |w|^2.
 template <class Source>
 void dual_objective(const Source& source, const LinearProblem<typename Source::Real>& problem, double* loss, double* conjugate,
-                    int threads, int simd) {
+                    RowSpan span, int threads, int simd) {
     using Real = typename Source::Real;
     const int lanes = problem.lanes;
-    const int64_t chunks = (source.n_rows() + kChunkRows - 1) / kChunkRows;
+    const int64_t chunks = (span.end - span.begin + kChunkRows - 1) / kChunkRows;
     std::vector<double> parts(static_cast<size_t>(chunks * 2 * lanes));
-    each_block(source, problem, true, threads, simd, [&](int64_t at, const Block<Real>& block, const LaneLoops<Real>& loops) {
-        double* here = parts.data() + at / kChunkRows * 2 * lanes;
+    each_block(source, problem, span, true, threads, simd, [&](int64_t at, const Block<Real>& block, const LaneLoops<Real>& loops) {
+        double* here = parts.data() + (at - span.begin) / kChunkRows * 2 * lanes;
         loops.objective[problem.loss](block, here, here + lanes);
     });
-    std::fill_n(loss, lanes, 0.0);
-    std::fill_n(conjugate, lanes, 0.0);
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
         for (int lane = 0; lane < lanes; ++lane) {
             loss[lane] += parts[static_cast<size_t>((2 * chunk) * lanes + lane)];

@@ -7,14 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from helpers import assert_same_codes, signed_rows
+from sklearn.exceptions import ConvergenceWarning
 
-from kernelight import GCWS, Codes, codes
+from kernelight import GCWS, Codes, LinearClassifier
+from kernelight.codes import codes
 from kernelight.kernels import GMM, AcosChi2, Intersection, pairs
+from kernelight.linear import _rows, _solve
 from kernelight.maps.minmax import cws_sampler, dart_sampler
 
 LONG_ENCODE = """
@@ -82,6 +86,64 @@ def test_codes_do_not_depend_on_how_work_is_cut(params, width, monkeypatch):
         monkeypatch.setattr(cws_sampler, "STREAM_WORK", 1 << 15)
         monkeypatch.setattr(dart_sampler, "SLOTS_PER_CALL", 1 << 10)
         assert_same_codes(GCWS(300, random_state=0, n_jobs=2, **params).fit(X).encode(X), wanted)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ["codes", "dense", "sparse"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_linear_models_do_not_depend_on_how_work_is_cut(kind, loss, monkeypatch):
+    rng = np.random.default_rng(0)
+    rows: object = Codes(rng.integers(0, 16, (5000, 12)), 4, empty=rng.random(5000) < 0.05)
+    if kind != "codes":
+        rows = rng.random((5000, 6)) * (rng.random((5000, 6)) < 0.4)
+        rows = rows if kind == "dense" else sp.csr_matrix(rows)
+        monkeypatch.setattr(_rows, "DENSE_BYTES", 0)
+    y = rng.integers(0, 3, 5000)
+    wanted = LinearClassifier(loss, tol=1e-3, max_iter=6).fit(rows, y)
+    scores = wanted.decision_function(rows)
+    monkeypatch.setattr(_rows, "CALL_WORK", 1)
+    monkeypatch.setattr(_rows, "COUNT_WORK", 700 * 12)
+    found = LinearClassifier(loss, tol=1e-3, max_iter=6, n_jobs=2).fit(rows, y)
+    for name in ("weights_", "intercept_", "objective_", "dual_gap_", "seen_"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+    np.testing.assert_array_equal(found.decision_function(rows), scores)
+
+
+def test_an_interrupt_of_a_long_fit_takes_no_further_look(monkeypatch):
+    """The certificate of two million rows of 1,024 codes takes longer than anybody waits for after Ctrl-C."""
+    rng = np.random.default_rng(0)
+    rows, y = Codes(rng.integers(0, 16, (5000, 12)), 4), rng.integers(0, 3, 5000)
+    real, looks = _solve.Group.epoch, []
+
+    def epoch(self, stopped):
+        if self.n_iter == 2:
+            looks.clear()
+            raise KeyboardInterrupt
+        return real(self, stopped)
+
+    certify = _solve.Group.certify
+    monkeypatch.setattr(_rows, "CALL_WORK", 1)
+    monkeypatch.setattr(_solve.Group, "epoch", epoch)
+    monkeypatch.setattr(_solve.Group, "certify", lambda self, *args: looks.append(1) or certify(self, *args))
+    model = LinearClassifier(tol=1e-12)
+    with (
+        pytest.warns(ConvergenceWarning, match="interrupted after 2 epochs: its duality gap is not known"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        model.fit(rows, y)
+    assert not looks
+    assert model.predict(rows).shape == (5000,)
+
+
+def test_calls_of_linear_models_are_bounded():
+    for work in (1, 10, 1024, 100_000):
+        for lanes in _rows.LANES:
+            calls = list(_rows.spans(10_000_000, work, lanes))
+            assert calls[0][0] == 0
+            assert calls[-1][1] == 10_000_000
+            assert all(left[1] == right[0] for left, right in pairwise(calls))
+            most = max(end - begin for begin, end in calls)
+            assert most == 1024 or most * work * (1 + lanes) <= 2 * _rows.CALL_WORK
 
 
 def test_collisions_do_not_depend_on_how_work_is_cut(monkeypatch):

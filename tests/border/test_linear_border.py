@@ -357,7 +357,7 @@ def test_bindings_work_and_refuse(kind, real):
                 with pytest.raises(ValueError, match=r"must|no such|either"):
                     view.objective(
                         **{**arguments(real, entries), name: value}, loss=np.zeros(LANES), conjugate=np.zeros(LANES),
-                        threads=1,
+                        begin=0, end=N, threads=1,
                     )  # fmt: skip
     for name, value in {
         "weights": np.zeros((entries, LANES), other), "bias": np.zeros(LANES, other), "dual": np.zeros((LANES, N), real).T,
@@ -372,20 +372,27 @@ def test_bindings_work_and_refuse(kind, real):
 def test_margins_duals_and_objectives_refuse(kind):
     view, entries = view_of(kind, np.float64)
     weights, bias, out = np.ones((entries, LANES)), np.ones(LANES), np.zeros((N, LANES))
-    view.margins(weights, bias, out, 1)
+    view.margins(weights, bias, out, 0, N, 1)
     assert out.any()
     for changed in (
         (weights[1:], bias, out), (weights, bias[1:], out), (weights, bias, out[1:]), (weights[:, :3].copy(), bias, out),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="must"):
-            view.margins(*changed, 1)
+            view.margins(*changed, 0, N, 1)
     for dual in (np.zeros((N - 1, LANES)), np.zeros((N, 8))):
         with pytest.raises(ValueError, match="must"):
-            view.add_duals(dual, True, weights, bias, 1)
+            view.add_duals(dual, True, weights, bias, 0, N, 1)
+    for span in ((-1, N), (0, N + 1), (2, 1)):
+        with pytest.raises(ValueError, match="range of rows"):
+            view.margins(weights, bias, out, *span, 1)
+        with pytest.raises(ValueError, match="range of rows"):
+            view.add_duals(np.zeros((N, LANES)), True, weights, bias, *span, 1)
     sums = (np.zeros(3), np.zeros(LANES)), (np.zeros(LANES), np.zeros(5))
     for loss, conjugate in sums:
         with pytest.raises(ValueError, match="one sum a lane"):
-            view.objective(**arguments(np.float64, entries), loss=loss, conjugate=conjugate, threads=1)
+            view.objective(
+                **arguments(np.float64, entries), loss=loss, conjugate=conjugate, begin=0, end=N, threads=1
+            )
 
 
 def test_labels_of_no_lane_belong_to_the_others():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,13 @@ LANES = (1, 4, 8, 16)  # numbers of outputs that are learned at once: see core/s
 RANK_BYTES = 48 << 20  # a copy of the codes as ranks is made up to this size
 DENSE_BYTES = 8 << 20  # a sparse matrix that is not larger than this as an array becomes one
 COUNTED_BITS = 8  # codes of more bits are not counted, only noted
+CALL_WORK = (
+    1 << 27
+)  # stored numbers that one compiled call visits for one output: an interrupt waits for one call
+COUNT_WORK = 1 << 29  # codes that one call counts
+CHUNK_ROWS = (
+    1024  # sums over rows begin anew with each chunk, kChunkRows in core/solve_dual.h: calls must not cut one
+)
 
 
 def lanes_for(count: int) -> int:
@@ -31,6 +39,36 @@ def groups_of(count: int) -> list[range]:
     """Outputs in groups of nearly equal size that fit the lanes."""
     number = -(-count // LANES[-1])
     return [range(count * at // number, count * (at + 1) // number) for at in range(number)]
+
+
+def call_rows(work: int, lanes: int) -> int:
+    """How many rows of ``work`` stored numbers one compiled call may visit; how work is cut changes no result."""
+    return max(1, 2 * CALL_WORK // (max(1, work) * (1 + lanes) * CHUNK_ROWS)) * CHUNK_ROWS
+
+
+def spans(n_rows: int, work: int, lanes: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows, one for each compiled call."""
+    step = call_rows(work, lanes)
+    return ((begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step))
+
+
+def code_counts(codes: Codes, use: Resources) -> NDArray[Any]:
+    """How often each code occurs in each slot, (slots, 2^bits); of many bits whether it does."""
+    n_rows, n_slots = codes.shape
+    dtype = np.int32 if codes.bits <= COUNTED_BITS else np.bool_
+    counts: NDArray[Any] = np.zeros(n_slots << codes.bits, dtype=dtype)
+    threads = use.for_work(codes.array.size).threads
+    empty = codes.empty if codes.empty.any() else None
+    step = max(1, COUNT_WORK // n_slots)
+    for begin in range(0, n_rows, step):
+        part = slice(begin, begin + step)
+        found = counts if step >= n_rows else np.empty_like(counts)
+        _core.code_histogram(
+            codes.array[part], None if empty is None else empty[part], codes.bits, found, threads
+        )
+        if found is not counts:
+            np.add(counts, found, out=counts)
+    return counts.reshape(n_slots, -1)
 
 
 def suffix(dtype: Any) -> str:
@@ -104,12 +142,7 @@ class CodeRows:
         self.n_features = n_slots << codes.bits
         self.work = n_slots
         self.empty = codes.empty if codes.empty.any() else None
-        counts: NDArray[Any] = np.empty(
-            self.n_features, dtype=np.int32 if codes.bits <= COUNTED_BITS else np.bool_
-        )
-        threads = use.for_work(codes.array.size).threads
-        _core.code_histogram(codes.array, self.empty, codes.bits, counts, threads)
-        self.counts: NDArray[Any] = counts.reshape(n_slots, -1)
+        self.counts = code_counts(codes, use)
         if also is not None:
             self.counts = (self.counts > 0) | also
         self._layouts: dict[int, CodeLayout] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +18,23 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight.linear import _narrow, _newton
-from kernelight.linear._rows import CodeRows, MatrixRows, Rows, Targets, groups_of, lanes_for, suffix
+from kernelight.linear._rows import (
+    CodeRows,
+    MatrixRows,
+    Rows,
+    Targets,
+    call_rows,
+    groups_of,
+    lanes_for,
+    spans,
+    suffix,
+)
 
 # In the order of core/simd/linear_loops.h.
 LOSSES = ("squared_hinge", "hinge", "logistic", "squared", "epsilon_insensitive")
 SWEEPS = 10  # coordinate steps inside a block: more make a block exact, fewer make it cheap
 CLEAR = 0.05  # a margin this far from where a row would move lets it rest
 FIRST_LOOK, LONGEST_WAIT = 3, 8  # epochs before the first look at the certificate, and between looks
-STEP_WORK = 1 << 27  # stored numbers visited by one compiled call: an interrupt waits for one
 NEWTON_PAYS, NEWTON_AFTER = 30, 15  # epochs still to come, and done, that make Newton's method worth a try
 NEWTON_ROUNDS = 4  # tries in a row
 NEWTON_SHARE = 0.25  # of the tolerance: rows that had no part in the small problem have the rest
@@ -141,6 +150,22 @@ class Group:
                 quadratic[lane] = (inverse * dual**2).sum()
         return linear, quadratic
 
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        """The rows in ranges, one for each compiled call."""
+        return spans(self.rows.n_rows, self.rows.work, self.lanes)
+
+    def add_duals(self, dual: NDArray[Any], weights: NDArray[Any], bias: NDArray[Any]) -> None:
+        """Add the sum of rows times duals to weights and intercepts."""
+        for begin, end in self._spans():
+            self.view.add_duals(dual, self.plan.intercept, weights, bias, begin, end, self.plan.threads)
+
+    def forget_gap(self) -> None:
+        """After an interrupt the weights are not those of the last look; another look is taken where it costs little."""
+        if self.rows.n_rows <= call_rows(self.rows.work, self.lanes):
+            self.certify()
+        else:
+            self.gap[:] = self.objective[:] = np.inf
+
     def _half_norms(self) -> NDArray[Any]:
         """Half the squared norms of the weights of each output, in double precision."""
         half = self.bias.astype(np.float64) ** 2 / 2
@@ -148,13 +173,16 @@ class Group:
             half += (self.weights[begin : begin + (1 << 14)].astype(np.float64) ** 2).sum(axis=0) / 2
         return half[: len(self.outputs)]
 
-    def certify(self) -> bool:
-        """Look at the duality gap of each output and close those that have converged; True if all have."""
+    def certify(self, stopped: Callable[[], bool] = lambda: False) -> bool:
+        """Look at the duality gap of each output and close those that have converged; True if all have, or if stopped."""
         loss, conjugate = np.zeros(self.lanes), np.zeros(self.lanes)
         all_open = np.arange(self.lanes) < len(self.outputs)
-        self.view.objective(
-            self._targets, self.weights, self.bias, self.dual, all_open, loss, conjugate, self.plan.threads
-        )
+        for begin, end in self._spans():
+            if stopped():
+                return True
+            self.view.objective(
+                self._targets, self.weights, self.bias, self.dual, all_open, loss, conjugate, begin, end, self.plan.threads
+            )  # fmt: skip
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no certificate
             half = self._half_norms()
             self.objective = half + loss[: len(half)]
@@ -186,7 +214,7 @@ class Group:
         resting = self._rest[order] > 0
         self._rest[order[resting]] -= 1
         order = order[~resting]
-        step = max(1024, STEP_WORK // max(1, self.rows.work))
+        step = call_rows(self.rows.work, self.lanes)
         for begin in range(0, len(order), step):
             if stopped():
                 return
@@ -204,7 +232,7 @@ class Group:
         if not solved.any():
             return False
         weights, bias = np.zeros_like(self.weights), np.zeros_like(self.bias)
-        self.view.add_duals(dual, self.plan.intercept, weights, bias, self.plan.threads)
+        self.add_duals(dual, weights, bias)
         for mine, better in ((self.weights, weights), (self.bias, bias), (self.dual, dual)):
             mine[..., solved] = better[..., solved]
         return True
@@ -243,7 +271,8 @@ class Group:
         """Duals of the few rows that matter by their inner products, and for which outputs there are such."""
         hinge = self.plan.loss == "squared_hinge"
         margins = np.empty((self.rows.n_rows, self.lanes), dtype=self.rows.dtype)
-        self.view.margins(self.weights, self.bias, margins, self.plan.threads)
+        for begin, end in self._spans():
+            self.view.margins(self.weights, self.bias, margins, begin, end, self.plan.threads)
         dual, solved = self.dual.copy(), np.zeros(self.lanes, dtype=bool)
         lanes = np.flatnonzero(self._open).tolist()
         tasks = []
@@ -273,7 +302,7 @@ class Group:
             if stopped() or not self._finish():
                 return False
             self._ends_by_newton = True
-            if self.certify():
+            if self.certify(stopped):
                 return True
             if not (self.gap < before / 2).any():
                 return False
@@ -299,7 +328,7 @@ class Group:
             self.epoch(stopped)
             if self.n_iter < next_look and self.n_iter < start + self.plan.max_iter:
                 continue
-            if self.certify():
+            if self.certify(stopped):
                 self._spent = self.n_iter - start
                 return
             looks.append((self.n_iter, self.relative_gap))
@@ -312,7 +341,7 @@ class Group:
                 looks, patience = [], 2 * patience
             next_look = self.n_iter + min(wait, LONGEST_WAIT)
         self._spent = self.n_iter - start
-        self.certify()
+        self.certify(stopped)
 
     def _wait(self, looks: list[tuple[int, float]]) -> int:
         """Epochs until the gap should be small enough, if it goes on falling as it did between the last two looks."""
@@ -346,9 +375,7 @@ class Solver:
         """Start from given duals (rows, outputs), of the same rows under whatever costs."""
         for group in self.groups:
             group.dual[:, : len(group.outputs)] = dual[:, group.outputs.start : group.outputs.stop]
-            group.view.add_duals(
-                group.dual, self.plan.intercept, group.weights, group.bias, group.plan.threads
-            )
+            group.add_duals(group.dual, group.weights, group.bias)
 
     def resume(
         self, weights: NDArray[Any], bias: NDArray[Any], seen: NDArray[np.bool_] | None, before: NDArray[Any],
@@ -361,9 +388,7 @@ class Solver:
             group.weights, group.bias = self._placed(group, weights, bias, seen)
             group.dual[:, :count] = dual[:, which] - before[:, which]
             if group.dual.any():
-                group.view.add_duals(
-                    group.dual, self.plan.intercept, group.weights, group.bias, group.plan.threads
-                )
+                group.add_duals(group.dual, group.weights, group.bias)
             group.dual[:, :count] = dual[:, which]
 
     def visit(self, epochs: int, mean: Mean, seen: NDArray[np.bool_] | None) -> Mean:
@@ -403,7 +428,7 @@ class Solver:
                 self._solve_groups(stop)
         except KeyboardInterrupt:
             for group in self.groups:
-                group.certify()  # of the weights as they are now
+                group.forget_gap()
             return False
         return True
 

@@ -28,7 +28,16 @@ from kernelight._stored import Stored
 from kernelight.codes import Codes
 from kernelight.codes.slots import MAX_BITS
 from kernelight.linear._layout import code_layout
-from kernelight.linear._rows import CodeRows, MatrixRows, Rows, Targets, code_view, groups_of, lanes_for
+from kernelight.linear._rows import (
+    CodeRows,
+    MatrixRows,
+    Rows,
+    Targets,
+    code_view,
+    groups_of,
+    lanes_for,
+    spans,
+)
 from kernelight.linear._solve import Mean, Plan, Solver
 from kernelight.linear._stream import (
     KNOWN,
@@ -380,6 +389,8 @@ class LinearModel(Stored, ABC):
             return
         worst = max(group.relative_gap for group in solver.groups)
         reached = f"its duality gap is {worst:.2g} of the objective, tol is {self.tol:g}"
+        if not finished and not np.isfinite(worst):
+            reached = "its duality gap is not known"
         if finished:
             why = (
                 f"did not converge in {counted(solver.n_iter, 'epoch')}: {reached}; "
@@ -419,7 +430,9 @@ class LinearModel(Stored, ABC):
         for outputs, layout, weights in self._prepared():
             view, which = code_view(X, layout, np.float32, use), slice(outputs.start, outputs.stop)
             margins = np.empty((len(X), weights.shape[1]), dtype=np.float32)
-            view.margins(weights, np.zeros(weights.shape[1], dtype=np.float32), margins, use.threads)
+            bias = np.zeros(weights.shape[1], dtype=np.float32)
+            for begin, end in spans(len(X), X.n_components, weights.shape[1]):
+                view.margins(weights, bias, margins, begin, end, use.threads)
             # Intercepts in double precision: a large one would round what the weights say.
             np.add(margins[:, : len(outputs)], self.intercept_[which], out=out[:, which])
         return out
