@@ -163,12 +163,15 @@ def model_of(seed: int) -> KernelClassifier:
 def score_built_in(table: Table, seed: int) -> float:
     """Test accuracy of the frame as it is."""
     frame = pd.DataFrame(table.numbers, columns=[f"number {at}" for at in range(table.numbers.shape[1])])
-    for at in range(table.words.shape[1]):
-        frame[f"words {at}"] = table.words[:, at]
+    names = [f"words {at}" for at in range(table.words.shape[1])]
+    for at, name in enumerate(names):
+        frame[name] = table.words[:, at]
     frame["class"] = table.y
+    reading: dict[str, Any] = {"target": "class", "max_categories": table.limit}
+    reading["categorical"] = names  # zip codes are digits
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # that there are many words
-        model = TableModel(model_of(seed)).fit(frame[:ROWS], target="class", max_categories=table.limit)
+        model = TableModel(model_of(seed)).fit(frame[:ROWS], **reading)
         return float(model.evaluate(frame[ROWS:])["accuracy"])
 
 

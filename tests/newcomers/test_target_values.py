@@ -197,6 +197,23 @@ def test_words_that_tell_nothing_do_not_mislead():
     assert abs(np.mean(tested) - 0.5) < 0.025
 
 
+@pytest.mark.parametrize("table", [False, True], ids=["frame", "table"])
+def test_rows_held_out_of_the_search_are_held_out_of_the_values(monkeypatch, table):
+    """Values of other rows that know the classes of those held out made noise look like 54 %."""
+    monkeypatch.setattr(target_values, "DEVIATIONS", -np.inf)  # words that tell nothing have values as well
+    scores = []
+    for seed in range(3):
+        frame, y = noise(seed)
+        model = KernelClassifier(n_components=64, scale="minmax", cv=5)
+        if table:
+            model = TableModel(model).fit(frame.assign(y=y), target="y").model_
+        else:
+            model.fit(frame, y)
+            assert model.encoding_.has_target_values
+        scores.append(np.mean([entry["score"] for entry in model.search_]))
+    assert abs(np.mean(scores) - 0.5) < 0.02  # standard error 0.006
+
+
 def test_words_that_tell_nothing_cost_little_beside_a_column_that_tells():
     with_words, without = [], []
     for seed in range(3):
@@ -216,6 +233,18 @@ def test_towns_are_learned_where_frequent_words_are_not_enough():
     rows, labels = frequent.materialise()
     tested = open_dataset(new.drop(columns="price"), encoding=frequent.encoding).materialise()
     assert small().fit(rows, labels).score(*tested) < 0.70
+
+
+def test_exact_machines_and_maps_that_learn_labels_are_searched_as_well():
+    frame, y = X[:300], Y[:300]
+    for method, kernel in (("exact", "gmm"), ("aligned", "gaussian")):
+        model = KernelClassifier(kernel, n_components=32, method=method, scale="minmax", C="tune", gamma=1.0)
+        assert (
+            model.set_params(gamma="tune" if kernel == "gmm" else 1.0)
+            .fit(frame, y)
+            .encoding_.has_target_values
+        )
+        assert 0.4 < model.validation_score_ < 0.9
 
 
 # -- The same on every way ----------------------------------------------------------------------------------

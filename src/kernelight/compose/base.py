@@ -17,7 +17,7 @@ from kernelight._stored import Stored, arrays_under, part_state, with_parts
 from kernelight.compose import entrance, repeats
 from kernelight.compose.blocks import encoded
 from kernelight.compose.exact import SupportModel, support_model_of
-from kernelight.compose.folds import Split, splits_of
+from kernelight.compose.folds import Relearn, Split, splits_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice, map_for
 from kernelight.compose.measures import measure_of, refuse_binary
 from kernelight.compose.progress import CallbackSupportMixin, Progress, with_callbacks
@@ -70,9 +70,15 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             trial._fit(X, y, sample_weight)
         return self
 
+    def _fit_features(self: Self, X: Any, y: Any, relearn: Relearn | None) -> Self:
+        """`fit` to features that were made of labels: ``relearn`` makes those of some rows without the labels of others."""
+        with self._trial() as trial:
+            trial._fit(X, y, None, relearn)
+        return self
+
     @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """`fit`, on an object that may be left half done."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any, relearn: Relearn | None = None) -> None:
+        """`fit`, on an object that may be left half done; ``relearn`` is that of features that were made of labels."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
@@ -93,7 +99,8 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             return self._known_targets(y[rows], weight[rows])
 
         taken = X if rows is None else entrance.taken(X, rows)
-        X = self._validated(taken, reset=True, supervision=Supervision(known))
+        kept: list[Relearn] = [] if relearn is None else [relearn]
+        X = seen = self._validated(taken, reset=True, supervision=Supervision(known, keep=kept.append))
         check_consistent_length(X if rows is None else weight, y)
         self.seed_ = _checks.seed_of(self.random_state)
         route, wishes = self._route(), self._wishes()
@@ -102,7 +109,8 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         y = self._target(y)
         X, task, splits = self._rows_and_task(X, y, weight, rows, wishes.cv)
         refuse_binary(self.scoring, task)
-        search = Search(wishes, route, X, task, self.seed_, splits)
+        relearn = kept[0] if kept and X is seen else None  # rows of weights may have been united
+        search = Search(wishes, route, X, task, self.seed_, splits, relearn)
         if search.searches:
             self._remark(task)
         progress = Progress(self, [*search.plan, search.final_step])

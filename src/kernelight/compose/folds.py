@@ -8,6 +8,7 @@ decide, `rows_and_folds` how many rows and folds a round then needs.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from kernelight.compose.measures import Measure
 from kernelight.compose.routes import Rows, Task
 
 Split = tuple[Rows, Rows]  # rows learned from, rows held out
+Relearn = Callable[[Any, Rows, Rows], Any]  # some of all rows, without what the rows held out would tell
 HELD_OUT = 5  # one row of so many
 MIN_HELD_OUT = 10  # classes of fewer than five rows hold none out
 MIN_ROWS = 100  # with fewer there is nothing to hold out

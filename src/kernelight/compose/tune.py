@@ -29,6 +29,7 @@ from kernelight._checks import Matrix
 from kernelight.compose.calibration import CALIBRATION_ROWS
 from kernelight.compose.folds import (
     HELD_OUT,
+    Relearn,
     Split,
     can_hold_out,
     fifths,
@@ -116,8 +117,10 @@ class Search:
         task: Task,
         seed: int,
         splits: list[Split] | None = None,
+        relearn: Relearn | None = None,
     ) -> None:
-        """``splits`` are those that ``wishes.cv`` stands for."""
+        """``splits`` are those that ``wishes.cv`` stands for; ``relearn`` makes features that depend on labels for a split."""
+        self._relearn = relearn
         self._wishes, self._route, self._X, self._task = wishes, route, X, task
         self._rng, self._seed = np.random.default_rng(seed), seed
         self._own_splits = splits
@@ -298,7 +301,7 @@ class Search:
         ``alone``: there is no other setting, so that rows not scored are prepared as well, all at once.
         """
         kernel = self._wishes.choice.made(setting.gamma, setting.p)
-        if self._route.learns_labels:
+        if self._route.learns_labels or self._relearn is not None:
             return None, self._scored_apart(setting, rows, splits, Cs, n_components)
         whole = alone or len(rows) == self._X.shape[0]
         among = np.arange(self._X.shape[0]) if whole else rows
@@ -317,16 +320,19 @@ class Search:
         Cs: Sequence[float],
         n_components: int,
     ) -> list[list[NDArray[np.float64]]]:
-        """For maps that learn from labels: each split has its own."""
+        """For maps and features that learn from labels: each split has its own."""
         kernel = self._wishes.choice.made(setting.gamma, setting.p)
         found = []
         for train, held in splits:
             learn, check = rows[train], rows[held]
-            prepared = self._route.prepare(
-                kernel, setting.scaling, self._X[learn], self._task.at(learn), n_components
-            )
             both = np.concatenate([learn, check])
-            prepared = self._route.again(prepared, self._X[both])
+            X = self._X[both] if self._relearn is None else self._relearn(self._X, both, check)
+            if self._route.learns_labels:
+                task = self._task.at(learn)
+                prepared = self._route.prepare(kernel, setting.scaling, X[: len(learn)], task, n_components)
+                prepared = self._route.again(prepared, X)
+            else:
+                prepared = self._route.prepare(kernel, setting.scaling, X, self._task.at(both), n_components)
             places = np.arange(len(both))
             parts = places[: len(learn)], places[len(learn) :]
             found.append(self._route.path(prepared, self._task.at(both), *parts, Cs))

@@ -26,9 +26,9 @@ from kernelight.data.encoding import CLASSIFICATION, MAX_CATEGORIES, REGRESSION,
 from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.formatted import FormattedSource
 from kernelight.data.learner import Learner
-from kernelight.data.supervision import Supervision, words_alone
+from kernelight.data.supervision import Relearning, Supervision, words_alone
 from kernelight.data.survey import missing_in_head, surveyed
-from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Source
+from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Source, joined
 from kernelight.data.target_values import CrossFit, Places, TrainingRows
 from kernelight.data.text_formats import BOOLEAN, NUMERIC, WRITTEN
 from kernelight.data.wishes import AUTO, Wishes, date_target, target_column
@@ -154,16 +154,21 @@ class Dataset:
         """The same features without the target, which is then neither read nor checked."""
         return self if self._plan.target is None else self.leaving_out(self._plan.target)
 
-    def supervised(self, held_out: Callable[[Places], NDArray[np.bool_]] | None = None) -> Dataset:
+    def supervised(
+        self,
+        held_out: Callable[[Places], NDArray[np.bool_]] | None = None,
+        keep: Callable[[Relearning], None] | None = None,
+    ) -> Dataset:
         """The same rows for a model to be trained on: columns of many words also become target values.
 
         A training row has the values of other rows, a new row those of all (see `target_values`). ``held_out`` says of numbers
-        of rows, counted from 0 among those that have a target, which are not to be learned from.
+        of rows, counted from 0 among those that have a target, which are not to be learned from; ``keep`` is for searches
+        (see `Relearning`).
         """
         few = self._encoding is not None and not any(column.others for column in self._encoding.columns or ())
         if self._given is not None or self._plan.target is None or few:
             return self
-        supervision = Supervision(held_out=held_out)
+        supervision = Supervision(held_out=held_out, keep=keep)
         if self._encoding is not None:
             return Dataset(self._opened, self._wishes, None, supervision)
         made = copy.copy(self)
@@ -177,15 +182,30 @@ class Dataset:
 
     def holding_out(self, held_out: Callable[[Places], NDArray[np.bool_]]) -> Dataset:
         """The same training rows, with target values that are not learned from those that are held out."""
-        encoding = self.encoding
-        words = {c.name: c.targets.words for c in encoding.columns or () if c.targets is not None}
-        if not words:
+        if not self.encoding.has_target_values:
             return self
         made = copy.copy(self)
-        made._encoding, made._cross_fit = Supervision(held_out=held_out).fitted(
-            encoding.with_target_values({}), words, self._wishes.max_categories, self._plan, self._source.blocks, self.name
-        )  # fmt: skip
+        made._encoding, made._cross_fit = self._fitted_again(
+            Supervision(held_out=held_out), self._source.blocks
+        )
         return made
+
+    def relearning(self) -> Relearning | None:
+        """What learns target values again without some rows; all rows must fit into memory."""
+        if not self.encoding.has_target_values:
+            return None
+        kept: list[Relearning] = []
+        self._fitted_again(
+            Supervision(keep=kept.append), lambda plan: [joined(list(self._source.blocks(plan)), plan)]
+        )
+        return kept[0]
+
+    def _fitted_again(
+        self, supervision: Supervision, blocks: Callable[[Plan], Iterable[Block]]
+    ) -> tuple[Encoding, CrossFit | None]:
+        words = {c.name: c.targets.words for c in self.encoding.columns or () if c.targets is not None}
+        bare = self.encoding.with_target_values({})
+        return supervision.fitted(bare, words, self._wishes.max_categories, self._plan, blocks, self.name)
 
     def read_by(self, encoding: Encoding, *, target: bool = True) -> Dataset:
         """The same rows as new rows of a model, with or without their target; as they are if an encoding was given already."""

@@ -75,6 +75,11 @@ class EncodedColumn:
         """How many of them are columns of 0 and 1."""
         return len(self.categories) + self.others + self.missing
 
+    def put_values(self, X: NDArray[Any], place: int, values: NDArray[np.float64]) -> None:
+        """Target values into their columns of ``X``, where the features of this column begin at ``place``."""
+        most = np.finfo(X.dtype).max
+        X[:, place + self.n_ones : place + self.width] = np.clip(values, -most, most)
+
     @property
     def feature_names(self) -> list[str]:
         """The names of these."""
@@ -185,8 +190,7 @@ class Encoding:
                     values = (
                         column.targets(found) if training is None else training.values(column.name, found)
                     )
-                    most = np.finfo(X.dtype).max
-                    X[:, place + column.n_ones : place + column.width] = np.clip(values, -most, most)
+                    column.put_values(X, place, values)
             place += column.width
         return X
 

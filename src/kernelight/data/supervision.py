@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kernelight.data.decisions import missing_targets, with_targets
 from kernelight.data.encoding import EncodedTarget, Encoding
 from kernelight.data.table import Block, Plan, Words
-from kernelight.data.target_values import CrossFit, Outputs, Places
+from kernelight.data.target_values import CrossFit, Outputs, Places, Whole
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,43 @@ class KnownTargets:
 
 
 @dataclass(frozen=True)
+class Relearning:
+    """Training rows whose target values can be learned again without some of them, which a search holds out.
+
+    Else the values of the other rows would know the targets of those held out, and a model would seem better than it is.
+    """
+
+    encoding: Encoding
+    fit: CrossFit
+
+    def __call__(self, X: NDArray[Any], rows: NDArray[np.intp], held: NDArray[np.intp]) -> NDArray[Any]:
+        """Some rows of all features X, with target values that were learned from all rows but ``held``."""
+        assert self.fit.whole is not None
+        away = np.zeros(self.fit.n_rows, dtype=bool)
+        away[held] = True
+        again = self.fit.relearned(away)
+        columns = dict(zip(self.fit.names, self.fit.whole.columns, strict=True))
+        found, place = X[rows], 0
+        for column in self.encoding.columns or ():
+            if column.targets is not None:
+                words = columns[column.name]
+                values = again.of_training(column.name, Words(words.codes[rows], words.values), rows)
+                column.put_values(found, place, values)
+            place += column.width
+        return found
+
+
+@dataclass(frozen=True)
 class Supervision:
     """That the target of training rows may be used for their features.
 
-    ``known`` gives the targets if they are no column of the data set. Rows that are ``held_out`` are not learned from.
+    ``known`` gives the targets if they are no column of the data set. Rows that are ``held_out`` are not learned from. If all
+    rows come at once, ``keep`` is given what can learn the values again without some of them.
     """
 
     known: Callable[[], KnownTargets] | None = None
     held_out: Callable[[Places], NDArray[np.bool_]] | None = None
+    keep: Callable[[Relearning], None] | None = None
 
     def fitted(
         self, encoding: Encoding, words: Mapping[str, Sequence[str]], limit: int, plan: Plan,
@@ -64,6 +93,7 @@ class Supervision:
             return encoding, None
         fit = CrossFit(words, outputs, self.held_out)
         place = 0
+        parts: list[Whole] = []
         only = replace(plan, numbers=(), dates=(), ids=None, words=tuple(fit.names), limit=None)
         for block in blocks(only):
             columns: Sequence[Words] = block.words
@@ -78,8 +108,14 @@ class Supervision:
                 weight = None if known.weight is None else known.weight[rows]
             fit.add(columns, target, np.arange(place, place + len(target)), weight)
             place += len(target)
+            if self.keep is not None and len(parts) < 2:
+                parts.append(Whole(columns, target, weight))
         fit.settle()
-        return encoding.with_target_values(fit.values), fit
+        encoding = encoding.with_target_values(fit.values)
+        if self.keep is not None and len(parts) == 1 and fit.values:
+            fit.whole = parts[0]
+            self.keep(Relearning(encoding, fit))
+        return encoding, fit
 
 
 def words_alone(block: Block, has: Plan, wanted: Plan) -> Block:

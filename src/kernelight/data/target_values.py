@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ MOST_CELLS = 1 << 18  # words times values of a word, in all columns together
 MOST_BYTES = 12 << 20  # of words and values as text in a model's file, in all columns together
 VALUE_BYTES = 24  # of a number as text
 WORD_BYTES = 100  # of a word in memory, with its place in a table
+NO_DIFFERENCE = 1e12  # m of words that do not differ
 LEAST_WEIGHT = 1e-9  # of the other folds; what is below is rounding
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]  # numbers of rows, from 0, among those that have a target
@@ -146,6 +147,14 @@ class TargetValues:
         return cls(tuple(outputs), vocabulary, table)
 
 
+class Whole(NamedTuple):
+    """All rows that target values are learned from: the columns of words, targets and weights."""
+
+    columns: Sequence[Words]
+    target: NDArray[Any]
+    weight: Array | None
+
+
 class CrossFit:
     """Learns target values of columns from blocks of rows, and gives training rows those of the other folds.
 
@@ -170,6 +179,7 @@ class CrossFit:
         self._outputs = outputs
         self.values: dict[str, TargetValues] = {}
         self.n_rows = 0  # that came, also those held out
+        self.whole: Whole | None = None  # all rows, where they are at hand
 
     @property
     def n_bytes(self) -> int:
@@ -206,10 +216,19 @@ class CrossFit:
         for statistics, words in zip(self._columns.values(), columns, strict=True):
             statistics.add(statistics.vocabulary.places(words)[kept], folds, target, weights)
 
-    def settle(self) -> None:
-        """All rows were there: ``values`` are those of columns whose words tell something about the target."""
+    def relearned(self, held: NDArray[np.bool_]) -> CrossFit:
+        """The same of all rows but those held out; of the outputs that tell something in all rows."""
+        assert self.whole is not None
+        words = {name: column.vocabulary.words for name, column in self._columns.items()}
+        made = CrossFit(words, self._outputs, lambda places: held[places])
+        made.add(*self.whole[:2], np.arange(self.n_rows), self.whole.weight)
+        made.settle({name: column.tells for name, column in self._columns.items()})
+        return made
+
+    def settle(self, telling: Mapping[str, NDArray[np.bool_]] | None = None) -> None:
+        """All rows were there: ``values`` are those of columns whose words tell something about the target, or are said to."""
         for name, statistics in self._columns.items():
-            tells = statistics.settle()
+            tells = statistics.settle(None if telling is None else telling[name])
             if tells.any():
                 self.values[name] = TargetValues(
                     tuple(said for said, told in zip(self._outputs.names, tells, strict=True) if told),
@@ -285,7 +304,7 @@ class _Statistics:
                     np.add.at(self._sums.reshape(-1), cells * width + output, weighted)
                     np.add.at(self._squares.reshape(-1), at * width + output, weighted * target[:, output])
 
-    def settle(self) -> NDArray[np.bool_]:
+    def settle(self, telling: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """Find the strength of the mean of all rows (m), and the values of new rows; which outputs differ between words."""
         if not self._n_rows:
             return self.tells
@@ -294,7 +313,7 @@ class _Statistics:
             total = float(counts.sum())
             prior = sums.sum(axis=0) / total
             strength, tells = self._shrinkage(counts, sums, total)
-        tells &= np.isfinite(prior)
+        tells = tells & np.isfinite(prior) if telling is None else telling
         self.tells = tells
         self._prior, self._strength, self._per_row = prior[tells], strength[tells], self._n_rows / total
         # of outputs that tell nothing, nothing is kept
@@ -308,7 +327,7 @@ class _Statistics:
     def _shrinkage(self, counts: Array, sums: Array, total: float) -> tuple[Array, NDArray[np.bool_]]:
         """m of each output, and whether words differ by more than chance; classes have one m in common."""
         width = sums.shape[1]
-        nothing = np.zeros(width), np.zeros(width, dtype=bool)
+        nothing = np.full(width, NO_DIFFERENCE), np.zeros(width, dtype=bool)
         words = np.flatnonzero(counts[:-1] > 0)
         per_row = self._n_rows / total
         counts, sums = counts[words], sums[words]
@@ -325,7 +344,8 @@ class _Statistics:
         chance = 1 + DEVIATIONS * math.sqrt(2 / between + 2 / within)
         tells = np.isfinite(inner) & np.isfinite(outer) & (outer > chance * inner)
         each = (rows - np.square(per_row * counts).sum() / rows) / between
-        return np.where(tells, inner * each / np.where(tells, outer - inner, 1.0), 0.0), tells
+        more = outer > inner
+        return np.where(more, inner * each / np.where(more, outer - inner, 1.0), NO_DIFFERENCE), tells
 
     def without(self, at: NDArray[np.int64], folds: NDArray[np.int64]) -> Array:
         """The values at these places from all folds but one, for each row."""

@@ -57,7 +57,7 @@ def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, jo
     n_rows = sample.n_rows
     if sample.complete:
         with watched_by(job):
-            model.fit(*sample.take(n_rows))
+            model._fit_features(*sample.take(n_rows), data.relearning())
         return Fitted(n_rows, None, data.encoding)
     if model.method == EXACT:
         raise ValueError(

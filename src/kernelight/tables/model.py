@@ -154,7 +154,9 @@ class TableModel:
         limit, base = None if memory is None else bytes_of(memory), taken()
         if limit is not None:
             refuse_too_little(self._example(), limit, base)
-        opened = (data if isinstance(data, Dataset) else open_dataset(data, **reading)).supervised()
+        kept: list[Any] = []
+        opened = data if isinstance(data, Dataset) else open_dataset(data, **reading)
+        opened = opened.supervised(keep=kept.append if limit is None else None)
         job = Job(watch or unwatched)
         if limit is None and opened.n_bytes is not None:  # in one call, without news meanwhile
             job.tell("reading", 0, opened.n_bytes, "bytes")
@@ -175,7 +177,7 @@ class TableModel:
             rows, held_out, encoding = int(whole[0].shape[0]), None, opened.encoding
             job.tell("reading", rows)
             with watched_by(job):
-                model.fit(*whole)
+                model._fit_features(*whole, kept[0] if kept else None)
         self.model_, self.encoding_ = model, encoding
         self.trained_on_, self.n_rows_, self.held_out_ = opened.name, rows, held_out
         return self
