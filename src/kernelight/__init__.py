@@ -25,16 +25,18 @@ if TYPE_CHECKING:
     from kernelight.maps.projections.binary_fourier import BinaryFourier
     from kernelight.maps.projections.random_fourier import RandomFourier
     from kernelight.maps.projections.sign_projection import SignProjection
+    from kernelight.scaling.column_scaler import ColumnScaler
     from kernelight.state import State
     from kernelight.tables.model import TableModel
     from kernelight.tables.table_map import TableMap
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "Concat", "KernelClassifier", "KernelNystroem", "KernelRegressor",
-    "LinearClassifier", "LinearRegressor", "Product", "RandomFourier", "SignProjection", "State", "TableMap", "TableModel",
-    "TernaryClassifier", "__version__", "data", "feature_map", "hashing", "kernels", "load", "metrics", "open_dataset", "study",
-    "theory",
+    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "ColumnScaler", "Concat",
+    "KernelClassifier", "KernelNystroem", "KernelRegressor", "LinearClassifier", "LinearRegressor",
+    "Product", "RandomFourier", "SignProjection", "State", "TableMap", "TableModel",
+    "TernaryClassifier", "__version__", "data", "feature_map", "hashing", "kernels", "load",
+    "metrics", "open_dataset", "study", "theory",
 ]  # fmt: skip
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used. Classes are found in the

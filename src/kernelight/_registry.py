@@ -32,6 +32,7 @@ ENTRIES = (
             "Intersection", "Product", "Sum",
         )
     ),
+    Entry("ColumnScaler", "scaler", "kernelight.scaling.column_scaler"),
     Entry("GCWS", "map", "kernelight.maps.minmax.gcws", "gcws"),
     Entry("SignProjection", "map", "kernelight.maps.projections.sign_projection", "sign"),
     Entry("RandomFourier", "map", "kernelight.maps.projections.random_fourier", "fourier"),
@@ -48,7 +49,7 @@ ENTRIES = (
     Entry("TableMap", "table", "kernelight.tables.table_map"),
     Entry("TableModel", "table", "kernelight.tables.model"),
 )  # fmt: skip
-FAMILIES = ("container", "kernel", "map", "model", "table")
+FAMILIES = ("container", "kernel", "scaler", "map", "model", "table")
 METHODS = {entry.method: entry.name for entry in ENTRIES if entry.method is not None}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernelight import _registry
 from kernelight._checks import (
     Matrix,
     as_matrix,
@@ -26,10 +28,57 @@ from kernelight._checks import (
 from kernelight._files import Path
 from kernelight.state import State
 
+Kept = TypeVar("Kept", bound="Storable")
 Self = TypeVar("Self", bound="Stored")
 
 
-class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class Storable(ABC):
+    """What can be turned into a `State` and made from one, in memory and in files."""
+
+    def to_state(self) -> State:
+        """Everything that defines the fitted object, as plain data."""
+        self._check_fitted()
+        return self._state()
+
+    @abstractmethod
+    def _check_fitted(self) -> None:
+        """Refuse to go on with an object that is not fitted."""
+
+    @abstractmethod
+    def _state(self) -> State:
+        """`to_state` of an object that is fitted."""
+
+    @classmethod
+    def from_state(cls: type[Kept], state: State) -> Kept:
+        """The fitted object of a state."""
+        state.require(cls.__name__)
+        try:
+            return cls._restored(state)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            why = str(error).rstrip(".")
+            raise ValueError(f"This state does not describe a {cls.__name__}: {why}.") from error
+
+    @classmethod
+    @abstractmethod
+    def _restored(cls: type[Kept], state: State) -> Kept:
+        """`from_state` of a state of this kind; what does not fit raises, as a state may hold anything."""
+
+    def save(self, path: Path, *, weights: str | None = None) -> None:
+        """Write the fitted object to a file, all or nothing.
+
+        ``weights="float16"`` stores the weights of linear models in half precision: half the size, three digits of the largest.
+        """
+        check_choice("weights", weights, (None, "float16"))
+        state = self.to_state()
+        (state if weights is None else halved(state)).save(path)
+
+    @classmethod
+    def load(cls: type[Kept], path: Path) -> Kept:
+        """The fitted object of a file; loading runs no code."""
+        return cls.from_state(State.load(path, cls.__name__))
+
+
+class Stored(Storable, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A base for scikit-learn estimators: to and from a `State`, files, and fits that leave nothing half done."""
 
     #: Names of attributes decided by ``fit`` that are plain data: they define the map together with the parameters.
@@ -62,8 +111,10 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def to_state(self) -> State:
         """Parameters and what ``fit`` decided, as plain data."""
+        return self._loadable(super().to_state())
+
+    def _check_fitted(self) -> None:
         check_is_fitted(self)
-        return self._loadable(self._state())
 
     def _state(self) -> State:
         decided = {name: getattr(self, name) for name in self._decided}
@@ -98,23 +149,18 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         return params | ({"random_state": self.seed_} if hasattr(self, "random_state") else {})
 
     @classmethod
-    def from_state(cls: type[Self], state: State) -> Self:
-        """The fitted object of a state."""
-        meta = state.require(cls.__name__).meta
-        try:
-            made = cls(**cls._params_of(state))
-            for name in cls._decided:
-                setattr(made, name, meta["decided"][name])
-            for name in cls._learned:
-                setattr(made, name, _whole(state.arrays.get(name), state.arrays.get(name + POWER)))
-            made._take_parts(state)
-            made.n_features_in_ = check_int("n_features_in", meta["n_features_in"], 1, 1 << 62)
-            if "feature_names_in" in meta:
-                made.feature_names_in_ = as_names(meta["feature_names_in"], made.n_features_in_)
-            made._settle()
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            why = str(error).rstrip(".")
-            raise ValueError(f"This state does not describe a {cls.__name__}: {why}.") from error
+    def _restored(cls: type[Self], state: State) -> Self:
+        meta = state.meta
+        made = cls(**cls._params_of(state))
+        for name in cls._decided:
+            setattr(made, name, meta["decided"][name])
+        for name in cls._learned:
+            setattr(made, name, _whole(state.arrays.get(name), state.arrays.get(name + POWER)))
+        made._take_parts(state)
+        made.n_features_in_ = check_int("n_features_in", meta["n_features_in"], 1, 1 << 62)
+        if "feature_names_in" in meta:
+            made.feature_names_in_ = as_names(meta["feature_names_in"], made.n_features_in_)
+        made._settle()
         return made
 
     @classmethod
@@ -122,20 +168,6 @@ class Stored(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """The arguments of the constructor, from what `_plain_params` made of them."""
         params: dict[str, Any] = state.meta["params"]
         return params
-
-    def save(self, path: Path, *, weights: str | None = None) -> None:
-        """Write the fitted object to a file, all or nothing.
-
-        ``weights="float16"`` stores the weights of linear models in half precision: half the size, three digits of the largest.
-        """
-        check_choice("weights", weights, (None, "float16"))
-        state = self.to_state()
-        (state if weights is None else halved(state)).save(path)
-
-    @classmethod
-    def load(cls: type[Self], path: Path) -> Self:
-        """The fitted object of a file; loading runs no code."""
-        return cls.from_state(State.load(path, cls.__name__))
 
     def _take_parts(self, state: State) -> None:
         """Take the maps that this one is made of out of a state, where there are any."""
@@ -172,6 +204,14 @@ def part_state(state: State, key: str, meta: Any) -> State:
     if not isinstance(meta, Mapping) or not isinstance(meta.get("kind"), str):
         raise ValueError(f"its part {key} has no kind.")
     return State._restore(dict(meta), arrays_under(state, key), state.algorithm_version)
+
+
+def fitted_part(state: State, key: str, family: str) -> Any:
+    """The fitted part of that key, if it is of that family of the registry."""
+    inner = part_state(state, key, state.meta["parts"][key])
+    if inner.kind not in _registry.names(family):
+        raise ValueError(f"{inner.kind!r}, its part {key}, is not a {family}.")
+    return _registry.lookup(inner.kind, family).from_state(inner)
 
 
 def arrays_under(state: State, key: str) -> dict[str, NDArray[Any]]:

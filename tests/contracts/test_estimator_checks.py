@@ -6,7 +6,8 @@ import pytest
 from cases import CHECKED, MAKERS, Case
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from kernelight import LinearClassifier, LinearRegressor, _registry
+from kernelight import ColumnScaler, LinearClassifier, LinearRegressor, _registry
+from kernelight.scaling import NAMES
 
 # Fewer rows than landmarks are many checks' idea of data, a kernel less its mean is one's of a kernel.
 pytestmark = [
@@ -22,7 +23,7 @@ SMALL = [
 ]
 
 
-@parametrize_with_checks(SMALL)
+@parametrize_with_checks([*SMALL, *map(ColumnScaler, NAMES)])
 def test_scikit_learn(estimator, check):
     check(estimator)
 

@@ -15,7 +15,8 @@ from sklearn.svm import SVC
 
 import kernelight
 from kernelight import GCWS, KernelClassifier, KernelRegressor, kernels
-from kernelight.compose import base, blocks, exact, tune
+from kernelight.compose import base, exact, tune
+from kernelight.maps import scaled_map
 
 IRIS = load_iris(return_X_y=True)
 
@@ -426,8 +427,8 @@ def test_blocks_do_not_matter(kernel, method, monkeypatch):
     X, y = circles(1500)
     model = KernelClassifier(kernel, 32, method=method, C=1.0, scale="minmax").fit(X[:600], y[:600])
     whole = model.decision_function(X)
-    monkeypatch.setattr(blocks, "_FEWEST", 7)
-    monkeypatch.setattr(blocks, "_BLOCK_VALUES", 700)
+    monkeypatch.setattr(scaled_map, "_FEWEST", 7)
+    monkeypatch.setattr(scaled_map, "_BLOCK_VALUES", 700)
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-5, atol=1e-5)
     if hasattr(model.map_, "encode"):
         np.testing.assert_array_equal(model.decision_function(X), whole)

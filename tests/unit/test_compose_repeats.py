@@ -11,7 +11,7 @@ from sklearn.base import clone
 from kernelight import KernelClassifier, KernelRegressor, LinearClassifier
 from kernelight.compose import repeats
 from kernelight.compose.entrance import medians_of
-from kernelight.compose.scale import NAMES, SPARSE_NAMES, fit_scaling
+from kernelight.scaling import NAMES, SPARSE_NAMES, fit_scaling
 
 RNG = np.random.default_rng(5)
 X = RNG.random((260, 4))

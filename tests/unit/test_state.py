@@ -206,7 +206,7 @@ def test_registry_lists_and_finds():
     assert "GMM" in _registry.names("kernel")
     with pytest.raises(ValueError, match=r"Nothing is called 'os': known names are .*Codes"):
         _registry.lookup("os")
-    with pytest.raises(ValueError, match="known families are container, kernel, map"):
+    with pytest.raises(ValueError, match="known families are container, kernel, scaler, map"):
         _registry.names("x")
 
 

@@ -351,7 +351,7 @@ def test_odd_data(make: str) -> None:
         (np.full((20, 2), np.inf), [0, 1] * 10, {}, "infinity"),
         (np.ones((20, 2)), [0] * 20, {}, "one class only"),
         (np.ones((20, 2)), [0.5] * 20, {}, "same value"),
-        (np.ones((20, 2)), [0.5, np.nan] * 10, {}, "missing or infinite"),
+        (np.ones((20, 2)), [0.5, np.nan] * 10, {}, "contains NaN"),
         (np.ones((20, 2)), [0, 1] * 9, {}, "inconsistent numbers"),
         (np.ones((20, 2)), [0, 1] * 10, {"budget": "soon"}, "budget must be a time"),
         (np.ones((20, 2)), [0, 1] * 10, {"task": "ranking"}, "task must be one of"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -13,16 +12,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from kernelight import _checks, _registry
 from kernelight._checks import Matrix
-from kernelight._stored import Stored, arrays_under, part_state, with_parts
+from kernelight._stored import Stored, arrays_under, fitted_part, with_parts
 from kernelight.compose import entrance, repeats
-from kernelight.compose.blocks import encoded
 from kernelight.compose.exact import SupportModel, support_model_of
 from kernelight.compose.folds import Relearn, Split, splits_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice, map_for
 from kernelight.compose.measures import measure_of, refuse_binary
 from kernelight.compose.progress import CallbackSupportMixin, Progress, with_callbacks
-from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Rows, Task, stream
-from kernelight.compose.scale import NAMES, SPARSE_NAMES, Scaling
+from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Rows, Task, scores_of
 from kernelight.compose.summary import summarize
 from kernelight.compose.tune import HeldOut, Search, Wishes
 from kernelight.data.encoding import Encoding
@@ -30,6 +27,9 @@ from kernelight.data.frames import column_values
 from kernelight.data.supervision import KnownTargets, Supervision
 from kernelight.kernels.base import Kernel
 from kernelight.kernels.plain import from_plain, to_plain
+from kernelight.maps.base import FeatureMap
+from kernelight.maps.scaled_map import ScaledMap
+from kernelight.scaling import NAMES, SPARSE_NAMES, Scaling
 from kernelight.state import State
 from kernelight.wording import counted
 
@@ -50,7 +50,6 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
     #: What replaces a missing number where training had none missing; None for sparse rows and older models.
     _learned: ClassVar[tuple[str, ...]] = ("medians_",)
     medians_: NDArray[np.float64] | None
-    map_: Any
     model_: Any
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -121,7 +120,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
                 self.kernel_, found.setting.scaling, X, task, wishes.n_components
             )
             self.model_ = route.model(prepared, task, found.C)
-        self.scaling_, self.map_ = found.setting.scaling, prepared.feature_map
+        self.scaled_map_ = prepared.scaled_map
         self.scale_, self.gamma_, self.p_ = self.scaling_.name, found.setting.gamma, found.setting.p
         self.C_, self.sources_, self.search_ = found.C, found.sources, found.table
         self.held_out_, self.n_rows_ = found.held_out, len(y)
@@ -204,8 +203,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         check_consistent_length(X, target)
         weight = None if sample_weight is None else _checks.as_row_weights(sample_weight, X.shape[0])
         self.model_ = self.model_._copy()  # with what it remembers, which copy() leaves behind
-        seen = encoded(self.map_, self.scaling_, X, self.map_.n_outputs)
-        self.model_.partial_fit(seen, target, sample_weight=weight)
+        self.model_.partial_fit(self.scaled_map_.encode(X), target, sample_weight=weight)
         self.n_rows_ += X.shape[0]
 
     def _remark(self, task: Task) -> None:
@@ -290,15 +288,18 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         return self._scores_of(self._validated(X, reset=False))
 
     def _scores_of(self, X: Matrix) -> NDArray[np.float64]:
-        route = ExactRoute() if self.map_ is None else LinearRoute(None, 1, 0, None)
-        return self._stream(X, lambda rows: route.scores(self.map_, self.model_, rows))
+        width = self.model_.rows.shape[0] if self.map_ is None else None  # a kernel with all support rows
+        return self.scaled_map_.stream(X, lambda seen: scores_of(self.model_, seen), width=width)
 
-    def _streamed(self, X: Any, of_rows: Callable[[Matrix], NDArray[Any]]) -> NDArray[Any]:
-        return self._stream(self._validated(X, reset=False), of_rows)
+    @property
+    def scaling_(self) -> Scaling:
+        """What happens to columns first: rows to scaled rows."""
+        return self.scaled_map_.scaling
 
-    def _stream(self, X: Matrix, of_rows: Callable[[Matrix], NDArray[Any]]) -> NDArray[Any]:
-        width = self.model_.rows.shape[0] if self.map_ is None else self.map_.n_outputs
-        return stream(of_rows, self.scaling_, X, width)
+    @property
+    def map_(self) -> FeatureMap | None:
+        """The map of scaled rows; None for method="exact"."""
+        return self.scaled_map_.feature_map
 
     def summary(self) -> str:
         """What was chosen, where each choice came from, sizes and the score on rows held out; ``print`` it."""
@@ -343,14 +344,14 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
     def _state(self) -> State:
         """The choices, what the scaling learned, and the states of map and model; random numbers are a seed."""
         own = super()._state()
-        arrays = {f"scaling.{name}": array for name, array in self.scaling_.arrays.items()}
+        arrays = self.scaled_map_.scaling_arrays()
         meta = own.meta | {"kernel": to_plain(self.kernel_)} | self._plain_target()
         if self._encoding is not None:
             meta["encoding"] = self._encoding.to_plain()
         if isinstance(self.model_, SupportModel):
             arrays |= {f"support.{name}": array for name, array in self.model_.arrays().items()}
             return State(meta, arrays)
-        return with_parts(State(meta, arrays), {"map": self.map_, "model": self.model_})
+        return with_parts(State(meta, arrays), {**self.scaled_map_.parts(), "model": self.model_})
 
     @abstractmethod
     def _plain_target(self) -> dict[str, Any]:
@@ -368,19 +369,15 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         if self.encoding_ is not None:
             width = _checks.check_int("The width of its encoding", self.encoding_.width, 1, 1 << 62)
         self.kernel_ = from_plain(meta["kernel"])
-        self.scaling_ = Scaling(self.scale_, width, arrays_under(state, "scaling"))
-        if "parts" not in meta:  # whatever method says by now
-            self.map_ = None
+        self.scaled_map_ = ScaledMap.from_parts(state, self.scale_, width)
+        if self.map_ is None:  # whatever method says by now
             self.model_ = support_model_of(
                 self.kernel_, arrays_under(state, "support"), self.scaling_.n_features_out, n_scores
             )
             return
-        self.map_ = _part(state, "map", "map")
-        self.model_ = _part(state, "model", "model")
+        self.model_ = fitted_part(state, "model", "model")
         if type(self.model_).__name__ != self._machine:
             raise ValueError(f"its model is a {type(self.model_).__name__}, not a {self._machine}.")
-        if self.map_.n_features_in_ != self.scaling_.n_features_out:
-            raise ValueError("its map takes rows of another width than its scaling gives.")
 
     def _settle(self) -> None:
         """A state may hold anything."""
@@ -435,14 +432,6 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
             self._scores_of(sp.csr_matrix(shape) if self.scale_ in SPARSE_NAMES else np.zeros(shape))
         except (TypeError, IndexError) as error:
             raise ValueError(f"its map and its model do not belong together: {error}") from error
-
-
-def _part(state: State, key: str, family: str) -> Any:
-    """A fitted part of a state, of that family."""
-    inner = part_state(state, key, state.meta["parts"][key])
-    if inner.kind not in _registry.names(family):
-        raise ValueError(f"{inner.kind!r}, its part {key}, is not a {family}.")
-    return _registry.lookup(inner.kind, family).from_state(inner)
 
 
 def _is_generator(random_state: Any) -> bool:

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 from kernelight import _checks
 from kernelight._stored import arrays_under, labels_from_plain, plain_labels
 from kernelight.compose.base import KernelModel
-from kernelight.compose.blocks import features_of
 from kernelight.compose.calibration import Calibration, Errors, calibrated, calibration_from, errors_from
 from kernelight.compose.kernel_choice import EXACT
 from kernelight.compose.routes import Task, labels_of
@@ -111,7 +110,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     calibration_ : object or None
         From scores to probabilities; None for loss="logistic", which has its own. `partial_fit` leaves it as it is.
     kernel_ : Kernel
-    scaling_ : callable
+    scaled_map_ : ScaledMap
+        Rows to what the linear model sees, a scaling and a map.
+    scaling_ : Scaling
         Rows to scaled rows; ``scaling_.name`` is ``scale_``.
     map_ : feature map or None
         The fitted map of scaled rows; None for "exact".
@@ -274,7 +275,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         """
         check_is_fitted(self)
         if self._has_own_probabilities():
-            return self._streamed(X, lambda rows: self.model_.predict_proba(features_of(self.map_, rows)))
+            return self.scaled_map_.stream(self._validated(X, reset=False), self.model_.predict_proba)
         assert self.calibration_ is not None
         return self.calibration_(self._scores(X))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,13 +18,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelight._checks import Matrix
 from kernelight.compose import exact
-from kernelight.compose.blocks import block_width, blocks, encoded, features_of
 from kernelight.compose.kernel_choice import map_for
-from kernelight.compose.scale import Scaling
 from kernelight.kernels.base import Kernel
 from kernelight.linear.classifier import LinearClassifier, class_factors
 from kernelight.linear.regressor import LinearRegressor
-from kernelight.maps.base import FeatureMap
+from kernelight.maps.scaled_map import ScaledMap
+from kernelight.scaling import Scaling
 
 SEARCH_TOL = 1e-2  # a model within a hundredth of its minimum is good enough to choose by, and far cheaper
 MAP_ROWS = 16_384  # a map learns (landmarks, a sampler, frequencies) from at most so many rows
@@ -82,12 +81,11 @@ def labels_of(scores: NDArray[np.float64], classes: NDArray[Any]) -> NDArray[Any
 
 @dataclass(frozen=True)
 class Prepared:
-    """Rows ready for any C: features and their map, or the Gram matrix and the scaled rows."""
+    """Rows ready for any C: their features, or the Gram matrix and the scaled rows; and the way to them."""
 
     kernel: Kernel
-    scaling: Scaling
+    scaled_map: ScaledMap
     seen: Any
-    feature_map: FeatureMap | None = None
     rows: Matrix | None = None
 
 
@@ -127,10 +125,6 @@ class Route(ABC):
     def model(self, prepared: Prepared, task: Task, C: float) -> Any:
         """The final model of all prepared rows."""
 
-    @abstractmethod
-    def scores(self, feature_map: Any, model: Any, rows: Matrix) -> NDArray[np.float64]:
-        """(n, m) or (n,) scores of scaled rows."""
-
 
 @dataclass(frozen=True)
 class LinearRoute(Route):
@@ -159,14 +153,11 @@ class LinearRoute(Route):
             n_jobs=self.n_jobs,
         )
         some = X if len(learn) == X.shape[0] else X[learn]
-        made.fit(scaling(some), task.y[learn])
-        return Prepared(kernel, scaling, encoded(made, scaling, X, made.n_outputs), made)
+        scaled_map = ScaledMap(scaling, made.fit(scaling(some), task.y[learn]))
+        return Prepared(kernel, scaled_map, scaled_map.encode(X))
 
     def again(self, prepared: Prepared, X: Matrix) -> Prepared:
-        made = prepared.feature_map
-        assert made is not None
-        seen = encoded(made, prepared.scaling, X, made.n_outputs)
-        return Prepared(prepared.kernel, prepared.scaling, seen, made)
+        return replace(prepared, seen=prepared.scaled_map.encode(X))
 
     def path(
         self, prepared: Prepared, task: Task, train: Rows, held: Rows, Cs: Sequence[float]
@@ -203,12 +194,6 @@ class LinearRoute(Route):
             return LinearRegressor(epsilon=task.epsilon, **shared)
         return LinearClassifier(class_weight=task.class_weight, **shared)
 
-    def scores(self, feature_map: Any, model: Any, rows: Matrix) -> NDArray[np.float64]:
-        seen = features_of(feature_map, rows)
-        return np.asarray(
-            model.decision_function(seen) if hasattr(model, "classes_") else model.predict(seen)
-        )
-
 
 @dataclass(frozen=True)
 class ExactRoute(Route):
@@ -223,17 +208,17 @@ class ExactRoute(Route):
         return float(n_rows) * n_rows * (1 + n_fits)
 
     def prepare(self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int) -> Prepared:
-        return self._of(kernel, scaling, X)
+        return self._of(kernel, ScaledMap(scaling, None), X)
 
     def again(self, prepared: Prepared, X: Matrix) -> Prepared:
-        return self._of(prepared.kernel, prepared.scaling, X)
+        return self._of(prepared.kernel, prepared.scaled_map, X)
 
     def refuse(self, n_rows: int) -> None:
         exact.refuse_many_rows(n_rows)
 
-    def _of(self, kernel: Kernel, scaling: Scaling, X: Matrix) -> Prepared:
-        rows = scaling(X)
-        return Prepared(kernel, scaling, kernel(rows), rows=rows)
+    def _of(self, kernel: Kernel, scaled_map: ScaledMap, X: Matrix) -> Prepared:
+        rows = scaled_map.encode(X)
+        return Prepared(kernel, scaled_map, kernel(rows), rows)
 
     def path(
         self, prepared: Prepared, task: Task, train: Rows, held: Rows, Cs: Sequence[float]
@@ -256,10 +241,6 @@ class ExactRoute(Route):
             return exact.regress(gram, task.y, C, task.epsilon, weight)
         return exact.classify(gram, task.y, task.classes, C, weight, task.class_weight)
 
-    def scores(self, feature_map: Any, model: Any, rows: Matrix) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = model.scores(rows)
-        return found
-
 
 def spread(n_rows: int, most: int) -> Rows:
     """At most so many row numbers, evenly spread over all."""
@@ -268,8 +249,8 @@ def spread(n_rows: int, most: int) -> Rows:
     return np.asarray(np.linspace(0, n_rows - 1, most).round(), dtype=np.intp)
 
 
-def stream(
-    of_rows: Callable[[Matrix], NDArray[Any]], scaling: Scaling, X: Matrix, width: int
-) -> NDArray[Any]:
-    """What a function makes of scaled rows that become so many numbers each, block by block."""
-    return np.concatenate([of_rows(scaling(X[rows])) for rows in blocks(X, block_width(X, scaling, width))])
+def scores_of(model: Any, seen: Any) -> NDArray[np.float64]:
+    """(n, m) or (n,) scores that a final model gives to what it sees of rows: features, or scaled rows."""
+    if isinstance(model, exact.SupportModel):
+        return model.scores(seen)
+    return np.asarray(model.decision_function(seen) if hasattr(model, "classes_") else model.predict(seen))

@@ -42,7 +42,7 @@ from kernelight.compose.kernel_choice import GAMMA_STEPS, P_GRID, SCALE, TUNE, K
 from kernelight.compose.measures import Measure, absent_class
 from kernelight.compose.progress import Progress, Step
 from kernelight.compose.routes import MAP_ROWS, Prepared, Route, Rows, Task, spread
-from kernelight.compose.scale import Scaling, candidates, fit_scaling
+from kernelight.scaling import Scaling, candidates, fit_scaling
 from kernelight.wording import counted
 
 C_GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)

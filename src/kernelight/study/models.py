@@ -11,7 +11,7 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from kernelight import KernelClassifier, KernelRegressor, LinearClassifier, LinearRegressor
 from kernelight.study.plan import C_GRID, LINEAR, Candidate, Split
@@ -30,6 +31,7 @@ EVEN = 1e-4  # scores this close are equal; the smaller C wins
 TREES, TREES_A_STEP = 100, 10
 LINEAR_SCALES = ("minmax", "standard")
 SPARSE_LINEAR_SCALES = ("max", "none")
+SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "max": MaxAbsScaler}
 
 
 @dataclass(frozen=True)
@@ -228,49 +230,32 @@ class _calm(warnings.catch_warnings):  # noqa: N801  # reads as what it does
         return entered
 
 
-@dataclass(frozen=True)
-class Columns:
-    """x -> (x - origin) / unit, for each column; columns that are constant become 0."""
+class _Columns:
+    """scikit-learn's scaling of that name, and all divided by the root mean square of the rows' lengths."""
 
-    name: str
-    origin: NDArray[np.float64] | None
-    unit: NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
-    length: float = 1.0  # the part of every unit that made rows as long as 1
-
-    @classmethod
-    def of(cls, name: str, X: Any) -> Columns:
-        """The scaling of that name; then all is divided by the root mean square of the rows' lengths."""
-        dense = not sp.issparse(X)
-        if name == "none":
-            origin, unit = None, np.ones(X.shape[1])
-        elif name == "max":
-            peak = abs(X).max(axis=0)
-            origin, unit = None, np.ravel(peak.toarray() if sp.issparse(peak) else peak).astype(np.float64)
-        elif name == "standard":
-            origin, unit = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-        else:
-            origin = X.min(axis=0).astype(np.float64)
-            unit = X.max(axis=0) - origin
-        still = (X.min(axis=0) == X.max(axis=0)) if dense else unit == 0
-        unit = np.where(still, np.inf, unit)
-        rough = cls(name, origin, unit)(X)
-        squares = rough.multiply(rough).sum() if sp.issparse(rough) else np.square(rough).sum()
-        length = float(np.sqrt(squares / X.shape[0])) or 1.0
-        return cls(name, origin, unit * length, length)
+    def __init__(self, name: str, X: Any) -> None:
+        self._scaler = SCALERS[name]().fit(X) if name in SCALERS else None
+        self.length = 1.0
+        rows = self(X)
+        squares = rows.multiply(rows).sum() if sp.issparse(rows) else np.square(rows, dtype=np.float64).sum()
+        self.length = float(np.sqrt(squares / X.shape[0])) or 1.0  # so that C means the same for all data
 
     def __call__(self, X: Any) -> Any:
         """Scaled rows."""
-        if sp.issparse(X):
-            return sp.csr_matrix(X @ sp.diags(1.0 / self.unit))
-        moved = X if self.origin is None else X - self.origin
-        return np.ascontiguousarray(moved / self.unit)
+        return (X if self._scaler is None else self._scaler.transform(X)) / self.length
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of what it has to know: a factor for each column, and what it subtracts."""
+        known = (getattr(self._scaler, name, None) for name in ("scale_", "min_", "mean_"))
+        return sum(array.nbytes for array in known if array is not None)
 
 
 def _tune_linear(data: Data, splits: list[Split], settings: dict[str, Any]) -> Tuned:
     names = SPARSE_LINEAR_SCALES if sp.issparse(data.X) else LINEAR_SCALES
     best: Tuned | None = None
     for name in (settings["scale"],) if "scale" in settings else names:
-        rows = Columns.of(name, data.X)(data.X)
+        rows = _Columns(name, data.X)(data.X)
         with _calm():
             found = [
                 _linear(data, 1.0).fit_path(
@@ -292,10 +277,9 @@ def _tune_linear(data: Data, splits: list[Split], settings: dict[str, Any]) -> T
 
 
 def _train_linear(data: Data, settings: dict[str, Any], C: float) -> Model:
-    columns, origin = Columns.of(settings["scale"], data.X), _origin(data)
+    columns, origin = _Columns(settings["scale"], data.X), _origin(data)
     model = _linear(data, C).fit(columns(data.X), data.y - origin)
-    arrays = [columns.unit, columns.origin, *model.to_state().arrays.values()]
-    n_bytes = sum(array.nbytes for array in arrays if array is not None)
+    n_bytes = columns.n_bytes + sum(array.nbytes for array in model.to_state().arrays.values())
 
     def predict(rows: Any) -> NDArray[Any]:
         return np.asarray(model.predict(columns(rows)) + origin)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kernelight.study.models import SCALERS
 from kernelight.study.plan import CANDIDATES, DEFAULT, DEFAULT_COMPONENTS, Candidate
 from kernelight.study.result import best_of, by_candidate, choose, comparable
 from kernelight.study.text import bytes_text, label_of, score_text, seconds_text
@@ -247,12 +248,7 @@ def _linear_code(scale: str, C: float, length: float, task: str) -> str:
     Those do not divide rows by their length, so that |w|^2 weighs length^2 times as much; the intercept, which is penalised in
     a classification, weighs what it did.
     """
-    scaler = {
-        "minmax": "MinMaxScaler()",
-        "standard": "StandardScaler()",
-        "max": "MaxAbsScaler()",
-        "none": "",
-    }[scale]
+    scaler = f"{SCALERS[scale].__name__}()" if scale in SCALERS else ""
     if task == "classification":
         machine = f"LinearSVC(C={C / length**2:.3g}, intercept_scaling={length:.3g})"
     else:

@@ -14,8 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from kernelight._checks import check_choice, check_int
-from kernelight._files import Path
-from kernelight._stored import halved, part_state, with_parts
+from kernelight._stored import Storable, part_state, with_parts
 from kernelight.compose.base import KernelModel
 from kernelight.compose.estimators import KernelClassifier, KernelRegressor
 from kernelight.compose.progress import Job, Watch, unwatched, watched_by
@@ -74,7 +73,7 @@ def _offers(method: str) -> Callable[[TableModel], bool]:
     return offered
 
 
-class TableModel:
+class TableModel(Storable):
     """A model of the rows of a file, which knows how columns of that file become features.
 
     Files to predict for are read like the one it was trained on: the same columns in any order, the same words, missing values
@@ -363,9 +362,8 @@ class TableModel:
 
     # -- Files ----------------------------------------------------------------------------------------------
 
-    def to_state(self) -> State:
+    def _state(self) -> State:
         """The encoding, and the state of the model."""
-        self._check_fitted()
         meta = {
             "kind": "TableModel", "encoding": self.encoding_.to_plain(), "trained_on": self.trained_on_, "n_rows": self.n_rows_,
         }  # fmt: skip
@@ -374,22 +372,16 @@ class TableModel:
         return with_parts(State(meta), {"model": self.model_})
 
     @classmethod
-    def from_state(cls, state: State) -> TableModel:
-        """The model of a state."""
-        meta = state.require("TableModel").meta
-        try:
-            made = cls()
-            made.encoding_ = Encoding.from_plain(meta["encoding"])
-            inner = part_state(state, "model", meta["parts"]["model"])
-            check_choice("Its model", inner.kind, tuple(_MODELS))
-            made.model_ = _MODELS[inner.kind].from_state(inner)
-            made.trained_on_ = str(meta["trained_on"])
-            made.n_rows_ = check_int("n_rows", meta["n_rows"], 1)
-            made.held_out_ = meta.get("held_out")
-            made._check_parts()
-        except (KeyError, TypeError, ValueError) as error:
-            why = str(error).rstrip(".")
-            raise ValueError(f"This state does not describe a TableModel: {why}.") from error
+    def _restored(cls, state: State) -> TableModel:
+        meta, made = state.meta, cls()
+        made.encoding_ = Encoding.from_plain(meta["encoding"])
+        inner = part_state(state, "model", meta["parts"]["model"])
+        check_choice("Its model", inner.kind, tuple(_MODELS))
+        made.model_ = _MODELS[inner.kind].from_state(inner)
+        made.trained_on_ = str(meta["trained_on"])
+        made.n_rows_ = check_int("n_rows", meta["n_rows"], 1)
+        made.held_out_ = meta.get("held_out")
+        made._check_parts()
         return made
 
     def _check_parts(self) -> None:
@@ -406,17 +398,6 @@ class TableModel:
             raise ValueError("its encoding is not of a target that its model predicts.")
         if target.labels is not None and set(self.model_.classes_.tolist()) != set(target.labels):
             raise ValueError("its encoding has other classes than its model.")
-
-    def save(self, path: Path, *, weights: str | None = None) -> None:
-        """Write the model to a file, all or nothing; ``weights="float16"`` stores the weights in half precision."""
-        check_choice("weights", weights, (None, "float16"))
-        state = self.to_state()
-        (state if weights is None else halved(state)).save(path)
-
-    @classmethod
-    def load(cls, path: Path) -> TableModel:
-        """The model of a file; loading runs no code."""
-        return cls.from_state(State.load(path, "TableModel"))
 
 
 def _check_measured(found: Any, task: str) -> None:

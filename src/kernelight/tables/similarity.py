@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from kernelight._checks import as_matrix, check_choice, check_int, check_number
 from kernelight.codes import Codes
 from kernelight.compose.progress import Event, Watch, unwatched
-from kernelight.compose.scale import NAMES, Scaling, fit_scaling
 from kernelight.data import DataError, Dataset, open_dataset
 from kernelight.data.errors import nearest, shown
 from kernelight.data.sources import ByteSource, file_source, standard_input
 from kernelight.kernels.base import Kernel
+from kernelight.scaling import NAMES, Scaling, fit_scaling
 from kernelight.tables.code_files import FEATURES, EncodedRows, read_encoded
 from kernelight.tables.memory import row_bytes
 from kernelight.tables.table_map import TableMap, first_rows, open_like, sample_of

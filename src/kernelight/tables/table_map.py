@@ -12,20 +12,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from kernelight import _registry, kernels
+from kernelight import kernels
 from kernelight._checks import as_matrix, check_choice, check_int, check_positive, seed_of
-from kernelight._files import Path
-from kernelight._stored import arrays_under, part_state, with_parts
+from kernelight._stored import Storable
 from kernelight.codes import Codes
 from kernelight.compose.base import KernelModel
-from kernelight.compose.blocks import features_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice, map_for
 from kernelight.compose.progress import Event, Watch, unwatched
 from kernelight.compose.routes import MAP_ROWS
-from kernelight.compose.scale import NAMES, Scaling, fit_scaling
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
 from kernelight.data.table import WORDS, resized
 from kernelight.maps.base import FeatureMap
+from kernelight.maps.scaled_map import ScaledMap
+from kernelight.scaling import NAMES, Scaling, fit_scaling
 from kernelight.state import State
 from kernelight.tables.fitting import FIRST_ROWS
 from kernelight.tables.memory import batch_rows, bytes_of, row_bytes
@@ -44,7 +43,7 @@ class Encoded(NamedTuple):
     ids: list[str] | None
 
 
-class TableMap:
+class TableMap(Storable):
     """A map of the rows of a file to codes, or to dense features for kernels that have no codes.
 
     Columns are read as for a model: words become columns of 0 and 1, missing numbers are filled. Other files are then read like
@@ -71,6 +70,8 @@ class TableMap:
 
     Attributes
     ----------
+    scaled_map_ : ScaledMap
+        The scaling of columns and the map together.
     map_ : FeatureMap
         The fitted map, such as a `GCWS`.
     encoding_ : Encoding or None
@@ -91,9 +92,8 @@ class TableMap:
     True
     """
 
-    map_: Any
+    scaled_map_: ScaledMap
     encoding_: Encoding | None
-    scaling_: Scaling
 
     def __init__(
         self, kernel: str = "gmm", n_components: int = 1024, *, bits: int = 8, method: str | None = None,
@@ -142,7 +142,7 @@ class TableMap:
             bits=self.bits, n_rows=rows.shape[0], seed=self.random_state, n_jobs=self.n_jobs,
         )  # fmt: skip
         made.fit(rows)
-        self._take(made, scaling, opened.encoding)
+        self._take(ScaledMap(scaling, made), opened.encoding)
         return self
 
     def choice(self) -> KernelChoice:
@@ -172,8 +172,18 @@ class TableMap:
         map_for(made, self.n_components, self.method, bits=self.bits, n_rows=1, seed=0, n_jobs=self.n_jobs)
         return known
 
-    def _take(self, made: FeatureMap, scaling: Scaling, encoding: Encoding | None) -> None:
-        self.map_, self.scaling_, self.encoding_ = made, scaling, encoding
+    def _take(self, scaled_map: ScaledMap, encoding: Encoding | None) -> None:
+        self.scaled_map_, self.encoding_ = scaled_map, encoding
+
+    @property
+    def map_(self) -> Any:
+        """The fitted map."""
+        return self.scaled_map_.feature_map
+
+    @property
+    def scaling_(self) -> Scaling:
+        """What happens to columns first."""
+        return self.scaled_map_.scaling
 
     @classmethod
     def of(cls, thing: Any, *, where: str = "This") -> TableMap:
@@ -187,9 +197,9 @@ class TableMap:
         if isinstance(thing, KernelModel):
             if thing.map_ is None:
                 raise ValueError(f"{where} holds a model of method='exact', which has no codes or features.")
-            made._take(thing.map_, thing.scaling_, encoding or getattr(thing, "encoding_", None))
+            made._take(thing.scaled_map_, encoding or getattr(thing, "encoding_", None))
         elif isinstance(thing, FeatureMap):
-            made._take(thing, Scaling("none", thing.n_features_in_, {}), None)
+            made._take(ScaledMap(Scaling("none", thing.n_features_in_, {}), thing), None)
         else:
             raise ValueError(
                 f"{where} holds a {type(thing).__name__}, which is neither a map nor a model with one."
@@ -202,7 +212,7 @@ class TableMap:
     def has_codes(self) -> bool:
         """Whether rows become codes; dense features otherwise."""
         self._check_fitted()
-        return hasattr(self.map_, "encode")
+        return self.scaled_map_.has_codes
 
     def open(self, data: Any, **reading: Any) -> Dataset:
         """A file, to be read like the one this was fitted to; its target is left out."""
@@ -224,10 +234,10 @@ class TableMap:
         """Codes or features batch by batch, in memory that does not grow with the file."""
         self._check_fitted()
         limit = None if memory is None else bytes_of(memory)
-        outputs = self.map_.n_outputs * (2 if self.has_codes else 4)
+        outputs = self.scaled_map_.n_outputs * (2 if self.has_codes else 4)
         batch_rows(limit, 0, outputs)  # a limit that is too small is refused before rows are read
         opened = self.open(data, **reading)
-        wanted = self.scaling_.n_features
+        wanted = self.scaled_map_.n_features
         first = first_rows(opened)
         rows = batch_rows(limit, row_bytes(first), outputs)
         for batch in opened.batches(rows):
@@ -238,7 +248,7 @@ class TableMap:
                 raise DataError(
                     f"{opened.name} has {counted(X.shape[1], 'feature')}, but the map takes {wanted}."
                 )
-            found = features_of(self.map_, self.scaling_(as_matrix(X)))
+            found = self.scaled_map_.encode(as_matrix(X))
             if sp.issparse(found):
                 raise ValueError(
                     f"{type(self.map_).__name__} gives sparse features, which are neither codes nor dense: method='nystroem' "
@@ -276,55 +286,36 @@ class TableMap:
         return f"TableMap({getattr(self, 'map_', self.kernel)!r})"
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "map_")
+        return hasattr(self, "scaled_map_")
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "map_"):
+        if not hasattr(self, "scaled_map_"):
             raise NotFittedError("This TableMap is not fitted yet: call fit with a data set first.")
 
     # -- Files ----------------------------------------------------------------------------------------------
 
-    def to_state(self) -> State:
+    def _state(self) -> State:
         """Parameters, the encoding, the scaling, and the state of the map."""
-        self._check_fitted()
-        meta = {
+        inner = self.scaled_map_.to_state()
+        own = {
             "kind": "TableMap", "params": {name: getattr(self, name) for name in _PARAMS},
             "encoding": None if self.encoding_ is None else self.encoding_.to_plain(),
-            "scaling": {"name": self.scaling_.name, "n_features": self.scaling_.n_features},
         }  # fmt: skip
-        arrays = {f"scaling.{name}": array for name, array in self.scaling_.arrays.items()}
-        return with_parts(State(meta, arrays), {"map": self.map_})
+        return State(inner.meta | own, inner.arrays)
 
     @classmethod
-    def from_state(cls, state: State) -> TableMap:
-        """The fitted map of a state."""
-        meta = state.require("TableMap").meta
-        try:
-            made = cls(**{name: meta["params"][name] for name in _PARAMS})
-            made.choice()
-            inner = part_state(state, "map", meta["parts"]["map"])
-            check_choice("Its map", inner.kind, tuple(_registry.names("map")))
-            n_features = check_int("n_features", meta["scaling"]["n_features"], 1, 1 << 62)
-            scaling = Scaling(meta["scaling"]["name"], n_features, arrays_under(state, "scaling"))
-            encoding = None if meta["encoding"] is None else Encoding.from_plain(meta["encoding"])
-            made._take(_registry.lookup(inner.kind, "map").from_state(inner), scaling, encoding)
-            if made.map_.n_features_in_ != scaling.n_features_out:
-                raise ValueError("its map takes rows of another width than its scaling gives.")
-            if encoding is not None and encoding.width != n_features:
-                raise ValueError("its encoding gives rows of another width than its scaling takes.")
-        except (KeyError, TypeError, ValueError) as error:
-            why = str(error).rstrip(".")
-            raise ValueError(f"This state does not describe a TableMap: {why}.") from error
+    def _restored(cls, state: State) -> TableMap:
+        meta = state.meta
+        made = cls(**{name: meta["params"][name] for name in _PARAMS})
+        made.choice()
+        n_features = check_int("n_features", meta["scaling"]["n_features"], 1, 1 << 62)
+        encoding = None if meta["encoding"] is None else Encoding.from_plain(meta["encoding"])
+        made._take(ScaledMap.from_parts(state, meta["scaling"]["name"], n_features), encoding)
+        if made.map_ is None:
+            raise ValueError("it has no map.")
+        if encoding is not None and encoding.width != n_features:
+            raise ValueError("its encoding gives rows of another width than its scaling takes.")
         return made
-
-    def save(self, path: Path) -> None:
-        """Write it to a file, all or nothing."""
-        self.to_state().save(path)
-
-    @classmethod
-    def load(cls, path: Path) -> TableMap:
-        """That of a file; loading runs no code."""
-        return cls.from_state(State.load(path, "TableMap"))
 
 
 def features_only(data: Any, reading: dict[str, Any]) -> Dataset:

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.base import clone
 
-from kernelight import _checks, _core, _registry
+from kernelight import _checks, _core
 from kernelight._checks import Matrix
-from kernelight._stored import part_state, with_parts
+from kernelight._stored import fitted_part, with_parts
 from kernelight.maps.base import FeatureMap
 from kernelight.state import State
 
@@ -109,7 +109,7 @@ class Combination(FeatureMap):
             raise ValueError("it has no parts.")
         if not isinstance(seeds, Mapping) or set(seeds) != set(metas):
             raise ValueError("its seeds do not belong to its parts.")
-        parts = {key: part_of(state, key, meta) for key, meta in metas.items()}
+        parts = {key: part_of(state, key) for key in metas}
         self._hold_parts(parts)
         self._give_parts({key: reseeded(clone(part), seeds[key]) for key, part in parts.items()})
 
@@ -183,17 +183,15 @@ def moved(seed: int, position: int) -> int:
     return int(_core.child(_core.stream(seed, _core.STREAM_POSITION), position))
 
 
-def part_of(state: State, key: str, meta: Any) -> FeatureMap:
+def part_of(state: State, key: str) -> FeatureMap:
     """The fitted part of that key."""
-    inner = part_state(state, key, meta)
-    kind = inner.kind
-    if kind not in _registry.names("map"):
-        raise ValueError(f"{kind!r}, its part {key}, is not a map.")
     try:
-        part: FeatureMap = _registry.lookup(kind, "map").from_state(inner)
+        part: FeatureMap = fitted_part(state, key, "map")
     except ValueError as error:
-        why = re.sub(r"^This state does not describe an? \w+: ", "", str(error))
-        raise ValueError(f"in its part {key}, {kind}, {why}") from error
+        described = re.match(r"This state does not describe an? (\w+): (.*)", str(error), re.DOTALL)
+        if described is None:
+            raise
+        raise ValueError(f"in its part {key}, {described[1]}, {described[2]}") from error
     if part.n_features_in_ != state.meta["n_features_in"]:
         raise ValueError(f"its part {key} takes rows of another width.")
     return part

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
-from kernelight.compose.scale import (
+from kernelight import GCWS, Codes, ColumnScaler, Product, RandomFourier, State, load
+from kernelight.maps import scaled_map
+from kernelight.maps.scaled_map import ScaledMap
+from kernelight.scaling import (
     MAX_KNOTS,
     NAMES,
     SPARSE_NAMES,
@@ -15,6 +19,8 @@ from kernelight.compose.scale import (
     candidates,
     fit_scaling,
 )
+
+SCALED_MAPS = [GCWS(8, bits=4), RandomFourier(8), Product(GCWS(8), RandomFourier(16))]
 
 
 def fitted(name, X):
@@ -158,3 +164,61 @@ NUMBERS = np.array([1.0, 2.0])
 def test_hostile_descriptions_are_refused(name, arrays):
     with pytest.raises(ValueError, match=r"\w"):
         Scaling(name, 2, arrays)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_of_a_pipeline_does_what_the_scaling_does(name, tmp_path):
+    X = np.random.default_rng(2).standard_normal((50, 3))
+    scaler = ColumnScaler(name).fit(X)
+    np.testing.assert_array_equal(scaler.transform(X), fitted(name, X)(X))
+    assert len(scaler.get_feature_names_out()) == scaler.transform(X).shape[1]
+    scaler.save(tmp_path / "scaler.kl")
+    np.testing.assert_array_equal(load(tmp_path / "scaler.kl").transform(X), scaler.transform(X))
+
+
+def test_weights_of_a_step_are_repetitions():
+    X = np.random.default_rng(3).standard_normal((20, 2))
+    weight = np.arange(20) % 4
+    once = ColumnScaler("standard").fit(X, sample_weight=weight)
+    often = ColumnScaler("standard").fit(np.repeat(X, weight, axis=0))
+    np.testing.assert_allclose(once.transform(X), often.transform(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["none", "minmax+complement"])
+@pytest.mark.parametrize("feature_map", [*SCALED_MAPS, None], ids=repr)
+def test_a_scaled_map_is_a_scaling_and_a_map(name, feature_map, monkeypatch):
+    X = np.random.default_rng(4).random((60, 5))
+    scaling = fitted(name, X)
+    made = ScaledMap(scaling, None if feature_map is None else clone(feature_map).fit(scaling(X)))
+    wanted = scaling(X)
+    if feature_map is not None:
+        wanted = made.feature_map.encode(wanted) if made.has_codes else made.feature_map.transform(wanted)
+    for again in (made, ScaledMap.from_state(made.to_state())):
+        same(again.encode(X), wanted)
+    monkeypatch.setattr(scaled_map, "_FEWEST", 7)
+    monkeypatch.setattr(scaled_map, "_BLOCK_VALUES", 70)
+    same(made.encode(X), wanted)
+    sizes = made.stream(X, lambda seen: np.full(seen.shape[0], seen.shape[0]))
+    assert len(sizes) == 60
+    assert sizes.max() <= 14
+    assert (made.n_features, made.n_outputs) == (
+        5,
+        scaling.n_features_out if feature_map is None else feature_map.n_outputs,
+    )
+
+
+def test_a_map_of_another_width_is_refused():
+    X = np.random.default_rng(5).random((6, 2))
+    with pytest.raises(ValueError, match="another width than its scaling gives"):
+        ScaledMap(fitted("minmax+complement", X), GCWS(4).fit(X))
+    with pytest.raises(ValueError, match="does not describe a ScaledMap"):
+        ScaledMap.from_state(State({"kind": "ScaledMap", "scaling": {"name": "minmax", "n_features": 2}}))
+
+
+def same(found, wanted):
+    """Codes to the bit, features to rounding."""
+    if isinstance(wanted, Codes):
+        assert found == wanted
+    else:
+        found, wanted = (each.toarray() if sp.issparse(each) else each for each in (found, wanted))
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)

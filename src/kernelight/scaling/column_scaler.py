@@ -1,0 +1,100 @@
+"""`ColumnScaler`: the column scalings of the estimators, as a step of a pipeline."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kernelight._checks import Matrix, as_row_weights, check_choice, check_int, seed_of
+from kernelight._stored import Stored, arrays_under
+from kernelight.scaling.scaling import NAMES, SPARSE_NAMES, Scaling, fit_scaling
+from kernelight.state import State
+
+Self = TypeVar("Self", bound="ColumnScaler")
+
+
+class ColumnScaler(TransformerMixin, Stored):  # type: ignore[misc]  # scikit-learn has no types
+    """Columns scaled as `KernelClassifier` scales them, for pipelines with a map and a model of your own.
+
+    Parameters
+    ----------
+    scale : str, default="minmax+complement"
+        "none", "minmax", "quantile", "standard", "max", "minmax+complement" or "quantile+complement"; docs/front-door.md has
+        the formulas. Sparse rows take "none" and "max".
+    random_state : int, RandomState or None, default=0
+        Draws the rows that quantiles are learned from where there are more than 10,000.
+
+    Attributes
+    ----------
+    scaling_ : Scaling
+        What was learned of each column.
+    n_features_in_ : int
+        Columns of the rows given to ``fit``.
+
+    Examples
+    --------
+    >>> from kernelight import ColumnScaler
+    >>> ColumnScaler().fit_transform([[0.0], [1.0], [4.0]])
+    array([[0.  , 1.  ],
+           [0.25, 0.75],
+           [1.  , 0.  ]])
+    """
+
+    _decided = ("seed_",)
+    scaling_: Scaling
+
+    def __init__(self, scale: str = "minmax+complement", *, random_state: Any = 0) -> None:
+        self.scale = scale
+        self.random_state = random_state
+
+    def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn what the scaling must know of each column; a weight counts as so many equal rows."""
+        with self._trial() as trial:
+            trial._fit(X, sample_weight)
+        return self
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        check_choice("scale", self.scale, NAMES)
+        rows: Matrix = self._validated(X, reset=True)
+        weight = None
+        if sample_weight is not None:
+            weight = as_row_weights(sample_weight, rows.shape[0])
+            rows, weight = rows[weight > 0], weight[weight > 0]
+        self.seed_ = seed_of(self.random_state)
+        self.scaling_ = fit_scaling(self.scale, rows, np.random.default_rng(self.seed_), weight)
+
+    def transform(self, X: Any) -> Any:
+        """The scaled rows, of the same precision."""
+        check_is_fitted(self)
+        return self.scaling_(self._validated(X, reset=False))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The names of the columns; those of complements begin with ``1-``."""
+        check_is_fitted(self)
+        names = input_features if input_features is not None else getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{at}" for at in range(self.n_features_in_)]
+        if len(names) != self.n_features_in_:
+            raise ValueError(
+                f"input_features should have length equal to {self.n_features_in_}, got {len(names)}."
+            )
+        complements = [f"1-{name}" for name in names] if self.scaling_.n_features_out > len(names) else []
+        return np.asarray([*names, *complements], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.scale in SPARSE_NAMES
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _state(self) -> State:
+        own = super()._state()
+        return State(own.meta, {f"scaling.{name}": array for name, array in self.scaling_.arrays.items()})
+
+    def _take_parts(self, state: State) -> None:
+        width = check_int("n_features_in", state.meta["n_features_in"], 1, 1 << 62)
+        self.scaling_ = Scaling(self.scale, width, arrays_under(state, "scaling"))
