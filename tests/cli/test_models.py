@@ -124,7 +124,7 @@ def test_probabilities_of_any_loss_and_how_good_they_are(folder):
     assert 0.5 < found["roc_auc"] <= 1
     assert sum(entry["rows"] for entry in found["calibration"]) == found["rows"]
     shown = run("evaluate", folder / "model.klt", folder / "train.csv")
-    assert all(name in shown for name in ("log loss", "Brier score", "AUC", "probability"))
+    assert all(name in shown for name in ("log loss", "Brier score", "AUC", "P(same)"))
 
 
 def test_intervals_and_scoring(tmp_path):
