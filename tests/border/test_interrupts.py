@@ -15,8 +15,10 @@ import scipy.sparse as sp
 from helpers import assert_same_codes, signed_rows
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelight import GCWS, Codes, LinearClassifier
+from kernelight import GCWS, Codes, LinearClassifier, open_dataset
 from kernelight.codes import codes
+from kernelight.data import sources
+from kernelight.data.errors import DataError
 from kernelight.kernels import GMM, AcosChi2, Intersection, pairs
 from kernelight.linear import _rows, _solve
 from kernelight.maps.minmax import cws_sampler, dart_sampler
@@ -144,6 +146,42 @@ def test_calls_of_linear_models_are_bounded():
             assert all(left[1] == right[0] for left, right in pairwise(calls))
             most = max(end - begin for begin, end in calls)
             assert most == 1024 or most * work * (1 + lanes) <= 2 * _rows.CALL_WORK
+
+
+@pytest.mark.parametrize("cut", [1, 1 << 18, 3 << 18])
+def test_tables_do_not_depend_on_how_work_is_cut(cut, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    words = ["red", '"two\nlines"', "", "a b"]
+    columns = rng.random(30_000), rng.integers(0, 4, 30_000), rng.integers(0, 99, 30_000)
+    lines = [f"{a:.17g},{words[w]},{b},{w % 2}" for a, w, b in zip(*columns, strict=True)]
+    table = tmp_path / "table.csv"
+    table.write_text("value,word,whole,kind\n" + "\n".join(lines) + "\n")
+    rows = [f"{a % 3} 1:{a} {a % 40 + 2}:{b:.17g} # note" for a, b in enumerate(rng.random(30_000))]
+    rows[20_000:20_000] = ["", "# a remark", "2 5000000000:1"]
+    sparse = tmp_path / "rows.svm"
+    sparse.write_text("\n".join(rows))
+    wanted = [open_dataset(path).materialise() for path in (table, sparse)]
+    monkeypatch.setattr(sources, "CALL_BYTES", cut)
+    found = [open_dataset(path).materialise() for path in (table, sparse)]
+    for (X, y), (again, target) in zip(wanted, found, strict=True):
+        np.testing.assert_array_equal(y, target)
+        assert X.shape == again.shape
+        assert (again != X).sum() == 0
+
+
+@pytest.mark.parametrize("name", ["table.csv", "rows.svm"])
+def test_errors_are_where_they_are_however_work_is_cut(name, tmp_path, monkeypatch):
+    lines = [
+        f"{row},{row % 7},{row % 2}" if name.endswith("csv") else f"{row % 2} 3:{row}"
+        for row in range(60_000)
+    ]
+    lines[45_000] = "1,2" if name.endswith("csv") else "1 3:x"
+    path = tmp_path / name
+    path.write_text("\n".join(lines))
+    for cut in (1 << 27, 1 << 18):
+        monkeypatch.setattr(sources, "CALL_BYTES", cut)
+        with pytest.raises(DataError, match=r"line 45,?001"):
+            open_dataset(path).materialise()
 
 
 def test_collisions_do_not_depend_on_how_work_is_cut(monkeypatch):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import resources
+from kernelight.data import sources
 from kernelight.data.dialect import (
     A_NUMBER,
     MISSING,
@@ -326,14 +328,25 @@ class DelimitedSource(Source):
         ends = np.cumsum([len(word) for word in absent], dtype=np.int64)
         kinds = np.array([kind for kind, _ in roles], dtype=np.int8)
         slots = np.array([slot for _, slot in roles], dtype=np.int64)
-        kind, at, column = _core.csv_parse(
-            text, ord(self._dialect.delimiter), np.frombuffer(b"".join(absent) or b"\0", np.uint8), ends, starts, rows, kinds,
-            slots, matrix, aside, *spans, self._workers(text),
-        )  # fmt: skip
-        if kind:
-            if first_line is None:
-                return None
-            raise self._error(text, kind, at, column, first_line)
+        known = ord(self._dialect.delimiter), np.frombuffer(b"".join(absent) or b"\0", np.uint8), ends
+        for begin, end, first, last in _calls(starts, rows):
+            part, layout, apart, words = text, (starts, rows), aside, spans
+            if (first, last) != (0, count):
+                part = text[begin:end]
+                layout = self._layout(part, final=True)[:2]
+                apart = np.empty((n_aside, last - first))
+                words = _Spans(*(np.empty((n_words, last - first), each.dtype) for each in spans))
+            kind, at, column = _core.csv_parse(
+                part, *known, *layout, kinds, slots, matrix[first:last], apart, *words, self._workers(part)
+            )
+            if kind:
+                if first_line is None:
+                    return None
+                raise self._error(text, kind, begin + at, column, first_line)
+            if words is not spans:
+                aside[:, first:last] = apart
+                spans.starts[:, first:last] = np.where(words.starts < 0, words.starts, words.starts + begin)
+                spans.lengths[:, first:last] = words.lengths
         return matrix, aside, spans
 
     def _written(
@@ -420,6 +433,14 @@ class DelimitedSource(Source):
             else f"; categorical=[{shown(self._names[column])}] reads the column as words"
         )
         return _WordAmongNumbersError(f"{where}: {shown(cell)} is not a number{hint}.", self._names[column])
+
+
+def _calls(starts: NDArray[np.int64], rows: NDArray[np.int64]) -> Iterator[tuple[int, int, int, int]]:
+    """Where each compiled call begins and ends: bytes and rows, at the borders of pieces of a layout."""
+    wanted = np.arange(sources.CALL_BYTES, int(starts[-1]), sources.CALL_BYTES)
+    cuts = np.unique([0, *np.searchsorted(starts, wanted), len(starts) - 1])
+    for left, right in pairwise(cuts):
+        yield int(starts[left]), int(starts[right]), int(rows[left]), int(rows[right])
 
 
 def _cells(text: Text, spans: _Spans, at: int) -> list[bytes | None]:

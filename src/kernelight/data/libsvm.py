@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight._checks import resources
+from kernelight.data import sources
 from kernelight.data.errors import DataError, shown
 from kernelight.data.exact import restored
 from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
@@ -22,6 +23,7 @@ LARGEST_INDEX = 2**62  # that a model can have as its width
 _LABEL, _INDEX, _COLON, _VALUE, _ORDER, _BELOW, _BEYOND = range(1, 8)  # of core/parse_libsvm.h
 LINE = re.compile(rb"[ \t]*[^\s:,]+(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:[^\s:]+)*[ \t\r]*(?:#[^\n]*)?")
 ENTRY = re.compile(rb"[ \t]\d+:[^\s:]")
+_LOOK = 1 << 16  # bytes in which the end of a line is looked for
 _LABELS = re.compile(rb"^[ \t\r\v\f]*([^\s#]+)", re.MULTILINE)  # of lines that are rows
 
 
@@ -60,26 +62,37 @@ class LibsvmSource(Source):
                     return
 
     def _parsed(self, text: Text, plan: Plan, first_row: int, first_line: int) -> Block:
-        pieces = _core.text_pieces(len(text))
-        rows, entries = np.zeros((2, pieces + 1), dtype=np.int64)
         threads = resources(self._threads).for_work(16 * len(text)).threads
-        _core.libsvm_layout(text, rows, entries, threads)
-        labels = np.empty(rows[-1])
-        starts = np.empty(rows[-1] + 1, dtype=np.int64)
-        values = np.empty(entries[-1], dtype=plan.dtype)
+        parts = [(begin, text[begin:end]) for begin, end in _calls(text)]
+        layouts = []
+        for _, part in parts:
+            rows, entries = np.zeros((2, _core.text_pieces(len(part)) + 1), dtype=np.int64)
+            _core.libsvm_layout(part, rows, entries, threads)
+            layouts.append((rows, entries))
+        most_rows = sum(int(rows[-1]) for rows, _ in layouts)
+        most_entries = sum(int(entries[-1]) for _, entries in layouts)
+        labels = np.empty(most_rows)
+        starts = np.zeros(most_rows + 1, dtype=np.int64)
+        values = np.empty(most_entries, dtype=plan.dtype)
         limit = LARGEST_INDEX if plan.width is None else plan.width
-        indices: Any = np.empty(entries[-1], dtype=np.int32)
-        found = _core.libsvm_parse(
-            text, rows, entries, self._base, min(limit, _INT32), labels, starts, indices, values, threads
-        )
-        if found[3] == _BEYOND and limit > _INT32:
-            indices = np.empty(entries[-1], dtype=np.int64)
+        indices: Any = np.empty(most_entries, dtype=np.int32)
+        n_rows = n_entries = width = 0
+        for (begin, part), (rows, entries) in zip(parts, layouts, strict=True):
+            r, e = slice(n_rows, n_rows + rows[-1]), slice(n_entries, n_entries + entries[-1])
+            here = starts[n_rows : n_rows + rows[-1] + 1]
+            most = limit if indices.dtype == np.int64 else min(limit, _INT32)
             found = _core.libsvm_parse(
-                text, rows, entries, self._base, limit, labels, starts, indices, values, threads
+                part, rows, entries, self._base, most, labels[r], here, indices[e], values[e], threads
             )
-        n_rows, n_entries, width, kind, at = found
-        if kind:
-            raise self._error(text, kind, at, first_line, plan.width)
+            if found[3] == _BEYOND and limit > most:
+                indices = indices.astype(np.int64)
+                found = _core.libsvm_parse(
+                    part, rows, entries, self._base, limit, labels[r], here, indices[e], values[e], threads
+                )
+            if found[3]:
+                raise self._error(text, found[3], begin + found[4], first_line, plan.width)
+            here += n_entries
+            n_rows, n_entries, width = n_rows + found[0], n_entries + found[1], max(width, found[2])
         shape = (n_rows, width if plan.width is None else plan.width)
         X = sp.csr_matrix(
             (values[:n_entries], indices[:n_entries], starts[: n_rows + 1]), shape=shape, copy=False
@@ -114,6 +127,20 @@ class LibsvmSource(Source):
             f"the last feature, {width}" if width is not None else f"the largest that can be, {LARGEST_INDEX}"
         )
         return DataError(f"{where}: index {index.decode()} is beyond {last}.")
+
+
+def _calls(text: Text) -> Iterator[tuple[int, int]]:
+    """Where each compiled call begins and ends, at ends of lines."""
+    begin, at = 0, sources.CALL_BYTES - 1
+    while at < len(text):
+        found = np.flatnonzero(text[at : at + _LOOK] == ord("\n"))
+        if not len(found):
+            at += _LOOK
+            continue
+        end = at + int(found[0]) + 1
+        yield begin, end
+        begin, at = end, end + sources.CALL_BYTES - 1
+    yield begin, len(text)
 
 
 def _labels(text: Text, rows: NDArray[np.intp]) -> list[str]:

@@ -28,6 +28,7 @@ from kernelight.data.errors import DataError
 Text = NDArray[np.uint8]
 CHUNK = 1 << 23  # bytes of text that are parsed at a time when a file is streamed
 LONGEST_ROW = 1 << 28  # bytes
+CALL_BYTES = 1 << 27  # of text that one compiled call parses: an interrupt waits for one call
 PIECE = 1 << 22  # bytes that are read side by side
 # A file that declares more rows than could be in it is refused. A column of 0 and 1 where a share p of the rows is 1 takes
 # H(p) = -p log2 p - (1 - p) log2 (1 - p) bits for each row at least; 10,000 rows in a byte are H(p) = 0.0008, p = 1 / 20,000.
