@@ -11,44 +11,57 @@ DartRule dart_rule(uint64_t seed, uint64_t k, double scale, WeightRule weight) {
     return {seed, k, scale, weight};
 }
 
+// The darts of one level, listed by weight for each coordinate or by rank for each slot. Without limits there is no table.
+struct TableArg {
+    std::optional<In1<float>> limits;
+    bool by_rank;
+    In1<int64_t> starts;
+    In2<uint64_t> records;
+    float rank_limit;
+
+    DartTable of(uint64_t k, int64_t n_cols) const {
+        const size_t n_coordinates = 2 * static_cast<size_t>(n_cols);
+        require(!limits ? !by_rank
+                        : limits->shape(0) == n_coordinates &&
+                              starts.shape(0) == (by_rank ? static_cast<size_t>(k) : n_coordinates) + 1 &&
+                              records.shape(1) == (by_rank ? 8 : 2) &&
+                              static_cast<size_t>(starts.data()[starts.shape(0) - 1]) == records.shape(0),
+                "limits, starts and records do not belong together");
+        const uint64_t* words = records.data();
+        return {by_rank, starts.data(), reinterpret_cast<const DartRecord*>(words),
+                reinterpret_cast<const DartGroup*>(words), limits ? limits->data() : nullptr, rank_limit};
+    }
+};
+
 }  // namespace
 
 void bind_dart(nb::module_& m) {
+    nb::class_<TableArg>(m, "DartTable", "The darts of one level, by weight or by rank; without limits, none.")
+        .def(nb::init<std::optional<In1<float>>, bool, In1<int64_t>, In2<uint64_t>, float>(),
+             nb::arg("limits").noconvert().none(), nb::arg("by_rank"), nb::arg("starts").noconvert(),
+             nb::arg("records").noconvert(), nb::arg("rank_limit"));
+
     m.def(
         "dart_sums",
-        [](AnyIn values, std::optional<AnyIn> indices, std::optional<AnyIn> indptr, int64_t n_cols, Center center, bool l1,
-           double scale, Out1<double> sums, Out1<int64_t> counts, int threads) {
-            const MatrixArg x = matrix(values, indices, indptr, n_cols);
+        [](const WeightedRows& x, double scale, Out1<double> sums, Out1<int64_t> counts, int threads) {
             require(static_cast<int64_t>(sums.shape(0)) == x.n_rows() && counts.shape(0) == sums.shape(0),
                     "sums and counts must have one place a row");
-            const DartRule rule = dart_rule(0, 1, scale, weight_rule(center, l1, n_cols, x.indptr.has_value()));
-            double* to = sums.data();
-            int64_t* count = counts.data();
-            x.visit([&](auto rows) {
-                nb::gil_scoped_release release;
-                dart_sums(rows, rule, to, count, threads);
-            });
+            const DartRule rule = dart_rule(0, 1, scale, x.rule());
+            x.visit([&](auto rows, WeightRule) { dart_sums(rows, rule, sums.data(), counts.data(), threads); });
         },
-        MATRIX_ARGS, nb::arg("scale"), nb::arg("sums").noconvert(), nb::arg("counts").noconvert(), nb::arg("threads"),
+        nb::arg("rows"), nb::arg("scale"), nb::arg("sums").noconvert(), nb::arg("counts").noconvert(), nb::arg("threads"),
         "Sum of the scaled weights, and number of nonzeros, of every row.");
 
     m.def(
         "dart_maxima",
-        [](AnyIn values, std::optional<AnyIn> indices, std::optional<AnyIn> indptr, int64_t n_cols, Center center, bool l1,
-           double scale, In1<int64_t> subset, Out1<float> largest) {
-            const MatrixArg x = matrix(values, indices, indptr, n_cols);
-            require(static_cast<int64_t>(largest.shape(0)) == 2 * n_cols, "largest must have two places a column");
-            const DartRule rule = dart_rule(0, 1, scale, weight_rule(center, l1, n_cols, x.indptr.has_value()));
-            const int64_t* rows_wanted = subset.data();
+        [](const WeightedRows& x, double scale, In1<int64_t> subset, Out1<float> largest) {
+            require(static_cast<int64_t>(largest.shape(0)) == 2 * x.n_cols(), "largest must have two places a column");
+            const DartRule rule = dart_rule(0, 1, scale, x.rule());
             const int64_t n_subset = static_cast<int64_t>(subset.shape(0));
-            float* to = largest.data();
-            x.visit([&](auto rows) {
-                require_inside(rows_wanted, n_subset, rows.n_rows);
-                nb::gil_scoped_release release;
-                dart_maxima(rows, rule, rows_wanted, n_subset, to);
-            });
+            require_inside(subset.data(), n_subset, x.n_rows());
+            x.visit([&](auto rows, WeightRule) { dart_maxima(rows, rule, subset.data(), n_subset, largest.data()); });
         },
-        MATRIX_ARGS, nb::arg("scale"), nb::arg("subset").noconvert(), nb::arg("largest").noconvert(),
+        nb::arg("rows"), nb::arg("scale"), nb::arg("subset").noconvert(), nb::arg("largest").noconvert(),
         "Raise largest to the scaled weights of the rows of subset.");
 
     m.def(
@@ -110,43 +123,27 @@ void bind_dart(nb::module_& m) {
 
     auto encode = [](auto codes_type) {
         using Code = decltype(codes_type);
-        return [](AnyIn values, std::optional<AnyIn> indices, std::optional<AnyIn> indptr, int64_t n_cols, Center center,
-                  bool l1, double scale, uint64_t seed, int bits, std::optional<In1<uint64_t>> ids,
-                  std::optional<In1<float>> limits, bool by_rank, In1<int64_t> starts, In2<uint64_t> records, float rank_limit,
-                  In1<int64_t> subset, Out2<Code> codes, int threads) {
-            const MatrixArg x = matrix(values, indices, indptr, n_cols);
+        return [](const WeightedRows& x, double scale, uint64_t seed, int bits, std::optional<In1<uint64_t>> ids,
+                  const TableArg& table, In1<int64_t> subset, Out2<Code> codes, int threads) {
             const uint64_t k = codes.shape(1);
-            const DartRule rule = dart_rule(seed, k, scale, weight_rule(center, l1, n_cols, x.indptr.has_value()));
+            const DartRule rule = dart_rule(seed, k, scale, x.rule());
             require(bits >= 1 && bits <= 8 * static_cast<int>(sizeof(Code)), "bits must fit the type of the codes");
-            const size_t n_coordinates = 2 * static_cast<size_t>(n_cols);
-            require(!ids || ids->shape(0) == n_coordinates, "ids must have two places a column");
-            require(!limits ? !by_rank
-                            : limits->shape(0) == n_coordinates &&
-                                  starts.shape(0) == (by_rank ? static_cast<size_t>(k) : n_coordinates) + 1 &&
-                                  records.shape(1) == (by_rank ? 8 : 2) &&
-                                  static_cast<size_t>(starts.data()[starts.shape(0) - 1]) == records.shape(0),
-                    "limits, starts and records do not belong together");
+            require(!ids || static_cast<int64_t>(ids->shape(0)) == 2 * x.n_cols(), "ids must have two places a column");
+            const DartTable darts = table.of(k, x.n_cols());
             require(static_cast<int64_t>(codes.shape(0)) == x.n_rows(), "codes must have one row a row");
-            const uint64_t* words = records.data();
-            const DartTable table{by_rank, starts.data(), reinterpret_cast<const DartRecord*>(words),
-                                  reinterpret_cast<const DartGroup*>(words), limits ? limits->data() : nullptr, rank_limit};
-            const int64_t* rows_wanted = subset.data();
             const int64_t n_subset = static_cast<int64_t>(subset.shape(0));
-            Code* to = codes.data();
+            require_inside(subset.data(), n_subset, x.n_rows());
             double uncovered = 0.0;
-            x.visit([&](auto rows) {
-                require_inside(rows_wanted, n_subset, rows.n_rows);
-                nb::gil_scoped_release release;
-                uncovered = dart_encode(rows, rule, table, ids ? ids->data() : nullptr, rows_wanted, n_subset, bits, to, threads);
+            x.visit([&](auto rows, WeightRule) {
+                uncovered = dart_encode(rows, rule, darts, ids ? ids->data() : nullptr, subset.data(), n_subset, bits,
+                                        codes.data(), threads);
             });
             return uncovered;
         };
     };
 #define ENCODE_ARGS \
-    MATRIX_ARGS, nb::arg("scale"), nb::arg("seed"), nb::arg("bits"), nb::arg("ids").noconvert().none(), \
-        nb::arg("limits").noconvert().none(), nb::arg("by_rank"), nb::arg("starts").noconvert(), \
-        nb::arg("records").noconvert(), nb::arg("rank_limit"), nb::arg("subset").noconvert(), \
-        nb::arg("codes").noconvert(), nb::arg("threads"), \
+    nb::arg("rows"), nb::arg("scale"), nb::arg("seed"), nb::arg("bits"), nb::arg("ids").noconvert().none(), nb::arg("table"), \
+        nb::arg("subset").noconvert(), nb::arg("codes").noconvert(), nb::arg("threads"), \
         "Codes of the rows of subset, from a table as far as it reaches; empty rows are left as they are."
     m.def("dart_encode", encode(uint8_t{}), ENCODE_ARGS);
     m.def("dart_encode", encode(uint16_t{}), ENCODE_ARGS);

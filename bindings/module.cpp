@@ -13,6 +13,7 @@ void bind_frozen(nb::module_& m);
 void bind_pairwise(nb::module_& m);
 void bind_codes(nb::module_& m);
 void bind_project(nb::module_& m);
+void bind_project_tables(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_ternary(nb::module_& m);
 }  // namespace kernelight
@@ -29,6 +30,7 @@ NB_MODULE(_core, m) {
     kernelight::bind_pairwise(m);
     kernelight::bind_codes(m);
     kernelight::bind_project(m);
+    kernelight::bind_project_tables(m);
     kernelight::bind_linear(m);
     kernelight::bind_ternary(m);
 }

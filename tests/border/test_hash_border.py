@@ -300,9 +300,16 @@ def sparse_arguments(**changes):
     return dense_arguments(**(parts | changes))
 
 
+def called(function, arguments, *names, **more):
+    """Call a compiled function with the rows, and with the arguments of those names."""
+    rows = ("values", "indices", "indptr", "n_cols", "center", "l1")
+    view = _core.WeightedRows(**{name: arguments[name] for name in rows})
+    return function(view, **{name: arguments[name] for name in names}, **more)
+
+
 def test_the_compiled_border_takes_what_is_right():
     for arguments in (dense_arguments(), sparse_arguments()):
-        _core.cws_survey(**arguments)
+        called(_core.cws_survey, arguments, "counts", "used", "threads")
         assert arguments["counts"].tolist() == ([3, 3] if arguments["indptr"] is None else [1, 1])
 
 
@@ -339,16 +346,16 @@ def test_the_compiled_border_takes_what_is_right():
 )
 def test_the_compiled_border_refuses_what_is_wrong(wrong):
     with pytest.raises((TypeError, ValueError)):
-        _core.cws_survey(**wrong)
-    sums = {"scale": 1.0, "sums": np.zeros(len(wrong["counts"])), "threads": 1}
+        called(_core.cws_survey, wrong, "counts", "used", "threads")
+    sums = {"scale": 1.0, "sums": np.zeros(len(wrong["counts"]))}
     if wrong["used"].shape == (6,) and wrong["used"].dtype == np.uint8:
         with pytest.raises((TypeError, ValueError)):
-            _core.dart_sums(**{name: part for name, part in wrong.items() if name != "used"}, **sums)
+            called(_core.dart_sums, wrong, "counts", "threads", **sums)
 
 
 def fill_arguments(**changes):
     arguments = {
-        "tables": np.zeros((1, 2 * _core.CELL_BLOCK), np.float32), "ids": np.arange(2, dtype=np.uint64),
+        "cells": np.zeros((1, 2 * _core.CELL_BLOCK), np.float32), "ids": np.arange(2, dtype=np.uint64),
         "begin": 0, "end": 2, "seed": 0, "first_slot": 0,
         "n_slots": _core.SLOT_BLOCK, "threads": 1, "simd": 0,
     }  # fmt: skip
@@ -358,10 +365,10 @@ def fill_arguments(**changes):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"tables": np.zeros((1, 2 * _core.CELL_BLOCK))},
-        {"tables": np.zeros((1, _core.CELL_BLOCK), np.float32)},
-        {"tables": np.zeros(2 * _core.CELL_BLOCK, np.float32)},
-        {"tables": frozen(np.zeros((1, 2 * _core.CELL_BLOCK), np.float32))},
+        {"cells": np.zeros((1, 2 * _core.CELL_BLOCK))},
+        {"cells": np.zeros((1, _core.CELL_BLOCK), np.float32)},
+        {"cells": np.zeros(2 * _core.CELL_BLOCK, np.float32)},
+        {"cells": frozen(np.zeros((1, 2 * _core.CELL_BLOCK), np.float32))},
         {"ids": np.arange(2)},
         {"begin": -1},
         {"end": 3},
@@ -382,7 +389,7 @@ def test_an_unknown_instruction_set_is_the_nearest_known(simd):
     known, unknown = fill_arguments(), fill_arguments(simd=simd)
     _core.cws_fill(**known)
     _core.cws_fill(**unknown)
-    np.testing.assert_array_equal(known["tables"], unknown["tables"])
+    np.testing.assert_array_equal(known["cells"], unknown["cells"])
 
 
 def damaged_elsewhere(kind):
@@ -458,8 +465,10 @@ def test_a_mask_is_not_dropped():
 
 def test_the_compiled_border_refuses_numbers_without_a_dimension():
     for matrix in ((np.array(1.0), None, None), (np.ones(1), np.zeros(1, np.int32), np.array(0, np.int32))):
+        names = ("values", "indices", "indptr")
+        wrong = dense_arguments(**dict(zip(names, matrix, strict=True)))
         with pytest.raises((TypeError, ValueError)):
-            _core.dart_sums(*matrix, 3, None, False, 1.0, np.zeros(2), np.zeros(2, np.int64), 1)
+            called(_core.dart_sums, wrong, "counts", "threads", scale=1.0, sums=np.zeros(2))
 
 
 def test_tables_that_contradict_themselves_are_refused():

@@ -170,7 +170,7 @@ def floats(*shape):
 
 
 PLACES = np.zeros((1, 64), np.int32)
-BITS = (None, None, None, None, np.zeros((5, 64), np.uint8), np.zeros(5, np.uint8), 1, 0)
+BITS = (np.zeros((5, 64), np.uint8), np.zeros(5, np.uint8), 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -189,29 +189,36 @@ BITS = (None, None, None, None, np.zeros((5, 64), np.uint8), np.zeros(5, np.uint
     ],
 )
 def test_compiled_structures_are_checked(rows, structure):
+    def project():
+        view = _core.ScaledRows(rows, None, None, 3, 2, 1.0)
+        signs = _core.BitReadout(None, None, None, None)
+        _core.project_bits(view, _core.Structure(*structure), signs, *BITS)
+
     with pytest.raises((TypeError, ValueError)):
-        _core.project_bits(rows, None, None, 3, 2, 1.0, *structure, *BITS)
+        project()
 
 
 def test_compiled_outputs_are_checked():
     tables, y, out = floats(1, 3 * 64), floats(5, 64), floats(5, 128)
     scale = np.ones(64, np.float32)
-    _core.project_dense(X, None, None, 3, 1, 1.0, tables, 0, y, 1, 0)
+    readout = _core.FourierReadout(scale, scale, True, 1.0)
+    rows = _core.ScaledRows(X, None, None, 3, 1, 1.0)
+    _core.project_dense(rows, tables, 0, y, 1, 0)
     for first_feature, wrong in [(1, y), (-1, y), (0, floats(4, 64)), (0, floats(5, 63))]:
         with pytest.raises(ValueError, match="tables must be"):
-            _core.project_dense(X, None, None, 3, 1, 1.0, tables, first_feature, wrong, 1, 0)
-    _core.read_features(y, 0, 64, None, scale, scale, True, 1.0, out, 1, 0)
+            _core.project_dense(rows, tables, first_feature, wrong, 1, 0)
+    _core.read_features(y, 0, 64, None, readout, out, 1, 0)
     for first, count, empty, wrong in [(1, 64, None, out), (0, 65, None, out), (0, 64, np.zeros(4, bool), out),
                                        (0, 64, None, floats(5, 127)), (-1, 64, None, out)]:  # fmt: skip
         with pytest.raises(ValueError, match=r"outputs must lie inside|one place a row"):
-            _core.read_features(y, first, count, empty, scale, scale, True, 1.0, wrong, 1, 0)
+            _core.read_features(y, first, count, empty, readout, wrong, 1, 0)
     with pytest.raises(ValueError, match="outputs must lie inside"):
-        _core.project_and_read(X, 1, 1.0, tables, 0, 65, scale, scale, True, 1.0, out, 1, 0)
+        _core.project_and_read(rows, tables, 0, 65, readout, out, 1, 0)
     with pytest.raises(ValueError, match="rule of a row"):
-        _core.project_and_read(X, 7, 1.0, tables, 0, 64, scale, scale, True, 1.0, out, 1, 0)
+        _core.ScaledRows(X, None, None, 3, 7, 1.0)
     pairs = np.array([0, 5])
     with pytest.raises(ValueError, match="outside the matrix"):
-        _core.square_distances(X, None, None, 3, 0, 1.0, pairs, pairs, np.zeros(2), 1, 0)
+        _core.square_distances(rows, pairs, pairs, np.zeros(2), 1, 0)
 
 
 PROGRAM = """

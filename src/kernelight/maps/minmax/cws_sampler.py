@@ -27,10 +27,6 @@ ROW_BLOCK = 96  # rows whose running minima, 256 bytes each, fit the first-level
 BYTES_PER_ENTRY = 12 + 8  # coordinate, row, logarithm; and the weight while listing
 BYTES_PER_CELL_BLOCK = 4 * _core.CELL_BLOCK
 
-# row block, starts, coordinates, rows, logarithms
-_Listing = tuple[int, NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
-_Coding = tuple[int, int, bool]  # bits, mask of t, lowest bits of i*
-
 
 class _Tables(NamedTuple):
     """Cells of some coordinates, for all slots: ``where[coordinate]`` is the table row or -1."""
@@ -39,6 +35,10 @@ class _Tables(NamedTuple):
     ids: NDArray[np.uint64]
     where: NDArray[np.int32]
     filled: int  # table rows in use
+
+    def view(self, first_slot: int = 0) -> _core.CwsTables:
+        """The tables from a slot on, the first of its block, as the compiled functions take them."""
+        return _core.CwsTables(self.cells[first_slot // _core.SLOT_BLOCK :], self.ids, self.where)
 
 
 class CwsSampler:
@@ -69,65 +69,69 @@ class CwsSampler:
         use = use.for_work(rows.values.size * self._base.n_components)
         too_long = rows.values.size > LISTING_BYTES // BYTES_PER_ENTRY
         if too_long or (rows.is_wide and rows.indices is None):
-            _core.cws_survey(*rows.args(self.scheme), counts, None, use.threads)
+            _core.cws_survey(rows.weighted(self.scheme), counts, None, use.threads)
             return self._stream(rows, np.equal(counts, 0), codes, use)
         if rows.is_wide:
             rows = rows.renumbered()
         used = np.zeros(rows.n_coordinates, dtype=np.uint8)
-        _core.cws_survey(*rows.args(self.scheme), counts, used, use.threads)
+        weighted = rows.weighted(self.scheme)
+        _core.cws_survey(weighted, counts, used, use.threads)
         coordinates = np.flatnonzero(used).astype(np.int32)
         kept = None if rows.ids is not None else self._keep(coordinates, rows, use)
         empty = np.equal(counts, 0)
         if kept is None and len(coordinates) * BYTES_PER_CELL_BLOCK > CALL_BYTES:
             return self._stream(rows, empty, codes, use)
-        listing = self._list(rows, counts, len(coordinates), use)
+        listing = self._list(weighted, counts, len(coordinates), use)
         if kept is None:
             self._scan_in_groups(listing, coordinates, rows, empty, codes, use)
         else:
             for part in self._slots.ranges(codes, empty, use, most=_most_slots(SCAN_WORK, rows, use)):
-                cells = kept.cells[part.first // _core.SLOT_BLOCK :]
-                self._scan(listing, cells, kept.ids, kept.where, part, use)
+                self._scan(listing, kept.view(part.first_slot), part, use)
         return empty
 
     def _scan(
-        self, listing: _Listing, cells: NDArray[np.float32], ids: NDArray[np.uint64], where: NDArray[np.int32],
-        part: SlotRange, use: Resources,
-    ) -> None:  # fmt: skip
-        """Words or codes of some slots, whose cells are those of the first blocks of ``cells``."""
-        tables = (cells, ids, where, self.scheme.seed)
-        _core.cws_scan(
-            *listing, *tables, part.first, part.n_slots, *self._coding(), part.column, part.out, *use
-        )
+        self,
+        listing: _core.CwsListing,
+        tables: _core.CwsTables,
+        part: SlotRange,
+        use: Resources,
+    ) -> None:
+        """Words or codes of some slots, whose cells are those of the first blocks of ``tables``."""
+        _core.cws_scan(listing, tables, self._coding(), *part, *use)
 
-    def _coding(self) -> _Coding:
+    def _coding(self) -> _core.CwsCoding:
         t_mask: int = 2**64 - 1 if self._base.t_bits is None else 2**self._base.t_bits - 1
-        return (self._base.bits, t_mask, self._base.coding == "lowest")
+        lowest = self._base.coding == "lowest"
+        return _core.CwsCoding(self.scheme.seed, self._base.bits, t_mask, lowest)
 
     def _stream(
         self, rows: RowRange, empty: NDArray[np.bool_], codes: NDArray[Any], use: Resources
     ) -> NDArray[np.bool_]:
         for part in self._slots.ranges(codes, empty, use, most=_most_slots(STREAM_WORK, rows, use)):
-            draws = (self.scheme.p, rows.ids, self.scheme.seed, part.first, part.n_slots)
             for at, some in rows.cut(STREAM_WORK * use.threads // part.n_slots):
-                _core.cws_stream(
-                    *some.args(self.scheme), *draws, *self._coding(), part.column, part.out[at], *use
-                )
+                weighted, here = some.weighted(self.scheme), part._replace(out=part.out[at])
+                _core.cws_stream(weighted, self.scheme.p, rows.ids, self._coding(), *here, *use)
         return empty
 
     def _list(
-        self, rows: RowRange, counts: NDArray[np.int64], n_coordinates: int, use: Resources
-    ) -> _Listing:
+        self,
+        weighted: _core.WeightedRows,
+        counts: NDArray[np.int64],
+        n_coordinates: int,
+        use: Resources,
+    ) -> _core.CwsListing:
         """The nonzeros of every block of rows, by coordinate."""
         row_block = _row_block(n_coordinates, counts)
         edges = np.minimum(np.arange(-(-len(counts) // row_block) + 1) * row_block, len(counts))
         starts = np.concatenate([[0], np.cumsum(counts)])[edges]
         coordinate, row = np.empty((2, starts[-1]), dtype=np.int32)
-        listing = (row_block, starts, coordinate, row, np.empty(starts[-1], dtype=np.float32))
-        _core.cws_list(*rows.args(self.scheme), self.scheme.p, *listing, *use)
+        log_value = np.empty(starts[-1], dtype=np.float32)
+        listing = _core.CwsListing(row_block, starts, coordinate, row, log_value)
+        _core.cws_list(weighted, self.scheme.p, listing, *use)
         return listing
 
     def _scan_in_groups(
-        self, listing: _Listing, coordinates: NDArray[np.int32], rows: RowRange, empty: NDArray[np.bool_],
+        self, listing: _core.CwsListing, coordinates: NDArray[np.int32], rows: RowRange, empty: NDArray[np.bool_],
         codes: NDArray[Any], use: Resources,
     ) -> None:  # fmt: skip
         """Tables of a few slot blocks at a time, drawn, used and overwritten."""
@@ -136,10 +140,12 @@ class CwsSampler:
         ids = rows.identities(coordinates)
         where = np.full(rows.n_coordinates, -1, dtype=np.int32)
         where[coordinates] = np.arange(len(coordinates), dtype=np.int32)
+        tables = _Tables(cells, ids, where, len(ids)).view()
         most = min(per_group * _core.SLOT_BLOCK, _most_slots(SCAN_WORK, rows, use))
         for part in self._slots.ranges(codes, empty, use, most=most):
-            _core.cws_fill(cells, ids, 0, len(ids), self.scheme.seed, part.first, part.n_slots, *use)
-            self._scan(listing, cells, ids, where, part, use)
+            slots = (part.first_slot, part.n_slots)
+            _core.cws_fill(cells, ids, 0, len(ids), self.scheme.seed, *slots, *use)
+            self._scan(listing, tables, part, use)
 
     def _keep(self, coordinates: NDArray[np.int32], rows: RowRange, use: Resources) -> _Tables | None:
         """Kept tables that cover ``coordinates``, grown if need be; None where that would be too much memory."""

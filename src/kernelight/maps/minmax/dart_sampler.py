@@ -35,8 +35,6 @@ MAX_LEVEL = 100
 NO_LEVEL = MAX_LEVEL + 1  # of an empty row
 SLOTS_PER_CALL = 1 << 19  # rows times slots of one compiled call, so that Ctrl-C is heard
 
-_Args = tuple[Any, Any, Any, int, Any, bool, float]  # a matrix, how it is weighted, and the scale
-
 
 class _Level(NamedTuple):
     """The table of one level, or none (no limits)."""
@@ -46,6 +44,10 @@ class _Level(NamedTuple):
     starts: NDArray[np.int64]
     records: NDArray[np.uint64]
     rank_limit: float
+
+    def view(self) -> _core.DartTable:
+        """The table as the compiled functions take it."""
+        return _core.DartTable(self.limits, self.by_rank, self.starts, self.records, self.rank_limit)
 
 
 class DartSampler:
@@ -80,38 +82,56 @@ class DartSampler:
     def _encode_range(
         self, rows: RowRange, first_row: int, codes: NDArray[Any], use: Resources
     ) -> NDArray[np.bool_]:
-        args = (*rows.args(self.scheme), self.scale)
+        weighted = rows.weighted(self.scheme)
         sums = np.empty(rows.n_rows)
         counts = np.empty(len(sums), dtype=np.int64)
-        _core.dart_sums(*args, sums, counts, use.threads)
+        _core.dart_sums(weighted, self.scale, sums, counts, use.threads)
         empty = np.equal(counts, 0)
         check_dart_sums(sums, empty, self.scale, MAX_LEVEL, first_row)
         use = use.for_work(rows.values.size + len(counts) * 10 * self._base.n_components)
         levels = np.where(empty, NO_LEVEL, np.frexp(sums)[1] - 1)
         for part in self._slots.ranges(codes, empty, use, most=self._base.n_components):
-            self._encode_levels(args, rows, levels, part.out, use)
+            self._encode_levels(weighted, rows, levels, part.out, use)
         return empty
 
     def _encode_levels(
-        self, args: _Args, rows: RowRange, levels: NDArray[Any], codes: NDArray[Any], use: Resources
+        self,
+        weighted: _core.WeightedRows,
+        rows: RowRange,
+        levels: NDArray[Any],
+        codes: NDArray[Any],
+        use: Resources,
     ) -> None:
         """Rows of one level after the other."""
         step = max(8 * use.threads, SLOTS_PER_CALL // self._base.n_components)
         for level in np.unique(levels[levels != NO_LEVEL]).tolist():
             subset = np.flatnonzero(levels == level)
             with self._lock:
-                table = self._table(level, args, subset, rows, use)
+                table = self._table(level, weighted, subset, rows, use).view()
             uncovered = 0.0
             for begin in range(0, len(subset), step):
                 part = subset[begin : begin + step]
                 uncovered += _core.dart_encode(
-                    *args, self.scheme.seed, self._base.bits, rows.ids, *table, part, codes, use.threads
+                    weighted,
+                    self.scale,
+                    self.scheme.seed,
+                    self._base.bits,
+                    rows.ids,
+                    table,
+                    part,
+                    codes,
+                    use.threads,
                 )
             with self._lock:
                 self._debt[level] = self._debt.get(level, 0.0) + uncovered / 2.0**level
 
     def _table(
-        self, level: int, args: _Args, subset: NDArray[np.int64], rows: RowRange, use: Resources
+        self,
+        level: int,
+        weighted: _core.WeightedRows,
+        subset: NDArray[np.int64],
+        rows: RowRange,
+        use: Resources,
     ) -> _Level:
         """The table to use for ``subset``: built or enlarged when that costs less than has been spent without it."""
         table = self._levels.get(level)
@@ -121,7 +141,7 @@ class DartSampler:
         debt = self._debt.get(level, 0.0) + (len(subset) if table is None else 0.0)
         if table is None or debt >= self._build_cost(level):
             wanted = self._wanted.setdefault(level, np.zeros(rows.n_coordinates, dtype=np.float32))
-            _core.dart_maxima(*args, subset, wanted)
+            _core.dart_maxima(weighted, self.scale, subset, wanted)
             if debt >= self._build_cost(level) and self._fits(level):
                 self._levels.pop(level, None)  # the old table makes room for the new one
                 table = None

@@ -24,12 +24,12 @@ BYTES_PER_WORD = 8
 
 
 class SlotRange(NamedTuple):
-    """Base slots ``first`` .. ``first + n_slots``, wanted in the columns of ``out`` from ``column`` on."""
+    """Base slots ``first_slot`` .. ``first_slot + n_slots``, wanted in the columns of ``out`` from ``column`` on."""
 
-    first: int
+    first_slot: int
     n_slots: int
-    out: NDArray[Any]
     column: int
+    out: NDArray[Any]
 
 
 def base_counts(scheme: MinMaxScheme, gamma: float) -> NDArray[np.int64]:
@@ -98,4 +98,4 @@ class BaseSlots:
 def _cut(first: int, end: int, most: int, out: NDArray[Any]) -> Iterator[SlotRange]:
     """Base slots ``first`` .. ``end`` in ranges of at most ``most``, beginning in the first column of ``out``."""
     for at in range(first, end, most):
-        yield SlotRange(at, min(most, end - at), out, at - first)
+        yield SlotRange(at, min(most, end - at), at - first, out)

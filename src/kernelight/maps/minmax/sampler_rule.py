@@ -55,7 +55,7 @@ def row_facts(X: Matrix, scheme: MinMaxScheme, use: Resources) -> RowFacts:
     """One pass over the rows for their sums, one for the shares."""
     rows = all_rows(X)
     sums, counts = np.empty(rows.n_rows), np.empty(rows.n_rows, dtype=np.int64)
-    _core.dart_sums(*rows.args(scheme), 1.0, sums, counts, use.threads)
+    _core.dart_sums(rows.weighted(scheme), 1.0, sums, counts, use.threads)
     filled = np.flatnonzero(counts)
     if len(filled) == 0 or not np.isfinite(sums).all():
         return RowFacts(1.0, 0.0, len(filled), 0, math.inf, (), len(filled) > 0)
@@ -95,8 +95,7 @@ def _largest(
     if rows.is_wide:
         return []
     most = np.zeros(rows.n_coordinates, dtype=np.float32)
-    values, indices, indptr, n_cols, center, l1 = rows.args(scheme)
-    _core.dart_maxima(values, indices, indptr, n_cols, center, share or l1, scale, members, most)
+    _core.dart_maxima(rows.weighted(scheme, l1=share or scheme.l1), scale, members, most)
     return [float(value) for value in most[most > 0]]
 
 

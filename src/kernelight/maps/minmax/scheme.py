@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelight import _core
 from kernelight._checks import (
     Matrix,
     as_center,
@@ -117,9 +118,6 @@ def check_center(X: Matrix, scheme: MinMaxScheme) -> None:
         check_center_fits(X, scheme.center)
 
 
-MatrixArgs = tuple[Any, Any, Any, int, NDArray[np.float64] | None, bool]
-
-
 class RowRange(NamedTuple):
     """Some rows of a checked matrix as the core takes them, without a copy of their values.
 
@@ -146,9 +144,11 @@ class RowRange(NamedTuple):
         """Whether arrays as long as the width are to be avoided."""
         return self.n_cols > WIDE
 
-    def args(self, scheme: MinMaxScheme) -> MatrixArgs:
-        """The leading arguments of the compiled functions that read a matrix."""
-        return (self.values, self.indices, self.indptr, self.n_cols, scheme.center_array(), scheme.l1)
+    def weighted(self, scheme: MinMaxScheme, *, l1: bool | None = None) -> _core.WeightedRows:
+        """These rows as the compiled functions take them, with the weights of a scheme."""
+        l1 = scheme.l1 if l1 is None else l1
+        center = scheme.center_array()
+        return _core.WeightedRows(self.values, self.indices, self.indptr, self.n_cols, center, l1)
 
     def identities(self, coordinates: NDArray[Any]) -> NDArray[np.uint64]:
         """The expanded coordinates that the hash is defined on."""

@@ -53,9 +53,9 @@ def _square_distances(
     left, right = (rows[side].astype(np.int64) for side in _pairs(len(rows), seed))
     squares = np.empty(len(left))
     if len(left):
-        _core.square_distances(
-            *core_args(X), *rule, left, right, squares, *use.for_work(len(left) * X.shape[1])
-        )
+        scaled = _core.ScaledRows(*core_args(X), *rule)
+        use = use.for_work(len(left) * X.shape[1])
+        _core.square_distances(scaled, left, right, squares, *use)
     return squares[squares > 0]
 
 

@@ -109,7 +109,7 @@ class Structured(Projection):
         with self._lock:
             if self._kept is None:
                 self._kept = self._drawn(use)
-        diagonal, places, lengths = self._kept
+        structure, lengths = self._kept
         whole = (
             -(-self.n_outputs // self.width) * self.width
         )  # outputs of whole blocks, which is what a row costs
@@ -119,9 +119,8 @@ class Structured(Projection):
         values, indices, indptr, n_cols = core_args(X)
         for begin in range(0, X.shape[0], step):
             end = min(begin + step, X.shape[0])
-            rows = rows_between(values, indices, indptr, begin, end)
-            args = (*rows, n_cols, *rule, self.width, self.n_outputs, diagonal, places)
-            readout.structured(args, lengths, out[begin:end], empty[begin:end], use)
+            rows = _core.ScaledRows(*rows_between(values, indices, indptr, begin, end), n_cols, *rule)
+            readout.structured(rows, structure, lengths, out[begin:end], empty[begin:end], use)
 
     def stored_bytes(self, outputs: NDArray[np.int64]) -> dict[str, int]:
         """Whole blocks, wherever one of their outputs is needed: a sign is a bit, a place has as many as the width asks for."""
@@ -137,7 +136,7 @@ class Structured(Projection):
         }
         return parts | lengths
 
-    def _drawn(self, use: Resources) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any]]:
+    def _drawn(self, use: Resources) -> tuple[_core.Structure, NDArray[Any]]:
         blocks = -(-self.n_outputs // self.width)
         lengths = np.empty(self.n_outputs, dtype=np.float32)
         # The rows of H D H D H D are sqrt(D)^3 long; those of H G P H B are sqrt(D) |G| long.
@@ -145,11 +144,11 @@ class Structured(Projection):
         if self.kind == "sorf":
             diagonal = np.empty((blocks, 3, self.width), dtype=np.float32)
             _core.fill_three_hd(self.seed, diagonal, lengths, self.factor / (self.width * root), use.threads)
-            return diagonal, None, lengths
+            return _core.Structure(self.width, self.n_outputs, diagonal, None), lengths
         diagonal = np.empty((blocks, 2, self.width), dtype=np.float32)
         places = np.empty((blocks, self.width), dtype=np.int32)
         _core.fill_fastfood(self.seed, diagonal, places, lengths, self.factor / root, use.threads)
-        return diagonal, places, lengths
+        return _core.Structure(self.width, self.n_outputs, diagonal, places), lengths
 
 
 class Dense(Projection):
@@ -188,9 +187,10 @@ class Dense(Projection):
         for begin in range(0, X.shape[0], step):
             end = min(begin + step, X.shape[0])
             y = np.zeros((end - begin, width), dtype=real)
-            rows, feature = rows_between(values, indices, indptr, begin, end), 0
+            rows = _core.ScaledRows(*rows_between(values, indices, indptr, begin, end), n_cols, *rule)
+            feature = 0
             for table in tables:
-                _core.project_dense(*rows, n_cols, *rule, table, feature, y, *use)
+                _core.project_dense(rows, table, feature, y, *use)
                 feature += table.shape[1] // _core.TILE
             readout.projected(y, first, count, empty[begin:end], scale, out[begin:end], use)
 

@@ -47,11 +47,20 @@ class FourierReadout:
     def made(self, n_rows: int, n_outputs: int) -> NDArray[Any]:
         return np.empty((n_rows, n_outputs * (2 if self.pairs else 1)), dtype=np.float32)
 
+    def _view(self, scale: Any) -> _core.FourierReadout:
+        """The readout as the compiled functions take it."""
+        return _core.FourierReadout(scale, self.shift, self.pairs, self.amplitude)
+
     def structured(
-        self, args: tuple[Any, ...], scale: Any, out: NDArray[Any], empty: Any, use: Resources
+        self,
+        rows: _core.ScaledRows,
+        structure: _core.Structure,
+        scale: Any,
+        out: NDArray[Any],
+        empty: Any,
+        use: Resources,
     ) -> None:
-        tail: tuple[Any, ...] = (scale, self.shift, self.pairs, self.amplitude, out, *use)
-        _core.project_features(*args, *tail)
+        _core.project_features(rows, structure, self._view(scale), out, *use)
 
     def projected(
         self,
@@ -63,7 +72,7 @@ class FourierReadout:
         out: NDArray[Any],
         use: Resources,
     ) -> None:
-        _core.read_features(y, first, count, empty, scale, self.shift, self.pairs, self.amplitude, out, *use)
+        _core.read_features(y, first, count, empty, self._view(scale), out, *use)
 
     def fuses(self, X: Matrix, tables: list[NDArray[np.float32]]) -> bool:
         return not self.exact and not is_sparse(X) and len(tables) == 1
@@ -75,9 +84,10 @@ class FourierReadout:
         """Project dense rows and read at once, some rows at a time, so that Ctrl-C is heard."""
         step = max(240, (1 << 31) // max(1, X.shape[1] * count))
         for begin in range(0, X.shape[0], step):
-            rows = slice(begin, begin + step)
-            args = (*rule, tables, first, count, scale, self.shift, self.pairs, self.amplitude)
-            _core.project_and_read(X[rows], *args, out[rows], *use)
+            part = slice(begin, begin + step)
+            rows = _core.ScaledRows(X[part], None, None, X.shape[1], *rule)
+            readout = self._view(scale)
+            _core.project_and_read(rows, tables, first, count, readout, out[part], *use)
 
 
 @dataclass(frozen=True)
@@ -100,22 +110,21 @@ class BitReadout:
     def made(self, n_rows: int, n_outputs: int) -> NDArray[Any]:
         return np.empty((n_rows, n_outputs), dtype=np.uint8)
 
-    def _scale(self, scale: Any) -> Any:
-        return None if self.shift is None else scale
+    def _view(self, scale: Any) -> _core.BitReadout:
+        """The readout as the compiled functions take it; signs need no scale."""
+        scale = None if self.shift is None else scale
+        return _core.BitReadout(scale, self.shift, self.threshold, self.tie)
 
     def structured(
-        self, args: tuple[Any, ...], scale: Any, out: NDArray[Any], empty: Any, use: Resources
+        self,
+        rows: _core.ScaledRows,
+        structure: _core.Structure,
+        scale: Any,
+        out: NDArray[Any],
+        empty: Any,
+        use: Resources,
     ) -> None:
-        tail: tuple[Any, ...] = (
-            self._scale(scale),
-            self.shift,
-            self.threshold,
-            self.tie,
-            out,
-            empty.view(np.uint8),
-            *use,
-        )
-        _core.project_bits(*args, *tail)
+        _core.project_bits(rows, structure, self._view(scale), out, empty.view(np.uint8), *use)
 
     def projected(
         self,
@@ -127,7 +136,7 @@ class BitReadout:
         out: NDArray[Any],
         use: Resources,
     ) -> None:
-        _core.read_bits(y, first, count, empty, self._scale(scale), self.shift, self.threshold, out, *use)
+        _core.read_bits(y, first, count, empty, self._view(scale), out, *use)
 
 
 Readout = FourierReadout | BitReadout
