@@ -4,6 +4,9 @@
 #include <variant>
 
 #include "arrays.h"
+#include "linear_codes.h"
+#include "linear_dense.h"
+#include "linear_sparse.h"
 #include "solve_dual.h"
 
 namespace kernelight {
@@ -44,19 +47,19 @@ struct Targets {
 template <class Real>
 LinearProblem<Real> problem_of(const LinearRows<Real>& rows, const Targets<Real>& t, const Out2<Real>& weights,
                                const Out1<Real>& bias, const Out2<Real>& dual, const In1<bool>& open) {
-    const auto n = static_cast<size_t>(rows.n_rows), lanes = weights.shape(1);
-    require(detail::lane_index(static_cast<int>(lanes)) < kLaneCounts, "weights must have 1, 4, 8 or 16 lanes");
+    const auto n = static_cast<size_t>(rows.n_rows), outputs = weights.shape(1);
+    require(detail::outputs_index(static_cast<int>(outputs)) < kOutputCounts, "weights must have room for 1, 4, 8 or 16 outputs");
     require(weights.shape(0) == static_cast<size_t>(rows.n_entries), "weights must have one row an entry");
-    require(bias.shape(0) == lanes && t.cost_above.shape(0) == lanes && t.cost_below.shape(0) == lanes,
-            "bias and costs must have one number a lane");
-    require(open.shape(0) == lanes, "open must have one flag a lane");
-    require(dual.shape(0) == n && dual.shape(1) == lanes, "dual must be (rows, lanes)");
+    require(bias.shape(0) == outputs && t.cost_above.shape(0) == outputs && t.cost_below.shape(0) == outputs,
+            "bias and costs must have one number an output");
+    require(open.shape(0) == outputs, "open must have one flag an output");
+    require(dual.shape(0) == n && dual.shape(1) == outputs, "dual must be (rows, outputs)");
     require(t.row_cost.shape(0) == n && t.norms.shape(0) == n, "row_cost and norms must have one number a row");
     require(t.labels.has_value() != t.targets.has_value(), "either labels or targets");
     require(!t.labels || t.labels->shape(0) == n, "labels must have one number a row");
-    require(!t.targets || (t.targets->shape(0) == n && t.targets->shape(1) == lanes), "targets must be (rows, lanes)");
+    require(!t.targets || (t.targets->shape(0) == n && t.targets->shape(1) == outputs), "targets must be (rows, outputs)");
     require(t.loss >= 0 && t.loss < kLossKinds, "no such loss");
-    return {static_cast<int>(lanes), t.loss, t.epsilon, t.labels ? t.labels->data() : nullptr,
+    return {static_cast<int>(outputs), t.loss, t.epsilon, t.labels ? t.labels->data() : nullptr,
             t.targets ? t.targets->data() : nullptr, t.row_cost.data(), t.cost_above.data(), t.cost_below.data(),
             open.data(), t.norms.data(), t.intercept, weights.data(), bias.data(), dual.data()};
 }
@@ -133,31 +136,31 @@ void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) 
         .def(
             "epoch",
             [](const LinearRows<Real>& self, const Targets<Real>& targets, Out2<Real> weights, Out1<Real> bias, Out2<Real> dual,
-               In1<bool> open, In1<int32_t> order, int sweeps, Real clear, Out1<uint8_t> rest, Out1<uint8_t> streak, int threads) {
+               In1<bool> open, In1<int32_t> order, int sweeps, Real shrink_threshold, Out1<uint8_t> shrunk_for, Out1<uint8_t> times_shrunk, int threads) {
                 const auto problem = problem_of(self, targets, weights, bias, dual, open);
                 const auto count = static_cast<int64_t>(order.shape(0));
-                require(rest.shape(0) == static_cast<size_t>(self.n_rows) && streak.shape(0) == rest.shape(0),
-                        "rest and streak must have one number a row");
+                require(shrunk_for.shape(0) == static_cast<size_t>(self.n_rows) && times_shrunk.shape(0) == shrunk_for.shape(0),
+                        "shrunk_for and times_shrunk must have one number a row");
                 require(std::all_of(order.data(), order.data() + count,
                                     [&](int32_t row) { return row >= 0 && row < self.n_rows; }),
                         "order must name rows");
                 nb::gil_scoped_release release;
                 return std::visit(
                     [&](const auto& source) {
-                        return dual_epoch(source, problem, order.data(), count, sweeps, clear, rest.data(), streak.data(), threads,
+                        return dual_epoch(source, problem, order.data(), count, sweeps, shrink_threshold, shrunk_for.data(), times_shrunk.data(), threads,
                                           self.simd);
                     },
                     self.source);
             },
             nb::arg("targets"), nb::arg("weights").noconvert(), nb::arg("bias").noconvert(), nb::arg("dual").noconvert(),
-            nb::arg("open").noconvert(), nb::arg("order").noconvert(), nb::arg("sweeps"), nb::arg("clear"), nb::arg("rest").noconvert(),
-            nb::arg("streak").noconvert(), nb::arg("threads"), "One visit of dual coordinate descent to each row of order.")
+            nb::arg("open").noconvert(), nb::arg("order").noconvert(), nb::arg("sweeps"), nb::arg("shrink_threshold"), nb::arg("shrunk_for").noconvert(),
+            nb::arg("times_shrunk").noconvert(), nb::arg("threads"), "One visit of dual coordinate descent to each row of order.")
         .def(
             "objective",
             [](const LinearRows<Real>& self, const Targets<Real>& targets, Out2<Real> weights, Out1<Real> bias, Out2<Real> dual,
                In1<bool> open, Out1<double> loss, Out1<double> conjugate, int64_t begin, int64_t end, int threads) {
                 const auto problem = problem_of(self, targets, weights, bias, dual, open);
-                require(loss.shape(0) == weights.shape(1) && conjugate.shape(0) == weights.shape(1), "one sum a lane");
+                require(loss.shape(0) == weights.shape(1) && conjugate.shape(0) == weights.shape(1), "one sum an output");
                 const auto span = span_of(self, begin, end);
                 nb::gil_scoped_release release;
                 std::visit(
@@ -173,13 +176,13 @@ void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) 
             "add_duals",
             [](const LinearRows<Real>& self, In2<Real> dual, bool intercept, Out2<Real> weights, Out1<Real> bias, int64_t begin,
                int64_t end, int threads) {
-                const auto lanes = weights.shape(1);
-                require(detail::lane_index(static_cast<int>(lanes)) < kLaneCounts, "weights must have 1, 4, 8 or 16 lanes");
+                const auto outputs = weights.shape(1);
+                require(detail::outputs_index(static_cast<int>(outputs)) < kOutputCounts, "weights must have room for 1, 4, 8 or 16 outputs");
                 require(weights.shape(0) == static_cast<size_t>(self.n_entries), "weights must have one row an entry");
-                require(bias.shape(0) == lanes && dual.shape(1) == lanes && dual.shape(0) == static_cast<size_t>(self.n_rows),
-                        "bias must have one number a lane, dual be (rows, lanes)");
+                require(bias.shape(0) == outputs && dual.shape(1) == outputs && dual.shape(0) == static_cast<size_t>(self.n_rows),
+                        "bias must have one number an output, dual be (rows, outputs)");
                 LinearProblem<Real> problem{};
-                problem.lanes = static_cast<int>(lanes);
+                problem.outputs = static_cast<int>(outputs);
                 problem.weights = weights.data();
                 problem.bias = bias.data();
                 problem.intercept = intercept;
@@ -194,13 +197,13 @@ void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) 
             "margins",
             [](const LinearRows<Real>& self, In2<Real> weights, In1<Real> bias, Out2<Real> out, int64_t begin, int64_t end,
                int threads) {
-                const auto lanes = weights.shape(1);
-                require(detail::lane_index(static_cast<int>(lanes)) < kLaneCounts, "weights must have 1, 4, 8 or 16 lanes");
+                const auto outputs = weights.shape(1);
+                require(detail::outputs_index(static_cast<int>(outputs)) < kOutputCounts, "weights must have room for 1, 4, 8 or 16 outputs");
                 require(weights.shape(0) == static_cast<size_t>(self.n_entries), "weights must have one row an entry");
-                require(bias.shape(0) == lanes && out.shape(1) == lanes && out.shape(0) == static_cast<size_t>(self.n_rows),
-                        "bias must have one number a lane, out be (rows, lanes)");
+                require(bias.shape(0) == outputs && out.shape(1) == outputs && out.shape(0) == static_cast<size_t>(self.n_rows),
+                        "bias must have one number an output, out be (rows, outputs)");
                 LinearProblem<Real> problem{};
-                problem.lanes = static_cast<int>(lanes);
+                problem.outputs = static_cast<int>(outputs);
                 // Margins only read them.
                 problem.weights = const_cast<Real*>(weights.data());
                 problem.bias = const_cast<Real*>(bias.data());

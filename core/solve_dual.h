@@ -1,16 +1,16 @@
 // Linear models by blocked dual coordinate descent: all classes at once, exact within a block, on rows of any kind.
 //
-// The problem is liblinear's (see simd/losses.h for P and D): for each lane (class or output) minimise
+// The problem is liblinear's (see simd/losses.h for P and D): for each output (a class or a target) minimise
 // 1/2 |w|^2 + sum_i c_i loss(w . x_i + bias, y_i), the bias penalised like a weight (a constant feature 1), through its dual, one
 // coordinate b_i at a time (Hsieh et al. 2008). What is ours is the order of memory accesses:
 //
-// 1. margins of kBlock rows at once, segment by segment of the weights, for all lanes;
+// 1. margins of kBlock rows at once, segment by segment of the weights, for all outputs;
 // 2. rows that a step would not change are left alone; the others' inner products are counted;
 // 3. several sweeps of exact coordinate steps inside the block, margins corrected by those inner products;
 // 4. what changed is added to the weights, again segment by segment.
 //
 // The iterates are those of coordinate descent in some order, so it converges to the same optimum. The caller owns the loop over
-// epochs, chooses the rows to visit (rows with a clear margin may rest: see `rest`), and asks `dual_objective` for P and D.
+// epochs, chooses the rows to visit (shrinking leaves out rows whose duals sit firmly at a bound: see dual_epoch), and asks `dual_objective` for P and D.
 //
 // Threads own parts of the columns and meet six times a block; sums over parts are in a fixed order.
 #pragma once
@@ -21,10 +21,11 @@
 #include <vector>
 
 #include "linear_rows.h"
+#include "parallel.h"
 
 namespace kernelight {
 
-constexpr int kMostRests = 4;
+constexpr int kMostShrinkings = 4;
 
 namespace detail {
 
@@ -32,16 +33,16 @@ namespace detail {
 template <class Real>
 class BlockRoom {
    public:
-    explicit BlockRoom(int lanes) : store_(static_cast<size_t>(kBlock * (6 * lanes + kBlock + 1) + 16)) {
+    explicit BlockRoom(int outputs) : store_(static_cast<size_t>(kBlock * (6 * outputs + kBlock + 1) + 16)) {
         Real* at = store_.data();
         at += (64 - reinterpret_cast<uintptr_t>(at) % 64) % 64 / sizeof(Real);
-        for (Real** array : {&block_.margin, &block_.target, &block_.cost, &block_.dual, &block_.change, &block_.pace}) {
+        for (Real** array : {&block_.margin, &block_.target, &block_.cost, &block_.dual, &block_.change, &block_.inverse_curvature}) {
             *array = at;
-            at += kBlock * lanes;
+            at += kBlock * outputs;
         }
         block_.gram = at;
         block_.norm = at + kBlock * kBlock;
-        block_.is_clear = clear_;
+        block_.shrinkable = shrinkable_;
         block_.moves = moves_;
         block_.rows = 0;
     }
@@ -51,12 +52,12 @@ class BlockRoom {
 
    private:
     std::vector<Real> store_;
-    bool moves_[kBlock] = {}, clear_[kBlock] = {};
+    bool moves_[kBlock] = {}, shrinkable_[kBlock] = {};
     Block<Real> block_{};
 };
 
-inline int lane_index(int lanes) {
-    return static_cast<int>(std::find(kLanes, kLanes + kLaneCounts, lanes) - kLanes);
+inline int outputs_index(int outputs) {
+    return static_cast<int>(std::find(kOutputs, kOutputs + kOutputCounts, outputs) - kOutputs);
 }
 
 // Rows i = first, first + step, ... of block.gram, with the columns that mirror them: the sum of the slabs in use, times the factors
@@ -80,25 +81,27 @@ void add_up_gram(const Real* slabs, const bool* used, int64_t n_parts, const Rea
 }
 
 template <class Real>
-void move_row(Block<Real>& block, int lanes, int64_t from, int64_t to) {
+void move_row(Block<Real>& block, int outputs, int64_t from, int64_t to) {
     if (from == to) return;
-    for (Real* array : {block.margin, block.target, block.cost, block.dual, block.pace})
-        std::copy_n(array + from * lanes, lanes, array + to * lanes);
+    for (Real* array : {block.margin, block.target, block.cost, block.dual, block.inverse_curvature})
+        std::copy_n(array + from * outputs, outputs, array + to * outputs);
     block.norm[to] = block.norm[from];
 }
 
 }  // namespace detail
 
-// One visit to each of `order`. `rest`: for how many coming visits each row may be left out by the caller, which grows
-// 1, 3, 7, 15 as long as its margin is clear; `streak` counts how often it was. Returns how many rows changed.
+// One visit to each of `order`, the active set. Shrinking: a row whose duals all sit at a bound, with gradients above
+// `shrink_threshold` that keep them there, leaves the active set for a while. `shrunk_for` says for how many coming epochs the caller
+// may leave it out, which grows 1, 3, 7, 15 as long as it is found so; `times_shrunk` counts how often it was, in a row.
+// Returns how many rows changed.
 template <class Source>
 int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Real>& problem, const int32_t* order, int64_t count,
-                   int sweeps, typename Source::Real clear, uint8_t* rest, uint8_t* streak, int threads, int simd) {
+                   int sweeps, typename Source::Real shrink_threshold, uint8_t* shrunk_for, uint8_t* times_shrunk, int threads, int simd) {
     using Real = typename Source::Real;
     const LinearLoops<Real>& all = linear_loops<Real>(simd);
-    const int lanes = problem.lanes;
-    const LaneLoops<Real>& loops = all.lanes[detail::lane_index(lanes)];
-    const int64_t n_parts = source.n_parts(), stride = int64_t{kBlock} * lanes;
+    const int outputs = problem.outputs;
+    const OutputLoops<Real>& loops = all.outputs[detail::outputs_index(outputs)];
+    const int64_t n_parts = source.n_parts(), stride = int64_t{kBlock} * outputs;
     threads = static_cast<int>(std::clamp<int64_t>(threads, 1, n_parts));
 
     auto scratch = source.scratch(threads);
@@ -106,10 +109,10 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
     std::vector<Real> slabs(static_cast<size_t>(Source::kRows > 1 ? n_parts * kBlock * kBlock : 1));
     std::vector<char> used_store(static_cast<size_t>(n_parts));
     bool* used = reinterpret_cast<bool*>(used_store.data());
-    detail::BlockRoom<Real> room(lanes);
+    detail::BlockRoom<Real> room(outputs);
     Block<Real>& block = room.block();
     block.epsilon = problem.epsilon;
-    block.clear = clear;
+    block.shrink_threshold = shrink_threshold;
     int32_t which[kBlock];
     int64_t n_which = 0, changed = 0;
 
@@ -123,7 +126,7 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
             const int64_t ahead = std::min<int64_t>(Source::kRows, count - at - here);
             for (int64_t part = first; part < end; ++part) {
                 source.fetch(part, all, rows, here, rows + here, ahead, scratch);
-                source.dots(part, loops, lanes, rows, here, scratch, problem.weights, sums.data() + part * stride);
+                source.dots(part, loops, outputs, rows, here, scratch, problem.weights, sums.data() + part * stride);
             }
             member.wait();
 
@@ -132,7 +135,7 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
                 loops.take_row(problem, rows[r], source.row_factor(rows[r]), sums.data(), n_parts, stride, block, r);
                 block.norm[r] = problem.norms[rows[r]];
             }
-            loops.look[problem.loss](block, mine, others);
+            loops.select_active[problem.loss](block, mine, others);
             member.wait();
 
             int64_t n_moving = 0;
@@ -147,11 +150,11 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
 
             if (member.number == 0) {
                 for (int64_t r = 0; r < here; ++r) {
-                    uint8_t& times = streak[rows[r]];
-                    times = block.is_clear[r] ? static_cast<uint8_t>(std::min(times + 1, kMostRests)) : uint8_t{0};
-                    rest[rows[r]] = static_cast<uint8_t>((1 << times) - 1);
+                    uint8_t& times = times_shrunk[rows[r]];
+                    times = block.shrinkable[r] ? static_cast<uint8_t>(std::min(times + 1, kMostShrinkings)) : uint8_t{0};
+                    shrunk_for[rows[r]] = static_cast<uint8_t>((1 << times) - 1);
                 }
-                for (int64_t r = 0; r < n_moving; ++r) detail::move_row(block, lanes, place[r], r);
+                for (int64_t r = 0; r < n_moving; ++r) detail::move_row(block, outputs, place[r], r);
                 block.rows = n_moving;
             }
             if (n_moving == 0) continue;
@@ -161,18 +164,18 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
             member.wait();
 
             if (member.number == 0) {
-                std::fill_n(block.change, n_moving * lanes, Real(0));
+                std::fill_n(block.change, n_moving * outputs, Real(0));
                 loops.sweep[problem.loss](block, n_moving > 1 ? sweeps : 1);
                 n_which = 0;
                 for (int64_t r = 0; r < n_moving; ++r) {
-                    const Real* change = block.change + r * lanes;
-                    Real* dual = problem.dual + int64_t{moving[r]} * lanes;
-                    for (int lane = 0; lane < lanes; ++lane)
-                        if (problem.open[lane]) dual[lane] = block.dual[r * lanes + lane];
-                    if (std::all_of(change, change + lanes, [](Real value) { return value == 0; })) continue;
-                    for (int lane = 0; lane < lanes; ++lane) {
-                        added[static_cast<size_t>(n_which * lanes + lane)] = change[lane] * factors[r];
-                        if (problem.intercept) problem.bias[lane] += change[lane];
+                    const Real* change = block.change + r * outputs;
+                    Real* dual = problem.dual + int64_t{moving[r]} * outputs;
+                    for (int output = 0; output < outputs; ++output)
+                        if (problem.open[output]) dual[output] = block.dual[r * outputs + output];
+                    if (std::all_of(change, change + outputs, [](Real value) { return value == 0; })) continue;
+                    for (int output = 0; output < outputs; ++output) {
+                        added[static_cast<size_t>(n_which * outputs + output)] = change[output] * factors[r];
+                        if (problem.intercept) problem.bias[output] += change[output];
                     }
                     which[n_which++] = place[r];
                 }
@@ -180,7 +183,7 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
             }
             member.wait();
             for (int64_t part = first; part < end; ++part)
-                source.add(part, loops, lanes, rows, which, n_which, scratch, added.data(), problem.weights);
+                source.add(part, loops, outputs, rows, which, n_which, scratch, added.data(), problem.weights);
         }
     });
     return changed;
@@ -197,10 +200,10 @@ template <class Source>
 void linear_weights(const Source& source, const LinearProblem<typename Source::Real>& problem, RowSpan span, int threads, int simd) {
     using Real = typename Source::Real;
     const LinearLoops<Real>& all = linear_loops<Real>(simd);
-    const int lanes = problem.lanes;
-    const LaneLoops<Real>& loops = all.lanes[detail::lane_index(lanes)];
+    const int outputs = problem.outputs;
+    const OutputLoops<Real>& loops = all.outputs[detail::outputs_index(outputs)];
     const int64_t n_parts = source.n_parts();
-    std::vector<Real> added(static_cast<size_t>(kBlock * lanes));
+    std::vector<Real> added(static_cast<size_t>(kBlock * outputs));
     int32_t rows[kBlock], which[kBlock];
     auto scratch = source.scratch(1);
     for (int64_t at = span.begin; at < span.end; at += kBlock) {
@@ -208,22 +211,22 @@ void linear_weights(const Source& source, const LinearProblem<typename Source::R
         for (int64_t r = 0; r < here; ++r) {
             rows[r] = static_cast<int32_t>(at + r);
             which[r] = static_cast<int32_t>(r);
-            const Real factor = source.row_factor(at + r), *dual = problem.dual + (at + r) * lanes;
-            for (int lane = 0; lane < lanes; ++lane) {
-                added[static_cast<size_t>(r * lanes + lane)] = dual[lane] * factor;
-                if (problem.intercept) problem.bias[lane] += dual[lane];
+            const Real factor = source.row_factor(at + r), *dual = problem.dual + (at + r) * outputs;
+            for (int output = 0; output < outputs; ++output) {
+                added[static_cast<size_t>(r * outputs + output)] = dual[output] * factor;
+                if (problem.intercept) problem.bias[output] += dual[output];
             }
         }
         parallel_for(threads, n_parts, [&](int64_t first, int64_t end) {
             for (int64_t part = first; part < end; ++part) {
                 source.fetch(part, all, rows, here, rows, 0, scratch);
-                source.add(part, loops, lanes, rows, which, here, scratch, added.data(), problem.weights);
+                source.add(part, loops, outputs, rows, which, here, scratch, added.data(), problem.weights);
             }
         });
     }
 }
 
-// Margins of a span of rows, or the sums of losses and conjugates of every lane over them: both walk over blocks in chunks that do not
+// Margins of a span of rows, or the sums of losses and conjugates of every output over them: both walk over blocks in chunks that do not
 // depend on the number of threads.
 constexpr int64_t kChunkRows = 16 * kBlock;
 
@@ -231,15 +234,15 @@ template <class Source, class Take>
 void each_block(const Source& source, const LinearProblem<typename Source::Real>& problem, RowSpan span, bool complete, int threads,
                 int simd, Take&& take) {
     using Real = typename Source::Real;
-    const int lanes = problem.lanes;
+    const int outputs = problem.outputs;
     const LinearLoops<Real>& all = linear_loops<Real>(simd);
-    const LaneLoops<Real>& loops = all.lanes[detail::lane_index(lanes)];
-    const int64_t n_parts = source.n_parts(), stride = int64_t{kBlock} * lanes;
+    const OutputLoops<Real>& loops = all.outputs[detail::outputs_index(outputs)];
+    const int64_t n_parts = source.n_parts(), stride = int64_t{kBlock} * outputs;
     const int64_t chunks = (span.end - span.begin + kChunkRows - 1) / kChunkRows;
     parallel_for(threads, chunks, [&](int64_t begin, int64_t end) {
         auto scratch = source.scratch(1);
         std::vector<Real> sums(static_cast<size_t>(n_parts * stride));
-        detail::BlockRoom<Real> room(lanes);
+        detail::BlockRoom<Real> room(outputs);
         Block<Real>& block = room.block();
         block.epsilon = problem.epsilon;
         int32_t rows[kBlock];
@@ -249,7 +252,7 @@ void each_block(const Source& source, const LinearProblem<typename Source::Real>
             for (int64_t r = 0; r < block.rows; ++r) rows[r] = static_cast<int32_t>(at + r);
             for (int64_t part = 0; part < n_parts; ++part) {
                 source.fetch(part, all, rows, block.rows, rows, 0, scratch);
-                source.dots(part, loops, lanes, rows, block.rows, scratch, problem.weights, sums.data() + part * stride);
+                source.dots(part, loops, outputs, rows, block.rows, scratch, problem.weights, sums.data() + part * stride);
             }
             for (int64_t r = 0; r < block.rows; ++r) {
                 const Real factor = source.row_factor(rows[r]);
@@ -257,10 +260,10 @@ void each_block(const Source& source, const LinearProblem<typename Source::Real>
                     loops.take_row(problem, rows[r], factor, sums.data(), n_parts, stride, block, r);
                     continue;
                 }
-                for (int lane = 0; lane < lanes; ++lane) {
+                for (int output = 0; output < outputs; ++output) {
                     Real sum = 0;
-                    for (int64_t part = 0; part < n_parts; ++part) sum += sums[static_cast<size_t>(part * stride + r * lanes + lane)];
-                    block.margin[r * lanes + lane] = sum * factor + problem.bias[lane];
+                    for (int64_t part = 0; part < n_parts; ++part) sum += sums[static_cast<size_t>(part * stride + r * outputs + output)];
+                    block.margin[r * outputs + output] = sum * factor + problem.bias[output];
                 }
             }
             take(at, block, loops);
@@ -272,27 +275,27 @@ template <class Source>
 void linear_margins(const Source& source, const LinearProblem<typename Source::Real>& problem, typename Source::Real* margins,
                     RowSpan span, int threads, int simd) {
     using Real = typename Source::Real;
-    each_block(source, problem, span, false, threads, simd, [&](int64_t at, const Block<Real>& block, const LaneLoops<Real>&) {
-        std::copy_n(block.margin, block.rows * problem.lanes, margins + at * problem.lanes);
+    each_block(source, problem, span, false, threads, simd, [&](int64_t at, const Block<Real>& block, const OutputLoops<Real>&) {
+        std::copy_n(block.margin, block.rows * problem.outputs, margins + at * problem.outputs);
     });
 }
 
-// loss[lane] and conjugate[lane] += what the rows have of P - 1/2 |w|^2 and -D - 1/2 |w|^2.
+// loss[output] and conjugate[output] += what the rows have of P - 1/2 |w|^2 and -D - 1/2 |w|^2.
 template <class Source>
 void dual_objective(const Source& source, const LinearProblem<typename Source::Real>& problem, double* loss, double* conjugate,
                     RowSpan span, int threads, int simd) {
     using Real = typename Source::Real;
-    const int lanes = problem.lanes;
+    const int outputs = problem.outputs;
     const int64_t chunks = (span.end - span.begin + kChunkRows - 1) / kChunkRows;
-    std::vector<double> parts(static_cast<size_t>(chunks * 2 * lanes));
-    each_block(source, problem, span, true, threads, simd, [&](int64_t at, const Block<Real>& block, const LaneLoops<Real>& loops) {
-        double* here = parts.data() + (at - span.begin) / kChunkRows * 2 * lanes;
-        loops.objective[problem.loss](block, here, here + lanes);
+    std::vector<double> parts(static_cast<size_t>(chunks * 2 * outputs));
+    each_block(source, problem, span, true, threads, simd, [&](int64_t at, const Block<Real>& block, const OutputLoops<Real>& loops) {
+        double* here = parts.data() + (at - span.begin) / kChunkRows * 2 * outputs;
+        loops.objective[problem.loss](block, here, here + outputs);
     });
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
-        for (int lane = 0; lane < lanes; ++lane) {
-            loss[lane] += parts[static_cast<size_t>((2 * chunk) * lanes + lane)];
-            conjugate[lane] += parts[static_cast<size_t>((2 * chunk + 1) * lanes + lane)];
+        for (int output = 0; output < outputs; ++output) {
+            loss[output] += parts[static_cast<size_t>((2 * chunk) * outputs + output)];
+            conjugate[output] += parts[static_cast<size_t>((2 * chunk + 1) * outputs + output)];
         }
 }
 

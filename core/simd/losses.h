@@ -11,13 +11,14 @@
 // A loss is a struct with
 //
 //     step(m, y, c, b, q, h) the b that maximises D over this coordinate: m is the margin now, q = |x_i|^2 > 0;
-//     steps<lanes>           the same for all lanes of a row
-//     pace(c, q)             the h that belongs to c and q: whatever needs a division
+//     steps<outputs>         the same for all outputs of a row
+//     inverse_curvature(c, q)  the h of a step: 1 over the curvature of D along b, where that does not depend on b, else 0
 //     value(m, y, c)         c loss(m, y)
 //     conjugate(b, y, c)     its part of D
-//     clearance(m, y, c, b)  > 0 where b sits at a bound, by how much the margin would have to change to move it
+//     bound_gradient(m, y, c, b)  > 0 where b sits at a bound: the gradient that keeps it there, which is by how much the
+//                            margin would have to change to move it (what liblinear shrinks by)
 //
-// and all four give 0 (clearance: a large number) for c = 0, which stands for no row or no class at all.
+// and all four give 0 (bound_gradient: a large number) for c = 0, which stands for no row or no class at all.
 // A new loss is one more struct here, its name in linear_loops.h, and its formula in the tests.
 #pragma once
 
@@ -38,22 +39,22 @@ inline Real smaller(Real a, Real b) {
 
 constexpr float kFar = 1e30f;
 
-// The steps of all lanes of a row, for losses whose step is one expression.
+// The steps of all outputs of a row, for losses whose step is one expression.
 template <class Loss, class Real>
-struct LaneByLane {
-    template <int lanes>
+struct OutputByOutput {
+    template <int outputs>
     void steps(const Real* m, const Real* y, const Real* c, const Real* b, Real q, const Real* h, Real* next) const {
         const Loss& loss = static_cast<const Loss&>(*this);
-        for (int lane = 0; lane < lanes; ++lane) next[lane] = loss.step(m[lane], y[lane], c[lane], b[lane], q, h[lane]);
+        for (int output = 0; output < outputs; ++output) next[output] = loss.step(m[output], y[output], c[output], b[output], q, h[output]);
     }
 };
 
 // loss = max(0, 1 - y m)^2; a = y b >= 0, conjugate a^2 / (4c) - a.
 template <class Real>
-struct SquaredHinge : LaneByLane<SquaredHinge<Real>, Real> {
+struct SquaredHinge : OutputByOutput<SquaredHinge<Real>, Real> {
     explicit SquaredHinge(Real insensitive) : epsilon(insensitive) {}
     const Real epsilon;
-    Real pace(Real c, Real q) const { return 2 * c / (2 * c * q + 1); }
+    Real inverse_curvature(Real c, Real q) const { return 2 * c / (2 * c * q + 1); }
     Real step(Real m, Real y, Real, Real b, Real q, Real h) const {
         const Real a = (y * (b * q - m) + 1) * h;
         return y * larger(a, Real(0));
@@ -63,24 +64,24 @@ struct SquaredHinge : LaneByLane<SquaredHinge<Real>, Real> {
         return c * lack * lack;
     }
     double conjugate(double b, double y, double c) const { return c > 0 ? b * b / (4 * c) - y * b : 0; }
-    Real clearance(Real m, Real y, Real c, Real b) const {
+    Real bound_gradient(Real m, Real y, Real c, Real b) const {
         return c > 0 ? (b == 0 ? y * m - 1 : Real(-1)) : Real(kFar);
     }
 };
 
 // loss = max(0, 1 - y m); 0 <= a <= c, conjugate -a.
 template <class Real>
-struct Hinge : LaneByLane<Hinge<Real>, Real> {
+struct Hinge : OutputByOutput<Hinge<Real>, Real> {
     explicit Hinge(Real insensitive) : epsilon(insensitive) {}
     const Real epsilon;
-    Real pace(Real, Real q) const { return 1 / q; }
+    Real inverse_curvature(Real, Real q) const { return 1 / q; }
     Real step(Real m, Real y, Real c, Real b, Real, Real h) const {
         const Real a = y * b + (1 - y * m) * h;
         return y * smaller(larger(a, Real(0)), c);
     }
     double value(double m, double y, double c) const { return c * larger(0.0, 1 - y * m); }
     double conjugate(double b, double y, double) const { return -y * b; }
-    Real clearance(Real m, Real y, Real c, Real b) const {
+    Real bound_gradient(Real m, Real y, Real c, Real b) const {
         const Real inside = y * b >= c ? 1 - y * m : Real(-1);
         return c > 0 ? (b == 0 ? y * m - 1 : inside) : Real(kFar);
     }
@@ -117,38 +118,38 @@ template <class Real>
 struct Logistic {
     explicit Logistic(Real) {}
     // With a = c s(t), s(t) = 1 / (1 + exp(-t)), the best t solves g(t) = t + y m + q (c s(t) - a) = 0, where g' >= 1: Newton
-    // where its steps halve and stay inside a bracket that every evaluation narrows, else halving the bracket; all lanes together.
+    // where its steps halve and stay inside a bracket that every evaluation narrows, else halving the bracket; all outputs together.
     // It starts at -y m, the solution at the optimum.
-    template <int lanes>
+    template <int outputs>
     void steps(const Real* m, const Real* y, const Real* c, const Real* b, Real q, const Real*, Real* next) const {
-        Real low[lanes], high[lanes], t[lanes], last[lanes];
-        for (int lane = 0; lane < lanes; ++lane) {
-            const Real z = y[lane] * m[lane], a = y[lane] * b[lane];
-            low[lane] = -z - q * (c[lane] - a);
-            high[lane] = -z + q * a;
-            t[lane] = -z;
-            last[lane] = q * c[lane];
+        Real low[outputs], high[outputs], t[outputs], last[outputs];
+        for (int output = 0; output < outputs; ++output) {
+            const Real z = y[output] * m[output], a = y[output] * b[output];
+            low[output] = -z - q * (c[output] - a);
+            high[output] = -z + q * a;
+            t[output] = -z;
+            last[output] = q * c[output];
         }
         for (int turn = 0; turn < kTurns; ++turn) {
             int far = 0;
-            for (int lane = 0; lane < lanes; ++lane) {
-                const Real s = sigmoid(t[lane]);
-                const Real g = t[lane] + y[lane] * m[lane] + q * (c[lane] * s - y[lane] * b[lane]);
-                low[lane] = g < 0 ? t[lane] : low[lane];
-                high[lane] = g > 0 ? t[lane] : high[lane];
-                const Real newton = -g / (1 + q * c[lane] * s * (1 - s)), halving = low[lane] + (high[lane] - low[lane]) / 2 - t[lane];
-                const Real length = newton < 0 ? -newton : newton, next_t = t[lane] + newton;
-                const bool safe = (next_t > low[lane]) & (next_t < high[lane]) & (2 * length <= last[lane]);
+            for (int output = 0; output < outputs; ++output) {
+                const Real s = sigmoid(t[output]);
+                const Real g = t[output] + y[output] * m[output] + q * (c[output] * s - y[output] * b[output]);
+                low[output] = g < 0 ? t[output] : low[output];
+                high[output] = g > 0 ? t[output] : high[output];
+                const Real newton = -g / (1 + q * c[output] * s * (1 - s)), halving = low[output] + (high[output] - low[output]) / 2 - t[output];
+                const Real length = newton < 0 ? -newton : newton, next_t = t[output] + newton;
+                const bool safe = (next_t > low[output]) & (next_t < high[output]) & (2 * length <= last[output]);
                 const Real move = safe ? newton : halving;
-                last[lane] = move < 0 ? -move : move;
-                far |= last[lane] > kNear * (1 + (t[lane] < 0 ? -t[lane] : t[lane]));
-                t[lane] += move;
+                last[output] = move < 0 ? -move : move;
+                far |= last[output] > kNear * (1 + (t[output] < 0 ? -t[output] : t[output]));
+                t[output] += move;
             }
             if (!far) break;
         }
-        for (int lane = 0; lane < lanes; ++lane) next[lane] = y[lane] * c[lane] * sigmoid(t[lane]);
+        for (int output = 0; output < outputs; ++output) next[output] = y[output] * c[output] * sigmoid(t[output]);
     }
-    Real pace(Real, Real) const { return 0; }
+    Real inverse_curvature(Real, Real) const { return 0; }
     double value(double m, double y, double c) const {
         const double z = y * m;
         return c * (z > 0 ? std::log1p(std::exp(-z)) : std::log1p(std::exp(z)) - z);
@@ -157,7 +158,7 @@ struct Logistic {
         const double a = y * b, rest = c - a;
         return (a > 0 ? a * std::log(a / c) : 0) + (rest > 0 ? rest * std::log(rest / c) : 0);
     }
-    Real clearance(Real, Real, Real c, Real) const { return c > 0 ? Real(-1) : Real(kFar); }
+    Real bound_gradient(Real, Real, Real c, Real) const { return c > 0 ? Real(-1) : Real(kFar); }
 
    private:
     static constexpr int kTurns = 60;
@@ -167,22 +168,22 @@ struct Logistic {
 
 // loss = (m - y)^2, conjugate b^2 / (4c) - y b.
 template <class Real>
-struct Squared : LaneByLane<Squared<Real>, Real> {
+struct Squared : OutputByOutput<Squared<Real>, Real> {
     explicit Squared(Real insensitive) : epsilon(insensitive) {}
     const Real epsilon;
-    Real pace(Real c, Real q) const { return 2 * c / (2 * c * q + 1); }
+    Real inverse_curvature(Real c, Real q) const { return 2 * c / (2 * c * q + 1); }
     Real step(Real m, Real y, Real, Real b, Real q, Real h) const { return (b * q - m + y) * h; }
     double value(double m, double y, double c) const { return c * (m - y) * (m - y); }
     double conjugate(double b, double y, double c) const { return c > 0 ? b * b / (4 * c) - y * b : 0; }
-    Real clearance(Real, Real, Real c, Real) const { return c > 0 ? Real(-1) : Real(kFar); }
+    Real bound_gradient(Real, Real, Real c, Real) const { return c > 0 ? Real(-1) : Real(kFar); }
 };
 
 // loss = max(0, |m - y| - epsilon); |b| <= c, conjugate epsilon |b| - y b.
 template <class Real>
-struct EpsilonInsensitive : LaneByLane<EpsilonInsensitive<Real>, Real> {
+struct EpsilonInsensitive : OutputByOutput<EpsilonInsensitive<Real>, Real> {
     explicit EpsilonInsensitive(Real insensitive) : epsilon(insensitive) {}
     const Real epsilon;
-    Real pace(Real, Real q) const { return 1 / q; }
+    Real inverse_curvature(Real, Real q) const { return 1 / q; }
     Real step(Real m, Real y, Real c, Real b, Real, Real h) const {
         const Real free = b + (y - m) * h, dead = epsilon * h;
         const Real shrunk = larger(free - dead, Real(0)) + smaller(free + dead, Real(0));
@@ -190,7 +191,7 @@ struct EpsilonInsensitive : LaneByLane<EpsilonInsensitive<Real>, Real> {
     }
     double value(double m, double y, double c) const { return c * larger(0.0, std::fabs(m - y) - epsilon); }
     double conjugate(double b, double y, double) const { return epsilon * std::fabs(b) - y * b; }
-    Real clearance(Real m, Real y, Real c, Real b) const {
+    Real bound_gradient(Real m, Real y, Real c, Real b) const {
         const Real lack = y - m, size = lack < 0 ? -lack : lack;
         const Real outside = b >= c ? lack - epsilon : (b <= -c ? -lack - epsilon : Real(-1));
         return c > 0 ? (b == 0 ? epsilon - size : outside) : Real(kFar);

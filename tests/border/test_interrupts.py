@@ -139,13 +139,13 @@ def test_an_interrupt_of_a_long_fit_takes_no_further_look(monkeypatch):
 
 def test_calls_of_linear_models_are_bounded():
     for work in (1, 10, 1024, 100_000):
-        for lanes in _rows.LANES:
-            calls = list(_rows.spans(10_000_000, work, lanes))
+        for width in _rows.PACKED_WIDTHS:
+            calls = list(_rows.spans(10_000_000, work, width))
             assert calls[0][0] == 0
             assert calls[-1][1] == 10_000_000
             assert all(left[1] == right[0] for left, right in pairwise(calls))
             most = max(end - begin for begin, end in calls)
-            assert most == 1024 or most * work * (1 + lanes) <= 2 * _rows.CALL_WORK
+            assert most == 1024 or most * work * (1 + width) <= 2 * _rows.CALL_WORK
 
 
 @pytest.mark.parametrize("cut", [1, 1 << 18, 3 << 18])

@@ -288,13 +288,13 @@ def test_epochs_end():
 # -- Bindings ----------------------------------------------------------------------------------------------------
 
 REALS = [np.float32, np.float64]
-N, LANES = 30, 4
+N, OUTPUTS = 30, 4
 
 
 def view_of(kind, real):
     size = "32" if real == np.float32 else "64"
     if kind == "codes":
-        layout = code_layout(np.ones((6, 16), dtype=bool), LANES, np.dtype(real).itemsize)
+        layout = code_layout(np.ones((6, 16), dtype=bool), OUTPUTS, np.dtype(real).itemsize)
         return getattr(_core, f"linear_codes_{size}")(
             CODES.array, None, 4, layout.local, False, layout.segment_slot, layout.segment_entry, layout.part_segment, 0
         ), layout.n_entries  # fmt: skip
@@ -308,23 +308,23 @@ def view_of(kind, real):
 def targets_of(real, **changes):
     size = "32" if real == np.float32 else "64"
     given = {
-        "labels": Y.astype(np.int32), "targets": None, "row_cost": np.ones(N, real), "cost_above": np.ones(LANES, real),
-        "cost_below": np.ones(LANES, real), "norms": np.full(N, 2, real), "intercept": True, "loss": 0, "epsilon": 0.0,
+        "labels": Y.astype(np.int32), "targets": None, "row_cost": np.ones(N, real), "cost_above": np.ones(OUTPUTS, real),
+        "cost_below": np.ones(OUTPUTS, real), "norms": np.full(N, 2, real), "intercept": True, "loss": 0, "epsilon": 0.0,
     }  # fmt: skip
     return getattr(_core, f"LinearTargets{size}")(**{**given, **changes})
 
 
 def arguments(real, n_entries):
     return {
-        "targets": targets_of(real), "weights": np.zeros((n_entries, LANES), real), "bias": np.zeros(LANES, real),
-        "dual": np.zeros((N, LANES), real), "open": np.ones(LANES, dtype=bool),
+        "targets": targets_of(real), "weights": np.zeros((n_entries, OUTPUTS), real), "bias": np.zeros(OUTPUTS, real),
+        "dual": np.zeros((N, OUTPUTS), real), "open": np.ones(OUTPUTS, dtype=bool),
     }  # fmt: skip
 
 
 def epoch_arguments(real, n_entries):
     return {
-        **arguments(real, n_entries), "order": np.arange(N, dtype=np.int32), "sweeps": 2, "clear": 0.05,
-        "rest": np.zeros(N, np.uint8), "streak": np.zeros(N, np.uint8), "threads": 1,
+        **arguments(real, n_entries), "order": np.arange(N, dtype=np.int32), "sweeps": 2, "shrink_threshold": 0.05,
+        "shrunk_for": np.zeros(N, np.uint8), "times_shrunk": np.zeros(N, np.uint8), "threads": 1,
     }  # fmt: skip
 
 
@@ -335,19 +335,19 @@ def test_bindings_work_and_refuse(kind, real):
     assert view.epoch(**epoch_arguments(real, entries)) > 0
     other = np.float64 if real == np.float32 else np.float32
     wrong = {
-        "weights": [np.zeros((entries + 1, LANES), real), np.zeros((entries, 3), real), np.zeros((entries, 0), real)],
-        "bias": [np.zeros(LANES + 1, real), np.zeros(0, real)],
-        "dual": [np.zeros((N - 1, LANES), real), np.zeros((N, 8), real)],
+        "weights": [np.zeros((entries + 1, OUTPUTS), real), np.zeros((entries, 3), real), np.zeros((entries, 0), real)],
+        "bias": [np.zeros(OUTPUTS + 1, real), np.zeros(0, real)],
+        "dual": [np.zeros((N - 1, OUTPUTS), real), np.zeros((N, 8), real)],
         "open": [np.ones(3, dtype=bool)],
         "targets": [
             targets_of(real, labels=np.zeros(N - 1, np.int32)), targets_of(real, labels=None),
-            targets_of(real, targets=np.zeros((N, LANES), real)), targets_of(real, row_cost=np.ones(2, real)),
+            targets_of(real, targets=np.zeros((N, OUTPUTS), real)), targets_of(real, row_cost=np.ones(2, real)),
             targets_of(real, labels=None, targets=np.zeros((N, 3), real)), targets_of(real, norms=np.ones(2, real)),
             targets_of(real, cost_above=np.ones(2, real)), targets_of(real, cost_below=np.ones(16, real)),
             targets_of(real, loss=-1), targets_of(real, loss=len(LOSSES)),
         ],
         "order": [np.array([N], np.int32), np.array([-1], np.int32)],
-        "rest": [np.zeros(N + 1, np.uint8)], "streak": [np.zeros(0, np.uint8)],
+        "shrunk_for": [np.zeros(N + 1, np.uint8)], "times_shrunk": [np.zeros(0, np.uint8)],
     }  # fmt: skip
     for name, values in wrong.items():
         for value in values:
@@ -356,13 +356,14 @@ def test_bindings_work_and_refuse(kind, real):
             if name in arguments(real, entries):
                 with pytest.raises(ValueError, match=r"must|no such|either"):
                     view.objective(
-                        **{**arguments(real, entries), name: value}, loss=np.zeros(LANES), conjugate=np.zeros(LANES),
+                        **{**arguments(real, entries), name: value}, loss=np.zeros(OUTPUTS), conjugate=np.zeros(OUTPUTS),
                         begin=0, end=N, threads=1,
                     )  # fmt: skip
     for name, value in {
-        "weights": np.zeros((entries, LANES), other), "bias": np.zeros(LANES, other), "dual": np.zeros((LANES, N), real).T,
-        "open": np.ones(LANES, np.uint8), "order": np.arange(N), "rest": np.zeros(N), "targets": None,
-        "streak": frozen(np.zeros(N, np.uint8)),
+        "weights": np.zeros((entries, OUTPUTS), other), "bias": np.zeros(OUTPUTS, other),
+        "dual": np.zeros((OUTPUTS, N), real).T,
+        "open": np.ones(OUTPUTS, np.uint8), "order": np.arange(N), "shrunk_for": np.zeros(N), "targets": None,
+        "times_shrunk": frozen(np.zeros(N, np.uint8)),
     }.items():  # fmt: skip
         with pytest.raises(TypeError):
             view.epoch(**{**epoch_arguments(real, entries), name: value})
@@ -371,7 +372,7 @@ def test_bindings_work_and_refuse(kind, real):
 @pytest.mark.parametrize("kind", ["codes", "dense", "csr"])
 def test_margins_duals_and_objectives_refuse(kind):
     view, entries = view_of(kind, np.float64)
-    weights, bias, out = np.ones((entries, LANES)), np.ones(LANES), np.zeros((N, LANES))
+    weights, bias, out = np.ones((entries, OUTPUTS)), np.ones(OUTPUTS), np.zeros((N, OUTPUTS))
     view.margins(weights, bias, out, 0, N, 1)
     assert out.any()
     for changed in (
@@ -379,23 +380,23 @@ def test_margins_duals_and_objectives_refuse(kind):
     ):  # fmt: skip
         with pytest.raises(ValueError, match="must"):
             view.margins(*changed, 0, N, 1)
-    for dual in (np.zeros((N - 1, LANES)), np.zeros((N, 8))):
+    for dual in (np.zeros((N - 1, OUTPUTS)), np.zeros((N, 8))):
         with pytest.raises(ValueError, match="must"):
             view.add_duals(dual, True, weights, bias, 0, N, 1)
     for span in ((-1, N), (0, N + 1), (2, 1)):
         with pytest.raises(ValueError, match="range of rows"):
             view.margins(weights, bias, out, *span, 1)
         with pytest.raises(ValueError, match="range of rows"):
-            view.add_duals(np.zeros((N, LANES)), True, weights, bias, *span, 1)
-    sums = (np.zeros(3), np.zeros(LANES)), (np.zeros(LANES), np.zeros(5))
+            view.add_duals(np.zeros((N, OUTPUTS)), True, weights, bias, *span, 1)
+    sums = (np.zeros(3), np.zeros(OUTPUTS)), (np.zeros(OUTPUTS), np.zeros(5))
     for loss, conjugate in sums:
-        with pytest.raises(ValueError, match="one sum a lane"):
+        with pytest.raises(ValueError, match="one sum an output"):
             view.objective(
                 **arguments(np.float64, entries), loss=loss, conjugate=conjugate, begin=0, end=N, threads=1
             )
 
 
-def test_labels_of_no_lane_belong_to_the_others():
+def test_labels_of_no_output_belong_to_the_others():
     view, entries = view_of("dense", np.float64)
     given = epoch_arguments(np.float64, entries)
     given["targets"] = targets_of(np.float64, labels=np.full(N, -(2**31), np.int32))
@@ -410,7 +411,7 @@ def test_any_number_of_threads(threads):
         assert view.epoch(**{**epoch_arguments(np.float64, entries), "threads": threads}) > 0
 
 
-LAYOUT = code_layout(np.ones((6, 16), dtype=bool), LANES, 8)
+LAYOUT = code_layout(np.ones((6, 16), dtype=bool), OUTPUTS, 8)
 
 
 @pytest.mark.parametrize(

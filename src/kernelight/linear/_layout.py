@@ -41,7 +41,7 @@ class CodeLayout:
         return np.repeat(base, seen.sum(axis=1)) + self.local.reshape(seen.shape)[seen].astype(np.int64)
 
 
-def code_layout(counts: NDArray[Any], lanes: int, itemsize: int) -> CodeLayout:
+def code_layout(counts: NDArray[Any], packed: int, itemsize: int) -> CodeLayout:
     """The layout for (slots, 2^bits) counts of codes, or flags that say which occur.
 
     The codes of a slot are in the order of their counts, the most frequent first, so that the entries that are needed most lie
@@ -49,7 +49,7 @@ def code_layout(counts: NDArray[Any], lanes: int, itemsize: int) -> CodeLayout:
     """
     n_slots, width = counts.shape
     sizes = np.count_nonzero(counts, axis=1)
-    slots, parts = _segments(sizes, SEGMENT_BYTES // (lanes * itemsize))
+    slots, parts = _segments(sizes, SEGMENT_BYTES // (packed * itemsize))
     first, local = np.zeros(n_slots, dtype=np.uint16), np.zeros((n_slots, width), dtype=np.uint16)
     entries = [0]
     for begin, end in pairwise(

@@ -26,7 +26,7 @@ MAX_ROWS = 1700
 ROW_BYTES = 16  # of each pair of rows: their inner product and its place in a factor
 ROOM = ROW_BYTES * MAX_ROWS**2  # bytes that all threads together may have: 46 MB
 NEAR = 0.15  # rows this close to having a part are looked at too
-FEW = 0.02  # of the rows come or go: time to look at the gap
+FEW = 0.02  # of the rows come or go: time to check the gap
 MAX_STEPS, MAX_HALVINGS = 30, 8
 
 _free = ROOM

@@ -17,7 +17,7 @@ from kernelight.codes import Codes
 from kernelight.linear import _narrow
 from kernelight.linear._layout import CodeLayout, code_layout
 
-LANES = (1, 4, 8, 16)  # numbers of outputs that are learned at once: see core/simd/linear_loops.h
+PACKED_WIDTHS = (1, 4, 8, 16)  # numbers of outputs that are learned at once: see core/simd/linear_loops.h
 RANK_BYTES = 48 << 20  # a copy of the codes as ranks is made up to this size
 DENSE_BYTES = 8 << 20  # a sparse matrix that is not larger than this as an array becomes one
 COUNTED_BITS = 8  # codes of more bits are not counted, only noted
@@ -30,25 +30,25 @@ CHUNK_ROWS = (
 )
 
 
-def lanes_for(count: int) -> int:
-    """The smallest number of lanes for ``count`` outputs."""
-    return next(lanes for lanes in LANES if lanes >= count)
+def packed_width(count: int) -> int:
+    """Numbers side by side for ``count`` outputs: the smallest width that holds them, the others are padding."""
+    return next(width for width in PACKED_WIDTHS if width >= count)
 
 
 def groups_of(count: int) -> list[range]:
-    """Outputs in groups of nearly equal size that fit the lanes."""
-    number = -(-count // LANES[-1])
+    """Outputs in groups of nearly equal size that fit the widest packing."""
+    number = -(-count // PACKED_WIDTHS[-1])
     return [range(count * at // number, count * (at + 1) // number) for at in range(number)]
 
 
-def call_rows(work: int, lanes: int) -> int:
+def call_rows(work: int, width: int) -> int:
     """How many rows of ``work`` stored numbers one compiled call may visit; how work is cut changes no result."""
-    return max(1, 2 * CALL_WORK // (max(1, work) * (1 + lanes) * CHUNK_ROWS)) * CHUNK_ROWS
+    return max(1, 2 * CALL_WORK // (max(1, work) * (1 + width) * CHUNK_ROWS)) * CHUNK_ROWS
 
 
-def spans(n_rows: int, work: int, lanes: int) -> Iterator[tuple[int, int]]:
+def spans(n_rows: int, work: int, width: int) -> Iterator[tuple[int, int]]:
     """Ranges of rows, one for each compiled call."""
-    step = call_rows(work, lanes)
+    step = call_rows(work, width)
     return ((begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step))
 
 
@@ -114,18 +114,18 @@ class MatrixRows:
         product = some @ some.T
         return np.asarray(product.todense() if sp.issparse(product) else product)
 
-    def n_entries(self, lanes: int) -> int:
+    def n_entries(self, width: int) -> int:
         return int(self.n_features)
 
-    def view(self, lanes: int) -> Any:
+    def view(self, width: int) -> Any:
         make = getattr(_core, f"linear_matrix_{suffix(self.dtype)}")
         return make(*core_args(self.X), self.use.simd)
 
-    def coefficients(self, lanes: int, weights: NDArray[Any]) -> NDArray[Any]:
+    def coefficients(self, width: int, weights: NDArray[Any]) -> NDArray[Any]:
         """Weights in the order in which models keep them: as they are."""
         return weights
 
-    def place(self, lanes: int, coefficients: NDArray[Any], seen: Any, weights: NDArray[Any]) -> None:
+    def place(self, width: int, coefficients: NDArray[Any], seen: Any, weights: NDArray[Any]) -> None:
         """Put the coefficients of a model where they belong in ``weights``."""
         weights[:, : coefficients.shape[1]] = coefficients
 
@@ -152,20 +152,20 @@ class CodeRows:
     def norms(self) -> NDArray[Any]:
         return np.where(self.codes.empty, 0, 1).astype(self.dtype)
 
-    def layout(self, lanes: int) -> CodeLayout:
-        if lanes not in self._layouts:
-            self._layouts[lanes] = code_layout(self.counts, lanes, self.dtype.itemsize)
-        return self._layouts[lanes]
+    def layout(self, width: int) -> CodeLayout:
+        if width not in self._layouts:
+            self._layouts[width] = code_layout(self.counts, width, self.dtype.itemsize)
+        return self._layouts[width]
 
     def gram(self, which: NDArray[np.intp]) -> NDArray[np.float64]:
         """Inner products of some rows."""
         return np.asarray(self.codes[which].collisions(n_jobs=1) / float(self.codes.n_components))
 
-    def n_entries(self, lanes: int) -> int:
-        return self.layout(lanes).n_entries
+    def n_entries(self, width: int) -> int:
+        return self.layout(width).n_entries
 
-    def view(self, lanes: int) -> Any:
-        layout, codes = self.layout(lanes), self.codes
+    def view(self, width: int) -> Any:
+        layout, codes = self.layout(width), self.codes
         if codes.array.nbytes > RANK_BYTES:
             return code_view(codes, layout, self.dtype, self.use)
         if self._ranks is None:
@@ -180,13 +180,13 @@ class CodeRows:
     def seen(self) -> NDArray[np.bool_]:
         return np.asarray(self.counts > 0)
 
-    def coefficients(self, lanes: int, weights: NDArray[Any]) -> NDArray[Any]:
+    def coefficients(self, width: int, weights: NDArray[Any]) -> NDArray[Any]:
         """Weights in the order in which models keep them: slot after slot, code after code."""
-        return weights[self.layout(lanes).places(self.seen)]
+        return weights[self.layout(width).places(self.seen)]
 
-    def place(self, lanes: int, coefficients: NDArray[Any], seen: Any, weights: NDArray[Any]) -> None:
+    def place(self, width: int, coefficients: NDArray[Any], seen: Any, weights: NDArray[Any]) -> None:
         """Put the coefficients of a model, which has those of ``seen``, where they belong in ``weights``."""
-        weights[self.layout(lanes).places(seen), : coefficients.shape[1]] = coefficients
+        weights[self.layout(width).places(seen), : coefficients.shape[1]] = coefficients
 
 
 def code_view(

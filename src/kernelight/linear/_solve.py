@@ -1,4 +1,4 @@
-"""The loop over epochs of the dual coordinate solver: what to visit, when to look at the certificate, when to stop.
+"""The loop over epochs of the dual coordinate solver: what to visit, when to check the certificate, when to stop.
 
 Certificate: for each output the duality gap P(w) - D(b), an upper bound of P(w) - P(optimum), is at most ``tol`` times P(w).
 An output that has it is closed: its weights stay as they are while others go on.
@@ -25,7 +25,7 @@ from kernelight.linear._rows import (
     Targets,
     call_rows,
     groups_of,
-    lanes_for,
+    packed_width,
     spans,
     suffix,
 )
@@ -33,8 +33,9 @@ from kernelight.linear._rows import (
 # In the order of core/simd/linear_loops.h.
 LOSSES = ("squared_hinge", "hinge", "logistic", "squared", "epsilon_insensitive")
 SWEEPS = 10  # coordinate steps inside a block: more make a block exact, fewer make it cheap
-CLEAR = 0.05  # a margin this far from where a row would move lets it rest
-FIRST_LOOK, LONGEST_WAIT = 3, 8  # epochs before the first look at the certificate, and between looks
+# Shrinking: a dual at a bound leaves the active set while its gradient keeps it there by more than this.
+SHRINK_THRESHOLD = 0.05
+FIRST_CHECK, LONGEST_WAIT = 3, 8  # epochs before the first check of the certificate, and between checks
 NEWTON_PAYS, NEWTON_AFTER = 30, 15  # epochs still to come, and done, that make Newton's method worth a try
 NEWTON_ROUNDS = 4  # tries in a row
 NEWTON_SHARE = 0.25  # of the tolerance: rows that had no part in the small problem have the rest
@@ -64,49 +65,50 @@ class Mean:
 
 
 class Group:
-    """The outputs of one group of lanes: their weights and duals, and the epochs that improve them."""
+    """The outputs of one group of outputs: their weights and duals, and the epochs that improve them."""
 
     def __init__(self, rows: Rows, targets: Targets, plan: Plan, outputs: range) -> None:
         self.rows, self.plan, self.outputs = rows, plan, outputs
         dtype, n = rows.dtype, rows.n_rows
-        self.lanes = lanes_for(len(outputs))
-        self.view = rows.view(self.lanes)
-        self.weights = np.zeros((rows.n_entries(self.lanes), self.lanes), dtype=dtype)
-        self.bias = np.zeros(self.lanes, dtype=dtype)
-        self.dual = np.zeros((n, self.lanes), dtype=dtype)
+        self.width = packed_width(len(outputs))
+        self.view = rows.view(self.width)
+        self.weights = np.zeros((rows.n_entries(self.width), self.width), dtype=dtype)
+        self.bias = np.zeros(self.width, dtype=dtype)
+        self.dual = np.zeros((n, self.width), dtype=dtype)
         self.gap = np.full(len(outputs), np.inf)
         self.objective = np.full(len(outputs), np.inf)
         self.n_iter = 0
         self.growth = 1.0  # of all costs since the last solve
         self._spent: int | None = None  # epochs of the last solve
         self._ends_by_newton = False  # whether the last solve did
-        self._rest, self._streak = np.zeros(n, dtype=np.uint8), np.zeros(n, dtype=np.uint8)
+        # Shrinking, for each row: epochs still to leave out, and how often it was left out in a row.
+        self._shrunk_for, self._times_shrunk = np.zeros((2, n), dtype=np.uint8)
         self._random = np.random.default_rng([plan.seed, outputs.start])
         self.set_targets(targets)
 
     def set_targets(self, targets: Targets) -> None:
         """Solve for these from now on, starting where the last ones ended; every output is open again.
 
-        Rows at rest stay there until their time is over: with other costs most margins are as clear as before.
+        The active set stays as it is: with other costs most duals are at the same bounds as before.
         """
         dtype, count = self.rows.dtype, len(self.outputs)
         which = slice(self.outputs.start, self.outputs.stop)
 
-        def on_lanes(values: NDArray[Any]) -> NDArray[Any]:
-            padded = np.zeros((*values.shape[:-1], self.lanes), dtype=dtype)
+        def packed(values: NDArray[Any]) -> NDArray[Any]:
+            padded = np.zeros((*values.shape[:-1], self.width), dtype=dtype)
             padded[..., :count] = values[..., which]
             return padded
 
         labels = None if targets.labels is None else targets.labels - np.int32(self.outputs.start)
         norms = np.maximum(self.rows.norms + dtype.type(self.plan.intercept), dtype.type(TINY_NORM))
         self._kept: Any = (
-            labels, None if targets.values is None else on_lanes(targets.values), targets.row_cost.astype(dtype),
-            on_lanes(targets.above), on_lanes(targets.below), norms,
+            labels, None if targets.values is None else packed(targets.values), targets.row_cost.astype(dtype),
+            packed(targets.above), packed(targets.below), norms,
         )  # fmt: skip
         make = getattr(_core, f"LinearTargets{suffix(dtype)}")
         loss = LOSSES.index(self.plan.loss)
         self._targets = make(*self._kept, self.plan.intercept, loss, self.plan.epsilon)
-        self._open = np.arange(self.lanes) < count
+        self._open = np.arange(self.width) < count
         self.gap[:] = self.objective[:] = np.inf  # those of other costs say nothing
 
     def rescale(self, growth: float) -> None:
@@ -121,38 +123,38 @@ class Group:
             best = linear / (2 * (quadratic + self._half_norms()))
         bounded = self.plan.loss in ("hinge", "epsilon_insensitive")
         best = np.clip(np.nan_to_num(best, nan=1.0), 0.5, growth if bounded else max(growth, 1.0))
-        factor = np.ones(self.lanes)
+        factor = np.ones(self.width)
         factor[: len(self.outputs)] = np.where(self._open[: len(self.outputs)], best, 1.0)
         scale = factor.astype(self.rows.dtype)
         self.dual *= scale
         self.weights *= scale
         self.bias *= scale
 
-    def _lane_targets(self, lane: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Targets and costs of the rows for one lane."""
+    def _output_targets(self, output: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Targets and costs of the rows for one output."""
         labels, values, cost, above, below, _ = self._kept
         if labels is not None:
-            own = labels == lane
-            return np.where(own, 1.0, -1.0), cost * np.where(own, above[lane], below[lane])
-        return values[:, lane], cost * above[lane]
+            own = labels == output
+            return np.where(own, 1.0, -1.0), cost * np.where(own, above[output], below[output])
+        return values[:, output], cost * above[output]
 
     def _dual_terms(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """A and Q of conjugate(s b) = -s A + s^2 Q, for each output; for all losses but the logistic."""
         linear, quadratic = np.zeros(len(self.outputs)), np.zeros(len(self.outputs))
-        for lane in range(len(self.outputs)):
-            dual = self.dual[:, lane].astype(np.float64)
-            y, costs = self._lane_targets(lane)
-            linear[lane] = (y * dual).sum() - self.plan.epsilon * np.abs(dual).sum() * (
+        for output in range(len(self.outputs)):
+            dual = self.dual[:, output].astype(np.float64)
+            y, costs = self._output_targets(output)
+            linear[output] = (y * dual).sum() - self.plan.epsilon * np.abs(dual).sum() * (
                 self.plan.loss == LOSSES[-1]
             )
             if self.plan.loss in ("squared_hinge", "squared"):
                 inverse = np.divide(0.25, costs, out=np.zeros(len(dual)), where=costs > 0)
-                quadratic[lane] = (inverse * dual**2).sum()
+                quadratic[output] = (inverse * dual**2).sum()
         return linear, quadratic
 
     def _spans(self) -> Iterator[tuple[int, int]]:
         """The rows in ranges, one for each compiled call."""
-        return spans(self.rows.n_rows, self.rows.work, self.lanes)
+        return spans(self.rows.n_rows, self.rows.work, self.width)
 
     def add_duals(self, dual: NDArray[Any], weights: NDArray[Any], bias: NDArray[Any]) -> None:
         """Add the sum of rows times duals to weights and intercepts."""
@@ -160,8 +162,8 @@ class Group:
             self.view.add_duals(dual, self.plan.intercept, weights, bias, begin, end, self.plan.threads)
 
     def forget_gap(self) -> None:
-        """After an interrupt the weights are not those of the last look; another look is taken where it costs little."""
-        if self.rows.n_rows <= call_rows(self.rows.work, self.lanes):
+        """After an interrupt the weights are not those of the last check; another one is made where it costs little."""
+        if self.rows.n_rows <= call_rows(self.rows.work, self.width):
             self.certify()
         else:
             self.gap[:] = self.objective[:] = np.inf
@@ -174,9 +176,9 @@ class Group:
         return half[: len(self.outputs)]
 
     def certify(self, stopped: Callable[[], bool] = lambda: False) -> bool:
-        """Look at the duality gap of each output and close those that have converged; True if all have, or if stopped."""
-        loss, conjugate = np.zeros(self.lanes), np.zeros(self.lanes)
-        all_open = np.arange(self.lanes) < len(self.outputs)
+        """Check the duality gap of each output and close those that have converged; True if all have, or if stopped."""
+        loss, conjugate = np.zeros(self.width), np.zeros(self.width)
+        all_open = np.arange(self.width) < len(self.outputs)
         for begin, end in self._spans():
             if stopped():
                 return True
@@ -188,11 +190,11 @@ class Group:
             self.objective = half + loss[: len(half)]
             self.gap = np.maximum(self.objective + half + conjugate[: len(half)], 0.0)
         still = ~self.certified & np.isfinite(self.gap)  # numbers beyond all floats will not come back
-        open_lanes = np.zeros(self.lanes, dtype=bool)
-        open_lanes[: len(still)] = still
-        if (open_lanes != self._open).any():
-            self._open = open_lanes
-            self._rest[:] = self._streak[:] = 0
+        open_outputs = np.zeros(self.width, dtype=bool)
+        open_outputs[: len(still)] = still
+        if (open_outputs != self._open).any():
+            self._open = open_outputs
+            self._shrunk_for[:] = self._times_shrunk[:] = 0
         return not still.any()
 
     @property
@@ -203,24 +205,24 @@ class Group:
 
     @property
     def relative_gap(self) -> float:
-        """The largest duality gap over the objective; infinite before the first look at it."""
+        """The largest duality gap over the objective; infinite before the first check."""
         if not np.isfinite(self.gap).all() or not np.isfinite(self.objective).all():
             return math.inf
         return float(np.max(self.gap / np.maximum(self.objective, np.finfo(np.float64).tiny)))
 
     def epoch(self, stopped: Callable[[], bool]) -> None:
-        """One visit to every row that is not at rest."""
+        """One visit to every row of the active set."""
         order = self._random.permutation(self.rows.n_rows).astype(np.int32)
-        resting = self._rest[order] > 0
-        self._rest[order[resting]] -= 1
-        order = order[~resting]
-        step = call_rows(self.rows.work, self.lanes)
+        shrunk = self._shrunk_for[order] > 0
+        self._shrunk_for[order[shrunk]] -= 1
+        order = order[~shrunk]
+        step = call_rows(self.rows.work, self.width)
         for begin in range(0, len(order), step):
             if stopped():
                 return
             self.view.epoch(
-                self._targets, self.weights, self.bias, self.dual, self._open, order[begin : begin + step], SWEEPS, CLEAR,
-                self._rest, self._streak, self.plan.threads,
+                self._targets, self.weights, self.bias, self.dual, self._open, order[begin : begin + step],
+                SWEEPS, SHRINK_THRESHOLD, self._shrunk_for, self._times_shrunk, self.plan.threads,
             )  # fmt: skip
         self.n_iter += 1
 
@@ -251,18 +253,18 @@ class Group:
         assert isinstance(self.rows, MatrixRows)
         X = np.empty((self.rows.n_rows, self.rows.n_features + 1))
         X[:, :-1], X[:, -1] = self.rows.X, float(self.plan.intercept)
-        for lane in np.flatnonzero(self._open).tolist():
-            y, costs = self._lane_targets(lane)
+        for output in np.flatnonzero(self._open).tolist():
+            y, costs = self._output_targets(output)
             used = costs > 0
-            start = np.append(self.weights[:, lane], self.bias[lane]).astype(np.float64)
+            start = np.append(self.weights[:, output], self.bias[output]).astype(np.float64)
             found = _narrow.solved(
                 self.plan.loss, X[used], np.asarray(y[used], np.float64), np.asarray(costs[used], np.float64), start,
                 self.plan.epsilon, NEWTON_SHARE * self.plan.tol,
             )  # fmt: skip
             if found is not None and all(np.isfinite(each).all() for each in found):
-                self.dual[:, lane] = 0
-                self.dual[used, lane], weights = found
-                self.weights[:, lane], self.bias[lane] = weights[:-1], weights[-1]
+                self.dual[:, output] = 0
+                self.dual[used, output], weights = found
+                self.weights[:, output], self.bias[output] = weights[:-1], weights[-1]
                 helped = True
         self.n_iter += int(helped)  # every row was visited
         return helped
@@ -270,29 +272,29 @@ class Group:
     def _by_rows(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Duals of the few rows that matter by their inner products, and for which outputs there are such."""
         hinge = self.plan.loss == "squared_hinge"
-        margins = np.empty((self.rows.n_rows, self.lanes), dtype=self.rows.dtype)
+        margins = np.empty((self.rows.n_rows, self.width), dtype=self.rows.dtype)
         for begin, end in self._spans():
             self.view.margins(self.weights, self.bias, margins, begin, end, self.plan.threads)
-        dual, solved = self.dual.copy(), np.zeros(self.lanes, dtype=bool)
-        lanes = np.flatnonzero(self._open).tolist()
+        dual, solved = self.dual.copy(), np.zeros(self.width, dtype=bool)
+        outputs = np.flatnonzero(self._open).tolist()
         tasks = []
-        for lane in lanes:
-            y, costs = self._lane_targets(lane)
-            which = _newton.rows_that_matter(margins[:, lane], y, costs, dual[:, lane], hinge)
+        for output in outputs:
+            y, costs = self._output_targets(output)
+            which = _newton.rows_that_matter(margins[:, output], y, costs, dual[:, output], hinge)
             if which is not None:
-                tasks.append((lane, which, y[which], costs[which]))
-        if 2 * len(tasks) < len(lanes):  # an epoch for the others costs nearly as much as one for all
+                tasks.append((output, which, y[which], costs[which]))
+        if 2 * len(tasks) < len(outputs):  # an epoch for the others costs nearly as much as one for all
             return dual, solved
-        for lane, which, y, costs in tasks:
+        for output, which, y, costs in tasks:
             with _newton.room(len(which)):
                 K = self.rows.gram(which)
                 K += float(self.plan.intercept)
-                found = _newton.solved(K, y, costs, dual[which, lane], hinge, NEWTON_SHARE * self.plan.tol)
+                found = _newton.solved(K, y, costs, dual[which, output], hinge, NEWTON_SHARE * self.plan.tol)
                 del K
             if found is not None:
-                dual[:, lane] = 0
-                dual[which, lane] = found
-                solved[lane] = True
+                dual[:, output] = 0
+                dual[which, output] = found
+                solved[output] = True
         return dual, solved
 
     def _end(self, stopped: Callable[[], bool]) -> bool:
@@ -313,7 +315,7 @@ class Group:
 
         Where the gap falls so slowly that many more epochs would be needed, Newton's method is tried.
         """
-        start, looks = self.n_iter, []
+        start, checks = self.n_iter, []
         was_slow = self._ends_by_newton or (self._spent or 0) >= NEWTON_AFTER
         if was_slow and self._end(
             stopped
@@ -322,38 +324,38 @@ class Group:
         if self.growth > 1:
             self.rescale(self.growth)
             self.growth = 1.0
-        next_look = start + (FIRST_LOOK if self._spent is None else max(1, self._spent // 2))
+        next_check = start + (FIRST_CHECK if self._spent is None else max(1, self._spent // 2))
         patience = NEWTON_PAYS
         while not stopped() and self.n_iter < start + self.plan.max_iter:
             self.epoch(stopped)
-            if self.n_iter < next_look and self.n_iter < start + self.plan.max_iter:
+            if self.n_iter < next_check and self.n_iter < start + self.plan.max_iter:
                 continue
             if self.certify(stopped):
                 self._spent = self.n_iter - start
                 return
-            looks.append((self.n_iter, self.relative_gap))
-            wait = self._wait(looks)
-            stuck = self._by_normal_equations and len(looks) > 1 and not looks[-1][1] < looks[-2][1]
+            checks.append((self.n_iter, self.relative_gap))
+            wait = self._wait(checks)
+            stuck = self._by_normal_equations and len(checks) > 1 and not checks[-1][1] < checks[-2][1]
             if (wait > patience or stuck) and self.n_iter - start >= NEWTON_AFTER:
                 if self._end(stopped):
                     self._spent = self.n_iter - start
                     return
-                looks, patience = [], 2 * patience
-            next_look = self.n_iter + min(wait, LONGEST_WAIT)
+                checks, patience = [], 2 * patience
+            next_check = self.n_iter + min(wait, LONGEST_WAIT)
         self._spent = self.n_iter - start
         self.certify(stopped)
 
-    def _wait(self, looks: list[tuple[int, float]]) -> int:
-        """Epochs until the gap should be small enough, if it goes on falling as it did between the last two looks."""
-        if len(looks) < 2 or not 0 < looks[-1][1] < looks[-2][1] < math.inf:
+    def _wait(self, checks: list[tuple[int, float]]) -> int:
+        """Epochs until the gap should be small enough, if it goes on falling as it did between the last two checks."""
+        if len(checks) < 2 or not 0 < checks[-1][1] < checks[-2][1] < math.inf:
             return 2
-        fall = math.log(looks[-2][1] / looks[-1][1]) / (looks[-1][0] - looks[-2][0])
-        wanted = math.log(looks[-1][1] / max(self.plan.tol, 1e-300)) / fall
+        fall = math.log(checks[-2][1] / checks[-1][1]) / (checks[-1][0] - checks[-2][0])
+        wanted = math.log(checks[-1][1] / max(self.plan.tol, 1e-300)) / fall
         return int(min(max(wanted, 1), 1e6))
 
 
 class Solver:
-    """All outputs of a problem: groups of lanes, solved side by side where there are threads for it."""
+    """All outputs of a problem: groups of outputs, solved side by side where there are threads for it."""
 
     def __init__(self, rows: Rows, targets: Targets, plan: Plan) -> None:
         self.rows, self.plan = rows, plan
@@ -403,7 +405,7 @@ class Solver:
                 share = 2.0 / (count + 1)  # the t-th in proportion to t: early ones knew little
                 for average, now in zip(means, (group.weights, group.bias), strict=True):
                     average += (now - average) * average.dtype.type(share)
-            weights.append(self.rows.coefficients(group.lanes, means[0])[:, : len(group.outputs)])
+            weights.append(self.rows.coefficients(group.width, means[0])[:, : len(group.outputs)])
             biases.append(means[1][: len(group.outputs)])
         return Mean(
             np.concatenate(weights, axis=1), np.concatenate(biases).astype(np.float64), mean.count + epochs
@@ -416,7 +418,7 @@ class Solver:
         which = slice(group.outputs.start, group.outputs.stop)
         made, made_bias = np.zeros_like(group.weights), np.zeros_like(group.bias)
         if seen is not None or not isinstance(self.rows, CodeRows):
-            self.rows.place(group.lanes, weights[:, which], seen, made)
+            self.rows.place(group.width, weights[:, which], seen, made)
             made_bias[: len(group.outputs)] = bias[which]
         return made, made_bias
 
@@ -449,7 +451,7 @@ class Solver:
     def coefficients(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Weights (entries in the order of models, outputs) and intercepts."""
         parts = [
-            self.rows.coefficients(group.lanes, group.weights)[:, : len(group.outputs)]
+            self.rows.coefficients(group.width, group.weights)[:, : len(group.outputs)]
             for group in self.groups
         ]
         bias = [group.bias[: len(group.outputs)] for group in self.groups]

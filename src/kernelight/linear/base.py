@@ -35,7 +35,7 @@ from kernelight.linear._rows import (
     Targets,
     code_view,
     groups_of,
-    lanes_for,
+    packed_width,
     spans,
 )
 from kernelight.linear._solve import Mean, Plan, Solver
@@ -443,9 +443,9 @@ class LinearModel(Stored, ABC):
             seen = self._seen()
             tables = []
             for outputs in groups_of(self.weights_.shape[1]):
-                lanes = lanes_for(len(outputs))
-                layout = code_layout(seen, lanes, 4)
-                weights = np.zeros((layout.n_entries, lanes), dtype=np.float32)
+                width = packed_width(len(outputs))
+                layout = code_layout(seen, width, 4)
+                weights = np.zeros((layout.n_entries, width), dtype=np.float32)
                 weights[layout.places(seen), : len(outputs)] = self.weights_[:, outputs.start : outputs.stop]
                 tables.append((outputs, layout, weights))
             self._tables = tables
