@@ -59,3 +59,32 @@ def test_readme_has_an_example() -> None:
 def test_links_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text()):
         assert (document.parent / target).exists(), f"{document.name} links to {target}, which is not there"
+
+
+NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+CITING = re.compile(r"^\|.*\]\(docs/benchmarks\.md#(\w+)\).*\|$", re.MULTILINE)
+
+
+def numbers_of(text: str) -> set[str]:
+    return {number.replace(",", "") for number in NUMBER.findall(text)}
+
+
+def test_numbers_of_the_readme_stand_in_the_benchmarks() -> None:
+    """A row that cites a section shares its numbers with the lines there that have all its words in backticks."""
+    readme = (ROOT / "README.md").read_text()
+    report = (ROOT / "docs" / "benchmarks.md").read_text()
+    sections = {part.split("\n", 1)[0]: part for part in report.split("\n## ")}
+    rows = list(CITING.finditer(readme))
+    assert len(rows) >= 8
+    for row in rows:
+        words = re.findall(r"`([^`]+)`", row.group())
+        lines = [line for line in sections[row.group(1)].splitlines() if all(w in line for w in words)]
+        missing = numbers_of(row.group()) - numbers_of("\n".join(lines))
+        assert words, row.group()
+        assert not missing, f"{row.group()}: docs/benchmarks.md does not say {sorted(missing)}"
+
+
+def test_the_picture_of_the_readme_is_small() -> None:
+    picture = ROOT / "docs" / "images" / "report.png"
+    assert f"]({picture.relative_to(ROOT).as_posix()})" in (ROOT / "README.md").read_text()
+    assert picture.stat().st_size < 300_000
