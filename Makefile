@@ -25,7 +25,7 @@ help:
 	@echo "make bench     run all benchmarks against their peers (some minutes)"
 	@echo "make papers DATA=<folder>        compute the tables and figures of the papers again (hours; goes on where it stopped)"
 	@echo "make papers-quick DATA=<folder>  a sample of each (some minutes)"
-	@echo "make lint      ruff, mypy, and is the stub of the compiled module up to date?"
+	@echo "make lint      ruff, mypy, clang-format, and is the stub of the compiled module up to date?"
 	@echo "make stub      write that stub again"
 	@echo "make sanitize  border and unit tests with AddressSanitizer and UBSan"
 	@echo "make dist      source distribution and wheel in dist/"
@@ -99,6 +99,7 @@ lint: $(VENV)/.lint $(VENV)/.test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@find core bindings -name '*.h' -o -name '*.cpp' | xargs $(BIN)/clang-format --dry-run --Werror
 	@mkdir -p build
 	@$(STUBGEN) build/_core.pyi
 	@cmp -s build/_core.pyi src/kernelight/_core.pyi || \

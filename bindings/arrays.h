@@ -1,7 +1,7 @@
 // Array types of the border, and the one place where a Python matrix becomes a Rows view.
 //
-// Nothing is converted here: a wrong dtype or a wrong memory order is a TypeError or ValueError for the
-// programmer. User-facing checks and conversions live in src/kernelight/_checks.py.
+// Nothing is converted here: a wrong dtype or a wrong memory order is a TypeError or ValueError for
+// the programmer. User-facing checks and conversions live in src/kernelight/_checks.py.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -35,8 +35,9 @@ inline void require(bool condition, const char* message) {
 }
 
 inline void require_inside(const int64_t* indices, int64_t count, int64_t length) {
-    require(std::all_of(indices, indices + count, [=](int64_t at) { return at >= 0 && at < length; }),
-            "an index lies outside the matrix");
+    require(
+        std::all_of(indices, indices + count, [=](int64_t at) { return at >= 0 && at < length; }),
+        "an index lies outside the matrix");
 }
 
 template <class T>
@@ -62,14 +63,17 @@ struct MatrixArg {
     void visit_dense(F&& f) const {
         require(!indptr && values.ndim() == 2 && static_cast<int64_t>(values.shape(1)) == n_cols,
                 "dense values must be a 2-d array as wide as n_cols");
-        if (values.dtype() == nb::dtype<float>()) return f(DenseRows<float>{typed<float>(values), n_rows(), n_cols});
-        if (values.dtype() == nb::dtype<double>()) return f(DenseRows<double>{typed<double>(values), n_rows(), n_cols});
+        if (values.dtype() == nb::dtype<float>())
+            return f(DenseRows<float>{typed<float>(values), n_rows(), n_cols});
+        if (values.dtype() == nb::dtype<double>())
+            return f(DenseRows<double>{typed<double>(values), n_rows(), n_cols});
         throw std::invalid_argument("matrix values must be float32 or float64");
     }
     int64_t n_rows() const {
         require(indptr ? indptr->ndim() == 1 && indptr->shape(0) >= 1 : values.ndim() == 2,
                 "a matrix is a 2-d array, or 1-d values, indices and indptr");
-        return indptr ? static_cast<int64_t>(indptr->shape(0)) - 1 : static_cast<int64_t>(values.shape(0));
+        return indptr ? static_cast<int64_t>(indptr->shape(0)) - 1
+                      : static_cast<int64_t>(values.shape(0));
     }
 
    private:
@@ -93,7 +97,8 @@ struct MatrixArg {
         const Index* starts = typed<Index>(*indptr);
         require(starts[0] == 0 && static_cast<size_t>(starts[n_rows()]) == values.shape(0),
                 "CSR indptr must start at 0 and end at the number of values");
-        f(CsrRows<Value, Index>{typed<Value>(values), typed<Index>(*indices), starts, n_rows(), n_cols});
+        f(CsrRows<Value, Index>{typed<Value>(values), typed<Index>(*indices), starts, n_rows(),
+                                n_cols});
     }
 };
 

@@ -1,4 +1,5 @@
-// Glue for parsers of text: LIBSVM and delimited files. The loops are in core/parse_libsvm.h and core/parse_csv.h.
+// Glue for parsers of text: LIBSVM and delimited files. The loops are in core/parse_libsvm.h and
+// core/parse_csv.h.
 #include "arrays.h"
 #include "parse_csv.h"
 #include "parse_libsvm.h"
@@ -27,74 +28,90 @@ template <class Value, class Index>
 void bind_libsvm(nb::module_& m) {
     m.def(
         "libsvm_parse",
-        [](Text text, Counts rows, Counts entries, int64_t base, int64_t limit, Out1<double> labels, Out1<int64_t> starts,
-           Out1<Index> indices, Out1<Value> values, int threads) {
+        [](Text text, Counts rows, Counts entries, int64_t base, int64_t limit, Out1<double> labels,
+           Out1<int64_t> starts, Out1<Index> indices, Out1<Value> values, int threads) {
             require(base == 0 || base == 1, "base must be 0 or 1");
-            require(limit >= 0 && limit - 1 <= static_cast<int64_t>(std::numeric_limits<Index>::max()),
-                    "limit must fit the type of the indices");
+            require(
+                limit >= 0 && limit - 1 <= static_cast<int64_t>(std::numeric_limits<Index>::max()),
+                "limit must fit the type of the indices");
             require_layout(rows, pieces_of(size(text)), size(labels));
             require_layout(entries, pieces_of(size(text)), size(values));
-            require(size(starts) == size(labels) + 1 && size(indices) == size(values), "arrays must match in length");
-            const LibsvmRows<Value, Index> out{labels.data(), starts.data(), indices.data(), values.data()};
+            require(size(starts) == size(labels) + 1 && size(indices) == size(values),
+                    "arrays must match in length");
+            const LibsvmRows<Value, Index> out{labels.data(), starts.data(), indices.data(),
+                                               values.data()};
             LibsvmFound found;
             {
                 nb::gil_scoped_release release;
-                found = libsvm_parse(chars(text), size(text), rows.data(), entries.data(), base, limit, out, threads);
+                found = libsvm_parse(chars(text), size(text), rows.data(), entries.data(), base,
+                                     limit, out, threads);
             }
-            return nb::make_tuple(found.rows, found.entries, found.width, found.error.kind, found.error.at);
+            return nb::make_tuple(found.rows, found.entries, found.width, found.error.kind,
+                                  found.error.at);
         },
-        nb::arg("text").noconvert(), nb::arg("rows").noconvert(), nb::arg("entries").noconvert(), nb::arg("base"),
-        nb::arg("limit"), nb::arg("labels").noconvert(), nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
+        nb::arg("text").noconvert(), nb::arg("rows").noconvert(), nb::arg("entries").noconvert(),
+        nb::arg("base"), nb::arg("limit"), nb::arg("labels").noconvert(),
+        nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
         nb::arg("values").noconvert(), nb::arg("threads"),
-        "Rows of a LIBSVM text into the front of the arrays; returns rows, entries, width, kind and place of the first error.");
+        "Rows of a LIBSVM text into the front of the arrays; returns rows, entries, width, kind "
+        "and place of the first error.");
 }
 
 template <class Value>
 void bind_csv(nb::module_& m) {
     m.def(
         "csv_parse",
-        [](Text text, int delimiter, Text missing, Counts missing_ends, Counts starts, Counts rows, In1<int8_t> kinds,
-           In1<int64_t> slots, Out2<Value> features, Out2<double> aside, Out2<int64_t> word_starts,
-           Out2<int32_t> word_lengths, int threads) {
-            const int64_t pieces = pieces_of(size(text)), n_rows = size(features), n_columns = size(kinds);
+        [](Text text, int delimiter, Text missing, Counts missing_ends, Counts starts, Counts rows,
+           In1<int8_t> kinds, In1<int64_t> slots, Out2<Value> features, Out2<double> aside,
+           Out2<int64_t> word_starts, Out2<int32_t> word_lengths, int threads) {
+            const int64_t pieces = pieces_of(size(text)), n_rows = size(features),
+                          n_columns = size(kinds);
             require_layout(starts, pieces, size(text));
             require_layout(rows, pieces, n_rows);
-            require(rows.data()[pieces] == n_rows && size(aside, 1) == n_rows && size(word_starts, 1) == n_rows &&
-                        size(word_lengths, 1) == n_rows && size(word_lengths) == size(word_starts),
+            require(rows.data()[pieces] == n_rows && size(aside, 1) == n_rows &&
+                        size(word_starts, 1) == n_rows && size(word_lengths, 1) == n_rows &&
+                        size(word_lengths) == size(word_starts),
                     "outputs must have the rows of the layout");
-            const int64_t room[] = {std::numeric_limits<int64_t>::max(), size(features, 1), size(aside), size(word_starts)};
+            const int64_t room[] = {std::numeric_limits<int64_t>::max(), size(features, 1),
+                                    size(aside), size(word_starts)};
             require(n_columns > 0 && size(slots) == n_columns &&
                         std::equal(kinds.data(), kinds.data() + n_columns, slots.data(),
                                    [&](int8_t kind, int64_t slot) {
-                                       return kind >= 0 && kind <= 3 && slot >= 0 && slot < room[kind];
+                                       return kind >= 0 && kind <= 3 && slot >= 0 &&
+                                              slot < room[kind];
                                    }),
                     "every column needs a kind and a slot inside the arrays of its kind");
             const int64_t* ends = missing_ends.data();
             const int64_t count = size(missing_ends);
-            require(count == 0 || (ends[0] >= 0 && std::is_sorted(ends, ends + count) && ends[count - 1] <= size(missing)),
+            require(count == 0 || (ends[0] >= 0 && std::is_sorted(ends, ends + count) &&
+                                   ends[count - 1] <= size(missing)),
                     "missing_ends must rise inside missing");
             const MissingWords absent{chars(missing), ends, count};
-            const CsvTable<Value> table{n_columns, kinds.data(), slots.data(), features.data(), size(features, 1),
-                                        aside.data(), word_starts.data(), word_lengths.data(), n_rows};
+            const CsvTable<Value> table{n_columns,          kinds.data(),        slots.data(),
+                                        features.data(),    size(features, 1),   aside.data(),
+                                        word_starts.data(), word_lengths.data(), n_rows};
             TextError error;
             {
                 nb::gil_scoped_release release;
-                error = csv_parse(chars(text), size(text), static_cast<char>(delimiter), absent, starts.data(), rows.data(),
-                                  table, threads);
+                error = csv_parse(chars(text), size(text), static_cast<char>(delimiter), absent,
+                                  starts.data(), rows.data(), table, threads);
             }
             return nb::make_tuple(error.kind, error.at, error.column);
         },
-        nb::arg("text").noconvert(), nb::arg("delimiter"), nb::arg("missing").noconvert(), nb::arg("missing_ends").noconvert(),
-        nb::arg("starts").noconvert(), nb::arg("rows").noconvert(), nb::arg("kinds").noconvert(), nb::arg("slots").noconvert(),
-        nb::arg("features").noconvert(), nb::arg("aside").noconvert(), nb::arg("word_starts").noconvert(),
-        nb::arg("word_lengths").noconvert(), nb::arg("threads"),
-        "Rows of a delimited text into the arrays of their kinds; returns kind, place and column of the first error.");
+        nb::arg("text").noconvert(), nb::arg("delimiter"), nb::arg("missing").noconvert(),
+        nb::arg("missing_ends").noconvert(), nb::arg("starts").noconvert(),
+        nb::arg("rows").noconvert(), nb::arg("kinds").noconvert(), nb::arg("slots").noconvert(),
+        nb::arg("features").noconvert(), nb::arg("aside").noconvert(),
+        nb::arg("word_starts").noconvert(), nb::arg("word_lengths").noconvert(), nb::arg("threads"),
+        "Rows of a delimited text into the arrays of their kinds; returns kind, place and column "
+        "of the first error.");
 }
 
 }  // namespace
 
 void bind_data(nb::module_& m) {
-    m.def("text_pieces", &pieces_of, nb::arg("length"), "Into how many pieces a text of so many bytes is cut.");
+    m.def("text_pieces", &pieces_of, nb::arg("length"),
+          "Into how many pieces a text of so many bytes is cut.");
     m.def(
         "libsvm_layout",
         [](Text text, Out1<int64_t> rows, Out1<int64_t> entries, int threads) {
@@ -103,7 +120,8 @@ void bind_data(nb::module_& m) {
             nb::gil_scoped_release release;
             libsvm_layout(chars(text), size(text), rows.data(), entries.data(), threads);
         },
-        nb::arg("text").noconvert(), nb::arg("rows").noconvert(), nb::arg("entries").noconvert(), nb::arg("threads"),
+        nb::arg("text").noconvert(), nb::arg("rows").noconvert(), nb::arg("entries").noconvert(),
+        nb::arg("threads"),
         "Bounds for the rows and the entries of a LIBSVM text before each of its pieces.");
     bind_libsvm<float, int32_t>(m);
     bind_libsvm<float, int64_t>(m);
@@ -111,38 +129,46 @@ void bind_data(nb::module_& m) {
     bind_libsvm<double, int64_t>(m);
     m.def(
         "csv_layout",
-        [](Text text, int delimiter, bool final, Out1<int64_t> starts, Out1<int64_t> rows, int threads) {
+        [](Text text, int delimiter, bool final, Out1<int64_t> starts, Out1<int64_t> rows,
+           int threads) {
             require(size(rows) == pieces_of(size(text)) + 1 && size(starts) == size(rows),
                     "a layout has one entry more than the text has pieces");
             nb::gil_scoped_release release;
-            return csv_layout(chars(text), size(text), static_cast<char>(delimiter), final, starts.data(), rows.data(), threads);
+            return csv_layout(chars(text), size(text), static_cast<char>(delimiter), final,
+                              starts.data(), rows.data(), threads);
         },
-        nb::arg("text").noconvert(), nb::arg("delimiter"), nb::arg("final"), nb::arg("starts").noconvert(),
-        nb::arg("rows").noconvert(), nb::arg("threads"),
-        "Where the pieces of a delimited text begin and how many rows are before each; returns where an unfinished row begins.");
+        nb::arg("text").noconvert(), nb::arg("delimiter"), nb::arg("final"),
+        nb::arg("starts").noconvert(), nb::arg("rows").noconvert(), nb::arg("threads"),
+        "Where the pieces of a delimited text begin and how many rows are before each; returns "
+        "where an unfinished row begins.");
     bind_csv<float>(m);
     bind_csv<double>(m);
     m.def(
         "intern_words",
-        [](Text text, In1<int64_t> starts, In1<int32_t> lengths, Out1<int32_t> codes, Out1<int64_t> firsts) {
+        [](Text text, In1<int64_t> starts, In1<int32_t> lengths, Out1<int32_t> codes,
+           Out1<int64_t> firsts) {
             const int64_t count = size(starts), length = size(text);
-            require(size(lengths) == count && size(codes) == count, "starts, lengths and codes must match");
+            require(size(lengths) == count && size(codes) == count,
+                    "starts, lengths and codes must match");
             require(std::equal(starts.data(), starts.data() + count, lengths.data(),
                                [=](int64_t start, int32_t bytes) {
-                                   return start < 0 || start + (bytes < 0 ? -1 - int64_t{bytes} : int64_t{bytes}) <= length;
+                                   return start < 0 || start + (bytes < 0 ? -1 - int64_t{bytes}
+                                                                          : int64_t{bytes}) <=
+                                                           length;
                                }),
                     "a word lies outside the text");
             int64_t stopped, known;
             {
                 nb::gil_scoped_release release;
-                known = intern_words(chars(text), starts.data(), lengths.data(), count, codes.data(), firsts.data(), size(firsts),
-                                     stopped);
+                known = intern_words(chars(text), starts.data(), lengths.data(), count,
+                                     codes.data(), firsts.data(), size(firsts), stopped);
             }
             return nb::make_tuple(known, stopped);
         },
-        nb::arg("text").noconvert(), nb::arg("starts").noconvert(), nb::arg("lengths").noconvert(), nb::arg("codes").noconvert(),
-        nb::arg("firsts").noconvert(),
-        "Codes of words by first occurrence; returns how many there are, and the place of the first beyond firsts or -1.");
+        nb::arg("text").noconvert(), nb::arg("starts").noconvert(), nb::arg("lengths").noconvert(),
+        nb::arg("codes").noconvert(), nb::arg("firsts").noconvert(),
+        "Codes of words by first occurrence; returns how many there are, and the place of the "
+        "first beyond firsts or -1.");
 }
 
 }  // namespace kernelight

@@ -20,8 +20,9 @@ void bind_ternary(nb::module_& m);
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of kernelight. Private: call the Python names that wrap it.";
-    m.def("best_simd_level", [] { return static_cast<int>(kernelight::best_level()); },
-          "The best instruction set of this machine: 0 baseline, 1 avx2, 2 avx512.");
+    m.def(
+        "best_simd_level", [] { return static_cast<int>(kernelight::best_level()); },
+        "The best instruction set of this machine: 0 baseline, 1 avx2, 2 avx512.");
     kernelight::bind_cws(m);
     kernelight::bind_dart(m);
     kernelight::bind_data(m);

@@ -1,4 +1,5 @@
-// What the bindings of both samplers share: a matrix and the rule that turns its values into weights.
+// What the bindings of both samplers share: a matrix and the rule that turns its values into
+// weights.
 #pragma once
 
 #include <utility>
@@ -14,9 +15,11 @@ struct WeightedRows {
     std::optional<In1<double>> center;
     bool l1;
 
-    WeightedRows(AnyIn values, std::optional<AnyIn> indices, std::optional<AnyIn> indptr, int64_t n_cols,
-                 std::optional<In1<double>> center_, bool l1_)
-        : matrix{std::move(values), std::move(indices), std::move(indptr), n_cols}, center(std::move(center_)), l1(l1_) {
+    WeightedRows(AnyIn values, std::optional<AnyIn> indices, std::optional<AnyIn> indptr,
+                 int64_t n_cols, std::optional<In1<double>> center_, bool l1_)
+        : matrix{std::move(values), std::move(indices), std::move(indptr), n_cols},
+          center(std::move(center_)),
+          l1(l1_) {
         require(!center || (!matrix.indptr && static_cast<int64_t>(center->shape(0)) == n_cols),
                 "a centre goes with dense rows of the same width");
     }

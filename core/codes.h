@@ -1,5 +1,5 @@
-// Codes: (n, k) arrays of small integers, one slot a column. Counting equal slots, packing slots into words,
-// and the column indices of the one-hot matrix.
+// Codes: (n, k) arrays of small integers, one slot a column. Counting equal slots, packing slots
+// into words, and the column indices of the one-hot matrix.
 #pragma once
 
 #include <algorithm>
@@ -40,11 +40,12 @@ inline int useful_threads(int threads, int64_t steps) {
 
 inline int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
-// Slots [first, first + count) of rows [begin, end) as whole vectors in whole blocks of rows. What is added at the
-// end of a row is `filler`, which differs between the two sides and so never counts.
+// Slots [first, first + count) of rows [begin, end) as whole vectors in whole blocks of rows. What
+// is added at the end of a row is `filler`, which differs between the two sides and so never
+// counts.
 template <class Slot>
-void copy_tile(const CodeRows<Slot>& rows, int64_t begin, int64_t end, int64_t first, int64_t count, int64_t stride,
-               int filler, uint8_t* tile) {
+void copy_tile(const CodeRows<Slot>& rows, int64_t begin, int64_t end, int64_t first, int64_t count,
+               int64_t stride, int filler, uint8_t* tile) {
     const size_t used = static_cast<size_t>(count) * sizeof(Slot);
     for (int64_t row = begin; row < end; ++row, tile += stride) {
         std::memcpy(tile, rows.values + row * rows.n_slots + first, used);
@@ -54,32 +55,40 @@ void copy_tile(const CodeRows<Slot>& rows, int64_t begin, int64_t end, int64_t f
 
 }  // namespace detail
 
-// counts[i, j] = number of slots in which row i of a equals row j of b; 0 where either row is empty.
+// counts[i, j] = number of slots in which row i of a equals row j of b; 0 where either row is
+// empty.
 //
-// Blocked: a few rows of b (16 KB) stay in the first cache while a block of a passes by; long rows are cut into
-// pieces of at most kCountBytes. A unit of work is a block of a against a range of b, so that one row against many
-// uses all threads too.
+// Blocked: a few rows of b (16 KB) stay in the first cache while a block of a passes by; long rows
+// are cut into pieces of at most kCountBytes. A unit of work is a block of a against a range of b,
+// so that one row against many uses all threads too.
 template <class Slot>
-void collisions(const CodeRows<Slot>& a, const CodeRows<Slot>& b, int32_t* counts, int threads, int simd) {
-    const auto count_equal = sizeof(Slot) == 1 ? codes_loops(simd).count_equal_8 : codes_loops(simd).count_equal_16;
-    const int64_t piece = std::min<int64_t>(kCountBytes / sizeof(Slot), std::max<int64_t>(a.n_slots, 1));
+void collisions(const CodeRows<Slot>& a, const CodeRows<Slot>& b, int32_t* counts, int threads,
+                int simd) {
+    const auto count_equal =
+        sizeof(Slot) == 1 ? codes_loops(simd).count_equal_8 : codes_loops(simd).count_equal_16;
+    const int64_t piece =
+        std::min<int64_t>(kCountBytes / sizeof(Slot), std::max<int64_t>(a.n_slots, 1));
     const int64_t piece_stride = detail::round_up(piece * sizeof(Slot), kCountAlign);
-    const int64_t block_a = detail::round_up(std::min<int64_t>(64, std::max<int64_t>(a.n_rows, 1)), kCountRowsA);
+    const int64_t block_a =
+        detail::round_up(std::min<int64_t>(64, std::max<int64_t>(a.n_rows, 1)), kCountRowsA);
     const int64_t block_b = detail::round_up(16384 / piece_stride, kCountRowsB);
     threads = detail::useful_threads(threads, a.n_rows * b.n_rows * piece_stride / 32);
     const int64_t blocks = (a.n_rows + block_a - 1) / block_a;
-    const int64_t ranges = blocks == 0 ? 0 : std::min((b.n_rows + block_b - 1) / block_b, 1 + 4 * threads / blocks);
+    const int64_t ranges =
+        blocks == 0 ? 0 : std::min((b.n_rows + block_b - 1) / block_b, 1 + 4 * threads / blocks);
 
     parallel_for(threads, blocks * ranges, [&](int64_t unit_begin, int64_t unit_end) {
         std::vector<uint8_t> tile_a(block_a * piece_stride), tile_b(block_b * piece_stride);
         std::vector<int32_t> found(block_a * block_b);
         for (int64_t unit = unit_begin; unit < unit_end; ++unit) {
-            const int64_t a_begin = unit / ranges * block_a, a_end = std::min(a.n_rows, a_begin + block_a);
+            const int64_t a_begin = unit / ranges * block_a,
+                          a_end = std::min(a.n_rows, a_begin + block_a);
             const int64_t a_rows = detail::round_up(a_end - a_begin, kCountRowsA);
             const int64_t range_begin = b.n_rows * (unit % ranges) / ranges;
             const int64_t range_end = b.n_rows * (unit % ranges + 1) / ranges;
             for (int64_t i = a_begin; i < a_end; ++i)
-                std::fill(counts + i * b.n_rows + range_begin, counts + i * b.n_rows + range_end, 0);
+                std::fill(counts + i * b.n_rows + range_begin, counts + i * b.n_rows + range_end,
+                          0);
             for (int64_t first = 0; first < a.n_slots; first += piece) {
                 const int64_t slots = std::min(piece, a.n_slots - first);
                 const int64_t stride = detail::round_up(slots * sizeof(Slot), kCountAlign);
@@ -102,12 +111,12 @@ void collisions(const CodeRows<Slot>& a, const CodeRows<Slot>& b, int32_t* count
     });
 }
 
-// Packing: a lane of 1, 2, 4, 8 or 16 bits for each slot. With m = 64 / lane slots a word, slot s of a row is in word
-// s / m at bit (s % m) * lane; the rest of the last word is 0.
+// Packing: a lane of 1, 2, 4, 8 or 16 bits for each slot. With m = 64 / lane slots a word, slot s
+// of a row is in word s / m at bit (s % m) * lane; the rest of the last word is 0.
 namespace detail {
 
-// Eight slots of one bit, a byte each, as the bits of a byte, the first lowest: slot i is moved by 7 (8 - i) more bits to
-// bit 56 + i, and no two products meet in a bit.
+// Eight slots of one bit, a byte each, as the bits of a byte, the first lowest: slot i is moved by
+// 7 (8 - i) more bits to bit 56 + i, and no two products meet in a bit.
 inline uint64_t pack_eight(const uint8_t* slots) {
     uint64_t bytes = 0;
     for (int at = 0; at < 8; ++at) bytes |= static_cast<uint64_t>(slots[at]) << (8 * at);
@@ -125,9 +134,11 @@ uint64_t pack_word(const Slot* slots, int64_t count) {
         }
     }
     if (count == 64 / kLane)
-        for (int at = 0; at < 64 / kLane; ++at) bits |= static_cast<uint64_t>(slots[at]) << (at * kLane);
+        for (int at = 0; at < 64 / kLane; ++at)
+            bits |= static_cast<uint64_t>(slots[at]) << (at * kLane);
     else
-        for (int64_t at = 0; at < count; ++at) bits |= static_cast<uint64_t>(slots[at]) << (at * kLane);
+        for (int64_t at = 0; at < count; ++at)
+            bits |= static_cast<uint64_t>(slots[at]) << (at * kLane);
     return bits;
 }
 
@@ -135,9 +146,11 @@ template <int kLane, class Slot>
 void unpack_word(uint64_t bits, int64_t count, Slot* slots) {
     constexpr uint64_t mask = (uint64_t{1} << kLane) - 1;
     if (count == 64 / kLane)
-        for (int at = 0; at < 64 / kLane; ++at) slots[at] = static_cast<Slot>((bits >> (at * kLane)) & mask);
+        for (int at = 0; at < 64 / kLane; ++at)
+            slots[at] = static_cast<Slot>((bits >> (at * kLane)) & mask);
     else
-        for (int64_t at = 0; at < count; ++at) slots[at] = static_cast<Slot>((bits >> (at * kLane)) & mask);
+        for (int64_t at = 0; at < count; ++at)
+            slots[at] = static_cast<Slot>((bits >> (at * kLane)) & mask);
 }
 
 // body(word, slots, count) for each word of each row, with pointers into both forms.
@@ -145,12 +158,13 @@ template <int kLane, class Slot, class Word, class Body>
 void each_word(Slot* values, int64_t n_rows, int64_t n_slots, Word* words, int threads, Body body) {
     constexpr int64_t per_word = 64 / kLane;
     const int64_t n_words = (n_slots + per_word - 1) / per_word;
-    parallel_for(useful_threads(threads, n_rows * n_slots), n_rows, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row)
-            for (int64_t word = 0; word < n_words; ++word)
-                body(words[row * n_words + word], values + row * n_slots + word * per_word,
-                     std::min(per_word, n_slots - word * per_word));
-    });
+    parallel_for(
+        useful_threads(threads, n_rows * n_slots), n_rows, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row)
+                for (int64_t word = 0; word < n_words; ++word)
+                    body(words[row * n_words + word], values + row * n_slots + word * per_word,
+                         std::min(per_word, n_slots - word * per_word));
+        });
 }
 
 // body(constant) with the constant of the lane's width.
@@ -168,17 +182,20 @@ void with_lane(int lane_bits, Body body) {
 }  // namespace detail
 
 template <class Slot>
-void pack(const Slot* values, int64_t n_rows, int64_t n_slots, int lane_bits, uint64_t* words, int threads) {
+void pack(const Slot* values, int64_t n_rows, int64_t n_slots, int lane_bits, uint64_t* words,
+          int threads) {
     detail::with_lane(lane_bits, [&](auto lane) {
-        detail::each_word<lane.value>(
-            values, n_rows, n_slots, words, threads, [](uint64_t& word, const Slot* slots, int64_t count) {
-                word = detail::pack_word<decltype(lane)::value>(slots, count);
-            });
+        detail::each_word<lane.value>(values, n_rows, n_slots, words, threads,
+                                      [](uint64_t& word, const Slot* slots, int64_t count) {
+                                          word = detail::pack_word<decltype(lane)::value>(slots,
+                                                                                          count);
+                                      });
     });
 }
 
 template <class Slot>
-void unpack(const uint64_t* words, int64_t n_rows, int64_t n_slots, int lane_bits, Slot* values, int threads) {
+void unpack(const uint64_t* words, int64_t n_rows, int64_t n_slots, int lane_bits, Slot* values,
+            int threads) {
     detail::with_lane(lane_bits, [&](auto lane) {
         detail::each_word<lane.value>(
             values, n_rows, n_slots, words, threads, [](uint64_t word, Slot* slots, int64_t count) {
@@ -198,11 +215,12 @@ bool valid_indptr(const Index* indptr, size_t n_rows, size_t n_slots, size_t end
     return true;
 }
 
-// The one-hot matrix: the entry of slot s with value c is in column s * 2^bits + c. Row i writes its n_slots columns
-// from columns[indptr[i]] on, an empty row (indptr[i] == indptr[i + 1]) writes nothing.
+// The one-hot matrix: the entry of slot s with value c is in column s * 2^bits + c. Row i writes
+// its n_slots columns from columns[indptr[i]] on, an empty row (indptr[i] == indptr[i + 1]) writes
+// nothing.
 template <class Slot, class Index>
-void one_hot_columns(const Slot* values, int64_t n_rows, int64_t n_slots, int bits, const Index* indptr,
-                     Index* columns, int threads) {
+void one_hot_columns(const Slot* values, int64_t n_rows, int64_t n_slots, int bits,
+                     const Index* indptr, Index* columns, int threads) {
     threads = detail::useful_threads(threads, n_rows * n_slots);
     parallel_for(threads, n_rows, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {

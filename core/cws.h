@@ -1,9 +1,11 @@
-// Consistent weighted sampling in blocks: list the nonzeros, fill tables, scan. The definition is portable/kl_cws.h.
+// Consistent weighted sampling in blocks: list the nonzeros, fill tables, scan. The definition is
+// portable/kl_cws.h.
 //
-// Rows are taken a block at a time. The nonzeros of a block are listed once, ascending by expanded coordinate, with
-// their logarithms; then for every kSlotBlock slots each coordinate's parameters are loaded once and met with all rows that
-// have it, while the running minima of the block stay in cache. The caller chooses the block: small for dense rows (the
-// minima stay in the first-level cache), large for sparse ones (or each load of parameters would serve one row).
+// Rows are taken a block at a time. The nonzeros of a block are listed once, ascending by expanded
+// coordinate, with their logarithms; then for every kSlotBlock slots each coordinate's parameters
+// are loaded once and met with all rows that have it, while the running minima of the block stay in
+// cache. The caller chooses the block: small for dense rows (the minima stay in the first-level
+// cache), large for sparse ones (or each load of parameters would serve one row).
 #pragma once
 
 #include <algorithm>
@@ -47,7 +49,8 @@ template <class Value, class F>
 void each_value(const DenseRows<Value>& rows, int64_t row, const double* center, F&& f) {
     if (!center) return rows.each(row, f);
     const Value* p = rows.values + row * rows.n_cols;
-    each_nonzero(rows.n_cols, [=](int64_t col) { return static_cast<double>(p[col]) - center[col]; }, f);
+    each_nonzero(
+        rows.n_cols, [=](int64_t col) { return static_cast<double>(p[col]) - center[col]; }, f);
 }
 
 template <class Value, class Index, class F>
@@ -71,11 +74,14 @@ void each_weight(const Rows& rows, int64_t row, const WeightRule& rule, F&& f) {
     });
 }
 
-inline int64_t n_row_blocks(int64_t n_rows, int64_t row_block) { return (n_rows + row_block - 1) / row_block; }
+inline int64_t n_row_blocks(int64_t n_rows, int64_t row_block) {
+    return (n_rows + row_block - 1) / row_block;
+}
 
 // counts[i] = nonzero weights of row i; used[c] = 1 for every expanded coordinate that occurs.
 template <class Rows>
-void cws_survey(const Rows& rows, const WeightRule& rule, int64_t* counts, uint8_t* used, int threads) {
+void cws_survey(const Rows& rows, const WeightRule& rule, int64_t* counts, uint8_t* used,
+                int threads) {
     parallel_for(threads, rows.n_rows, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
             int64_t count = 0;
@@ -109,7 +115,8 @@ struct CwsListing {
 // Stable ascending sort by coordinate, eleven bits a pass.
 class CoordinateSort {
    public:
-    void operator()(int64_t count, int32_t largest, int32_t* coordinate, int32_t* row, double* value) {
+    void operator()(int64_t count, int32_t largest, int32_t* coordinate, int32_t* row,
+                    double* value) {
         for (int shift = 0; shift == 0 || (largest >> shift) > 0; shift += 11) {
             int64_t starts[2049] = {0};
             for (int64_t at = 0; at < count; ++at) ++starts[((coordinate[at] >> shift) & 2047) + 1];
@@ -131,8 +138,8 @@ class CoordinateSort {
 };
 
 template <class Rows>
-void cws_list(const Rows& rows, const WeightRule& rule, double p, const CwsListing& listing, const CwsLoops& loops,
-              int threads) {
+void cws_list(const Rows& rows, const WeightRule& rule, double p, const CwsListing& listing,
+              const CwsLoops& loops, int threads) {
     const int32_t largest = static_cast<int32_t>(2 * rows.n_cols);
     parallel_for(threads, listing.n_blocks(), [&](int64_t begin, int64_t end) {
         std::vector<double> weights;
@@ -154,8 +161,8 @@ void cws_list(const Rows& rows, const WeightRule& rule, double p, const CwsListi
     });
 }
 
-// Tables are (slot blocks, capacity, kCellBlock) floats: the slice of one slot block is contiguous and stays in the second-level
-// cache while all row blocks pass over it.
+// Tables are (slot blocks, capacity, kCellBlock) floats: the slice of one slot block is contiguous
+// and stays in the second-level cache while all row blocks pass over it.
 struct CwsTables {
     float* values;
     int64_t capacity;
@@ -166,8 +173,8 @@ struct CwsTables {
     int64_t block_stride() const { return capacity * kCellBlock; }
 };
 
-inline void cws_fill(const CwsTables& tables, int64_t begin_id, int64_t end_id, uint64_t seed, const CwsLoops& loops,
-                     int threads) {
+inline void cws_fill(const CwsTables& tables, int64_t begin_id, int64_t end_id, uint64_t seed,
+                     const CwsLoops& loops, int threads) {
     const uint64_t stream = kl_stream(seed, KL_STREAM_CWS);
     parallel_for(threads, end_id - begin_id, [&](int64_t begin, int64_t end) {
         for (int64_t at = begin_id + begin; at < begin_id + end; ++at)
@@ -183,18 +190,17 @@ inline void reset(CwsBest* best, int64_t n_rows) {
 
 template <class Code>
 auto finish_for(const CwsLoops& loops) {
-    if constexpr (sizeof(Code) == 1)
-        return loops.finish8;
-    else if constexpr (sizeof(Code) == 2)
-        return loops.finish16;
-    else
-        return loops.finish64;
+    if constexpr (sizeof(Code) == 1) return loops.finish8;
+    else if constexpr (sizeof(Code) == 2) return loops.finish16;
+    else return loops.finish64;
 }
 
-// codes: (n_rows, code_stride), already moved to the column of first_slot. Empty rows are left as they are.
+// codes: (n_rows, code_stride), already moved to the column of first_slot. Empty rows are left as
+// they are.
 template <class Code>
-void cws_scan(const CwsListing& listing, const CwsTables& tables, const int32_t* local, uint64_t seed,
-              const CwsCoding& coding, Code* codes, int64_t code_stride, const CwsLoops& loops, int threads) {
+void cws_scan(const CwsListing& listing, const CwsTables& tables, const int32_t* local,
+              uint64_t seed, const CwsCoding& coding, Code* codes, int64_t code_stride,
+              const CwsLoops& loops, int threads) {
     const uint64_t code_stream = kl_stream(seed, KL_STREAM_CWS_CODE);
     const int64_t row_blocks = listing.n_blocks();
     parallel_for(threads, tables.n_blocks() * row_blocks, [&](int64_t begin, int64_t end) {
@@ -204,24 +210,27 @@ void cws_scan(const CwsListing& listing, const CwsTables& tables, const int32_t*
             const CwsEntries entries = listing.entries(block);
             const int64_t row = block * listing.row_block, rows_here = listing.rows_of(block);
             const int64_t slots_here = std::min(kSlotBlock, tables.n_slots - slot);
-            const CwsSlice slice{tables.values + task / row_blocks * tables.block_stride(), local, tables.ids};
+            const CwsSlice slice{tables.values + task / row_blocks * tables.block_stride(), local,
+                                 tables.ids};
             reset(best.data(), rows_here);
             loops.scan(entries, slice, best.data());
             const auto finish = finish_for<Code>(loops);
-            finish(entries, slice, code_stream, tables.first_slot + slot, slots_here, coding, rows_here, best.data(),
-                   codes + row * code_stride + slot, code_stride);
+            finish(entries, slice, code_stream, tables.first_slot + slot, slots_here, coding,
+                   rows_here, best.data(), codes + row * code_stride + slot, code_stride);
         }
     });
 }
 
-// The same without listing and tables, row by row: cells are drawn for a few coordinates at a time, just before they are
-// met. For rows so long, or batches so wide, that neither would fit in memory. ids null: a coordinate is its own identity.
+// The same without listing and tables, row by row: cells are drawn for a few coordinates at a time,
+// just before they are met. For rows so long, or batches so wide, that neither would fit in memory.
+// ids null: a coordinate is its own identity.
 template <class Rows, class Code>
-void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64_t* ids, int64_t first_slot,
-                int64_t n_slots, uint64_t seed, const CwsCoding& coding, Code* codes, int64_t code_stride,
-                const CwsLoops& loops, int threads) {
+void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64_t* ids,
+                int64_t first_slot, int64_t n_slots, uint64_t seed, const CwsCoding& coding,
+                Code* codes, int64_t code_stride, const CwsLoops& loops, int threads) {
     constexpr int64_t batch = 512;  // coordinates met together
-    const uint64_t stream = kl_stream(seed, KL_STREAM_CWS), code_stream = kl_stream(seed, KL_STREAM_CWS_CODE);
+    const uint64_t stream = kl_stream(seed, KL_STREAM_CWS),
+                   code_stream = kl_stream(seed, KL_STREAM_CWS_CODE);
     const uint64_t code_mask = low_bits(coding.bits);
     const int64_t slot_blocks = (n_slots + kSlotBlock - 1) / kSlotBlock;
     parallel_for(threads, rows.n_rows * slot_blocks, [&](int64_t begin, int64_t end) {
@@ -240,7 +249,8 @@ void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64
             auto meet = [&] {
                 loops.logs(weights.data(), count, p, logs.data());
                 for (int64_t at = 0; at < count; ++at)
-                    loops.fill(kl_child(stream, id[at]), first_slot + slot, 1, cells.data() + at * kCellBlock, kCellBlock);
+                    loops.fill(kl_child(stream, id[at]), first_slot + slot, 1,
+                               cells.data() + at * kCellBlock, kCellBlock);
                 std::fill_n(best.winner, kSlotBlock, -1);
                 loops.scan({in_order.data(), first_row.data(), logs.data(), count}, slice, &best);
                 for (int64_t lane = 0; lane < kSlotBlock; ++lane) {
@@ -248,8 +258,8 @@ void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64
                     if (at < 0) continue;  // an earlier batch still has the least
                     const float* cell = cells.data() + at * kCellBlock + lane;
                     winner_id[lane] = id[at];
-                    winner_t[lane] = static_cast<uint64_t>(
-                        static_cast<int64_t>(kl_floor_float(logs[at] * cell[0] + cell[kSlotBlock])));
+                    winner_t[lane] = static_cast<uint64_t>(static_cast<int64_t>(
+                        kl_floor_float(logs[at] * cell[0] + cell[kSlotBlock])));
                 }
                 count = 0;
             };
@@ -262,7 +272,8 @@ void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64
             if (empty) continue;
             meet();
             for (int64_t lane = 0; lane < std::min(kSlotBlock, n_slots - slot); ++lane) {
-                const uint64_t key = kl_child(code_stream, static_cast<uint64_t>(first_slot + slot + lane));
+                const uint64_t key =
+                    kl_child(code_stream, static_cast<uint64_t>(first_slot + slot + lane));
                 const int64_t t = static_cast<int64_t>(winner_t[lane] & coding.t_mask);
                 const uint64_t mixed = kl_cws_code(key, winner_id[lane], t);
                 codes[row * code_stride + slot + lane] =

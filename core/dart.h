@@ -1,17 +1,23 @@
-// Dart sampling with tables. The definition is portable/kl_dart.h; everything here gives the same bits, faster.
+// Dart sampling with tables. The definition is portable/kl_dart.h; everything here gives the same
+// bits, faster.
 //
-// The darts do not depend on the data, so they can be listed once. Rows are grouped by the power of two of their sum T
-// (level m: 2^m <= T < 2^(m+1)); a level's table holds, for each coordinate, all darts of weight below a limit (the largest value
-// met so far) and of rank below a limit of the level. Two orders, both exact:
+// The darts do not depend on the data, so they can be listed once. Rows are grouped by the power of
+// two of their sum T (level m: 2^m <= T < 2^(m+1)); a level's table holds, for each coordinate, all
+// darts of weight below a limit (the largest value met so far) and of rank below a limit of the
+// level. Two orders, both exact:
 //
-// - by weight, per coordinate: a row scans each of its coordinates until the weight reaches its value, keeping the
-//   least key of each slot. Cost: the darts the row owns, about 1.25 (ln k + 2) to twice that a slot, whatever its width.
-// - by rank, per slot: a row takes the first dart of each slot that it owns. Cost: sum of limits / T darts a slot
-//   (rejection sampling), which is far less when rows are dense and columns even. Four darts are looked at together without
+// - by weight, per coordinate: a row scans each of its coordinates until the weight reaches its
+//   value, keeping the
+//   least key of each slot. Cost: the darts the row owns, about 1.25 (ln k + 2) to twice that a
+//   slot, whatever its width.
+// - by rank, per slot: a row takes the first dart of each slot that it owns. Cost: sum of limits /
+//   T darts a slot
+//   (rejection sampling), which is far less when rows are dense and columns even. Four darts are
+//   looked at together without
 //   a branch; with their keys they fill one cache line, so lists are padded to a multiple of four.
 //
-// What a table does not cover is enumerated on the fly: a coordinate whose value exceeds its limit, and the whole row with
-// larger rank limits in the rare case that a slot stays empty.
+// What a table does not cover is enumerated on the fly: a coordinate whose value exceeds its limit,
+// and the whole row with larger rank limits in the rare case that a slot stays empty.
 #pragma once
 
 #include <algorithm>
@@ -61,52 +67,62 @@ struct DartTable {
     const int64_t* starts;      // one list per coordinate, or per slot
     const DartRecord* records;  // by weight
     const DartGroup* groups;    // by rank
-    const float* limits;  // per coordinate: darts of weight below this are in the table; null for no table at all
+    // Per coordinate: darts of weight below this are in the table; null for no table at all.
+    const float* limits;
     float rank_limit;
 
-    bool covers(uint64_t coordinate, float value) const { return limits && value <= limits[coordinate]; }
+    bool covers(uint64_t coordinate, float value) const {
+        return limits && value <= limits[coordinate];
+    }
 };
 
-// Sum of the scaled values of every row (0 for an empty one) and number of nonzeros. Only the choice of a table depends on it.
+// Sum of the scaled values of every row (0 for an empty one) and number of nonzeros. Only the
+// choice of a table depends on it.
 template <class Rows>
 void dart_sums(const Rows& rows, const DartRule& rule, double* sums, int64_t* counts, int threads) {
     parallel_for(threads, rows.n_rows, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
             double sum = 0.0;
             int64_t count = 0;
-            each_weight(rows, row, rule.weight, [&](uint64_t, double weight) { sum += weight * rule.scale, ++count; });
+            each_weight(rows, row, rule.weight,
+                        [&](uint64_t, double weight) { sum += weight * rule.scale, ++count; });
             sums[row] = sum, counts[row] = count;
         }
     });
 }
 
-// largest[c] = max(largest[c], value) over the given rows, for every expanded coordinate c of the matrix.
+// largest[c] = max(largest[c], value) over the given rows, for every expanded coordinate c of the
+// matrix.
 template <class Rows>
-void dart_maxima(const Rows& rows, const DartRule& rule, const int64_t* subset, int64_t n_subset, float* largest) {
+void dart_maxima(const Rows& rows, const DartRule& rule, const int64_t* subset, int64_t n_subset,
+                 float* largest) {
     for (int64_t at = 0; at < n_subset; ++at)
         each_weight(rows, subset[at], rule.weight, [&](uint64_t coordinate, double weight) {
             largest[coordinate] = std::max(largest[coordinate], rule.value(weight));
         });
 }
 
-// How many darts each list of a table would hold. Lists are coordinates; ids are their expanded coordinates.
-inline void dart_count(const DartRule& rule, const uint64_t* ids, const float* limits, int64_t n_ids, float rank_limit,
-                       int64_t* counts, int threads) {
+// How many darts each list of a table would hold. Lists are coordinates; ids are their expanded
+// coordinates.
+inline void dart_count(const DartRule& rule, const uint64_t* ids, const float* limits,
+                       int64_t n_ids, float rank_limit, int64_t* counts, int threads) {
     const uint64_t stream = rule.stream(), rate = rule.rate();
     parallel_for(threads, n_ids, [&](int64_t begin, int64_t end) {
         for (int64_t at = begin; at < end; ++at) {
             int64_t count = 0;
             if (limits[at] > 0.0f)
-                kl_dart_each(kl_child(stream, ids[at]), rule.k, rate, limits[at], rank_limit,
-                             [](void* counter, kl_dart) { ++*static_cast<int64_t*>(counter); }, &count);
+                kl_dart_each(
+                    kl_child(stream, ids[at]), rule.k, rate, limits[at], rank_limit,
+                    [](void* counter, kl_dart) { ++*static_cast<int64_t*>(counter); }, &count);
             counts[at] = count;
         }
     });
 }
 
-// Records of every coordinate, each list sorted by (weight, key). starts is the running sum of dart_count.
-inline void dart_fill(const DartRule& rule, const uint64_t* ids, const float* limits, int64_t n_ids, float rank_limit,
-                      const int64_t* starts, DartRecord* records, int threads) {
+// Records of every coordinate, each list sorted by (weight, key). starts is the running sum of
+// dart_count.
+inline void dart_fill(const DartRule& rule, const uint64_t* ids, const float* limits, int64_t n_ids,
+                      float rank_limit, const int64_t* starts, DartRecord* records, int threads) {
     const uint64_t stream = rule.stream(), rate = rule.rate();
     parallel_for(threads, n_ids, [&](int64_t begin, int64_t end) {
         for (int64_t at = begin; at < end; ++at) {
@@ -115,38 +131,43 @@ inline void dart_fill(const DartRule& rule, const uint64_t* ids, const float* li
                 bool overflow;
             } cursor{records + starts[at], records + starts[at + 1], false};
             if (limits[at] > 0.0f)
-                kl_dart_each(kl_child(stream, ids[at]), rule.k, rate, limits[at], rank_limit,
-                             [](void* context, kl_dart dart) {
-                                 Cursor& here = *static_cast<Cursor*>(context);
-                                 if (here.to < here.end)
-                                     *here.to++ = {dart.weight, dart.slot, dart.key};
-                                 else
-                                     here.overflow = true;
-                             },
-                             &cursor);
+                kl_dart_each(
+                    kl_child(stream, ids[at]), rule.k, rate, limits[at], rank_limit,
+                    [](void* context, kl_dart dart) {
+                        Cursor& here = *static_cast<Cursor*>(context);
+                        if (here.to < here.end) *here.to++ = {dart.weight, dart.slot, dart.key};
+                        else here.overflow = true;
+                    },
+                    &cursor);
             if (cursor.overflow || cursor.to != cursor.end)
                 throw std::invalid_argument("starts do not belong to these limits");
-            std::sort(records + starts[at], cursor.end, [](const DartRecord& a, const DartRecord& b) {
-                return a.weight != b.weight ? a.weight < b.weight : a.key < b.key;
-            });
+            std::sort(records + starts[at], cursor.end,
+                      [](const DartRecord& a, const DartRecord& b) {
+                          return a.weight != b.weight ? a.weight < b.weight : a.key < b.key;
+                      });
         }
     });
 }
 
 // Where the groups of each slot start in a table by rank: k + 1 places.
-inline void dart_slot_starts(uint64_t k, const DartRecord* by_weight, int64_t n_records, int64_t* slot_starts) {
+inline void dart_slot_starts(uint64_t k, const DartRecord* by_weight, int64_t n_records,
+                             int64_t* slot_starts) {
     std::fill_n(slot_starts, k + 1, 0);
     for (int64_t at = 0; at < n_records; ++at) {
-        if (by_weight[at].slot >= k) throw std::invalid_argument("a dart belongs to a slot beyond the last");
+        if (by_weight[at].slot >= k)
+            throw std::invalid_argument("a dart belongs to a slot beyond the last");
         ++slot_starts[by_weight[at].slot + 1];
     }
     for (uint64_t slot = 0; slot < k; ++slot)
-        slot_starts[slot + 1] = slot_starts[slot] + (slot_starts[slot + 1] + DartGroup::size - 1) / DartGroup::size;
+        slot_starts[slot + 1] =
+            slot_starts[slot] + (slot_starts[slot + 1] + DartGroup::size - 1) / DartGroup::size;
 }
 
-// A table by weight turned into one by rank: lists per slot sorted by key, padded with darts that nobody owns.
-inline void dart_by_rank(uint64_t k, const int64_t* starts, int64_t n_ids, const DartRecord* by_weight,
-                         const int64_t* slot_starts, DartGroup* groups, int threads) {
+// A table by weight turned into one by rank: lists per slot sorted by key, padded with darts that
+// nobody owns.
+inline void dart_by_rank(uint64_t k, const int64_t* starts, int64_t n_ids,
+                         const DartRecord* by_weight, const int64_t* slot_starts, DartGroup* groups,
+                         int threads) {
     struct Entry {
         uint64_t key;
         float weight;
@@ -173,21 +194,30 @@ inline void dart_by_rank(uint64_t k, const int64_t* starts, int64_t n_ids, const
     parallel_for(threads, static_cast<int64_t>(k), [&](int64_t begin, int64_t end) {
         std::vector<Entry> entries;  // of one slot
         for (int64_t slot = begin; slot < end; ++slot) {
-            const int64_t first = slot_starts[slot] * DartGroup::size, last = slot_starts[slot + 1] * DartGroup::size;
+            const int64_t first = slot_starts[slot] * DartGroup::size,
+                          last = slot_starts[slot + 1] * DartGroup::size;
             entries.clear();
             for (int64_t at = first; at < last; ++at) entries.push_back(get(at));
-            std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
+            std::sort(entries.begin(), entries.end(),
+                      [](const Entry& a, const Entry& b) { return a.key < b.key; });
             for (int64_t at = first; at < last; ++at) put(at, entries[at - first]);
         }
     });
 }
 
-// Scratch of one thread: the row under work and its least keys. ids null: the identity of a coordinate is its number.
+// Scratch of one thread: the row under work and its least keys. ids null: the identity of a
+// coordinate is its number.
 class DartRow {
    public:
-    DartRow(const DartRule& rule, const DartTable& table, const uint64_t* ids, int64_t n_coordinates)
-        : rule_(rule), table_(table), ids_(ids), stream_(rule.stream()), rate_(rule.rate()),
-          dense_(table.by_rank ? n_coordinates : 0, 0.0f), best_(rule.k) {}
+    DartRow(const DartRule& rule, const DartTable& table, const uint64_t* ids,
+            int64_t n_coordinates)
+        : rule_(rule),
+          table_(table),
+          ids_(ids),
+          stream_(rule.stream()),
+          rate_(rule.rate()),
+          dense_(table.by_rank ? n_coordinates : 0, 0.0f),
+          best_(rule.k) {}
 
     // Sum of the values that the table did not cover: what a larger table would have saved.
     double uncovered_sum = 0.0;
@@ -208,7 +238,8 @@ class DartRow {
         if (!covered) enumerate_uncovered();
         if (!(table_.by_rank ? take_first_owned() : scan_by_weight())) search_further();
         const uint64_t mask = low_bits(bits);
-        for (uint64_t slot = 0; slot < rule_.k; ++slot) out[slot] = static_cast<Code>(best_[slot] & mask);
+        for (uint64_t slot = 0; slot < rule_.k; ++slot)
+            out[slot] = static_cast<Code>(best_[slot] & mask);
     }
 
    private:
@@ -222,7 +253,8 @@ class DartRow {
 
     void enumerate(size_t at, float rank_limit) {
         const uint64_t id = ids_ ? ids_[coordinates_[at]] : coordinates_[at];
-        kl_dart_each(kl_child(stream_, id), rule_.k, rate_, values_[at], rank_limit, kl_dart_keep_least, best_.data());
+        kl_dart_each(kl_child(stream_, id), rule_.k, rate_, values_[at], rank_limit,
+                     kl_dart_keep_least, best_.data());
     }
 
     // Coordinates beyond their limit were enumerated before; what a table has of them does no harm.
@@ -242,10 +274,13 @@ class DartRow {
         const float* values = dense_.data();
         for (uint64_t slot = 0; slot < rule_.k; ++slot) {
             const DartGroup* end = table_.groups + table_.starts[slot + 1];
-            for (const DartGroup* group = table_.groups + table_.starts[slot]; group < end; ++group) {
+            for (const DartGroup* group = table_.groups + table_.starts[slot]; group < end;
+                 ++group) {
                 unsigned owned = 0;
                 for (int64_t at = 0; at < DartGroup::size; ++at)
-                    owned |= static_cast<unsigned>(group->probe[at].weight < values[group->probe[at].coordinate]) << at;
+                    owned |= static_cast<unsigned>(group->probe[at].weight <
+                                                   values[group->probe[at].coordinate])
+                             << at;
                 if (owned == 0) continue;
                 best_[slot] = std::min(best_[slot], group->key[__builtin_ctz(owned)]);
                 break;
@@ -261,7 +296,8 @@ class DartRow {
     void search_further() {
         double sum = 0.0;
         for (size_t at = 0; at < count_; ++at) sum += values_[at];
-        for (double rank_limit = std::max<double>(table_.rank_limit, 1.25 / sum);; rank_limit *= 2.0) {
+        for (double rank_limit = std::max<double>(table_.rank_limit, 1.25 / sum);;
+             rank_limit *= 2.0) {
             std::fill(best_.begin(), best_.end(), KL_DART_NONE);
             for (size_t at = 0; at < count_; ++at) enumerate(at, static_cast<float>(rank_limit));
             if (full()) return;
@@ -279,17 +315,19 @@ class DartRow {
     size_t count_ = 0;
 };
 
-// Codes of the rows of `subset`, all of one level; codes is (n_rows, k). Empty rows are left as they are. Returns the sum of
-// the values that the table did not cover.
+// Codes of the rows of `subset`, all of one level; codes is (n_rows, k). Empty rows are left as
+// they are. Returns the sum of the values that the table did not cover.
 template <class Rows, class Code>
-double dart_encode(const Rows& rows, const DartRule& rule, const DartTable& table, const uint64_t* ids,
-                   const int64_t* subset, int64_t n_subset, int bits, Code* codes, int threads) {
+double dart_encode(const Rows& rows, const DartRule& rule, const DartTable& table,
+                   const uint64_t* ids, const int64_t* subset, int64_t n_subset, int bits,
+                   Code* codes, int threads) {
     std::mutex lock;
     double uncovered = 0.0;
     parallel_for(threads, n_subset, [&](int64_t begin, int64_t end) {
         DartRow scratch(rule, table, ids, 2 * rows.n_cols);
         for (int64_t at = begin; at < end; ++at)
-            scratch.encode(rows, subset[at], bits, codes + subset[at] * static_cast<int64_t>(rule.k));
+            scratch.encode(rows, subset[at], bits,
+                           codes + subset[at] * static_cast<int64_t>(rule.k));
         const std::lock_guard<std::mutex> hold(lock);
         uncovered += scratch.uncovered_sum;
     });

@@ -1,4 +1,5 @@
-// Codes as rows of the linear solver: where the weights of a code are, and the source that reads them.
+// Codes as rows of the linear solver: where the weights of a code are, and the source that reads
+// them.
 #pragma once
 
 #include <algorithm>
@@ -13,36 +14,43 @@
 
 namespace kernelight {
 
-// Where the weights of codes are: slot s with code c has the weights of entry segment_entry[g] + local[s << bits | c], where g is
-// the segment of s. Only codes that occur have entries; all others of a segment share one whose weights are 0.
-// Where there is room for a copy of the codes as ranks within their slots (see code_ranks), that select_active-up is done once, and a slot
-// of rank r has the entry first[s] + r; `local` is then null.
+// Where the weights of codes are: slot s with code c has the weights of entry segment_entry[g] +
+// local[s << bits | c], where g is the segment of s. Only codes that occur have entries; all others
+// of a segment share one whose weights are 0. Where there is room for a copy of the codes as ranks
+// within their slots (see code_ranks), that select_active-up is done once, and a slot of rank r has
+// the entry first[s] + r; `local` is then null.
 struct CodeLayout {
     const uint16_t *local, *first;
-    const int64_t *segment_slot, *segment_entry;  // first slot and first entry of each segment, and one past the last
-    const int64_t* part_segment;                  // first segment of each part, and one past the last
+    const int64_t *segment_slot,
+        *segment_entry;  // first slot and first entry of each segment, and one past the last
+    const int64_t* part_segment;  // first segment of each part, and one past the last
     int64_t n_parts;
 
     int64_t first_slot(int64_t part) const { return segment_slot[part_segment[part]]; }
 
-    // Whether parts, segments and slots follow each other without a gap, and every entry lies in its segment.
+    // Whether parts, segments and slots follow each other without a gap, and every entry lies in
+    // its segment.
     bool valid(int64_t n_segments, int64_t n_slots, int bits) const {
         const auto grows = [](const int64_t* at, int64_t count, int64_t end) {
             return at[0] == 0 && at[count] == end && std::is_sorted(at, at + count + 1);
         };
-        if (!grows(part_segment, n_parts, n_segments) || !grows(segment_slot, n_segments, n_slots) ||
+        if (!grows(part_segment, n_parts, n_segments) ||
+            !grows(segment_slot, n_segments, n_slots) ||
             !grows(segment_entry, n_segments, segment_entry[n_segments]))
             return false;
         for (int64_t g = 0; local && g < n_segments; ++g) {
             const int64_t size = segment_entry[g + 1] - segment_entry[g];
             const auto outside = [size](uint16_t entry) { return entry >= size; };
-            if (std::any_of(local + (segment_slot[g] << bits), local + (segment_slot[g + 1] << bits), outside)) return false;
+            if (std::any_of(local + (segment_slot[g] << bits),
+                            local + (segment_slot[g + 1] << bits), outside))
+                return false;
         }
         return true;
     }
 };
 
-// counts[s << bits | c] = how many rows have code c in slot s, or, for bool, whether any has; empty rows have none.
+// counts[s << bits | c] = how many rows have code c in slot s, or, for bool, whether any has; empty
+// rows have none.
 template <class Slot, class Count>
 void code_histogram(const CodeRows<Slot>& rows, int bits, Count* counts, int threads) {
     parallel_for(threads, rows.n_slots, [&](int64_t begin, int64_t end) {
@@ -60,7 +68,8 @@ void code_histogram(const CodeRows<Slot>& rows, int bits, Count* counts, int thr
 
 // ranks[i, s] = local[s << bits | code] - first[s]; an empty row has rank 0 everywhere.
 template <class Slot>
-void code_ranks(const CodeRows<Slot>& rows, int bits, const uint16_t* local, const uint16_t* first, Slot* ranks, int threads) {
+void code_ranks(const CodeRows<Slot>& rows, int bits, const uint16_t* local, const uint16_t* first,
+                Slot* ranks, int threads) {
     const int64_t step = std::max<int64_t>(1, (int64_t{1} << 14) >> bits);
     parallel_for(threads, rows.n_rows, [&](int64_t begin, int64_t end) {
         for (int64_t base = 0; base < rows.n_slots; base += step)
@@ -68,11 +77,13 @@ void code_ranks(const CodeRows<Slot>& rows, int bits, const uint16_t* local, con
                 const Slot* codes = rows.values + row * rows.n_slots;
                 const int64_t stop = std::min(base + step, rows.n_slots);
                 if (rows.empty && rows.empty[row]) {
-                    std::fill(ranks + row * rows.n_slots + base, ranks + row * rows.n_slots + stop, Slot(0));
+                    std::fill(ranks + row * rows.n_slots + base, ranks + row * rows.n_slots + stop,
+                              Slot(0));
                     continue;
                 }
                 for (int64_t slot = base; slot < stop; ++slot)
-                    ranks[row * rows.n_slots + slot] = static_cast<Slot>(local[(slot << bits) + codes[slot]] - first[slot]);
+                    ranks[row * rows.n_slots + slot] =
+                        static_cast<Slot>(local[(slot << bits) + codes[slot]] - first[slot]);
             }
     });
 }
@@ -91,13 +102,18 @@ class CodeSource {
     };
 
     CodeSource(const CodeRows<Slot>& rows, const CodeLayout& layout, int bits, int simd)
-        : rows_(rows), layout_(layout), bits_(bits), loops_(codes_loops(simd)),
+        : rows_(rows),
+          layout_(layout),
+          bits_(bits),
+          loops_(codes_loops(simd)),
           factor_(Real(1) / std::sqrt(static_cast<Real>(rows.n_slots))) {}
 
     int64_t n_rows() const { return rows_.n_rows; }
     int64_t n_parts() const { return layout_.n_parts; }
     int64_t work(int64_t) const { return rows_.n_slots; }
-    Real row_factor(int64_t row) const { return rows_.empty && rows_.empty[row] ? Real(0) : factor_; }
+    Real row_factor(int64_t row) const {
+        return rows_.empty && rows_.empty[row] ? Real(0) : factor_;
+    }
 
     Scratch scratch(int threads) const {
         return {std::vector<uint16_t>(static_cast<size_t>(kBlock * rows_.n_slots)),
@@ -105,12 +121,16 @@ class CodeSource {
                 std::vector<int32_t>(static_cast<size_t>(threads * kBlock * kBlock))};
     }
 
-    // A few slots at a time, so that their tables stay in the first cache; meanwhile the next rows are on their way.
-    void fetch(int64_t part, const LinearLoops<Real>& loops, const int32_t* rows, int64_t count, const int32_t* next, int64_t next_count, Scratch& scratch) const {
+    // A few slots at a time, so that their tables stay in the first cache; meanwhile the next rows
+    // are on their way.
+    void fetch(int64_t part, const LinearLoops<Real>& loops, const int32_t* rows, int64_t count,
+               const int32_t* next, int64_t next_count, Scratch& scratch) const {
         const int64_t first = layout_.first_slot(part), end = layout_.first_slot(part + 1);
         for (int64_t at = 0; at < next_count; ++at) {
-            const char* line = reinterpret_cast<const char*>(rows_.values + int64_t{next[at]} * rows_.n_slots);
-            for (int64_t byte = first * sizeof(Slot); byte < end * static_cast<int64_t>(sizeof(Slot)); byte += 64)
+            const char* line =
+                reinterpret_cast<const char*>(rows_.values + int64_t{next[at]} * rows_.n_slots);
+            for (int64_t byte = first * sizeof(Slot);
+                 byte < end * static_cast<int64_t>(sizeof(Slot)); byte += 64)
                 __builtin_prefetch(line + byte);
         }
         if (layout_.first) {
@@ -119,8 +139,7 @@ class CodeSource {
                 uint16_t* entries = scratch.entries.data() + at * rows_.n_slots + first;
                 if constexpr (sizeof(Slot) == 1)
                     loops.code_entries_8(ranks, layout_.first + first, end - first, entries);
-                else
-                    loops.code_entries_16(ranks, layout_.first + first, end - first, entries);
+                else loops.code_entries_16(ranks, layout_.first + first, end - first, entries);
             }
             return;
         }
@@ -130,34 +149,38 @@ class CodeSource {
             for (int64_t at = 0; at < count; ++at) {
                 const Slot* codes = rows_.values + int64_t{rows[at]} * rows_.n_slots;
                 uint16_t* entries = scratch.entries.data() + at * rows_.n_slots;
-                for (int64_t slot = base; slot < stop; ++slot) entries[slot] = layout_.local[(slot << bits_) + codes[slot]];
+                for (int64_t slot = base; slot < stop; ++slot)
+                    entries[slot] = layout_.local[(slot << bits_) + codes[slot]];
             }
         }
     }
 
-    void dots(int64_t part, const OutputLoops<Real>& loops, int outputs, const int32_t*, int64_t count, const Scratch& scratch,
-              const Real* weights, Real* sums) const {
+    void dots(int64_t part, const OutputLoops<Real>& loops, int outputs, const int32_t*,
+              int64_t count, const Scratch& scratch, const Real* weights, Real* sums) const {
         std::fill_n(sums, count * outputs, Real(0));
         for (int64_t g = layout_.part_segment[part]; g < layout_.part_segment[part + 1]; ++g) {
             const int64_t slot = layout_.segment_slot[g];
-            loops.code_dots(scratch.entries.data() + slot, rows_.n_slots, count, layout_.segment_slot[g + 1] - slot,
+            loops.code_dots(scratch.entries.data() + slot, rows_.n_slots, count,
+                            layout_.segment_slot[g + 1] - slot,
                             weights + layout_.segment_entry[g] * outputs, sums);
         }
     }
 
     // change: (count, outputs), of the rows of the block that `which` names.
-    void add(int64_t part, const OutputLoops<Real>& loops, int outputs, const int32_t*, const int32_t* which, int64_t count,
-             const Scratch& scratch, const Real* change, Real* weights) const {
+    void add(int64_t part, const OutputLoops<Real>& loops, int outputs, const int32_t*,
+             const int32_t* which, int64_t count, const Scratch& scratch, const Real* change,
+             Real* weights) const {
         for (int64_t g = layout_.part_segment[part]; g < layout_.part_segment[part + 1]; ++g) {
             const int64_t slot = layout_.segment_slot[g];
-            loops.code_add(scratch.entries.data() + slot, rows_.n_slots, which, count, layout_.segment_slot[g + 1] - slot, change,
+            loops.code_add(scratch.entries.data() + slot, rows_.n_slots, which, count,
+                           layout_.segment_slot[g + 1] - slot, change,
                            weights + layout_.segment_entry[g] * outputs);
         }
     }
 
     // Equal codes are whole numbers, exact in any order: all parts of a thread are counted at once.
-    void gram(const LinearLoops<Real>&, int member, int64_t first_part, int64_t end_part, const int32_t* rows, int64_t count,
-              Scratch& scratch, Real* slabs, bool* used) const {
+    void gram(const LinearLoops<Real>&, int member, int64_t first_part, int64_t end_part,
+              const int32_t* rows, int64_t count, Scratch& scratch, Real* slabs, bool* used) const {
         for (int64_t part = first_part; part < end_part; ++part) used[part] = part == first_part;
         if (first_part == end_part) return;
         const int64_t first = layout_.first_slot(first_part), end = layout_.first_slot(end_part);
@@ -169,12 +192,15 @@ class CodeSource {
         const auto count_equal = sizeof(Slot) == 1 ? loops_.count_equal_8 : loops_.count_equal_16;
         const int64_t padded = detail::round_up(count, kTile);
         for (int64_t base = first; base < end; base += most) {
-            const int64_t slots = std::min(most, end - base), bytes = slots * static_cast<int64_t>(sizeof(Slot));
+            const int64_t slots = std::min(most, end - base),
+                          bytes = slots * static_cast<int64_t>(sizeof(Slot));
             const int64_t stride = detail::round_up(bytes, kCountAlign);
-            const Real extra = static_cast<Real>((stride - bytes) / static_cast<int64_t>(sizeof(Slot)));  // padding is equal too
+            const Real extra = static_cast<Real>(
+                (stride - bytes) / static_cast<int64_t>(sizeof(Slot)));  // padding is equal too
             for (int64_t at = 0; at < padded; ++at) {
                 uint8_t* to = tile + at * stride;
-                if (at < count) std::memcpy(to, rows_.values + int64_t{rows[at]} * rows_.n_slots + base, bytes);
+                if (at < count)
+                    std::memcpy(to, rows_.values + int64_t{rows[at]} * rows_.n_slots + base, bytes);
                 std::memset(to + (at < count ? bytes : 0), 0, stride - (at < count ? bytes : 0));
             }
             for (int64_t i = 0; i < padded; i += kTile) {
@@ -182,7 +208,8 @@ class CodeSource {
                 count_equal(tile + i * stride, kTile, tile, columns, stride, counts);
                 for (int64_t r = 0; r < kTile; ++r)
                     for (int64_t j = 0; j <= i + r; ++j)
-                        slab[(i + r) * kBlock + j] += static_cast<Real>(counts[r * columns + j]) - extra;
+                        slab[(i + r) * kBlock + j] +=
+                            static_cast<Real>(counts[r * columns + j]) - extra;
             }
         }
     }

@@ -1,20 +1,22 @@
 // Sums over features for every pair of rows: the compiled half of the exact kernels.
 //
-// For rows u, v write |u| for the sum of absolute values, S = |u| + |v|, and split signs into a positive and a
-// negative half of twice the width, as the generalized min-max kernel asks. Then the sum of the minima of the halves is
+// For rows u, v write |u| for the sum of absolute values, S = |u| + |v|, and split signs into a
+// positive and a negative half of twice the width, as the generalized min-max kernel asks. Then the
+// sum of the minima of the halves is
 //
 //     m = sum_i min(u_i, v_i) + neg(u) + neg(v),    neg(u) = sum_i max(-u_i, 0),
 //
-// because min(u, v) + max(-u, 0) + max(-v, 0) is |u| or |v|, whichever is smaller, for equal signs and 0 otherwise.
-// The sum of the maxima is S - m. So signed data costs no more than nonnegative data: one minimum and one
-// addition for a feature of a pair. The forms:
+// because min(u, v) + max(-u, 0) + max(-v, 0) is |u| or |v|, whichever is smaller, for equal signs
+// and 0 otherwise. The sum of the maxima is S - m. So signed data costs no more than nonnegative
+// data: one minimum and one addition for a feature of a pair. The forms:
 //
 //     minmax   m / (S - m)                      overlap  2 m / S
 //     chi2     sum_i (u_i - v_i)^2 / (u_i + v_i), 0/0 = 0, for nonnegative rows
 //     dot      sum_i u_i v_i (sparse rows only: BLAS has the dense case)
 //
-// A pair whose S is 0 gets 0. Two equal rows get exactly 1, 1 and 0 in the first three forms: the sums of a
-// row run in the very order of the sums of a pair. Rows whose sums leave the range of T raise std::overflow_error.
+// A pair whose S is 0 gets 0. Two equal rows get exactly 1, 1 and 0 in the first three forms: the
+// sums of a row run in the very order of the sums of a pair. Rows whose sums leave the range of T
+// raise std::overflow_error.
 #pragma once
 
 #include <algorithm>
@@ -55,16 +57,17 @@ PairwiseLoops<T> pairwise_loops(Level level) {
 
 namespace pairwise {
 
-constexpr int64_t kDepth = 400;           // features summed before a float32 sum is added to its double
-constexpr int64_t kTileRows = 192;         // a tile of results and its operands fit the second-level cache
+constexpr int64_t kDepth = 400;     // features summed before a float32 sum is added to its double
+constexpr int64_t kTileRows = 192;  // a tile of results and its operands fit the second-level cache
 constexpr int64_t kTileCols = 128;
-constexpr int64_t kPackedBytes = 1 << 26; // y is repacked in pieces of about this size
+constexpr int64_t kPackedBytes = 1 << 26;  // y is repacked in pieces of about this size
 
 // Partial sums of a pair are at most the sum of both rows: that much must fit the type.
 template <class T>
 void check_range(const double* absolute, int64_t count) {
     bool fits = true;
-    for (int64_t i = 0; i < count; ++i) fits = fits && absolute[i] <= std::numeric_limits<T>::max() / 4;
+    for (int64_t i = 0; i < count; ++i)
+        fits = fits && absolute[i] <= std::numeric_limits<T>::max() / 4;
     if (!fits) throw std::overflow_error("row sums leave the range of their type");
 }
 
@@ -99,16 +102,24 @@ struct Packed {
     std::vector<double> negative, absolute;
 
     Packed(int64_t width_, int64_t capacity_, int64_t n_cols_)
-        : width(width_), n_cols(n_cols_), capacity(round_up(capacity_, width_)), values(capacity * n_cols_),
-          negative(capacity), absolute(capacity) {}
+        : width(width_),
+          n_cols(n_cols_),
+          capacity(round_up(capacity_, width_)),
+          values(capacity * n_cols_),
+          negative(capacity),
+          absolute(capacity) {}
 
-    const T* panel(int64_t row, int64_t feature) const { return values.get() + row * n_cols + feature * width; }
+    const T* panel(int64_t row, int64_t feature) const {
+        return values.get() + row * n_cols + feature * width;
+    }
 
     void fill(const DenseRows<T>& rows, int64_t begin, int64_t end, int threads) {
-        parallel_for(threads, round_up(end - begin, width) / width, [&](int64_t first, int64_t last) {
-            for (int64_t group = first; group < last; ++group)
-                fill_panel(rows, begin + group * width, std::min(end, begin + (group + 1) * width), group * width);
-        });
+        parallel_for(threads, round_up(end - begin, width) / width,
+                     [&](int64_t first, int64_t last) {
+                         for (int64_t group = first; group < last; ++group)
+                             fill_panel(rows, begin + group * width,
+                                        std::min(end, begin + (group + 1) * width), group * width);
+                     });
         check_range<T>(absolute.data(), end - begin);
     }
 
@@ -117,18 +128,21 @@ struct Packed {
         T* panel = values.get() + at * n_cols;
         if (end - begin < width) std::fill(panel, panel + width * n_cols, T(0));
         int64_t row = begin;
-        for (; row + 4 <= end; row += 4) {  // four at a time: their entries of one feature are written together
+        for (; row + 4 <= end;
+             row += 4) {  // four at a time: their entries of one feature are written together
             const T* source = rows.values + row * n_cols;
             T* target = panel + (row - begin);
             for (int64_t k = 0; k < n_cols; ++k)
                 for (int64_t r = 0; r < 4; ++r) target[k * width + r] = source[r * n_cols + k];
         }
         for (; row < end; ++row)
-            for (int64_t k = 0; k < n_cols; ++k) panel[k * width + (row - begin)] = rows.values[row * n_cols + k];
+            for (int64_t k = 0; k < n_cols; ++k)
+                panel[k * width + (row - begin)] = rows.values[row * n_cols + k];
         sum_panel(panel, at);
     }
 
-    // In the order in which a pair is summed; the absolute sum is derived the way a pair of equal rows derives m.
+    // In the order in which a pair is summed; the absolute sum is derived the way a pair of equal
+    // rows derives m.
     void sum_panel(const T* panel, int64_t at) {
         constexpr int64_t kMost = 64;
         double all[kMost] = {}, below[kMost] = {};
@@ -154,15 +168,16 @@ struct Packed {
     }
 };
 
-// The results of x rows [row, row_end) and y rows [col, col_end); py holds the y rows from y_begin on.
+// The results of x rows [row, row_end) and y rows [col, col_end); py holds the y rows from y_begin
+// on.
 template <class T>
 struct Tile {
     const PairwiseLoops<T>& loops;
     Form form;
     Buffer<double> total{kTileRows * kTileCols};
 
-    void compute(const Packed<T>& px, int64_t rows, const Packed<T>& py, int64_t col, int64_t cols, T* out,
-                 int64_t out_stride) {
+    void compute(const Packed<T>& px, int64_t rows, const Packed<T>& py, int64_t col, int64_t cols,
+                 T* out, int64_t out_stride) {
         const auto add = form == Form::chi2 ? loops.add_chi2 : loops.add_min;
         const int64_t depth = panel_depth(px.n_cols);
         std::fill(total.get(), total.get() + kTileRows * kTileCols, 0.0);
@@ -176,15 +191,17 @@ struct Tile {
             const RowSums x{px.negative[i], px.absolute[i]};
             T* target = out + i * out_stride;
             if (form == Form::chi2)
-                std::transform(sums, sums + cols, target, [](double sum) { return static_cast<T>(sum); });
+                std::transform(sums, sums + cols, target,
+                               [](double sum) { return static_cast<T>(sum); });
             else
-                (form == Form::minmax ? loops.minmax : loops.overlap)(sums, cols, x, &py.negative[col],
-                                                                      &py.absolute[col], target);
+                (form == Form::minmax ? loops.minmax : loops.overlap)(
+                    sums, cols, x, &py.negative[col], &py.absolute[col], target);
         }
     }
 };
 
-// Copy the upper triangle of a square matrix to the lower one, in blocks that fit the first-level cache.
+// Copy the upper triangle of a square matrix to the lower one, in blocks that fit the first-level
+// cache.
 template <class T>
 void mirror(T* out, int64_t n, int threads) {
     constexpr int64_t kSide = 64;
@@ -192,22 +209,25 @@ void mirror(T* out, int64_t n, int threads) {
         for (int64_t row = first * kSide; row < std::min(n, last * kSide); row += kSide)
             for (int64_t col = 0; col <= row; col += kSide)
                 for (int64_t i = row; i < std::min(n, row + kSide); ++i)
-                    for (int64_t j = col; j < std::min(i, col + kSide); ++j) out[i * n + j] = out[j * n + i];
+                    for (int64_t j = col; j < std::min(i, col + kSide); ++j)
+                        out[i * n + j] = out[j * n + i];
     });
 }
 
 }  // namespace pairwise
 
-// out (x.n_rows, y.n_rows). `symmetric` says that y is x: only tiles that touch the upper triangle are computed.
+// out (x.n_rows, y.n_rows). `symmetric` says that y is x: only tiles that touch the upper triangle
+// are computed.
 template <class T>
-void pair_sums(const DenseRows<T>& x, const DenseRows<T>& y, T* out, Form form, bool symmetric, int threads,
-               Level level) {
+void pair_sums(const DenseRows<T>& x, const DenseRows<T>& y, T* out, Form form, bool symmetric,
+               int threads, Level level) {
     using namespace pairwise;
     if (form == Form::dot) throw std::invalid_argument("the dot form is for sparse rows");
     if (x.n_rows == 0 || y.n_rows == 0) return;
     const PairwiseLoops<T> loops = pairwise_loops<T>(level);
     const int64_t row_bytes = std::max<int64_t>(1, x.n_cols * sizeof(T));
-    const int64_t piece = std::min(y.n_rows, std::max(kTileCols, kPackedBytes / row_bytes / kTileCols * kTileCols));
+    const int64_t piece =
+        std::min(y.n_rows, std::max(kTileCols, kPackedBytes / row_bytes / kTileCols * kTileCols));
     const int64_t panels = std::max<int64_t>(1, kPackedBytes / 4 / row_bytes / loops.x_width);
     const int64_t block = std::min(kTileRows, panels * loops.x_width);
     const int64_t row_blocks = (x.n_rows + block - 1) / block;
@@ -221,25 +241,29 @@ void pair_sums(const DenseRows<T>& x, const DenseRows<T>& y, T* out, Form form, 
         std::vector<Place> places;
         for (int64_t row = 0; row < row_blocks * block; row += block)
             for (int64_t col = y_begin; col < y_end; col += kTileCols)
-                if (!symmetric || std::min(y_end, col + kTileCols) > row) places.push_back({row, col});
-        parallel_for(threads, static_cast<int64_t>(places.size()), [&](int64_t first, int64_t last) {
-            Packed<T> px(loops.x_width, block, x.n_cols);
-            Tile<T> tile{loops, form};
-            int64_t packed_row = -1;
-            for (int64_t at = first; at < last; ++at) {
-                const auto [row, col] = places[at];
-                const int64_t row_end = std::min(x.n_rows, row + block);
-                if (row != packed_row) px.fill(x, row, row_end, 1);
-                packed_row = row;
-                tile.compute(px, row_end - row, py, col - y_begin, std::min(y_end, col + kTileCols) - col,
-                             out + row * y.n_rows + col, y.n_rows);
-            }
-        });
+                if (!symmetric || std::min(y_end, col + kTileCols) > row)
+                    places.push_back({row, col});
+        parallel_for(threads, static_cast<int64_t>(places.size()),
+                     [&](int64_t first, int64_t last) {
+                         Packed<T> px(loops.x_width, block, x.n_cols);
+                         Tile<T> tile{loops, form};
+                         int64_t packed_row = -1;
+                         for (int64_t at = first; at < last; ++at) {
+                             const auto [row, col] = places[at];
+                             const int64_t row_end = std::min(x.n_rows, row + block);
+                             if (row != packed_row) px.fill(x, row, row_end, 1);
+                             packed_row = row;
+                             tile.compute(px, row_end - row, py, col - y_begin,
+                                          std::min(y_end, col + kTileCols) - col,
+                                          out + row * y.n_rows + col, y.n_rows);
+                         }
+                     });
     }
     if (symmetric) mirror(out, x.n_rows, threads);
 }
 
-// Sparse y, feature by feature (CSC): entries indptr[i] to indptr[i + 1] are the rows that have feature i.
+// Sparse y, feature by feature (CSC): entries indptr[i] to indptr[i + 1] are the rows that have
+// feature i.
 template <class T, class Index>
 struct Postings {
     const T* values;
@@ -250,22 +274,29 @@ struct Postings {
 
 namespace pairwise {
 
-// A compressed matrix whose numbers would lead outside its arrays is refused here: one look at each is cheap.
+// A compressed matrix whose numbers would lead outside its arrays is refused here: one look at each
+// is cheap.
 template <class Index>
-void check_compressed(const Index* indices, const Index* indptr, int64_t n_major, int64_t n_minor, int64_t n_stored) {
+void check_compressed(const Index* indices, const Index* indptr, int64_t n_major, int64_t n_minor,
+                      int64_t n_stored) {
     bool sound = indptr[0] == 0 && indptr[n_major] == n_stored;
     for (int64_t i = 0; i < n_major; ++i) sound = sound && indptr[i] <= indptr[i + 1];
-    for (int64_t at = 0; at < n_stored; ++at) sound = sound && indices[at] >= 0 && indices[at] < n_minor;
+    for (int64_t at = 0; at < n_stored; ++at)
+        sound = sound && indices[at] >= 0 && indices[at] < n_minor;
     if (!sound) throw std::invalid_argument("compressed indices or indptr lead outside the matrix");
 }
 
 // total[j] += term(u, v_j) for every row j that has the feature.
 template <class T, class Index>
-void add_postings(const Postings<T, Index>& y, int64_t feature, double u, Form form, double* total) {
+void add_postings(const Postings<T, Index>& y, int64_t feature, double u, Form form,
+                  double* total) {
     const Index begin = y.indptr[feature], end = y.indptr[feature + 1];
     if (form == Form::dot) {
-        for (Index at = begin; at < end; ++at) total[y.rows[at]] += u * static_cast<double>(y.values[at]);
-    } else if (form == Form::chi2) {  // u + v minus the chi2 term: u + v is what a missing partner would give
+        for (Index at = begin; at < end; ++at)
+            total[y.rows[at]] += u * static_cast<double>(y.values[at]);
+    } else if (form ==
+               Form::
+                   chi2) {  // u + v minus the chi2 term: u + v is what a missing partner would give
         for (Index at = begin; at < end; ++at) {
             const double v = static_cast<double>(y.values[at]), sum = u + v;
             if (sum > 0) total[y.rows[at]] += sum - (u - v) * (u - v) / sum;
@@ -281,9 +312,11 @@ void add_postings(const Postings<T, Index>& y, int64_t feature, double u, Form f
 
 }  // namespace pairwise
 
-// The same sums for sparse rows, in double: for each row of x the lists of its features are added up.
+// The same sums for sparse rows, in double: for each row of x the lists of its features are added
+// up.
 template <class T, class Index>
-void pair_sums(const CsrRows<T, Index>& x, const Postings<T, Index>& y, T* out, Form form, int threads, Level level) {
+void pair_sums(const CsrRows<T, Index>& x, const Postings<T, Index>& y, T* out, Form form,
+               int threads, Level level) {
     using namespace pairwise;
     const PairwiseLoops<T> loops = pairwise_loops<T>(level);
     const int64_t m = y.n_rows;
@@ -304,9 +337,11 @@ void pair_sums(const CsrRows<T, Index>& x, const Postings<T, Index>& y, T* out, 
             check_range<T>(&size, 1);
             T* target = out + row * m;
             if (form == Form::minmax)
-                loops.minmax(total.data(), m, {0, size}, no_negative.data(), absolute.data(), target);
+                loops.minmax(total.data(), m, {0, size}, no_negative.data(), absolute.data(),
+                             target);
             else if (form == Form::overlap)
-                loops.overlap(total.data(), m, {0, size}, no_negative.data(), absolute.data(), target);
+                loops.overlap(total.data(), m, {0, size}, no_negative.data(), absolute.data(),
+                              target);
             else if (form == Form::chi2)
                 for (int64_t j = 0; j < m; ++j)
                     target[j] = static_cast<T>(std::max(0.0, (size + absolute[j]) - total[j]));

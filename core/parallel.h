@@ -1,12 +1,14 @@
 // The only file that starts threads.
 //
-// parallel_for(threads, count, body) calls body(begin, end) on contiguous chunks that cover [0, count) once. Threads
-// claim the next chunk when they are done with one, so that a core that is busy elsewhere holds up nobody. Which thread
-// runs which chunk never changes a result: every body writes only to the places its own indices own. The first
-// exception is rethrown in the caller after all threads have ended; chunks not yet claimed are then left out.
+// parallel_for(threads, count, body) calls body(begin, end) on contiguous chunks that cover [0,
+// count) once. Threads claim the next chunk when they are done with one, so that a core that is
+// busy elsewhere holds up nobody. Which thread runs which chunk never changes a result: every body
+// writes only to the places its own indices own. The first exception is rethrown in the caller
+// after all threads have ended; chunks not yet claimed are then left out.
 //
-// run_team(threads, body) is for work in many short steps that wait for each other: body(member) runs once on each thread of a
-// team, and member.wait() returns when every member has come that far. Bodies must not throw: the others would wait for ever.
+// run_team(threads, body) is for work in many short steps that wait for each other: body(member)
+// runs once on each thread of a team, and member.wait() returns when every member has come that
+// far. Bodies must not throw: the others would wait for ever.
 #pragma once
 
 #include <algorithm>
@@ -56,8 +58,8 @@ void parallel_for(int threads, int64_t count, Body&& body) {
     if (error) std::rethrow_exception(error);
 }
 
-// All members wait for the last. Waiting is spinning, for steps of microseconds; after a while, as on a machine with more threads
-// than cores, it lets others run.
+// All members wait for the last. Waiting is spinning, for steps of microseconds; after a while, as
+// on a machine with more threads than cores, it lets others run.
 class Barrier {
    public:
     void open(int members) { members_ = members; }

@@ -1,12 +1,14 @@
 // Rows of a delimited text (CSV, TSV): numbers into a matrix, words as spans of the text.
 //
-// A field is: blanks; then either a quoted text, in which "" stands for a quote and delimiters and line ends are text, or anything up to
-// the next delimiter or line end. A line end is \n or \r\n, and \r at the very end. Lines that are blank are passed over; all others
-// must have `n_columns` fields. Around fields that are not quoted, blanks (spaces and tabs) do not count.
+// A field is: blanks; then either a quoted text, in which "" stands for a quote and delimiters and
+// line ends are text, or anything up to the next delimiter or line end. A line end is \n or \r\n,
+// and \r at the very end. Lines that are blank are passed over; all others must have `n_columns`
+// fields. Around fields that are not quoted, blanks (spaces and tabs) do not count.
 //
-// `csv_layout` cuts the text into pieces at row ends and counts the rows of each: by line ends, in parallel, where the text has no quote; else
-// field by field. `csv_parse` then lets every piece write its own rows. Pieces do not depend on the number of threads. The
-// first error of the text is reported, by kind, position and column.
+// `csv_layout` cuts the text into pieces at row ends and counts the rows of each: by line ends, in
+// parallel, where the text has no quote; else field by field. `csv_parse` then lets every piece
+// write its own rows. Pieces do not depend on the number of threads. The first error of the text is
+// reported, by kind, position and column.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +32,8 @@ struct CsvField {
     const char *begin, *end;  // what it says, without quotes and blanks around it
     const char* next;         // the delimiter or the line end behind it
     const char* quote;        // the opening quote, or nullptr
-    bool doubled, closed, clean;  // has "" inside; the quote was closed; only blanks between the quote and `next`
+    bool doubled, closed,
+        clean;  // has "" inside; the quote was closed; only blanks between the quote and `next`
 };
 
 namespace csv_detail {
@@ -49,7 +52,8 @@ inline const char* past_line_end(const char* at, const char* end) {
 }
 
 inline bool ends_field(const char* at, const char* end, char delimiter) {
-    return at == end || *at == delimiter || *at == '\n' || (*at == '\r' && (at + 1 == end || at[1] == '\n'));
+    return at == end || *at == delimiter || *at == '\n' ||
+           (*at == '\r' && (at + 1 == end || at[1] == '\n'));
 }
 
 inline CsvField read_field(const char* at, const char* end, char delimiter) {
@@ -59,7 +63,8 @@ inline CsvField read_field(const char* at, const char* end, char delimiter) {
         field.quote = at;
         field.begin = ++at;
         for (;;) {
-            const void* found = at < end ? std::memchr(at, '"', static_cast<size_t>(end - at)) : nullptr;
+            const void* found =
+                at < end ? std::memchr(at, '"', static_cast<size_t>(end - at)) : nullptr;
             if (!found) {
                 field.closed = false;
                 field.end = field.next = end;
@@ -89,7 +94,8 @@ inline CsvField read_field(const char* at, const char* end, char delimiter) {
     return field;
 }
 
-// Past a row that begins at `at`, or nullptr if `end` comes before its line end and more text may come (`final` is false).
+// Past a row that begins at `at`, or nullptr if `end` comes before its line end and more text may
+// come (`final` is false).
 inline const char* past_row(const char* at, const char* end, char delimiter, bool final) {
     for (;;) {
         const CsvField field = read_field(at, end, delimiter);
@@ -107,10 +113,11 @@ inline bool blank_row(const char* at, const char* end, char delimiter) {
 
 }  // namespace csv_detail
 
-// starts[i]: where piece i begins; rows[i]: how many rows are before it. Both have pieces_of(length) + 1 places. Returns where
-// the first row begins that is not complete: `length` if `final`.
-inline int64_t csv_layout(const char* text, int64_t length, char delimiter, bool final, int64_t* starts, int64_t* rows,
-                          int threads) {
+// starts[i]: where piece i begins; rows[i]: how many rows are before it. Both have
+// pieces_of(length) + 1 places. Returns where the first row begins that is not complete: `length`
+// if `final`.
+inline int64_t csv_layout(const char* text, int64_t length, char delimiter, bool final,
+                          int64_t* starts, int64_t* rows, int threads) {
     using namespace csv_detail;
     const int64_t pieces = pieces_of(length);
     const char* end = text + length;
@@ -162,17 +169,18 @@ inline int64_t csv_layout(const char* text, int64_t length, char delimiter, bool
 template <class Value>
 struct CsvTable {
     int64_t n_columns;
-    const int8_t* kinds;      // CsvColumn of each
-    const int64_t* slots;     // its place among those of its kind
-    Value* features;          // (rows, n_features)
+    const int8_t* kinds;   // CsvColumn of each
+    const int64_t* slots;  // its place among those of its kind
+    Value* features;       // (rows, n_features)
     int64_t n_features;
-    double* aside;            // (n_aside, rows)
-    int64_t* word_starts;     // (n_words, rows): first byte, or -1 where the word is missing
-    int32_t* word_lengths;    // (n_words, rows): bytes; -1 - bytes where "" stands for "
+    double* aside;          // (n_aside, rows)
+    int64_t* word_starts;   // (n_words, rows): first byte, or -1 where the word is missing
+    int32_t* word_lengths;  // (n_words, rows): bytes; -1 - bytes where "" stands for "
     int64_t n_rows;
 };
 
-// Words that stand for a missing value: `words` one after the other, each from ends[i - 1] (0 for the first) to ends[i].
+// Words that stand for a missing value: `words` one after the other, each from ends[i - 1] (0 for
+// the first) to ends[i].
 struct MissingWords {
     const char* words;
     const int64_t* ends;
@@ -181,7 +189,8 @@ struct MissingWords {
         if (begin == end) return true;
         int64_t from = 0;
         for (int64_t i = 0; i < count; from = ends[i++])
-            if (ends[i] - from == end - begin && std::memcmp(words + from, begin, static_cast<size_t>(end - begin)) == 0)
+            if (ends[i] - from == end - begin &&
+                std::memcmp(words + from, begin, static_cast<size_t>(end - begin)) == 0)
                 return true;
         return false;
     }
@@ -191,7 +200,8 @@ namespace csv_detail {
 
 // The number that a field says; false if it says something else. Missing is NaN.
 inline bool field_number(CsvField field, const MissingWords& missing, double& value) {
-    while (field.begin < field.end && (*field.begin == ' ' || *field.begin == '\t')) ++field.begin;  // inside quotes
+    while (field.begin < field.end && (*field.begin == ' ' || *field.begin == '\t'))
+        ++field.begin;  // inside quotes
     while (field.begin < field.end && (field.end[-1] == ' ' || field.end[-1] == '\t')) --field.end;
     const char* after = parse_number(field.begin, field.end, value);
     if (after == field.end && after) return std::isfinite(value);
@@ -201,8 +211,9 @@ inline bool field_number(CsvField field, const MissingWords& missing, double& va
 }
 
 template <class Value>
-TextError parse_rows(const char* text, const char* at, const char* end, char delimiter, const MissingWords& missing,
-                     const CsvTable<Value>& table, int64_t row, int64_t row_end) {
+TextError parse_rows(const char* text, const char* at, const char* end, char delimiter,
+                     const MissingWords& missing, const CsvTable<Value>& table, int64_t row,
+                     int64_t row_end) {
     while (at < end) {
         if (blank_row(at, end, delimiter)) {
             const void* found = std::memchr(at, '\n', static_cast<size_t>(end - at));
@@ -214,7 +225,8 @@ TextError parse_rows(const char* text, const char* at, const char* end, char del
         for (int64_t column = 0;; ++column) {
             if (column == table.n_columns) {  // count the fields there are
                 int64_t count = column + 1;
-                for (at = read_field(at, end, delimiter).next; at < end && *at == delimiter; ++count)
+                for (at = read_field(at, end, delimiter).next; at < end && *at == delimiter;
+                     ++count)
                     at = read_field(at + 1, end, delimiter).next;
                 return {kManyFields, row_begin - text, count};
             }
@@ -223,31 +235,35 @@ TextError parse_rows(const char* text, const char* at, const char* end, char del
             if (kind == kFeature || kind == kAside) {
                 double value;
                 const char* after = parse_number(at, end, value);
-                if (after && ends_field(after, end, delimiter) && std::isfinite(static_cast<Value>(value))) {
+                if (after && ends_field(after, end, delimiter) &&
+                    std::isfinite(static_cast<Value>(value))) {
                     at = after;
                 } else {
                     const CsvField field = read_field(at, end, delimiter);
                     if (!field.closed) return {kOpenQuote, field.quote - text, column};
                     if (!field.clean) return {kAfterQuote, field.quote - text, column};
-                    if (!field_number(field, missing, value) || std::isinf(static_cast<Value>(value)))
+                    if (!field_number(field, missing, value) ||
+                        std::isinf(static_cast<Value>(value)))
                         return {kNotNumber, field.begin - text, column};
                     at = field.next;
                 }
                 if (kind == kFeature)
                     table.features[row * table.n_features + slot] = static_cast<Value>(value);
-                else
-                    table.aside[slot * table.n_rows + row] = value;
+                else table.aside[slot * table.n_rows + row] = value;
             } else {
                 const CsvField field = read_field(at, end, delimiter);
                 if (!field.closed) return {kOpenQuote, field.quote - text, column};
                 if (!field.clean) return {kAfterQuote, field.quote - text, column};
                 at = field.next;
                 if (kind == kWord) {
-                    const int64_t bytes = field.end - field.begin, place = slot * table.n_rows + row;
-                    if (bytes >= std::numeric_limits<int32_t>::max()) return {kLongWord, field.begin - text, column};
+                    const int64_t bytes = field.end - field.begin,
+                                  place = slot * table.n_rows + row;
+                    if (bytes >= std::numeric_limits<int32_t>::max())
+                        return {kLongWord, field.begin - text, column};
                     const bool absent = missing.has(field.begin, field.end);
                     table.word_starts[place] = absent ? -1 : field.begin - text;
-                    table.word_lengths[place] = static_cast<int32_t>(field.doubled ? -1 - bytes : bytes);
+                    table.word_lengths[place] =
+                        static_cast<int32_t>(field.doubled ? -1 - bytes : bytes);
                 }
             }
             if (at < end && *at == delimiter) {
@@ -268,28 +284,34 @@ TextError parse_rows(const char* text, const char* at, const char* end, char del
 
 // `starts` and `rows` are those of csv_layout.
 template <class Value>
-TextError csv_parse(const char* text, int64_t length, char delimiter, const MissingWords& missing, const int64_t* starts,
-                    const int64_t* rows, const CsvTable<Value>& table, int threads) {
+TextError csv_parse(const char* text, int64_t length, char delimiter, const MissingWords& missing,
+                    const int64_t* starts, const int64_t* rows, const CsvTable<Value>& table,
+                    int threads) {
     const int64_t pieces = pieces_of(length);
     std::vector<TextError> errors(static_cast<size_t>(pieces));
     parallel_for(threads, pieces, [&](int64_t first, int64_t last) {
         for (int64_t piece = first; piece < last; ++piece)
-            errors[static_cast<size_t>(piece)] = csv_detail::parse_rows(text, text + starts[piece], text + starts[piece + 1], delimiter,
-                                                                        missing, table, rows[piece], rows[piece + 1]);
+            errors[static_cast<size_t>(piece)] =
+                csv_detail::parse_rows(text, text + starts[piece], text + starts[piece + 1],
+                                       delimiter, missing, table, rows[piece], rows[piece + 1]);
     });
     for (const TextError& error : errors)
         if (error.kind) return error;
     return {};
 }
 
-// Numbers words in the order in which they first occur: codes[i] of word i, -1 where it is missing; firsts[c]: the first i with code c.
-// Stops at the word that would be number `limit`, and returns its place in `stopped` (-1: none). Returns how many there are.
-inline int64_t intern_words(const char* text, const int64_t* starts, const int32_t* lengths, int64_t count, int32_t* codes,
-                            int64_t* firsts, int64_t limit, int64_t& stopped) {
+// Numbers words in the order in which they first occur: codes[i] of word i, -1 where it is missing;
+// firsts[c]: the first i with code c. Stops at the word that would be number `limit`, and returns
+// its place in `stopped` (-1: none). Returns how many there are.
+inline int64_t intern_words(const char* text, const int64_t* starts, const int32_t* lengths,
+                            int64_t count, int32_t* codes, int64_t* firsts, int64_t limit,
+                            int64_t& stopped) {
     std::vector<int32_t> table(1024, -1);
     int64_t known = 0;
     stopped = -1;
-    const auto bytes_of = [&](int64_t i) { return static_cast<size_t>(lengths[i] < 0 ? -1 - int64_t{lengths[i]} : int64_t{lengths[i]}); };
+    const auto bytes_of = [&](int64_t i) {
+        return static_cast<size_t>(lengths[i] < 0 ? -1 - int64_t{lengths[i]} : int64_t{lengths[i]});
+    };
     const auto hash_of = [&](int64_t i) {  // FNV-1a
         uint64_t hash = 1469598103934665603u;
         for (const char *at = text + starts[i], *end = at + bytes_of(i); at < end; ++at)
@@ -304,7 +326,9 @@ inline int64_t intern_words(const char* text, const int64_t* starts, const int32
         uint64_t place = hash_of(i) & (table.size() - 1);
         for (; table[place] >= 0; place = (place + 1) & (table.size() - 1)) {
             const int64_t other = firsts[table[place]];
-            if (lengths[other] == lengths[i] && std::memcmp(text + starts[other], text + starts[i], bytes_of(i)) == 0) break;
+            if (lengths[other] == lengths[i] &&
+                std::memcmp(text + starts[other], text + starts[i], bytes_of(i)) == 0)
+                break;
         }
         if (table[place] < 0) {
             if (known == limit) {
@@ -315,7 +339,8 @@ inline int64_t intern_words(const char* text, const int64_t* starts, const int32
             table[place] = static_cast<int32_t>(known++);
         }
         codes[i] = table[place];
-        if (2 * known > static_cast<int64_t>(table.size())) {  // twice as large, and everything anew
+        if (2 * known >
+            static_cast<int64_t>(table.size())) {  // twice as large, and everything anew
             table.assign(2 * table.size(), -1);
             for (int64_t code = 0; code < known; ++code) {
                 uint64_t spot = hash_of(firsts[code]) & (table.size() - 1);

@@ -1,9 +1,12 @@
-// Rows of a LIBSVM (svmlight) text: `label [qid:n] index:value index:value ... [# comment]`, one a line.
+// Rows of a LIBSVM (svmlight) text: `label [qid:n] index:value index:value ... [# comment]`, one a
+// line.
 //
-// Indices ascend and begin at `base`; values and labels are finite numbers. Lines without a label are passed over. The text is
-// cut into pieces of about kPiece bytes at line ends, whatever the number of threads. `libsvm_layout` bounds the rows (lines) and the
-// entries (colons) of each piece, so that the caller can allocate; `libsvm_parse` lets every piece write into a range of its own, then
-// closes the gaps that comments and empty lines leave. The first error of the text is reported, by kind and position.
+// Indices ascend and begin at `base`; values and labels are finite numbers. Lines without a label
+// are passed over. The text is cut into pieces of about kPiece bytes at line ends, whatever the
+// number of threads. `libsvm_layout` bounds the rows (lines) and the entries (colons) of each
+// piece, so that the caller can allocate; `libsvm_parse` lets every piece write into a range of its
+// own, then closes the gaps that comments and empty lines leave. The first error of the text is
+// reported, by kind and position.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +32,9 @@ constexpr int64_t kPiece = int64_t{1} << 18;
 
 inline int64_t pieces_of(int64_t length) { return (length + kPiece - 1) / kPiece; }
 
-// Where `pieces` pieces begin, and where the last one ends: behind the first line end at or after byte piece * kPiece - 1. A line that
-// is longer than a piece is searched once, not once for each piece that it covers.
+// Where `pieces` pieces begin, and where the last one ends: behind the first line end at or after
+// byte piece * kPiece - 1. A line that is longer than a piece is searched once, not once for each
+// piece that it covers.
 inline std::vector<int64_t> piece_starts(const char* text, int64_t length, int64_t pieces) {
     std::vector<int64_t> starts(static_cast<size_t>(pieces) + 1, 0);
     for (int64_t piece = 1; piece <= pieces; ++piece) {
@@ -58,8 +62,10 @@ inline int64_t count_byte(const char* begin, const char* end, char wanted) {
     return total;
 }
 
-// rows[i], entries[i]: bounds for all pieces before piece i; both have pieces_of(length) + 1 places.
-inline void libsvm_layout(const char* text, int64_t length, int64_t* rows, int64_t* entries, int threads) {
+// rows[i], entries[i]: bounds for all pieces before piece i; both have pieces_of(length) + 1
+// places.
+inline void libsvm_layout(const char* text, int64_t length, int64_t* rows, int64_t* entries,
+                          int threads) {
     const int64_t pieces = pieces_of(length);
     const std::vector<int64_t> starts = piece_starts(text, length, pieces);
     rows[0] = entries[0] = 0;
@@ -92,23 +98,28 @@ struct LibsvmFound {
 
 namespace libsvm_detail {
 
-inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
+inline bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
 
 inline const char* skip_spaces(const char* at, const char* end) {
     while (at < end && is_space(*at)) ++at;
     return at;
 }
 
-inline bool ends_token(const char* at, const char* end) { return at == end || is_space(*at) || *at == '\n' || *at == '#'; }
+inline bool ends_token(const char* at, const char* end) {
+    return at == end || is_space(*at) || *at == '\n' || *at == '#';
+}
 
 struct Range {
     int64_t row, row_end, entry, entry_end;
 };
 
-// One piece; what it wrote and the first error are left in `found`. The start of row r is left at starts[r + 1], as its end.
+// One piece; what it wrote and the first error are left in `found`. The start of row r is left at
+// starts[r + 1], as its end.
 template <class Value, class Index>
-void parse_piece(const char* text, const char* at, const char* end, int64_t base, int64_t limit, Range range,
-                 const LibsvmRows<Value, Index>& out, LibsvmFound& found) {
+void parse_piece(const char* text, const char* at, const char* end, int64_t base, int64_t limit,
+                 Range range, const LibsvmRows<Value, Index>& out, LibsvmFound& found) {
     const int64_t first_row = range.row, first_entry = range.entry;
     const auto fail = [&](int kind, const char* where) {
         found.error.kind = kind;
@@ -125,7 +136,8 @@ void parse_piece(const char* text, const char* at, const char* end, int64_t base
             double label;
             const char* after = parse_number(at, end, label);
             if (!after || !ends_token(after, end) || !std::isfinite(label)) return fail(kLabel, at);
-            if (range.row >= range.row_end) throw std::invalid_argument("the layout is that of another text");
+            if (range.row >= range.row_end)
+                throw std::invalid_argument("the layout is that of another text");
             at = skip_spaces(after, end);
             if (end - at > 4 && std::memcmp(at, "qid:", 4) == 0) {
                 int64_t group;
@@ -138,7 +150,8 @@ void parse_piece(const char* text, const char* at, const char* end, int64_t base
                 int64_t index;
                 after = parse_whole(at, end, index);
                 if (!after) return fail(kIndex, at);
-                if (after == end || *after != ':') return fail(is_digit(*at) && ends_token(after, end) ? kColon : kIndex, at);
+                if (after == end || *after != ':')
+                    return fail(is_digit(*at) && ends_token(after, end) ? kColon : kIndex, at);
                 if (index < base) return fail(kBelowBase, at);
                 index -= base;
                 if (index >= limit) return fail(kBeyondLimit, at);
@@ -146,9 +159,11 @@ void parse_piece(const char* text, const char* at, const char* end, int64_t base
                 previous = index;
                 double value;
                 const char* value_end = parse_number(after + 1, end, value);
-                if (!value_end || !ends_token(value_end, end) || !std::isfinite(static_cast<Value>(value)))
+                if (!value_end || !ends_token(value_end, end) ||
+                    !std::isfinite(static_cast<Value>(value)))
                     return fail(kValue, at);
-                if (range.entry >= range.entry_end) throw std::invalid_argument("the layout is that of another text");
+                if (range.entry >= range.entry_end)
+                    throw std::invalid_argument("the layout is that of another text");
                 out.indices[range.entry] = static_cast<Index>(index);
                 out.values[range.entry++] = static_cast<Value>(value);
                 at = value_end;
@@ -161,7 +176,8 @@ void parse_piece(const char* text, const char* at, const char* end, int64_t base
             found.rows = range.row - first_row;
             found.entries = range.entry - first_entry;
         }
-        const void* line_end = at < end ? std::memchr(at, '\n', static_cast<size_t>(end - at)) : nullptr;
+        const void* line_end =
+            at < end ? std::memchr(at, '\n', static_cast<size_t>(end - at)) : nullptr;
         at = line_end ? static_cast<const char*>(line_end) + 1 : end;
     }
 }
@@ -170,17 +186,19 @@ void parse_piece(const char* text, const char* at, const char* end, int64_t base
 
 // `rows` and `entries` are those of libsvm_layout; columns are numbered from 0 and below `limit`.
 template <class Value, class Index>
-LibsvmFound libsvm_parse(const char* text, int64_t length, const int64_t* rows, const int64_t* entries, int64_t base,
-                         int64_t limit, const LibsvmRows<Value, Index>& out, int threads) {
+LibsvmFound libsvm_parse(const char* text, int64_t length, const int64_t* rows,
+                         const int64_t* entries, int64_t base, int64_t limit,
+                         const LibsvmRows<Value, Index>& out, int threads) {
     const int64_t pieces = pieces_of(length);
     const std::vector<int64_t> starts = piece_starts(text, length, pieces);
     std::vector<LibsvmFound> parts(static_cast<size_t>(pieces));
     parallel_for(threads, pieces, [&](int64_t first, int64_t last) {
         for (int64_t piece = first; piece < last; ++piece)
-            libsvm_detail::parse_piece(text, text + starts[static_cast<size_t>(piece)],
-                                       text + starts[static_cast<size_t>(piece) + 1], base, limit,
-                                       {rows[piece], rows[piece + 1], entries[piece], entries[piece + 1]}, out,
-                                       parts[static_cast<size_t>(piece)]);
+            libsvm_detail::parse_piece(
+                text, text + starts[static_cast<size_t>(piece)],
+                text + starts[static_cast<size_t>(piece) + 1], base, limit,
+                {rows[piece], rows[piece + 1], entries[piece], entries[piece + 1]}, out,
+                parts[static_cast<size_t>(piece)]);
     });
     LibsvmFound all;
     out.starts[0] = 0;
@@ -191,11 +209,15 @@ LibsvmFound libsvm_parse(const char* text, int64_t length, const int64_t* rows, 
             return all;
         }
         const int64_t row = rows[piece], entry = entries[piece];
-        for (int64_t i = 1; i <= part.rows; ++i) out.starts[all.rows + i] = out.starts[row + i] + all.entries;
-        if (row > all.rows) std::copy(out.labels + row, out.labels + row + part.rows, out.labels + all.rows);
+        for (int64_t i = 1; i <= part.rows; ++i)
+            out.starts[all.rows + i] = out.starts[row + i] + all.entries;
+        if (row > all.rows)
+            std::copy(out.labels + row, out.labels + row + part.rows, out.labels + all.rows);
         if (entry > all.entries) {
-            std::copy(out.indices + entry, out.indices + entry + part.entries, out.indices + all.entries);
-            std::copy(out.values + entry, out.values + entry + part.entries, out.values + all.entries);
+            std::copy(out.indices + entry, out.indices + entry + part.entries,
+                      out.indices + all.entries);
+            std::copy(out.values + entry, out.values + entry + part.entries,
+                      out.values + all.entries);
         }
         all.rows += part.rows;
         all.entries += part.entries;

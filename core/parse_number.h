@@ -1,11 +1,14 @@
 // Decimal numbers in text, correctly rounded.
 //
-// A number is [+-] digits [. digits] [(e|E) [+-] digits], with at least one digit before the exponent. Its value is the double nearest
-// to it, ties to even. With a significand of at most 2^53 and a power of ten of at most 10^22 both are exact as doubles, so that one
-// multiplication or division rounds once (Clinger, How to read floating point numbers accurately, 1990). With up to 19 digits and a
-// power of up to 10^27, the product w T of the significand and 64 bits of the power of five is below the truth by less than w; where both ends
-// of that interval round alike, the answer is known (Lemire, Number parsing at a gigabyte per second, 2021, in small).
-// Everything else is left to std::from_chars. Beyond the largest double a number is infinity, below the smallest it is zero.
+// A number is [+-] digits [. digits] [(e|E) [+-] digits], with at least one digit before the
+// exponent. Its value is the double nearest to it, ties to even. With a significand of at most 2^53
+// and a power of ten of at most 10^22 both are exact as doubles, so that one multiplication or
+// division rounds once (Clinger, How to read floating point numbers accurately, 1990). With up to
+// 19 digits and a power of up to 10^27, the product w T of the significand and 64 bits of the power
+// of five is below the truth by less than w; where both ends of that interval round alike, the
+// answer is known (Lemire, Number parsing at a gigabyte per second, 2021, in small). Everything
+// else is left to std::from_chars. Beyond the largest double a number is infinity, below the
+// smallest it is zero.
 #pragma once
 
 #include <charconv>
@@ -25,7 +28,8 @@ namespace number_detail {
 
 constexpr double kTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                            1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-constexpr int64_t kFar = 100000;  // a power of ten that no number of digits in memory makes up for is cut here
+constexpr int64_t kFar =
+    100000;  // a power of ten that no number of digits in memory makes up for is cut here
 
 // 64 bits of 5^q, cut off: floor(5^q 2^shift), with the highest bit set.
 struct Five {
@@ -43,7 +47,10 @@ struct Fives {
             int length = 0;
             while (length < 64 && power >> length) ++length;
             of[kReach + q] = {power << (64 - length), 64 - length};
-            if (q > 0) of[kReach - q] = {static_cast<uint64_t>((static_cast<unsigned __int128>(1) << (63 + length)) / power), 63 + length};
+            if (q > 0)
+                of[kReach - q] = {static_cast<uint64_t>(
+                                      (static_cast<unsigned __int128>(1) << (63 + length)) / power),
+                                  63 + length};
         }
     }
 };
@@ -55,10 +62,13 @@ inline bool product_number(uint64_t significand, int64_t exponent, double& value
     const Five five = kFives.of[kReach + exponent];
     const int zeros = __builtin_clzll(significand);
     const uint64_t factor = significand << zeros;
-    const Wide product = static_cast<Wide>(factor) * five.bits;  // the truth is in [product, product + factor)
-    const int shift = product >> 127 ? 74 : 73;                  // leaves 53 bits and the one that is rounded
+    const Wide product =
+        static_cast<Wide>(factor) * five.bits;   // the truth is in [product, product + factor)
+    const int shift = product >> 127 ? 74 : 73;  // leaves 53 bits and the one that is rounded
     const Wide above = product + factor, top = product >> shift;
-    if (above < product || above >> shift != top || (product & ((static_cast<Wide>(1) << shift) - 1)) == 0) return false;
+    if (above < product || above >> shift != top ||
+        (product & ((static_cast<Wide>(1) << shift) - 1)) == 0)
+        return false;
     const uint64_t rounded = (static_cast<uint64_t>(top) >> 1) + (static_cast<uint64_t>(top) & 1);
     const int64_t power = shift + 1 - zeros - five.shift + exponent;
     const uint64_t scale_bits = static_cast<uint64_t>(power + 1023) << 52;
@@ -74,11 +84,14 @@ inline const char* take_digits(const char* at, const char* end, uint64_t& number
     while (end - at >= 8) {
         uint64_t word;
         std::memcpy(&word, at, 8);
-        const uint64_t high = word & 0xF0F0F0F0F0F0F0F0u, carried = (word + 0x0606060606060606u) & 0xF0F0F0F0F0F0F0F0u;
+        const uint64_t high = word & 0xF0F0F0F0F0F0F0F0u,
+                       carried = (word + 0x0606060606060606u) & 0xF0F0F0F0F0F0F0F0u;
         if (high != 0x3030303030303030u || carried != 0x3030303030303030u) break;
         word -= 0x3030303030303030u;
         word = word * 10 + (word >> 8);  // pairs, then fours, then eights
-        word = ((word & 0x000000FF000000FFu) * 0x000F424000000064u + ((word >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u) >> 32;
+        word = ((word & 0x000000FF000000FFu) * 0x000F424000000064u +
+                ((word >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u) >>
+               32;
         number = number * 100000000u + word;
         at += 8;
     }
@@ -87,7 +100,8 @@ inline const char* take_digits(const char* at, const char* end, uint64_t& number
     return at;
 }
 
-// Without [+-]; the text is known to be a number. `magnitude`: its first nonzero digit stands for 10^(magnitude - 1).
+// Without [+-]; the text is known to be a number. `magnitude`: its first nonzero digit stands for
+// 10^(magnitude - 1).
 inline double slow_number(const char* begin, const char* end, int64_t magnitude) {
     double value = 0.0;
 #if defined(__cpp_lib_to_chars) || defined(_GLIBCXX_RELEASE)
@@ -114,7 +128,8 @@ inline const char* parse_number(const char* begin, const char* end, double& valu
     const char* unsigned_begin = at;
     uint64_t significand = 0;
     const char* first = at;
-    while (at < end && is_digit(*at)) significand = significand * 10 + static_cast<uint64_t>(*at++ - '0');  // few, mostly
+    while (at < end && is_digit(*at))
+        significand = significand * 10 + static_cast<uint64_t>(*at++ - '0');  // few, mostly
     int64_t digits = at - first, exponent = 0;
     const int64_t whole = digits;
     if (at < end && *at == '.') {
@@ -130,7 +145,8 @@ inline const char* parse_number(const char* begin, const char* end, double& valu
         if (after < end && (*after == '-' || *after == '+')) down = *after++ == '-';
         if (after < end && is_digit(*after)) {
             int64_t power = 0;
-            for (; after < end && is_digit(*after); ++after) power = power < kFar ? power * 10 + (*after - '0') : power;
+            for (; after < end && is_digit(*after); ++after)
+                power = power < kFar ? power * 10 + (*after - '0') : power;
             exponent += down ? -power : power;
             at = after;
         }
@@ -140,7 +156,8 @@ inline const char* parse_number(const char* begin, const char* end, double& valu
     if (few && significand <= (uint64_t{1} << 53) && exponent >= -22 && exponent <= 22) {
         found = static_cast<double>(significand);
         found = exponent < 0 ? found / kTen[-exponent] : found * kTen[exponent];
-    } else if (!zero && !(few && exponent >= -kReach && exponent <= kReach && product_number(significand, exponent, found))) {
+    } else if (!zero && !(few && exponent >= -kReach && exponent <= kReach &&
+                          product_number(significand, exponent, found))) {
         // Where its first nonzero digit stands decides between infinity and zero when neither fits.
         const char* nonzero = unsigned_begin;
         while (nonzero < at && (*nonzero == '0' || *nonzero == '.')) ++nonzero;
@@ -153,7 +170,8 @@ inline const char* parse_number(const char* begin, const char* end, double& valu
     return at;
 }
 
-// A whole number without a sign that is at most `most`; nullptr if there is none, and `most + 1` (or more) is none.
+// A whole number without a sign that is at most `most`; nullptr if there is none, and `most + 1`
+// (or more) is none.
 inline const char* parse_whole(const char* begin, const char* end, int64_t& value) {
     const char* at = begin;
     int64_t found = 0;

@@ -9,8 +9,8 @@
 
 namespace kernelight {
 
-// f(column, value(column)) wherever value is not 0. Columns are collected first, without a branch on the data: zeros strewn
-// over a row would otherwise cost a misprediction each.
+// f(column, value(column)) wherever value is not 0. Columns are collected first, without a branch
+// on the data: zeros strewn over a row would otherwise cost a misprediction each.
 template <class ValueOf, class F>
 void each_nonzero(int64_t n_cols, ValueOf&& value, F&& f) {
     constexpr int64_t chunk = 256;
@@ -22,7 +22,8 @@ void each_nonzero(int64_t n_cols, ValueOf&& value, F&& f) {
             found[count] = static_cast<int32_t>(at);
             count += value(base + at) != 0;
         }
-        for (int64_t at = 0; at < count; ++at) f(base + found[at], static_cast<double>(value(base + found[at])));
+        for (int64_t at = 0; at < count; ++at)
+            f(base + found[at], static_cast<double>(value(base + found[at])));
     }
 }
 
@@ -49,7 +50,8 @@ struct CsrRows {
     template <class F>
     void each(int64_t row, F&& f) const {
         for (Index at = indptr[row]; at < indptr[row + 1]; ++at)
-            if (values[at] != Value(0)) f(static_cast<int64_t>(indices[at]), static_cast<double>(values[at]));
+            if (values[at] != Value(0))
+                f(static_cast<int64_t>(indices[at]), static_cast<double>(values[at]));
     }
     int64_t stored(int64_t begin, int64_t end) const { return indptr[end] - indptr[begin]; }
 };

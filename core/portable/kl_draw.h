@@ -1,7 +1,8 @@
-/* kernelight algorithm version 1: random numbers of other laws than the uniform (docs/projection-spec.md, sections 1 and 2).
+/* kernelight algorithm version 1: random numbers of other laws than the uniform
+ * (docs/projection-spec.md, sections 1 and 2).
  *
- * Each is a pure function of a word or a key, built from IEEE + - * / in a fixed order, so that a seed means the same
- * projection everywhere.
+ * Each is a pure function of a word or a key, built from IEEE + - * / in a fixed order, so that a
+ * seed means the same projection everywhere.
  */
 #ifndef KL_DRAW_H
 #define KL_DRAW_H
@@ -9,8 +10,8 @@
 #include "kl_math.h"
 #include "kl_random.h"
 
-/* Square root of a positive normal double, within an ulp: halving the exponent field gives a start within 4%, and each
- * step of Newton squares the error: 4e-2, 8e-4, 3e-7, 5e-14, rounding. */
+/* Square root of a positive normal double, within an ulp: halving the exponent field gives a start
+ * within 4%, and each step of Newton squares the error: 4e-2, 8e-4, 3e-7, 5e-14, rounding. */
 static inline double kl_sqrt(double x) {
     double y = kl_double_of_bits((kl_bits_of_double(x) >> 1) + UINT64_C(0x1FF7A3BEA91D9B1B));
     y = 0.5 * (y + x / y);
@@ -23,9 +24,10 @@ typedef struct {
     double cosine, sine;
 } kl_circle;
 
-/* cos and sin of u turns, |u| < 2^40. The nearest quarter turn is taken off exactly (adding 1.5 * 2^52 rounds to whole
- * numbers and leaves the number of quarters in the low bits); the rest, below 1/8 turn, goes through Taylor's series,
- * whose next terms are below 2^-54. No branch: loops over this function vectorise. */
+/* cos and sin of u turns, |u| < 2^40. The nearest quarter turn is taken off exactly (adding 1.5 *
+ * 2^52 rounds to whole numbers and leaves the number of quarters in the low bits); the rest, below
+ * 1/8 turn, goes through Taylor's series, whose next terms are below 2^-54. No branch: loops over
+ * this function vectorise. */
 static inline kl_circle kl_circle_at(double u) {
     const double shift = 6755399441055744.0;
     const double shifted = 4.0 * u + shift;
@@ -57,7 +59,8 @@ static inline kl_circle kl_circle_at(double u) {
     return at;
 }
 
-/* Two independent standard normals from one word (Box and Muller): radius from its high half, direction from its low. */
+/* Two independent standard normals from one word (Box and Muller): radius from its high half,
+ * direction from its low. */
 static inline kl_circle kl_normal_pair(uint64_t word) {
     const double radius = kl_sqrt(-2.0 * kl_log_normal(kl_uniform_high(word)));
     const kl_circle direction = kl_circle_at(kl_uniform_low(word));
@@ -79,8 +82,9 @@ static inline double kl_cauchy(uint64_t word) {
     return at.cosine / at.sine;
 }
 
-/* The length of a standard normal vector of n >= 1 dimensions: the root of twice a Gamma(n / 2) variable, which is
- * m (1 + c z)^3, accepted with the right probability (Marsaglia and Tsang 2000); fewer than 1.05 trials on average. */
+/* The length of a standard normal vector of n >= 1 dimensions: the root of twice a Gamma(n / 2)
+ * variable, which is m (1 + c z)^3, accepted with the right probability (Marsaglia and Tsang 2000);
+ * fewer than 1.05 trials on average. */
 static inline double kl_chi(uint64_t key, uint64_t n) {
     if (n == 1) {
         const double z = kl_normal(key, 0);

@@ -1,7 +1,8 @@
-/* kernelight algorithm version 1: functions that must give the same bits everywhere (docs/hash-spec.md, section 3).
+/* kernelight algorithm version 1: functions that must give the same bits everywhere
+ * (docs/hash-spec.md, section 3).
  *
- * Only IEEE + - * / and bit operations, in a fixed order, never contracted to fused multiply-add: libm's log differs
- * between platforms by an ulp, ours does not.
+ * Only IEEE + - * / and bit operations, in a fixed order, never contracted to fused multiply-add:
+ * libm's log differs between platforms by an ulp, ours does not.
  */
 #ifndef KL_MATH_H
 #define KL_MATH_H
@@ -37,14 +38,17 @@ static inline float kl_float_of_bits(uint32_t bits) {
  *
  * x = m 2^e with m in [sqrt(1/2), sqrt(2)), s = (m - 1)/(m + 1), z = s^2 <= 0.0295, and
  *     log m = 2 atanh s = 2s + 2s (z/3 + z^2/5 + ... + z^11/23),
- * the next term is below 2^-60. Subtracting the bits of sqrt(1/2) makes the exponent field count from there, so that m
- * and e come out without a comparison. No branch: loops over this function vectorise.
+ * the next term is below 2^-60. Subtracting the bits of sqrt(1/2) makes the exponent field count
+ * from there, so that m and e come out without a comparison. No branch: loops over this function
+ * vectorise.
  */
 static inline double kl_log_normal(double x) {
     const uint64_t sqrt_half = UINT64_C(0x3FE6A09E667F3BCD);
     const uint64_t shifted = kl_bits_of_double(x) - sqrt_half + (UINT64_C(1023) << 52);
-    /* The biased exponent as a double, by planting its bits under 2^52: no integer conversion needed. */
-    const double e = kl_double_of_bits((shifted >> 52) | UINT64_C(0x4330000000000000)) - 4503599627371519.0;
+    /* The biased exponent as a double, by planting its bits under 2^52: no integer conversion
+     * needed. */
+    const double e =
+        kl_double_of_bits((shifted >> 52) | UINT64_C(0x4330000000000000)) - 4503599627371519.0;
     const double m = kl_double_of_bits((shifted & UINT64_C(0x000FFFFFFFFFFFFF)) + sqrt_half);
     const double s = (m - 1.0) / (m + 1.0);
     const double z = s * s;
@@ -68,7 +72,8 @@ static inline double kl_log_normal(double x) {
 
 /* The same for every positive finite double, subnormals included. */
 static inline double kl_log(double x) {
-    if (x < 2.2250738585072014e-308) return kl_log_normal(x * 18014398509481984.0) - 37.429947750237047899;
+    if (x < 2.2250738585072014e-308)
+        return kl_log_normal(x * 18014398509481984.0) - 37.429947750237047899;
     return kl_log_normal(x);
 }
 
@@ -79,7 +84,8 @@ static inline float kl_floor_float(float y) {
     return whole > y ? whole - 1.0f : whole;
 }
 
-/* Smallest float >= x, for 0 <= x; above the largest float, infinity. No branch: loops over it vectorise. */
+/* Smallest float >= x, for 0 <= x; above the largest float, infinity. No branch: loops over it
+ * vectorise. */
 static inline float kl_float_above(double x) {
     const float nearest = (float)x;
     return kl_float_of_bits(kl_bits_of_float(nearest) + (uint32_t)((double)nearest < x));

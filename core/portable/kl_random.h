@@ -1,12 +1,13 @@
-/* kernelight algorithm version 1: random bits as a pure function (docs/hash-spec.md, sections 1 and 2).
+/* kernelight algorithm version 1: random bits as a pure function (docs/hash-spec.md, sections 1 and
+ * 2).
  *
  * There is one operation. A key is 64 bits; child(key, n) is its n-th child:
  *
  *     child(key, n) = mix64(key + GOLDEN * (n + 1))          (all arithmetic modulo 2^64)
  *
- * so the children of a key are the outputs of a SplitMix64 generator started at that key. Every random number of the
- * project is reached by walking from the seed: seed -> stream -> coordinate -> (slot, draw). FROZEN: golden vectors in
- * tests/golden hold these functions still for ever.
+ * so the children of a key are the outputs of a SplitMix64 generator started at that key. Every
+ * random number of the project is reached by walking from the seed: seed -> stream -> coordinate ->
+ * (slot, draw). FROZEN: golden vectors in tests/golden hold these functions still for ever.
  */
 #ifndef KL_RANDOM_H
 #define KL_RANDOM_H
@@ -47,10 +48,15 @@ static inline uint64_t kl_child(uint64_t key, uint64_t n) {
     return kl_mix64(key + KL_GOLDEN * (n + 1));
 }
 
-static inline uint64_t kl_stream(uint64_t seed, uint64_t stream) { return kl_child(kl_child(0, seed), stream); }
+static inline uint64_t kl_stream(uint64_t seed, uint64_t stream) {
+    return kl_child(kl_child(0, seed), stream);
+}
 
-/* A uniform of the open interval (0, 1) from 32 bits: the middle of one of 2^32 equal cells, so never 0 and never 1. */
-static inline double kl_uniform32(uint32_t bits) { return ((double)bits + 0.5) * (1.0 / 4294967296.0); }
+/* A uniform of the open interval (0, 1) from 32 bits: the middle of one of 2^32 equal cells, so
+ * never 0 and never 1. */
+static inline double kl_uniform32(uint32_t bits) {
+    return ((double)bits + 0.5) * (1.0 / 4294967296.0);
+}
 static inline double kl_uniform_high(uint64_t word) { return kl_uniform32((uint32_t)(word >> 32)); }
 static inline double kl_uniform_low(uint64_t word) { return kl_uniform32((uint32_t)word); }
 

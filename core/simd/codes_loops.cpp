@@ -1,7 +1,8 @@
 // Counting equal slots: count(i, j) = #{s : a[i, s] == b[j, s]}.
 //
-// Eight pairs at a time: each vector of 2 rows of a meets each of 4 rows of b, so that six loads serve eight
-// compares. A lane of the running count is as wide as a slot and is emptied after at most 255 steps.
+// Eight pairs at a time: each vector of 2 rows of a meets each of 4 rows of b, so that six loads
+// serve eight compares. A lane of the running count is as wide as a slot and is emptied after at
+// most 255 steps.
 #include "simd/codes_loops.h"
 
 #include "simd/levels.h"
@@ -14,7 +15,8 @@ namespace kernelight {
 namespace KERNELIGHT_SIMD {
 namespace {
 
-// 32 bytes with AVX-512 too: its comparisons go through mask registers and one port, which measured slower.
+// 32 bytes with AVX-512 too: its comparisons go through mask registers and one port, which measured
+// slower.
 #if defined(__AVX2__)
 constexpr int kBytes = 32;
 #else
@@ -26,12 +28,14 @@ struct Lanes {
     typedef Slot Vector __attribute__((vector_size(kBytes), aligned(1), may_alias));
 };
 
-// The sum of all lanes; the one place where instructions are named, because compilers do not find "sum of bytes".
+// The sum of all lanes; the one place where instructions are named, because compilers do not find
+// "sum of bytes".
 inline int32_t total(Lanes<uint8_t>::Vector counts) {
 #if defined(__SSE2__)
 #if defined(__AVX2__)
     const __m256i wide = _mm256_sad_epu8(reinterpret_cast<__m256i>(counts), _mm256_setzero_si256());
-    const __m128i sums = _mm_add_epi64(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
+    const __m128i sums =
+        _mm_add_epi64(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
 #else
     const __m128i sums = _mm_sad_epu8(reinterpret_cast<__m128i>(counts), _mm_setzero_si128());
 #endif
@@ -49,7 +53,8 @@ inline int32_t total(Lanes<uint16_t>::Vector counts) {
 }
 
 template <class Slot>
-void count_equal(const uint8_t* a, int64_t a_rows, const uint8_t* b, int64_t b_rows, int64_t stride, int32_t* counts) {
+void count_equal(const uint8_t* a, int64_t a_rows, const uint8_t* b, int64_t b_rows, int64_t stride,
+                 int32_t* counts) {
     using Vector = typename Lanes<Slot>::Vector;
     for (int64_t i = 0; i < a_rows; i += kCountRowsA) {
         for (int64_t j = 0; j < b_rows; j += kCountRowsB) {
@@ -67,7 +72,8 @@ void count_equal(const uint8_t* a, int64_t a_rows, const uint8_t* b, int64_t b_r
                 }
             }
             for (int r = 0; r < kCountRowsA; ++r)
-                for (int c = 0; c < kCountRowsB; ++c) counts[(i + r) * b_rows + j + c] = total(equal[r][c]);
+                for (int c = 0; c < kCountRowsB; ++c)
+                    counts[(i + r) * b_rows + j + c] = total(equal[r][c]);
         }
     }
 }

@@ -1,4 +1,5 @@
-// Compiled once per instruction set; all levels give the same bits (only + - * / floor and comparisons, never reordered).
+// Compiled once per instruction set; all levels give the same bits (only + - * / floor and
+// comparisons, never reordered).
 #include "simd/cws_loops.h"
 
 #if defined(__AVX2__)
@@ -21,11 +22,13 @@ void logs(const double* values, int64_t count, double p, float* out) {
     }
 }
 
-void fill(uint64_t coordinate_key, int64_t first_slot, int64_t n_blocks, float* out, int64_t block_stride) {
+void fill(uint64_t coordinate_key, int64_t first_slot, int64_t n_blocks, float* out,
+          int64_t block_stride) {
     for (int64_t block = 0; block < n_blocks; ++block, out += block_stride) {
         const uint64_t slot = static_cast<uint64_t>(first_slot + block * kSlotBlock);
         for (int64_t lane = 0; lane < kSlotBlock; ++lane) {
-            const kl_cws_cell cell = kl_cws_draw(coordinate_key, slot + static_cast<uint64_t>(lane));
+            const kl_cws_cell cell =
+                kl_cws_draw(coordinate_key, slot + static_cast<uint64_t>(lane));
             out[lane] = cell.inverse_r;
             out[kSlotBlock + lane] = cell.beta;
             out[2 * kSlotBlock + lane] = cell.r;
@@ -34,11 +37,12 @@ void fill(uint64_t coordinate_key, int64_t first_slot, int64_t n_blocks, float* 
     }
 }
 
-// For every entry and the slots of the block: t = floor(log u / r + beta), a = q - r t, keep the least a and who had it.
-// The strict comparison and the ascending order of entries send ties to the smaller coordinate.
+// For every entry and the slots of the block: t = floor(log u / r + beta), a = q - r t, keep the
+// least a and who had it. The strict comparison and the ascending order of entries send ties to the
+// smaller coordinate.
 //
-// Lanes holds as many floats as one register. Minima are stored whole, not under a mask: a masked store cannot be
-// forwarded to the next load of the same row.
+// Lanes holds as many floats as one register. Minima are stored whole, not under a mask: a masked
+// store cannot be forwarded to the next load of the same row.
 #if defined(__AVX512F__)
 
 struct Lanes {
@@ -49,7 +53,9 @@ struct Lanes {
     friend Lanes operator*(Lanes a, Lanes b) { return {_mm512_mul_ps(a.v, b.v)}; }
     friend Lanes operator+(Lanes a, Lanes b) { return {_mm512_add_ps(a.v, b.v)}; }
     friend Lanes operator-(Lanes a, Lanes b) { return {_mm512_sub_ps(a.v, b.v)}; }
-    Lanes floor() const { return {_mm512_roundscale_ps(v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)}; }
+    Lanes floor() const {
+        return {_mm512_roundscale_ps(v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+    }
     void keep_least(float* value, int32_t* winner, int32_t self) const {
         const __m512 old = _mm512_load_ps(value);
         const __m512i old_winner = _mm512_load_epi32(winner);
@@ -117,12 +123,15 @@ struct Lanes {
     }
 
    private:
-    static Floats select(Ints mask, Floats yes, Floats no) { return (Floats)((mask & (Ints)yes) | (~mask & (Ints)no)); }
+    static Floats select(Ints mask, Floats yes, Floats no) {
+        return (Floats)((mask & (Ints)yes) | (~mask & (Ints)no));
+    }
 };
 
 #endif
 
-// Cells of a coordinate some entries ahead are fetched early: rows of few nonzeros would wait for each.
+// Cells of a coordinate some entries ahead are fetched early: rows of few nonzeros would wait for
+// each.
 constexpr int64_t kAhead = 6;
 
 void scan(const CwsEntries& entries, const CwsSlice& slice, CwsBest* best) {
@@ -170,8 +179,9 @@ inline float floor_of(float y) {
 }
 
 template <class Code>
-void finish(const CwsEntries& entries, const CwsSlice& slice, uint64_t code_stream, int64_t first_slot, int64_t n_slots,
-            const CwsCoding& coding, int64_t n_rows, const CwsBest* best, Code* out, int64_t out_stride) {
+void finish(const CwsEntries& entries, const CwsSlice& slice, uint64_t code_stream,
+            int64_t first_slot, int64_t n_slots, const CwsCoding& coding, int64_t n_rows,
+            const CwsBest* best, Code* out, int64_t out_stride) {
     const uint64_t code_mask = low_bits(coding.bits);
     uint64_t slot_keys[kSlotBlock];
     for (int64_t lane = 0; lane < kSlotBlock; ++lane)
@@ -189,12 +199,15 @@ void finish(const CwsEntries& entries, const CwsSlice& slice, uint64_t code_stre
             id[lane] = slice.ids[table_row];
         }
         if (coding.lowest)
-            for (int64_t lane = 0; lane < kSlotBlock; ++lane) codes[lane] = static_cast<Code>(id[lane] & code_mask);
+            for (int64_t lane = 0; lane < kSlotBlock; ++lane)
+                codes[lane] = static_cast<Code>(id[lane] & code_mask);
         else
             for (int64_t lane = 0; lane < kSlotBlock; ++lane)
                 codes[lane] = static_cast<Code>(
-                    kl_cws_code(slot_keys[lane], id[lane], static_cast<int64_t>(t[lane])) & code_mask);
-        __builtin_memcpy(out + row * out_stride, codes, static_cast<size_t>(n_slots) * sizeof(Code));
+                    kl_cws_code(slot_keys[lane], id[lane], static_cast<int64_t>(t[lane])) &
+                    code_mask);
+        __builtin_memcpy(out + row * out_stride, codes,
+                         static_cast<size_t>(n_slots) * sizeof(Code));
     }
 }
 

@@ -1,5 +1,6 @@
-// Loops of the linear solver. Weights of an entry hold all outputs side by side, so that adding an entry to a sum is one or two
-// vector additions, and a row of codes is a walk over entries without a multiplication.
+// Loops of the linear solver. Weights of an entry hold all outputs side by side, so that adding an
+// entry to a sum is one or two vector additions, and a row of codes is a walk over entries without
+// a multiplication.
 //
 // Equal up to rounding between instruction sets: dot products of one output are split over vectors.
 #include "simd/linear_loops.h"
@@ -37,11 +38,13 @@ struct Pack {
     }
     static Pack load(const Real* p) {
         Pack out;
-        for (int at = 0; at < kVectors; ++at) __builtin_memcpy(&out.v[at], p + at * kWidth, sizeof(Vector));
+        for (int at = 0; at < kVectors; ++at)
+            __builtin_memcpy(&out.v[at], p + at * kWidth, sizeof(Vector));
         return out;
     }
     void store(Real* p) const {
-        for (int at = 0; at < kVectors; ++at) __builtin_memcpy(p + at * kWidth, &v[at], sizeof(Vector));
+        for (int at = 0; at < kVectors; ++at)
+            __builtin_memcpy(p + at * kWidth, &v[at], sizeof(Vector));
     }
     void add(const Pack& other) {
         for (int at = 0; at < kVectors; ++at) v[at] += other.v[at];
@@ -61,12 +64,14 @@ struct Pack<Real, 1> {
     void add(Real factor, const Pack& other) { v += factor * other.v; }
 };
 
-// --- Rows of codes --------------------------------------------------------------------------------------------------
+// --- Rows of codes -------------------------------------------------------------------------------
 
 template <class Real, int outputs>
-void code_dots(const uint16_t* entries, int64_t stride, int64_t rows, int64_t count, const Real* weights, Real* sums) {
+void code_dots(const uint16_t* entries, int64_t stride, int64_t rows, int64_t count,
+               const Real* weights, Real* sums) {
     using Sum = Pack<Real, outputs>;
-    constexpr int kChains = outputs <= 8 ? 4 : 2;  // additions wait for each other: several sums at once
+    constexpr int kChains =
+        outputs <= 8 ? 4 : 2;  // additions wait for each other: several sums at once
     for (int64_t row = 0; row < rows; ++row) {
         const uint16_t* entry = entries + row * stride;
         Sum sum[kChains];
@@ -83,8 +88,8 @@ void code_dots(const uint16_t* entries, int64_t stride, int64_t rows, int64_t co
 }
 
 template <class Real, int outputs>
-void code_add(const uint16_t* entries, int64_t stride, const int32_t* which, int64_t rows, int64_t count, const Real* change,
-              Real* weights) {
+void code_add(const uint16_t* entries, int64_t stride, const int32_t* which, int64_t rows,
+              int64_t count, const Real* change, Real* weights) {
     using Sum = Pack<Real, outputs>;
     for (int64_t row = 0; row < rows; ++row) {
         const uint16_t* entry = entries + which[row] * stride;
@@ -101,10 +106,11 @@ void code_add(const uint16_t* entries, int64_t stride, const int32_t* which, int
 template <class Slot>
 void code_entries(const Slot* codes, const uint16_t* first, int64_t count, uint16_t* entries) {
 #pragma GCC ivdep
-    for (int64_t slot = 0; slot < count; ++slot) entries[slot] = static_cast<uint16_t>(first[slot] + codes[slot]);
+    for (int64_t slot = 0; slot < count; ++slot)
+        entries[slot] = static_cast<uint16_t>(first[slot] + codes[slot]);
 }
 
-// --- Dense rows -----------------------------------------------------------------------------------------------------
+// --- Dense rows ----------------------------------------------------------------------------------
 
 template <class Real>
 Real dot(const Real* a, const Real* b, int64_t count) {
@@ -128,7 +134,8 @@ Real dot(const Real* a, const Real* b, int64_t count) {
 }
 
 template <class Real, int outputs>
-void dense_dots(const Real* const* x, int64_t rows, int64_t count, const Real* weights, Real* sums) {
+void dense_dots(const Real* const* x, int64_t rows, int64_t count, const Real* weights,
+                Real* sums) {
     using Sum = Pack<Real, outputs>;
     for (int64_t row = 0; row < rows; ++row) {
         if constexpr (outputs == 1) {
@@ -148,7 +155,8 @@ void dense_dots(const Real* const* x, int64_t rows, int64_t count, const Real* w
 }
 
 template <class Real, int outputs>
-void dense_add(const Real* const* x, int64_t rows, int64_t count, const Real* change, Real* weights) {
+void dense_add(const Real* const* x, int64_t rows, int64_t count, const Real* change,
+               Real* weights) {
     using Sum = Pack<Real, outputs>;
     for (int64_t row = 0; row < rows; ++row) {
         if constexpr (outputs == 1) {
@@ -171,10 +179,11 @@ void dense_gram(const Real* const* x, int64_t rows, int64_t count, Real* gram) {
         for (int64_t j = 0; j <= i; ++j) gram[i * kBlock + j] += dot(x[i], x[j], count);
 }
 
-// --- Sparse rows ----------------------------------------------------------------------------------------------------
+// --- Sparse rows ---------------------------------------------------------------------------------
 
 template <class Real, int outputs, class Index>
-void sparse_dot(const Real* values, const Index* columns, int64_t count, const Real* weights, Real* sums) {
+void sparse_dot(const Real* values, const Index* columns, int64_t count, const Real* weights,
+                Real* sums) {
     using Sum = Pack<Real, outputs>;
     Sum even = Sum::load(sums), odd = Sum::zero();
     int64_t at = 0;
@@ -188,7 +197,8 @@ void sparse_dot(const Real* values, const Index* columns, int64_t count, const R
 }
 
 template <class Real, int outputs, class Index>
-void sparse_add(const Real* values, const Index* columns, int64_t count, const Real* change, Real* weights) {
+void sparse_add(const Real* values, const Index* columns, int64_t count, const Real* change,
+                Real* weights) {
     using Sum = Pack<Real, outputs>;
     const Sum more = Sum::load(change);
     for (int64_t at = 0; at < count; ++at) {
@@ -199,9 +209,10 @@ void sparse_add(const Real* values, const Index* columns, int64_t count, const R
     }
 }
 
-// --- Losses ---------------------------------------------------------------------------------------------------------
+// --- Losses --------------------------------------------------------------------------------------
 
-// Whether any of the numbers is not 0. As bits, because an OR of integers may be reordered into vectors and a maximum may not.
+// Whether any of the numbers is not 0. As bits, because an OR of integers may be reordered into
+// vectors and a maximum may not.
 template <class Real, int outputs>
 inline bool any_nonzero(const Real* values) {
     using Bits = std::conditional_t<sizeof(Real) == 4, uint32_t, uint64_t>;
@@ -215,8 +226,8 @@ inline bool any_nonzero(const Real* values) {
 }
 
 template <class Real, int outputs>
-void take_row(const LinearProblem<Real>& problem, int64_t row, Real factor, const Real* sums, int64_t parts, int64_t stride,
-              Block<Real>& block, int64_t at) {
+void take_row(const LinearProblem<Real>& problem, int64_t row, Real factor, const Real* sums,
+              int64_t parts, int64_t stride, Block<Real>& block, int64_t at) {
     using Sum = Pack<Real, outputs>;
     const int64_t base = at * outputs;
     Sum sum = Sum::load(sums + base);
@@ -232,7 +243,8 @@ void take_row(const LinearProblem<Real>& problem, int64_t row, Real factor, cons
         const int label = problem.labels[row];
         for (int output = 0; output < outputs; ++output) {
             target[output] = output == label ? Real(1) : Real(-1);
-            cost[output] = row_cost * (output == label ? problem.cost_above[output] : problem.cost_below[output]);
+            cost[output] = row_cost * (output == label ? problem.cost_above[output]
+                                                       : problem.cost_below[output]);
         }
     } else {
         for (int output = 0; output < outputs; ++output) {
@@ -250,16 +262,19 @@ template <class Real, int outputs, template <class> class Loss>
 void select_active(Block<Real>& block, int64_t begin, int64_t end) {
     const Loss<Real> loss(block.epsilon);
     for (int64_t row = begin; row < end; ++row) {
-        const Real *m = block.margin + row * outputs, *y = block.target + row * outputs, *c = block.cost + row * outputs;
+        const Real *m = block.margin + row * outputs, *y = block.target + row * outputs,
+                   *c = block.cost + row * outputs;
         const Real *b = block.dual + row * outputs, q = block.norm[row];
         Real* __restrict h = block.inverse_curvature + row * outputs;
         Real move[outputs];
         int active = 0;
-        for (int output = 0; output < outputs; ++output) h[output] = loss.inverse_curvature(c[output], q);
+        for (int output = 0; output < outputs; ++output)
+            h[output] = loss.inverse_curvature(c[output], q);
         loss.template steps<outputs>(m, y, c, b, q, h, move);
         for (int output = 0; output < outputs; ++output) move[output] -= b[output];
         for (int output = 0; output < outputs; ++output)
-            active |= !(loss.bound_gradient(m[output], y[output], c[output], b[output]) > block.shrink_threshold);
+            active |= !(loss.bound_gradient(m[output], y[output], c[output], b[output]) >
+                        block.shrink_threshold);
         block.moves[row] = any_nonzero<Real, outputs>(move);
         block.shrinkable[row] = !active;
     }
@@ -272,8 +287,10 @@ void sweep(Block<Real>& block, int sweeps) {
     for (int turn = 0; turn < sweeps; ++turn) {
         bool moved = false;
         for (int64_t row = 0; row < block.rows; ++row) {
-            const Real *m = block.margin + row * outputs, *y = block.target + row * outputs, *c = block.cost + row * outputs;
-            const Real *kernel = block.gram + row * kBlock, *h = block.inverse_curvature + row * outputs, q = kernel[row];
+            const Real *m = block.margin + row * outputs, *y = block.target + row * outputs,
+                       *c = block.cost + row * outputs;
+            const Real *kernel = block.gram + row * kBlock,
+                       *h = block.inverse_curvature + row * outputs, q = kernel[row];
             Real* __restrict b = block.dual + row * outputs;
             Real* __restrict change = block.change + row * outputs;
             Real move[outputs], next[outputs];
@@ -318,19 +335,25 @@ constexpr OutputLoops<Real> output_loops() {
         sparse_add<Real, outputs, int32_t>,
         sparse_add<Real, outputs, int64_t>,
         take_row<Real, outputs>,
-        {select_active<Real, outputs, SquaredHinge>, select_active<Real, outputs, Hinge>, select_active<Real, outputs, Logistic>, select_active<Real, outputs, Squared>,
+        {select_active<Real, outputs, SquaredHinge>, select_active<Real, outputs, Hinge>,
+         select_active<Real, outputs, Logistic>, select_active<Real, outputs, Squared>,
          select_active<Real, outputs, EpsilonInsensitive>},
-        {sweep<Real, outputs, SquaredHinge>, sweep<Real, outputs, Hinge>, sweep<Real, outputs, Logistic>, sweep<Real, outputs, Squared>,
+        {sweep<Real, outputs, SquaredHinge>, sweep<Real, outputs, Hinge>,
+         sweep<Real, outputs, Logistic>, sweep<Real, outputs, Squared>,
          sweep<Real, outputs, EpsilonInsensitive>},
-        {objective<Real, outputs, SquaredHinge>, objective<Real, outputs, Hinge>, objective<Real, outputs, Logistic>,
-         objective<Real, outputs, Squared>, objective<Real, outputs, EpsilonInsensitive>},
+        {objective<Real, outputs, SquaredHinge>, objective<Real, outputs, Hinge>,
+         objective<Real, outputs, Logistic>, objective<Real, outputs, Squared>,
+         objective<Real, outputs, EpsilonInsensitive>},
     };
 }
 
 template <class Real>
 constexpr LinearLoops<Real> all_loops() {
-    return {{output_loops<Real, 1>(), output_loops<Real, 4>(), output_loops<Real, 8>(), output_loops<Real, 16>()},
-            code_entries<uint8_t>, code_entries<uint16_t>, dense_gram<Real>};
+    return {{output_loops<Real, 1>(), output_loops<Real, 4>(), output_loops<Real, 8>(),
+             output_loops<Real, 16>()},
+            code_entries<uint8_t>,
+            code_entries<uint16_t>,
+            dense_gram<Real>};
 }
 
 }  // namespace

@@ -33,9 +33,9 @@ struct Minimum {
     }
 };
 
-// The tiny number turns 0 / 0 into 0; no nonzero sum of two rows of total 1 that matters is changed by it. Division is what
-// takes the time, so two columns share one: a / b + c / d = (a d + c b) / (b d), where b d is at least the square of the
-// tiny number, which is a normal number yet.
+// The tiny number turns 0 / 0 into 0; no nonzero sum of two rows of total 1 that matters is changed
+// by it. Division is what takes the time, so two columns share one: a / b + c / d = (a d + c b) /
+// (b d), where b d is at least the square of the tiny number, which is a normal number yet.
 template <class T>
 struct Chi2 {
     static constexpr bool kInPairs = true;
@@ -47,12 +47,15 @@ struct Chi2 {
     }
     template <class V>
     static V pair(V u0, V v0, V u1, V v1) {
-        V difference0 = u0 - v0, difference1 = u1 - v1, sum0 = u0 + v0 + kTiny, sum1 = u1 + v1 + kTiny;
-        return (difference0 * difference0 * sum1 + difference1 * difference1 * sum0) / (sum0 * sum1);
+        V difference0 = u0 - v0, difference1 = u1 - v1, sum0 = u0 + v0 + kTiny,
+          sum1 = u1 + v1 + kTiny;
+        return (difference0 * difference0 * sum1 + difference1 * difference1 * sum0) /
+               (sum0 * sum1);
     }
 };
 
-// kRows x 2 vectors of sums stay in registers while k runs; one x entry is spread over the lanes, y entries fill them.
+// kRows x 2 vectors of sums stay in registers while k runs; one x entry is spread over the lanes, y
+// entries fill them.
 template <class T, class Term>
 void add_block(const T* x, const T* y, int64_t depth, double* total, int64_t stride) {
     using V = typename Vector<T>::type;
@@ -89,7 +92,8 @@ void add_block(const T* x, const T* y, int64_t depth, double* total, int64_t str
     }
 }
 
-// m, the sum of the minima after splitting signs, and S, the sum of both rows. Rounding may leave m outside [0, S / 2].
+// m, the sum of the minima after splitting signs, and S, the sum of both rows. Rounding may leave m
+// outside [0, S / 2].
 struct Shared {
     double m, both;
 };
@@ -99,8 +103,9 @@ inline Shared shared(double total, RowSums x, double negative, double absolute) 
     return {low < both / 2 ? low : both / 2, both};
 }
 
-// A power of two that brings a row sum to about 1. Both sides of a quotient are multiplied by it, which changes no
-// bit of the quotient but keeps a float32 one from being taken of subnormal numbers.
+// A power of two that brings a row sum to about 1. Both sides of a quotient are multiplied by it,
+// which changes no bit of the quotient but keeps a float32 one from being taken of subnormal
+// numbers.
 double unit_scale(double sum) {
     int exponent = 0;
     __builtin_frexp(sum, &exponent);
@@ -108,8 +113,8 @@ double unit_scale(double sum) {
 }
 
 template <class T>
-void finish_minmax(const double* total, int64_t count, RowSums x, const double* negative, const double* absolute,
-                   T* out) {
+void finish_minmax(const double* total, int64_t count, RowSums x, const double* negative,
+                   const double* absolute, T* out) {
     const double scale = unit_scale(x.absolute);
     for (int64_t j = 0; j < count; ++j) {
         const Shared s = shared(total[j], x, negative[j], absolute[j]);
@@ -119,8 +124,8 @@ void finish_minmax(const double* total, int64_t count, RowSums x, const double* 
 }
 
 template <class T>
-void finish_overlap(const double* total, int64_t count, RowSums x, const double* negative, const double* absolute,
-                    T* out) {
+void finish_overlap(const double* total, int64_t count, RowSums x, const double* negative,
+                    const double* absolute, T* out) {
     const double scale = unit_scale(x.absolute);
     for (int64_t j = 0; j < count; ++j) {
         const Shared s = shared(total[j], x, negative[j], absolute[j]);
@@ -131,8 +136,12 @@ void finish_overlap(const double* total, int64_t count, RowSums x, const double*
 
 template <class T>
 PairwiseLoops<T> table() {
-    return {kRows, static_cast<int>(2 * kVectorBytes / sizeof(T)), add_block<T, Minimum>, add_block<T, Chi2<T>>,
-            finish_minmax<T>, finish_overlap<T>};
+    return {kRows,
+            static_cast<int>(2 * kVectorBytes / sizeof(T)),
+            add_block<T, Minimum>,
+            add_block<T, Chi2<T>>,
+            finish_minmax<T>,
+            finish_overlap<T>};
 }
 
 }  // namespace

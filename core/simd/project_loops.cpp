@@ -1,5 +1,5 @@
-// Compiled once per instruction set; all levels give the same bits: the same IEEE operations on each number, in the order
-// of core/portable/kl_project.h, whatever the width of a vector.
+// Compiled once per instruction set; all levels give the same bits: the same IEEE operations on
+// each number, in the order of core/portable/kl_project.h, whatever the width of a vector.
 #include "simd/project_loops.h"
 
 #if defined(__AVX2__)
@@ -30,9 +30,10 @@ inline Floats load(const float* p) {
 }
 inline void store(float* p, Floats v) { __builtin_memcpy(p, &v, sizeof v); }
 
-// --- Rows on their way in -------------------------------------------------------------------------------------
+// --- Rows on their way in ------------------------------------------------------------------------
 
-// Absolute values are ordered as their bits are, and the maximum of integers may be taken in any order.
+// Absolute values are ordered as their bits are, and the maximum of integers may be taken in any
+// order.
 template <class Bits, class Value>
 uint64_t peak(const Value* x, int64_t count) {
     Bits most = 0;
@@ -68,11 +69,12 @@ void enter(const Value* x, int64_t count, double first, double second, float* to
         to[at] = static_cast<float>(static_cast<double>(x[at]) * first * second);
 }
 
-// --- Hadamard -------------------------------------------------------------------------------------------------
+// --- Hadamard ------------------------------------------------------------------------------------
 //
-// log2(width) levels; level h joins numbers at distance h. Levels below kLanes happen inside a register: the partner of
-// a lane is fetched by a shuffle, and a + b, a - b is the partner plus the lane itself with its sign turned in the upper
-// half. Higher levels join whole registers, up to three levels for one load and store of each.
+// log2(width) levels; level h joins numbers at distance h. Levels below kLanes happen inside a
+// register: the partner of a lane is fetched by a shuffle, and a + b, a - b is the partner plus the
+// lane itself with its sign turned in the upper half. Higher levels join whole registers, up to
+// three levels for one load and store of each.
 
 // The level of distance `h` inside a register.
 template <int h>
@@ -125,7 +127,8 @@ void lowest_levels(const float* from, float* x, const float* diagonal, int64_t w
         Floats v[count];
 #pragma GCC unroll 8
         for (int at = 0; at < count; ++at)
-            v[at] = levels_inside(load(from + base + at * kLanes) * load(diagonal + base + at * kLanes));
+            v[at] = levels_inside(load(from + base + at * kLanes) *
+                                  load(diagonal + base + at * kLanes));
         levels_between(v);
 #pragma GCC unroll 8
         for (int at = 0; at < count; ++at) store(x + base + at * kLanes, v[at]);
@@ -171,7 +174,7 @@ void gather(const float* x, const int32_t* places, int64_t count, float* out) {
     for (int64_t at = 0; at < count; ++at) out[at] = x[places[at]];
 }
 
-// --- Readouts -------------------------------------------------------------------------------------------------
+// --- Readouts ------------------------------------------------------------------------------------
 
 void read_pairs(const float* y, const float* scale, int64_t count, float amplitude, float* out) {
 #pragma GCC ivdep
@@ -182,7 +185,8 @@ void read_pairs(const float* y, const float* scale, int64_t count, float amplitu
     }
 }
 
-void read_cosines(const float* y, const float* scale, const float* shift, int64_t count, float amplitude, float* out) {
+void read_cosines(const float* y, const float* scale, const float* shift, int64_t count,
+                  float amplitude, float* out) {
 #pragma GCC ivdep
     for (int64_t at = 0; at < count; ++at)
         out[at] = amplitude * kl_circle_of(y[at] * scale[at] + shift[at]).cosine;
@@ -193,22 +197,24 @@ void read_signs(const float* y, int64_t count, uint8_t* out) {
     for (int64_t at = 0; at < count; ++at) out[at] = static_cast<uint8_t>(kl_sign_bit(y[at]));
 }
 
-void read_signs_tied(const float* y, float slack, const float* tie, float turn, int64_t count, uint8_t* out) {
+void read_signs_tied(const float* y, float slack, const float* tie, float turn, int64_t count,
+                     uint8_t* out) {
 #pragma GCC ivdep
     for (int64_t at = 0; at < count; ++at)
         out[at] = static_cast<uint8_t>(kl_sign_bit_tied(y[at], slack, tie[at], turn));
 }
 
-void read_cosine_bits(const float* y, const float* scale, const float* shift, const float* threshold, int64_t count,
-                      uint8_t* out) {
+void read_cosine_bits(const float* y, const float* scale, const float* shift,
+                      const float* threshold, int64_t count, uint8_t* out) {
 #pragma GCC ivdep
     for (int64_t at = 0; at < count; ++at)
         out[at] = static_cast<uint8_t>(kl_cosine_bit(y[at] * scale[at], shift[at], threshold[at]));
 }
 
-// --- Dense projections ----------------------------------------------------------------------------------------
+// --- Dense projections ---------------------------------------------------------------------------
 //
-// kRows rows meet one tile of the table: its entries, once loaded, serve all of them, and the sums stay in registers.
+// kRows rows meet one tile of the table: its entries, once loaded, serve all of them, and the sums
+// stay in registers.
 
 template <class Real>
 struct Sums {
@@ -229,8 +235,9 @@ struct Sums {
     }
 };
 
-// How a product is added: rounded before (Exact, the definition of codes), or not (Fused, for features, which need only
-// agree to rounding; where a level has no such instruction, it is the same).
+// How a product is added: rounded before (Exact, the definition of codes), or not (Fused, for
+// features, which need only agree to rounding; where a level has no such instruction, it is the
+// same).
 struct Exact {
     template <class Real>
     static inline typename Sums<Real>::Vector add(typename Sums<Real>::Vector sum, Real value,
@@ -262,26 +269,31 @@ using Fused = Exact;
 
 // Part of a tile, so that kRows * kParts sums fit the registers.
 template <class How, class Real, int kRows, int kParts>
-FUSED_TARGET void add_part(const Real* x, int64_t x_stride, const float* table, int64_t n_features, Real* y, int64_t y_stride) {
+FUSED_TARGET void add_part(const Real* x, int64_t x_stride, const float* table, int64_t n_features,
+                           Real* y, int64_t y_stride) {
     using S = Sums<Real>;
     typename S::Vector sums[kRows][kParts];
     for (int row = 0; row < kRows; ++row)
         for (int part = 0; part < kParts; ++part)
-            __builtin_memcpy(&sums[row][part], y + row * y_stride + part * S::lanes, sizeof(typename S::Vector));
+            __builtin_memcpy(&sums[row][part], y + row * y_stride + part * S::lanes,
+                             sizeof(typename S::Vector));
     for (int64_t i = 0; i < n_features; ++i) {
         typename S::Vector entry[kParts];
 #pragma GCC unroll 8
-        for (int part = 0; part < kParts; ++part) entry[part] = S::entries(table + i * kTile + part * S::lanes);
+        for (int part = 0; part < kParts; ++part)
+            entry[part] = S::entries(table + i * kTile + part * S::lanes);
 #pragma GCC unroll 8
         for (int row = 0; row < kRows; ++row) {
             const Real value = x[row * x_stride + i];
 #pragma GCC unroll 8
-            for (int part = 0; part < kParts; ++part) sums[row][part] = How::template add<Real>(sums[row][part], value, entry[part]);
+            for (int part = 0; part < kParts; ++part)
+                sums[row][part] = How::template add<Real>(sums[row][part], value, entry[part]);
         }
     }
     for (int row = 0; row < kRows; ++row)
         for (int part = 0; part < kParts; ++part)
-            __builtin_memcpy(y + row * y_stride + part * S::lanes, &sums[row][part], sizeof(typename S::Vector));
+            __builtin_memcpy(y + row * y_stride + part * S::lanes, &sums[row][part],
+                             sizeof(typename S::Vector));
 }
 
 #if defined(__AVX512F__)
@@ -294,21 +306,24 @@ constexpr int kRowsTogether = 4, kPartsTogether = 2;  // 8 of 16
 constexpr int64_t kFeaturesTogether = 256;
 
 template <class How, class Real>
-void add_dense(const Real* x, int64_t x_stride, int64_t n_rows, const float* table, int64_t n_features, Real* y,
-               int64_t y_stride) {
+void add_dense(const Real* x, int64_t x_stride, int64_t n_rows, const float* table,
+               int64_t n_features, Real* y, int64_t y_stride) {
     using S = Sums<Real>;
     for (int64_t first = 0; first < n_features; first += kFeaturesTogether) {
-        const int64_t count = n_features - first < kFeaturesTogether ? n_features - first : kFeaturesTogether;
+        const int64_t count =
+            n_features - first < kFeaturesTogether ? n_features - first : kFeaturesTogether;
         for (int part = 0; part < S::parts; part += kPartsTogether) {
             const float* entries = table + first * kTile + part * S::lanes;
             Real* to = y + part * S::lanes;
             int64_t row = 0;
             for (; row + kRowsTogether <= n_rows; row += kRowsTogether)
-                add_part<How, Real, kRowsTogether, kPartsTogether>(x + row * x_stride + first, x_stride, entries, count,
+                add_part<How, Real, kRowsTogether, kPartsTogether>(x + row * x_stride + first,
+                                                                   x_stride, entries, count,
                                                                    to + row * y_stride, y_stride);
             for (; row < n_rows; ++row)
-                add_part<How, Real, 1, kPartsTogether>(x + row * x_stride + first, x_stride, entries, count,
-                                                       to + row * y_stride, y_stride);
+                add_part<How, Real, 1, kPartsTogether>(x + row * x_stride + first, x_stride,
+                                                       entries, count, to + row * y_stride,
+                                                       y_stride);
         }
     }
 }
@@ -321,7 +336,8 @@ void add_sparse(const int32_t* feature, const Real* x, int64_t count, const floa
         for (int part = 0; part < kPartsTogether; ++part)
             __builtin_memcpy(&sums[part], y + (first + part) * S::lanes, sizeof sums[part]);
         for (int64_t at = 0; at < count; ++at) {
-            const float* entries = table + static_cast<int64_t>(feature[at]) * kTile + first * S::lanes;
+            const float* entries =
+                table + static_cast<int64_t>(feature[at]) * kTile + first * S::lanes;
 #pragma GCC unroll 8
             for (int part = 0; part < kPartsTogether; ++part)
                 sums[part] += x[at] * S::entries(entries + part * S::lanes);
@@ -345,22 +361,44 @@ void fill_cauchy(uint64_t feature_key, uint64_t first, float* out) {
 }
 
 // A vector, once loaded, serves all rows; each row meets the vectors in their order.
-void take_off(double* rows, int64_t n_rows, const double* before, int64_t n_before, uint64_t width) {
+void take_off(double* rows, int64_t n_rows, const double* before, int64_t n_before,
+              uint64_t width) {
     for (int64_t vector = 0; vector < n_before; ++vector)
         for (int64_t row = 0; row < n_rows; ++row)
-            kl_take_off(rows + row * static_cast<int64_t>(width), before + vector * static_cast<int64_t>(width), width);
+            kl_take_off(rows + row * static_cast<int64_t>(width),
+                        before + vector * static_cast<int64_t>(width), width);
 }
 
-void orthonormalize(double* rows, uint64_t n_rows, uint64_t width) { kl_orthonormalize(rows, n_rows, width); }
+void orthonormalize(double* rows, uint64_t n_rows, uint64_t width) {
+    kl_orthonormalize(rows, n_rows, width);
+}
 
 }  // namespace
 
 extern const ProjectLoops project_table;
 const ProjectLoops project_table = {
-    peak<uint32_t, float>, peak<uint64_t, double>, squares<float>, squares<double>, enter<float>, enter<double>,
-    hadamard,          gather,           read_pairs,         read_cosines,      read_signs, read_signs_tied,
-    read_cosine_bits,  add_dense<Exact, float>, add_dense<Exact, double>, add_dense<Fused, float>,  add_sparse<float>, add_sparse<double>,
-    fill_gaussian,     fill_cauchy,      take_off,          orthonormalize,
+    peak<uint32_t, float>,
+    peak<uint64_t, double>,
+    squares<float>,
+    squares<double>,
+    enter<float>,
+    enter<double>,
+    hadamard,
+    gather,
+    read_pairs,
+    read_cosines,
+    read_signs,
+    read_signs_tied,
+    read_cosine_bits,
+    add_dense<Exact, float>,
+    add_dense<Exact, double>,
+    add_dense<Fused, float>,
+    add_sparse<float>,
+    add_sparse<double>,
+    fill_gaussian,
+    fill_cauchy,
+    take_off,
+    orthonormalize,
 };
 
 }  // namespace KERNELIGHT_SIMD
