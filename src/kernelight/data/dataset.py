@@ -28,10 +28,12 @@ from kernelight.data.formatted import FormattedSource
 from kernelight.data.learner import Learner
 from kernelight.data.supervision import Relearning, Supervision, words_alone
 from kernelight.data.survey import missing_in_head, surveyed
-from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Source, joined
+from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Source, joined, sliced
 from kernelight.data.target_values import CrossFit, Places, TrainingRows
 from kernelight.data.text_formats import BOOLEAN, NUMERIC, WRITTEN
 from kernelight.data.wishes import AUTO, Wishes, date_target, target_column
+
+PART_VALUES = 1 << 19  # features that are made of a block at a time
 
 
 class Dataset:
@@ -295,8 +297,10 @@ class Dataset:
         count = total = 0
         odd = OddValues(self.name, self._given, self._opened.options)
         self.rows_left_out = 0
-        for block in self._source.blocks(self._plan):
-            odd.add(block)
+        blocks = _counted(
+            self._source.blocks(self._plan), odd, max(256, PART_VALUES // max(1, encoding.width))
+        )
+        for block in blocks:
             X, y, ids = self._batch(block, encoding, total)
             total += X.shape[0]
             start = 0
@@ -484,6 +488,13 @@ class Dataset:
         for name, note in learner.notes(encoding).items():
             self._decided.decide(name, note)
         return encoding
+
+
+def _counted(blocks: Iterable[Block], odd: OddValues, rows: int) -> Iterator[Block]:
+    """Blocks of at most so many rows, whose odd values have been counted."""
+    for block in blocks:
+        odd.add(block)
+        yield from sliced(block, rows)
 
 
 __all__ = ["AUTO", "CLASSIFICATION", "REGRESSION", "Batch", "Block", "Dataset", "Wishes"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,6 +184,39 @@ def _numbered(names: Sequence[str], first: int) -> list[str]:
         seen.add(made)
         found.append(made)
     return found
+
+
+def sliced(block: Block, rows: int) -> Iterator[Block]:
+    """A dense block as blocks of at most so many rows, since many features may come of a column of words.
+
+    Each has only the words that occur in it; how many odd values there are is left behind.
+    """
+    if block.n_rows <= rows or sp.issparse(block.numbers):
+        yield block
+        return
+    for start in range(0, block.n_rows, rows):
+        some = slice(start, start + rows)
+        target: Any = block.target
+        if target is not None:
+            target = _few_words(target, some) if isinstance(target, Words) else target[some]
+        yield replace(
+            block,
+            numbers=block.numbers[some],
+            words=tuple(_few_words(column, some) for column in block.words),
+            target=target,
+            ids=None if block.ids is None else block.ids[some],
+            first_row=block.first_row + start,
+            dates=None if block.dates is None else block.dates[some],
+            odd={},
+        )
+
+
+def _few_words(column: Words, rows: slice) -> Words:
+    """Some rows of a column, with the words that occur in them."""
+    used, codes = np.unique(column.codes[rows], return_inverse=True)
+    missing = int(len(used) > 0 and used[0] < 0)
+    values = tuple(column.values[at] for at in used[missing:].tolist())
+    return Words((codes.reshape(-1) - missing).astype(np.int32), values)
 
 
 def joined(blocks: Sequence[Block], plan: Plan) -> Block:

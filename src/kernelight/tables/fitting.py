@@ -123,8 +123,8 @@ def _allowance(model: Any, data: Dataset, limit: int, base: int) -> Allowance:
         raise DataError(f"{data.name} has no rows.")
     labels = data.encoding.target.labels if data.encoding.target is not None else None
     n_outputs = 1 if labels is None or len(labels) <= 2 else len(labels)
-    if data.cross_fit is not None:  # sums of words, which every pass needs
-        base += data.cross_fit.n_bytes
+    if data.cross_fit is not None:  # sums of words, of all rows and without those held out
+        base += 2 * data.cross_fit.n_bytes
     allowed = Allowance(limit, base, row_bytes(first.X), *_made_of_a_row(model, n_outputs))
     allowed.refuse_too_little()
     return allowed
