@@ -110,3 +110,27 @@ def circles(n_rows, *, seed=0, classes=2):
     X = rng.uniform(-1, 1, (n_rows, 2))
     rings = np.minimum((np.hypot(*X.T) * classes).astype(int), classes - 1)
     return X, rings
+
+
+def some_cell(candidate):
+    """A cell of a study with ordinary values."""
+    from kernelight.study import Cell
+
+    return Cell(
+        candidate=candidate,
+        k=64,
+        rows=100,
+        reference=False,
+        settings={"scale": "minmax"},
+        C=1.0,
+        score=0.9,
+        standard_error=0.01,
+        fit_seconds=0.1,
+        n_bytes=100,
+        folds=1,
+        seconds=0.5,
+        test=0.9,
+        low=0.8,
+        high=1.0,
+        rows_per_second=1e5,
+    )

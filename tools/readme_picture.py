@@ -61,4 +61,4 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         report = write_report(study, Path(folder) / "report.html")
         take_picture(report, PICTURE)
-    print(f"{study.recommendation['headline']}\nThe picture is {PICTURE}.")
+    print(f"{study.recommendation.headline}\nThe picture is {PICTURE}.")

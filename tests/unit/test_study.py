@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers import some_cell
 from sklearn.datasets import load_iris, make_classification
 
-from kernelight.study import Study, compare, models, print_study, render_report
+from kernelight.study import Cell, Study, compare, models, print_study, render_report
 from kernelight.study.inputs import infer_task, seconds_of
 from kernelight.study.measure import r2_interval, wilson
 from kernelight.study.models import Data, doubt, train
@@ -66,18 +67,16 @@ def study(rings: tuple[np.ndarray, np.ndarray]) -> Study:
         )
 
 
-def cell(name: str, score: float, n_bytes: int, **more: Any) -> dict[str, Any]:
-    """As much of a cell as the rule looks at."""
-    return {
-        "candidate": name, "k": 64, "rows": 100, "reference": False, "score": score, "bytes": n_bytes, "doubt": 0.01,
-    } | more  # fmt: skip
+def cell(name: str, score: float, n_bytes: int, **more: Any) -> Cell:
+    """A cell of which the rule looks at these values."""
+    return replace(some_cell(name), score=score, n_bytes=n_bytes, **more)
 
 
 def test_a_kernel_is_recommended_where_linear_fails(study: Study) -> None:
-    lines = {line["candidate"]: line for line in study.lines}
-    assert study.recommendation["candidate"] in {"gmm", "gaussian"}
-    assert lines["linear"]["test"] < 0.7 < 0.9 < study.recommendation["test"]
-    assert study.recommendation["low"] <= study.recommendation["test"] <= study.recommendation["high"]
+    lines = {line.candidate: line for line in study.lines}
+    assert study.recommendation.candidate in {"gmm", "gaussian"}
+    assert lines["linear"].test < 0.7 < 0.9 < study.recommendation.test
+    assert study.recommendation.low <= study.recommendation.test <= study.recommendation.high
     assert "boosting" in lines
     assert any(name.startswith("exact_") for name in lines)
 
@@ -88,11 +87,11 @@ def test_code_of_the_recommendation_makes_the_model(
     from kernelight import KernelClassifier
 
     X, y = rings
-    model = eval(study.recommendation["code"], {"KernelClassifier": KernelClassifier, "X": X, "y": y})
+    model = eval(study.recommendation.code, {"KernelClassifier": KernelClassifier, "X": X, "y": y})
     assert model.score(X, y) > 0.9
     for card in study.cards:
         pasted: dict[str, Any] = {"X": X, "y": y}
-        exec(card["python"], pasted)
+        exec(card.python, pasted)
         assert pasted["model"].score(X, y) > 0.9
 
 
@@ -109,7 +108,7 @@ def test_code_of_a_linear_model_makes_the_same_model(task: str, scale: str) -> N
     X, y = X[:400], y[:400]
     for C in (0.1, 10.0):
         model = train(CANDIDATES[0], Data(X, y, task), 1, {"scale": scale}, C)
-        chosen = {"candidate": "linear", "settings": {"scale": scale}, "C": C, "row_length": model.row_length}
+        chosen = replace(some_cell("linear"), settings={"scale": scale}, C=C, row_length=model.row_length)
         names = {"LinearSVC": LinearSVC, "Ridge": Ridge, "make_pipeline": make_pipeline}
         names |= {"MinMaxScaler": MinMaxScaler, "StandardScaler": StandardScaler}
         told = eval(code_of(chosen, task, None), names | {"X": X, "y": y}).predict(X)
@@ -135,13 +134,13 @@ def test_linear_is_enough_where_it_is() -> None:
     rng = np.random.default_rng(1)
     X = rng.standard_normal((400, 5))
     found = compare(X, X[:, 0] - X[:, 1] > 0, **QUICK)
-    (card,) = [card for card in found.cards if card["candidate"] == "linear"]
-    assert "a linear model is enough" in card["headline"].lower()
+    (card,) = [card for card in found.cards if card.candidate == "linear"]
+    assert "a linear model is enough" in card.headline.lower()
 
 
-def names_of(cells: list[dict[str, Any]]) -> tuple[str, str | None]:
+def names_of(cells: list[Cell]) -> tuple[str, str | None]:
     best, small = choose(cells)
-    return best["candidate"], small and small["candidate"]
+    return best.candidate, small and small.candidate
 
 
 def test_the_best_comes_first_and_the_smallest_within_one_standard_error_second() -> None:
@@ -178,7 +177,7 @@ def test_cards_leave_c_and_unclear_settings_to_be_tuned() -> None:
     assert parameters_of(chosen, [chosen], 400) == {
         "kernel": "gaussian"
     }  # few rows: at least as many as by default
-    assert parameters_of(chosen | {"clear": True}, [chosen], 400) == {"kernel": "gaussian", **settings}
+    assert parameters_of(replace(chosen, clear=True), [chosen], 400) == {"kernel": "gaussian", **settings}
     default = cell("gmm", 0.9, 100, k=1024, settings={"scale": "standard", "p": 1.0}, C=10.0, default=True)
     assert parameters_of(default, [default], 100) == {}
     power = cell("gmm_power", 0.9, 100, k=1024, settings={"scale": "minmax", "p": 0.5}, C=10.0)
@@ -226,20 +225,17 @@ def test_the_test_rows_choose_nothing() -> None:
     test = make_plan(X, y, "regression", 0, 3, (32,), None).test
     other[test] = rng.standard_normal(len(test))
     found, fooled = compare(X, y, **QUICK), compare(X, other, **QUICK)
-    validation = [[(c["candidate"], c["C"], c["score"]) for c in one.cells] for one in (found, fooled)]
+    validation = [[(c.candidate, c.C, c.score) for c in one.cells] for one in (found, fooled)]
     assert validation[0] == validation[1]
-    assert found.recommendation["candidate"] == fooled.recommendation["candidate"]
-    assert fooled.recommendation["test"] < 0.5 < found.recommendation["test"]
+    assert found.recommendation.candidate == fooled.recommendation.candidate
+    assert fooled.recommendation.test < 0.5 < found.recommendation.test
 
 
 def test_same_seed_same_choices(rings: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = rings
     first, second = (compare(X, y, **QUICK) for _ in range(2))
-    timed = {"seconds", "fit_seconds", "rows_a_second"}
-    plain = [
-        [{key: value for key, value in c.items() if key not in timed} for c in found.cells]
-        for found in (first, second)
-    ]
+    timed = {"seconds": 0.0, "fit_seconds": 0.0, "rows_per_second": 0.0}
+    plain = [[replace(c, **timed) for c in found.cells] for found in (first, second)]
     assert plain[0] == plain[1]
 
 
@@ -305,11 +301,11 @@ def test_the_default_fit_is_compared_in_however_little_time() -> None:
     """And with it the linear model; nothing below it is recommended, and its settings are those of a plain fit."""
     X, y = load_iris(return_X_y=True)
     found = compare(X, y, budget=0.05, progress=False, n_jobs=1)
-    (default,) = [each for each in found.cells if each.get("default")]
-    assert default["rows"] == found.data["learned"]
-    assert {"linear", "gmm"} <= {line["candidate"] for line in found.lines}
-    assert found.recommendation["score"] >= default["score"]
-    assert "default fit" not in found.recommendation["headline"]
+    (default,) = [each for each in found.cells if each.default]
+    assert default.rows == found.data["learned"]
+    assert {"linear", "gmm"} <= {line.candidate for line in found.lines}
+    assert found.recommendation.score >= default.score
+    assert "default fit" not in found.recommendation.headline
     assert any("more than its budget of 50 ms" in note for note in found.notes)
 
 
@@ -336,7 +332,7 @@ def test_odd_data(make: str) -> None:
     found = compare(X, y, **settings)
     assert found.task == ("regression" if make == "regression" else "classification")
     page = render_report(found)
-    assert held_together(found.recommendation["headline"].split(":")[0]) in page
+    assert held_together(found.recommendation.headline.split(":")[0]) in page
     assert Study.from_json(found.to_json()) == found
     if make == "signed sparse":
         assert any("nonnegative" in why for _, why in found.left_out)
@@ -423,13 +419,13 @@ def test_what_was_measured_is_not_left_out(study: Study) -> None:
 
 def test_the_page_has_both_models_with_what_makes_them(study: Study) -> None:
     told = replace(
-        study, recommendation=study.recommendation | {"command": "kernelight fit rings.csv -o model.klt"}
+        study, recommendation=replace(study.recommendation, command="kernelight fit rings.csv -o model.klt")
     )
     page = render_report(told)
     assert "kernelight fit rings.csv" in re.sub("<[^>]*>", "", page)
     for card in study.cards:
-        assert escape(held_together(card["headline"])) in page
-        assert escape(card["python"]) in page
+        assert escape(held_together(card.headline)) in page
+        assert escape(card.python) in page
     boxes = 2 + len(study.cards)  # the command, the Python of each card, and how to do it again
     assert page.count('class="copy"') == boxes
     assert "Words used here" in page
@@ -440,7 +436,7 @@ def test_models_have_the_same_symbol_in_the_table_and_in_charts(study: Study) ->
     table = re.search("<tbody>.*?</tbody>", page)
     assert table is not None
     symbols = re.findall(r'<svg class="key"[^>]*><g class="mark (\w+)">', table[0])
-    assert symbols == [Charts(study).styles[line["candidate"]] for line in study.lines]
+    assert symbols == [Charts(study).styles[line.candidate] for line in study.lines]
     assert len(symbols) == len(study.lines)
 
 
@@ -458,16 +454,16 @@ def test_references_share_a_name_in_the_legend(study: Study) -> None:
 
 
 def test_curves_that_coincide_are_told_apart_and_named(study: Study) -> None:
-    line = next(cell for cell in study.lines if cell["candidate"] == "gmm")
+    line = next(cell for cell in study.lines if cell.candidate == "gmm")
     twins = replace(
         study,
         cells=[
             *study.cells,
-            *({**each, "candidate": "rbf"} for each in study.cells if each["candidate"] == "gmm"),
+            *(replace(each, candidate="rbf") for each in study.cells if each.candidate == "gmm"),
         ],
         labels=study.labels | {"rbf": "RBF of directions"},
     )
-    assert len(line["curve"]) > 1
+    assert len(line.curve) > 1
     pages = {name: render_report(one) for name, one in (("alone", study), ("twins", twins))}
     notes = {name: re.findall('<p class="together soft">([^<]*)</p>', page) for name, page in pages.items()}
     assert not any("RBF" in note for note in notes["alone"])
@@ -498,21 +494,21 @@ def test_words_are_explained_where_they_stand(study: Study) -> None:
 
 def test_a_linear_card_says_where_its_code_comes_from(study: Study) -> None:
     said = "scikit-learn makes the linear model"
-    assert (said in render_report(study)) == any(card["candidate"] == "linear" for card in study.cards)
-    told = replace(study, small=study.recommendation | {"candidate": "linear", "k": None, "command": None})
+    assert (said in render_report(study)) == any(card.candidate == "linear" for card in study.cards)
+    told = replace(study, small=replace(study.recommendation, candidate="linear", k=None))
     assert said in render_report(told)
 
 
 def test_probabilities_are_scored(study: Study) -> None:
     """By log loss, Brier score and AUC in the table, and by a calibration curve of the recommended model."""
     for line in study.lines:
-        if line["candidate"] in ("gmm", "gaussian", "boosting"):
-            assert 0 < line["log_loss"] < 0.6931
-            assert 0 < line["brier_score"] < 0.25
-            assert 0.9 < line["roc_auc"] <= 1
-        elif line["candidate"] == "linear":
-            assert "log_loss" not in line
-            assert 0.3 < line["roc_auc"] <= 1  # of its scores
+        if line.candidate in ("gmm", "gaussian", "boosting"):
+            assert 0 < line.log_loss < 0.6931
+            assert 0 < line.brier_score < 0.25
+            assert 0.9 < line.roc_auc <= 1
+        elif line.candidate == "linear":
+            assert line.log_loss is None
+            assert 0.3 < line.roc_auc <= 1  # of its scores
     names = study.data["class_names"]
     assert study.data["positive_class"] == names[1]
     assert study.calibration is not None
@@ -538,11 +534,11 @@ def test_table_in_plain_text(study: Study) -> None:
     print_study(study, out)
     text = out.getvalue()
     assert text.startswith("Task: classification into 2 classes")
-    assert study.recommendation["headline"] in text
+    assert study.recommendation.headline in text
     assert "Gradient boosting *" in text
     assert "*: for reference." in text
     without = io.StringIO()
-    print_study(replace(study, cells=[each for each in study.cells if not each["reference"]]), without)
+    print_study(replace(study, cells=[each for each in study.cells if not each.reference]), without)
     assert "*" not in without.getvalue()
     table = text[text.index("model  ") : text.index("Scores are")]
     assert max(map(len, table.splitlines())) <= 80

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from helpers import some_cell
 
 from kernelight import open_dataset
 from kernelight.cli.compare import _python
 from kernelight.cli.options import MAX_CATEGORIES
+from kernelight.study import Cell, Recommendation
 from kernelight.study.inputs import given_by
-from kernelight.study.recommend import Given, _card
+from kernelight.study.recommend import Given, card_of
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
 
-def cell(candidate: str) -> dict[str, Any]:
-    """A finished model, as much of it as a card needs."""
-    linear = candidate == "linear"
-    return {
-        "candidate": candidate, "k": None if linear else 32, "rows": 120, "score": 0.9, "test": 0.9, "low": 0.8, "high": 1.0,
-        "bytes": 100, "fit_seconds": 0.1, "settings": {"scale": "minmax"}, "C": 1.0, "clear": True, "row_length": 1.5,
-    }  # fmt: skip
+def cell(candidate: str) -> Cell:
+    """A finished model."""
+    k = None if candidate == "linear" else 32
+    return replace(some_cell(candidate), k=k, rows=120, clear=True, row_length=1.5)
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def pasted(python: str, **names: Any) -> Any:
     return names["model"]
 
 
-def card(candidate: str, given: Given, task: str = "classification", **more: Any) -> dict[str, Any]:
-    chosen = cell(candidate) | more
-    return _card(chosen, [chosen], task, 120, given)
+def card(candidate: str, given: Given, task: str = "classification", **more: Any) -> Recommendation:
+    chosen = replace(cell(candidate), **more)
+    return card_of(chosen, [chosen], task, 120, given, "Use it.", "It is good.")
 
 
 @pytest.mark.parametrize("candidate", ["gmm", "linear"])
@@ -54,8 +54,8 @@ def test_a_frame_with_words(table: Any, candidate: str, task: str) -> None:
     target, other = ("likes", "price") if task == "classification" else ("price", "likes")
     df = table.drop(columns=other)
     rows, y = df.drop(columns=target), df[target]
-    apart = pasted(card(candidate, given_by(rows, None, None), task)["python"], X=rows, y=y)
-    python = card(candidate, given_by(df, target, task), task)["python"]
+    apart = pasted(card(candidate, given_by(rows, None, None), task).python, X=rows, y=y)
+    python = card(candidate, given_by(df, target, task), task).python
     together = pasted(python, X=df)
     assert f"target='{target}'" in python
     if candidate == "gmm":
@@ -72,7 +72,7 @@ def test_arrays(table: Any, candidate: str, kind: str) -> None:
         X[::9, 1] = np.nan
     elif kind == "words":
         X = table[["colour", "size"]].to_numpy()
-    model = pasted(card(candidate, given_by(X, None, None))["python"], X=X, y=table["likes"].to_numpy())
+    model = pasted(card(candidate, given_by(X, None, None)).python, X=X, y=table["likes"].to_numpy())
     assert sorted(model.classes_) == ["no", "yes"]
     if candidate == "gmm" or kind != "words":
         assert len(model.predict(X)) == 120
@@ -81,7 +81,7 @@ def test_arrays(table: Any, candidate: str, kind: str) -> None:
 def test_a_linear_model_of_unscaled_rows_with_missing_values() -> None:
     X = np.random.default_rng(0).random((30, 2))
     X[3, 1] = np.nan
-    python = card("linear", Given(encoded="missing"), settings={"scale": "none"})["python"]
+    python = card("linear", Given(encoded="missing"), settings={"scale": "none"}).python
     assert len(pasted(python, X=X, y=[0, 1] * 15).predict(X)) == 30
 
 
@@ -101,7 +101,7 @@ def test_every_name_is_made_or_said(table: Any, tmp_path: Path, candidate: str) 
         (given_by(str(path), "likes", None), {}, ""),
     ]  # fmt: skip
     for given, names, comment in forms:
-        python = card(candidate, given)["python"]
+        python = card(candidate, given).python
         assert comment in python
         assert "#" in python or not comment
         pasted(python, **names)

@@ -11,6 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from kernelight.study import Study, run, threads
+from kernelight.study.cells import ScoresOfTest
 from kernelight.study.details import picture_of
 from kernelight.study.models import Data, Model, Tuned
 from kernelight.study.text import seconds_text
@@ -30,7 +31,7 @@ class Workshop:
         monkeypatch.setattr(run, "fit_default", self.fit_default)
         monkeypatch.setattr(run, "boost", lambda data, seconds: self.model(data))
         monkeypatch.setattr(run, "kernel_error", lambda model, X: None)
-        tested = {"test": 0.9, "low": 0.85, "high": 0.95, "rows_a_second": 1e5}
+        tested = ScoresOfTest(test=0.9, low=0.85, high=0.95, rows_per_second=1e5)
         monkeypatch.setattr(run, "test_report", lambda model, test: tested)
         for module in (run, compare_module):
             monkeypatch.setattr(module, "train", self.train)
@@ -101,10 +102,10 @@ def test_a_busy_machine_does_not_recommend_less_than_the_default_fit(
     assert 0.75 * 120 < shop.now <= 120
     first, rows = study.recommendation, study.data["learned"]
     assert shop.defaults == [rows]
-    assert first["rows"] == rows
-    assert first["score"] >= shop.score(1024, rows)
-    assert (first["parameters"] or {}).get("n_components", 1024) >= 1024
-    assert "C" not in first["parameters"]
+    assert first.rows == rows
+    assert first.score >= shop.score(1024, rows)
+    assert (first.parameters or {}).get("n_components", 1024) >= 1024
+    assert "C" not in first.parameters
 
 
 @pytest.mark.parametrize(("budget", "rows"), [(60, 20_000), (1, 20_000), (0.01, 20_000), (0.01, 800)])
@@ -116,16 +117,16 @@ def test_the_default_fit_runs_to_its_end_however_little_time_there_is(
     study = study_of(budget, rows)
     learned = study.data["learned"]
     assert shop.defaults == [learned]
-    assert study.recommendation["rows"] == learned
-    assert study.recommendation["score"] >= shop.score(1024, learned)
-    assert {"linear", "gmm"} <= {line["candidate"] for line in study.lines}
+    assert study.recommendation.rows == learned
+    assert study.recommendation.score >= shop.score(1024, learned)
+    assert {"linear", "gmm"} <= {line.candidate for line in study.lines}
     over = (
         f"The study took {seconds_text(shop.now - budget)} more than its budget of {seconds_text(budget)}: "
     )
     assert any(note.startswith(over) for note in study.notes)
-    assert "rows;" not in study.recommendation["headline"]
+    assert "rows;" not in study.recommendation.headline
     if rows > 1_000:  # scored on one part of the rows held out, not on three
-        assert study.cell_of(study.recommendation)["turns"] == 1
+        assert study.cell_of(study.recommendation).folds == 1
 
 
 def test_work_for_one_thread_has_one(monkeypatch: pytest.MonkeyPatch) -> None:

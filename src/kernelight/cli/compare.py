@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from typing import Any
 
 from kernelight.cli import show
 from kernelight.cli.options import MAX_CATEGORIES
 from kernelight.data import open_dataset
 from kernelight.data.dialect import MISSING
-from kernelight.study import compare, print_study, write_report
+from kernelight.study import Recommendation, compare, print_study, write_report
 from kernelight.study.inputs import check_seed, seconds_of
 from kernelight.study.recommend import Given, python_of
 
@@ -28,9 +29,9 @@ def run(
         dataset, budget=budget, seed=seed, resume=resume, name=dataset.name, n_jobs=jobs,
         progress=None if sys.stderr.isatty() and not quiet else False, command=shlex.join(["kernelight", *sys.argv[1:]]),
     )  # fmt: skip
-    for card in study.cards:
-        card["command"] = _training(data, reading, card["parameters"])
-        card["python"] = _python(data, reading, card, study.task)
+    study.recommendation = _for_file(study.recommendation, data, reading, study.task)
+    if study.small is not None:
+        study.small = _for_file(study.small, data, reading, study.task)
     report = write_report(study, output)
     if as_json:
         print(study.to_json())
@@ -38,13 +39,19 @@ def run(
         if not quiet:
             print_study(study)
             for card in study.cards:
-                if card["command"] is not None:
+                if card.command is not None:
                     print(
-                        f"{'Train it' if card is study.recommendation else 'Train the small one'}: {card['command']}"
+                        f"{'Train it' if card is study.recommendation else 'Train the small one'}: {card.command}"
                     )
         print(f"The report is {report}.")
     if study.interrupted:
         sys.exit(1)
+
+
+def _for_file(card: Recommendation, data: str, reading: dict[str, Any], task: str) -> Recommendation:
+    """The recommendation with the command and the Python that train it on the file."""
+    python = _python(data, reading, card, task)
+    return replace(card, command=_training(data, reading, card.parameters), python=python)
 
 
 def _training(data: str, reading: dict[str, Any], parameters: dict[str, Any] | None) -> str | None:
@@ -73,7 +80,7 @@ def _training(data: str, reading: dict[str, Any], parameters: dict[str, Any] | N
     return shlex.join([*words, "-o", "model.klt"])
 
 
-def _python(data: str, reading: dict[str, Any], card: dict[str, Any], task: str) -> str:
+def _python(data: str, reading: dict[str, Any], card: Recommendation, task: str) -> str:
     """The same in Python, as it can be pasted."""
     given = {
         name: list(value) if isinstance(value, tuple | list) else value
@@ -83,4 +90,4 @@ def _python(data: str, reading: dict[str, Any], card: dict[str, Any], task: str)
         and (name, value) not in (("max_categories", MAX_CATEGORIES), ("strict", False))
     }
     told = ", ".join([repr(data), *(f"{name}={value!r}" for name, value in given.items())])
-    return python_of(card["code"], card["parameters"], task, Given(table=told))
+    return python_of(card.code, card.parameters, task, Given(table=told))

@@ -20,9 +20,10 @@ True
 True
 """
 
+from kernelight.study.cells import Cell, Recommendation
 from kernelight.study.compare import compare
 from kernelight.study.report.page import render_report, write_report
 from kernelight.study.result import Study
 from kernelight.study.table import print_study
 
-__all__ = ["Study", "compare", "print_study", "render_report", "write_report"]
+__all__ = ["Cell", "Recommendation", "Study", "compare", "print_study", "render_report", "write_report"]

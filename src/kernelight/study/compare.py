@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import kernelight
+from kernelight.study.cells import Cell
 from kernelight.study.details import fitted_of, picture_of
 from kernelight.study.inputs import (
     Target,
@@ -89,7 +90,7 @@ def compare(
     >>> from sklearn.datasets import load_iris
     >>> from kernelight.study import compare
     >>> study = compare(*load_iris(return_X_y=True), kernels=["gmm"], components=[64], budget="20s")
-    >>> study.task, study.recommendation["candidate"] in {"linear", "gmm"}
+    >>> study.task, study.recommendation.candidate in {"linear", "gmm"}
     ('classification', True)
     """
     seconds = seconds_of(budget)
@@ -137,7 +138,7 @@ def _finished(
     """The recommendation, and a closer look at the model that is recommended."""
     recommendation, small = recommend(run.cells, run.labels, target.task, len(plan.learn), given)
     chosen, _ = choose(run.cells)
-    test = run.test_for(chosen["rows"])
+    test = run.test_for(chosen.rows)
     with threads_that_pay():
         model = (
             run.kept[1] if run.kept is not None and run.kept[0] is chosen else _trained(chosen, plan, data)
@@ -158,16 +159,16 @@ def _finished(
     over = -run.clock.to_the_end
     if run.clock.budget and over > NOTICEABLE * run.clock.budget and not interrupted:
         notes.append(_overtime(run, over))
-    if chosen["rows"] < len(plan.learn):
+    if chosen.rows < len(plan.learn):
         notes.append(
-            f"There was time for {chosen['rows']:,} of {len(plan.learn):,} rows: all models below learned from that many."
+            f"There was time for {chosen.rows:,} of {len(plan.learn):,} rows: all models below learned from that many."
         )
     if len(plan.test) < 100:
         notes.append(f"Only {counted(len(plan.test), 'row')} to test on: intervals are wide.")
     facts = plan.facts | {
         "name": name,
         "learned": len(plan.learn),
-        "compared": chosen["rows"],
+        "compared": chosen.rows,
         "set_aside": len(plan.test),
         "tested": len(test.y),
         "class_names": target.classes,
@@ -191,11 +192,12 @@ def _overtime(run: Run, over: float) -> str:
     return f"The study took {seconds_text(over)} more than its budget of {seconds_text(budget)}{why}."
 
 
-def _trained(chosen: dict[str, Any], plan: Plan, data: Data) -> Model:
+def _trained(chosen: Cell, plan: Plan, data: Data) -> Model:
     """The model of a cell that was measured in an earlier run."""
-    candidate = next(each for each in CANDIDATES if each.name == chosen["candidate"])
-    learned = data.at(plan.learn[: chosen["rows"]])
-    return train(candidate, learned, chosen["k"] or 1, chosen["settings"], chosen["C"])
+    candidate = next(each for each in CANDIDATES if each.name == chosen.candidate)
+    learned = data.at(plan.learn[: chosen.rows])
+    assert chosen.C is not None  # only references have none, and they are not chosen
+    return train(candidate, learned, chosen.k or 1, chosen.settings, chosen.C)
 
 
 def _call(name: str, settings: dict[str, Any]) -> str:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelight.study.cells import Cell
+
 MAGIC = "kernelight-study"
 
 
@@ -32,30 +34,32 @@ class Journal:
 
     def __init__(self, path: str | Path | None, mark: str) -> None:
         self._path = None if path is None else Path(path)
-        self._cells: dict[str, dict[str, Any]] = {}
+        self._cells: dict[str, Cell] = {}
         if self._path is None:
             return
-        if self._path.exists() and self._path.stat().st_size:
-            self._read(mark)
+        head = _line({"kind": MAGIC, "of": mark})
+        text = self._path.read_bytes() if self._path.exists() else b""
+        # Nothing is there yet, or the head alone was begun when the process was killed.
+        if len(text) < len(head) and head.startswith(text):
+            self._path.write_bytes(head)
         else:
-            self._append({"kind": MAGIC, "of": mark})
+            self._read(text, mark)
 
     def __len__(self) -> int:
         return len(self._cells)
 
-    def get(self, key: str) -> dict[str, Any] | None:
+    def get(self, key: str) -> Cell | None:
         """The cell of that key, if it is finished."""
         return self._cells.get(key)
 
-    def add(self, key: str, cell: dict[str, Any]) -> None:
+    def add(self, key: str, cell: Cell) -> None:
         """Remember a finished cell."""
         self._cells[key] = cell
         if self._path is not None:
-            self._append({"key": key, "cell": cell})
+            self._append({"key": key, "cell": cell.to_plain()})
 
-    def _read(self, mark: str) -> None:
+    def _read(self, text: bytes, mark: str) -> None:
         assert self._path is not None
-        text = self._path.read_bytes()
         whole, _, rest = text.rpartition(b"\n")
         lines = whole.split(b"\n")
         try:
@@ -68,9 +72,15 @@ class Journal:
             raise ValueError(
                 f"{self._path} belongs to a study of other data or other settings: remove it, or give another file."
             )
-        for line in lines[1:]:
-            entry = json.loads(line)
-            self._cells[entry["key"]] = entry["cell"]
+        for number, line in enumerate(lines[1:], start=2):
+            try:
+                entry = json.loads(line)
+                self._cells[entry["key"]] = Cell.from_plain(entry["cell"])
+            except (ValueError, TypeError, KeyError) as error:
+                raise ValueError(
+                    f"{self._path}, line {number} is not a finished model of a study ({error}): "
+                    "remove the line, or give another file."
+                ) from error
         if rest:
             with self._path.open("r+b") as file:
                 file.truncate(len(whole) + 1)
@@ -78,6 +88,10 @@ class Journal:
     def _append(self, entry: dict[str, Any]) -> None:
         assert self._path is not None
         with self._path.open("ab") as file:
-            file.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
+            file.write(_line(entry))
             file.flush()
             os.fsync(file.fileno())
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    return json.dumps(entry, ensure_ascii=False).encode() + b"\n"

@@ -13,6 +13,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from kernelight.metrics import ProbabilityScores
+from kernelight.study.cells import KernelError, ScoresOfTest
 from kernelight.study.models import Data, Model
 
 LEVEL = 0.95
@@ -20,7 +21,6 @@ RESAMPLES = 400
 PAIR_ROWS = 64  # rows whose pairs are compared with the kernel
 PREDICT_SECONDS = 0.02  # predictions are timed for at least so long
 MOST_TIMED_ROWS = 5_000
-PROBABILITY_SCORES = ("log_loss", "brier_score", "roc_auc")
 
 
 def wilson(successes: float, n: int, level: float = LEVEL) -> tuple[float, float]:
@@ -54,7 +54,7 @@ def r2_interval(y: NDArray[Any], predicted: NDArray[Any], level: float = LEVEL) 
     return float(low), float(high)
 
 
-def test_report(model: Model, test: Data) -> dict[str, Any]:
+def test_report(model: Model, test: Data) -> ScoresOfTest:
     """Score on the test rows with its interval, how good probabilities are (if it has them), and predictions a second."""
     predicted = model.predict(test.X)
     score = test.score(predicted)
@@ -62,10 +62,15 @@ def test_report(model: Model, test: Data) -> dict[str, Any]:
         wilson(score * len(test.y), len(test.y)) if test.is_classification else r2_interval(test.y, predicted)
     )
     told = probability_scores(model, test)
-    return {
-        "test": score, "low": ends[0], "high": ends[1], "rows_a_second": rows_a_second(model, test.X),
-        **{name: told[name] for name in PROBABILITY_SCORES if name in told},
-    }  # fmt: skip
+    return ScoresOfTest(
+        test=score,
+        low=ends[0],
+        high=ends[1],
+        rows_per_second=rows_per_second(model, test.X),
+        log_loss=told.get("log_loss"),
+        brier_score=told.get("brier_score"),
+        roc_auc=told.get("roc_auc"),
+    )
 
 
 def probability_scores(model: Model, test: Data) -> dict[str, Any]:
@@ -86,7 +91,7 @@ def probability_scores(model: Model, test: Data) -> dict[str, Any]:
     return {"roc_auc": counted.result()["roc_auc"]}
 
 
-def rows_a_second(model: Model, X: Any) -> float:
+def rows_per_second(model: Model, X: Any) -> float:
     """Predictions a second, the best of some calls."""
     rows = X[:MOST_TIMED_ROWS]
     best, start = math.inf, time.perf_counter()
@@ -99,7 +104,7 @@ def rows_a_second(model: Model, X: Any) -> float:
             return float(rows.shape[0] / max(best, 1e-9))
 
 
-def kernel_error(model: Model, X: Any) -> dict[str, float | None] | None:
+def kernel_error(model: Model, X: Any) -> KernelError | None:
     """Root mean square distance of inner products from the kernel over pairs of rows: measured, and as theory has it.
 
     Theory: the mean over pairs of variance + (expected - K)^2, under the root; None where there is none (Nystroem). Structured
@@ -116,10 +121,10 @@ def kernel_error(model: Model, X: Any) -> dict[str, float | None] | None:
     measured = _rms(inner[pairs] - kernel[pairs])
     theorist = _with_theory(model.feature_map, rows)
     if theorist is None:
-        return {"measured": measured, "predicted": None}
+        return KernelError(measured, None)
     variance = theorist.variance(rows)[pairs]
     bias = theorist.expected(rows)[pairs] - kernel[pairs]
-    return {"measured": measured, "predicted": float(np.sqrt(np.mean(variance + np.square(bias))))}
+    return KernelError(measured, float(np.sqrt(np.mean(variance + np.square(bias)))))
 
 
 def _with_theory(feature_map: Any, rows: Any) -> Any:

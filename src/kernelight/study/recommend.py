@@ -9,86 +9,105 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kernelight.study.cells import Cell, Recommendation
 from kernelight.study.models import SCALERS
 from kernelight.study.plan import CANDIDATES, DEFAULT, DEFAULT_COMPONENTS, Candidate
 from kernelight.study.result import best_of, by_candidate, choose, comparable
 from kernelight.study.text import bytes_text, label_of, score_text, seconds_text
 
 _CANDIDATE = {candidate.name: candidate for candidate in CANDIDATES}
-Card = dict[str, Any]
-Cell = dict[str, Any]
 
 
 def recommend(
     cells: list[Cell], labels: dict[str, str], task: str, all_rows: int, given: Given | None = None
-) -> tuple[Card, Card | None]:
+) -> tuple[Recommendation, Recommendation | None]:
     """The card of the most accurate model by validation, and that of the small one, if it is another."""
     best, small = choose(cells)
     final = comparable(cells)
     lines = {name: best_of(some) for name, some in by_candidate(final).items()}
     against = _against(best, lines, labels, task)
-    why = f"It is the best on rows held out ({score_text(best['score'], task)}, standard error {_points(best['doubt'], task)})."
-    first = _card(best, final, task, all_rows, given or Given())
-    first |= {"headline": _headline(best, final, task, all_rows), "reason": " ".join([why, *against])}
+    score, spread = score_text(best.score, task), _points(best.standard_error, task)
+    why = f"It is the best on rows held out ({score}, standard error {spread})."
+    headline = _headline(best, final, task, all_rows)
+    first = card_of(best, final, task, all_rows, given or Given(), headline, " ".join([why, *against]))
     if small is None:
         return first, None
-    second = _card(small, [small], task, all_rows, given or Given())
-    second |= {"headline": _small_headline(small, best, task), "reason": _small_reason(small, best, task)}
-    return first, second
+    headline, reason = _small_headline(small, best, task), _small_reason(small, best, task)
+    return first, card_of(small, [small], task, all_rows, given or Given(), headline, reason)
 
 
-def _card(cell: Cell, measured: list[Cell], task: str, all_rows: int, given: Given) -> Card:
+def card_of(
+    cell: Cell, measured: list[Cell], task: str, all_rows: int, given: Given, headline: str, reason: str
+) -> Recommendation:
+    """The recommendation of a cell, with the code that makes its model."""
     parameters = parameters_of(cell, measured, all_rows)
     code = code_of(cell, task, parameters)
-    return {
-        **{key: cell[key] for key in ("candidate", "k", "rows", "score", "test", "low", "high", "bytes", "fit_seconds")},
-        "code": code, "python": python_of(code, parameters, task, given), "parameters": parameters, "command": None,
-    }  # fmt: skip
+    return Recommendation(
+        candidate=cell.candidate,
+        k=cell.k,
+        rows=cell.rows,
+        score=cell.score,
+        test=cell.test,
+        low=cell.low,
+        high=cell.high,
+        n_bytes=cell.n_bytes,
+        fit_seconds=cell.fit_seconds,
+        headline=headline,
+        reason=reason,
+        code=code,
+        python=python_of(code, parameters, task, given),
+        parameters=parameters,
+    )
 
 
-def in_words(cell: Cell) -> str:
-    """The model in plain words.
+def in_words(name: str, k: int | None) -> str:
+    """The model of a candidate in plain words.
 
-    >>> in_words({"candidate": "gmm", "k": 1024}), in_words({"candidate": "linear", "k": None})
+    >>> in_words("gmm", 1024), in_words("linear", None)
     ('a min-max kernel with 1,024 codes', 'a linear model')
     """
-    candidate = _CANDIDATE[cell["candidate"]]
-    return candidate.words if cell["k"] is None else f"{candidate.words} with {cell['k']:,} {candidate.unit}"
+    candidate = _CANDIDATE[name]
+    return candidate.words if k is None else f"{candidate.words} with {k:,} {candidate.unit}"
 
 
 def _headline(cell: Cell, final: list[Cell], task: str, all_rows: int) -> str:
     right = (
-        f"{score_text(cell['test'], task)} of the test rows right"
+        f"{score_text(cell.test, task)} of the test rows right"
         if task == "classification"
-        else f"R² {score_text(cell['test'], task)} on the test rows"
+        else f"R² {score_text(cell.test, task)} on the test rows"
     )
-    start = "A linear model is enough" if cell["candidate"] == "linear" else f"Use {in_words(cell)}"
-    few = [f"From {cell['rows']:,} of {all_rows:,} rows"] if cell["rows"] < all_rows else []
-    few += [] if any(each.get("default") for each in final) else ["not compared with the default fit"]
+    start = (
+        "A linear model is enough"
+        if cell.candidate == "linear"
+        else f"Use {in_words(cell.candidate, cell.k)}"
+    )
+    few = [f"From {cell.rows:,} of {all_rows:,} rows"] if cell.rows < all_rows else []
+    few += [] if any(each.default for each in final) else ["not compared with the default fit"]
     told = "; ".join([*few, "a longer budget may change this"]) if few else ""
-    return (
-        f"{start}: {right}, trained in {seconds_text(cell['fit_seconds'])}, {bytes_text(cell['bytes'])}."
-        + (f" {told[0].upper()}{told[1:]}." if told else "")
+    return f"{start}: {right}, trained in {seconds_text(cell.fit_seconds)}, {bytes_text(cell.n_bytes)}." + (
+        f" {told[0].upper()}{told[1:]}." if told else ""
     )
 
 
 def _small_headline(small: Cell, best: Cell, task: str) -> str:
-    words = "a linear model is enough" if small["candidate"] == "linear" else in_words(small)
-    return f"Or, smaller, {words}: {_size_of(small, best)}, {_less(small['test'] - best['test'], task)} on the test rows."
+    words = "a linear model is enough" if small.candidate == "linear" else in_words(small.candidate, small.k)
+    size, less = _size_of(small.n_bytes, best.n_bytes), _less(small.test - best.test, task)
+    return f"Or, smaller, {words}: {size}, {less} on the test rows."
 
 
 def _small_reason(small: Cell, best: Cell, task: str) -> str:
-    kind = "simplest" if small["candidate"] == "linear" else "smallest"
-    scores = f"{score_text(small['score'], task)} against {score_text(best['score'], task)}"
+    kind = "simplest" if small.candidate == "linear" else "smallest"
+    scores = f"{score_text(small.score, task)} against {score_text(best.score, task)}"
     return f"It is the {kind} model within one standard error of the best on rows held out: {scores}."
 
 
-def _size_of(small: Cell, best: Cell) -> str:
-    """
-    >>> _size_of({"bytes": 10}, {"bytes": 104}), _size_of({"bytes": 8}, {"bytes": 10}), _size_of({"bytes": 4}, {"bytes": 10})
+def _size_of(small: int, best: int) -> str:
+    """How the bytes of two models compare.
+
+    >>> _size_of(10, 104), _size_of(8, 10), _size_of(4, 10)
     ('a tenth of the size', '80 % of the size', '40 % of the size')
     """
-    times = best["bytes"] / max(1, small["bytes"])
+    times = best / max(1, small)
     named = {
         2: "half",
         3: "a third",
@@ -120,12 +139,12 @@ def _against(chosen: Cell, lines: dict[str, Cell], labels: dict[str, str], task:
     said = []
     linear = lines.get("linear")
     if linear is not None and linear is not chosen:
-        said.append(f"A linear model reaches {score_text(linear['test'], task)} on the test rows.")
+        said.append(f"A linear model reaches {score_text(linear.test, task)} on the test rows.")
     for cell in lines.values():
-        if cell["reference"]:
-            ahead = cell["test"] > chosen["high"]
+        if cell.reference:
+            ahead = cell.test > chosen.high
             remark = ": clearly more, so look at it too" if ahead else ""
-            said.append(f"{label_of(cell, labels)}, for reference, {score_text(cell['test'], task)}{remark}.")
+            said.append(f"{label_of(cell, labels)}, for reference, {score_text(cell.test, task)}{remark}.")
     return said
 
 
@@ -135,12 +154,12 @@ def parameters_of(chosen: Cell, measured: list[Cell], all_rows: int) -> dict[str
     The number of components is the measured one if it was measured on all rows, and if more of them were tried; else at least
     the default's, as there was no time to see what more would bring.
     """
-    candidate = _CANDIDATE[chosen["candidate"]]
+    candidate = _CANDIDATE[chosen.candidate]
     if candidate.name == "linear":
         return None
-    own = [cell["k"] for cell in measured if cell["candidate"] == candidate.name]
-    tried = chosen["rows"] == all_rows and (own == [chosen["k"]] or max(own) >= DEFAULT_COMPONENTS)
-    k = chosen["k"] if tried else max(chosen["k"], DEFAULT_COMPONENTS)
+    own = [cell.k or 0 for cell in measured if cell.candidate == candidate.name]
+    tried = chosen.rows == all_rows and (own == [chosen.k] or max(own) >= DEFAULT_COMPONENTS)
+    k = chosen.k if tried else max(chosen.k or 0, DEFAULT_COMPONENTS)
     found = {
         "kernel": candidate.kernel,
         "n_components": k,
@@ -153,15 +172,16 @@ def parameters_of(chosen: Cell, measured: list[Cell], all_rows: int) -> dict[str
 
 def _settled(chosen: Cell, candidate: Candidate) -> dict[str, Any]:
     """The settings if they were clear; else what must be told so that they are tuned."""
-    if chosen.get("clear"):
-        return dict(chosen["settings"])
+    if chosen.clear:
+        return dict(chosen.settings)
     return {"p": "tune"} if "p" in candidate.searched else {}
 
 
 def code_of(chosen: Cell, task: str, parameters: dict[str, Any] | None) -> str:
     """The expression that makes the model and fits it to X and y."""
     if parameters is None:
-        return _linear_code(chosen["settings"]["scale"], chosen["C"], chosen["row_length"], task)
+        assert chosen.C is not None
+        return _linear_code(chosen.settings["scale"], chosen.C, chosen.row_length, task)
     return f"{estimator_code(parameters, task)}.fit(X, y)"
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+
+from kernelight.data import replacing
+from kernelight.study.cells import Cell, Recommendation
 
 FORMAT, READABLE = 2, (1, 2)
 FEWEST_KERNELS = 3  # on the rows that are compared
@@ -26,16 +29,16 @@ class Study:
     task : "classification" or "regression"
     data : dict
         Name, rows, features, classes and the like; ``positive_class`` is the one of two that AUC and Brier score are about.
-    cells : list of dict
-        One for each model tried: candidate, k, rows, settings, C, the validation ``score`` with its standard error ``doubt``,
-        the ``curve`` over C, ``test`` with its interval ``low`` to ``high``, ``fit_seconds``, ``rows_a_second``, ``bytes``,
-        ``kernel_error``; of classifiers ``roc_auc`` of the test rows (of the second of two classes, or the mean over
-        classes, each against the rest), and with probabilities ``log_loss`` and ``brier_score``.
-    recommendation : dict
+    cells : list of Cell
+        One for each model tried: candidate, k, rows, settings, C, the validation ``score`` with its ``standard_error``,
+        the ``curve`` over C, ``test`` with its interval ``low`` to ``high``, ``fit_seconds``, ``rows_per_second``,
+        ``n_bytes``, ``kernel_error``; of classifiers ``roc_auc`` of the test rows (of the second of two classes, or the
+        mean over classes, each against the rest), and with probabilities ``log_loss`` and ``brier_score``.
+    recommendation : Recommendation
         The most accurate model by validation: ``candidate``, ``k``, ``headline``, ``reason``, ``code`` (an expression),
         ``python`` (what can be pasted), ``command`` (if the data are a file), ``parameters`` of the front door, and
         the cell's numbers.
-    small : dict or None
+    small : Recommendation or None
         The smallest model within one standard error of it, likewise; None if that is the same one.
     calibration : list of dict or None
         Of the recommended classifier: bins of test rows by probability, with the mean that was ``predicted``, the share that
@@ -55,8 +58,8 @@ class Study:
     task: str
     data: dict[str, Any]
     labels: dict[str, str]
-    cells: list[dict[str, Any]]
-    recommendation: dict[str, Any]
+    cells: list[Cell]
+    recommendation: Recommendation
     left_out: list[list[str]]
     notes: list[str]
     settings: dict[str, Any]
@@ -66,7 +69,7 @@ class Study:
     confusion: dict[str, Any] | None = None
     picture: dict[str, Any] | None = None
     fitted: dict[str, Any] | None = None
-    small: dict[str, Any] | None = None
+    small: Recommendation | None = None
     calibration: list[dict[str, Any]] | None = None
     format: int = field(default=FORMAT)
 
@@ -76,58 +79,72 @@ class Study:
         return "accuracy" if self.task == "classification" else "R²"
 
     @property
-    def cards(self) -> list[dict[str, Any]]:
+    def cards(self) -> list[Recommendation]:
         """What is recommended: the most accurate model, and the small one if it is another."""
         return [self.recommendation] if self.small is None else [self.recommendation, self.small]
 
-    def cell_of(self, card: dict[str, Any]) -> dict[str, Any]:
+    def cell_of(self, card: Recommendation) -> Cell:
         """The cell that a recommendation is about."""
-        return next(
-            cell
-            for cell in self.final_cells
-            if (cell["candidate"], cell["k"]) == (card["candidate"], card["k"])
-        )
+        return next(cell for cell in self.final_cells if (cell.candidate, cell.k) == (card.candidate, card.k))
 
     @property
-    def final_cells(self) -> list[dict[str, Any]]:
+    def final_cells(self) -> list[Cell]:
         """Cells on the number of rows that the default fit reached: those that can be compared."""
         return comparable(self.cells)
 
     @property
-    def lines(self) -> list[dict[str, Any]]:
+    def lines(self) -> list[Cell]:
         """One cell for each candidate, its own choice of k by the rule; the recommended one first, then by validation."""
-        chosen = self.recommendation["candidate"]
+        chosen = self.recommendation.candidate
         found = [
             self.cell_of(self.recommendation) if name == chosen else best_of(cells)
             for name, cells in by_candidate(self.final_cells).items()
         ]
         return sorted(
             found,
-            key=lambda cell: (cell["reference"], cell["candidate"] != chosen, -cell["score"]),
+            key=lambda cell: (cell.reference, cell.candidate != chosen, -cell.score),
         )
 
     def to_json(self) -> str:
         """As JSON text."""
-        return json.dumps(asdict(self), ensure_ascii=False, allow_nan=False)
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain |= {
+            "cells": [cell.to_plain() for cell in self.cells],
+            "recommendation": self.recommendation.to_plain(),
+            "small": None if self.small is None else self.small.to_plain(),
+        }
+        return json.dumps(plain, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Study:
         """The study that `to_json` wrote."""
         try:
-            found = json.loads(text)
-            study = cls(**found)
+            plain = json.loads(text)
+            form = plain.get("format", FORMAT)
+        except (ValueError, AttributeError) as error:
+            raise ValueError(f"This is not the JSON of a study: {error}") from error
+        if form not in READABLE:
+            readable = ", ".join(map(str, READABLE))
+            raise ValueError(f"This study has format {form}; this version of kernelight reads {readable}.")
+        try:
+            small = plain.get("small")
+            typed = {
+                "cells": [Cell.from_plain(cell) for cell in plain["cells"]],
+                "recommendation": Recommendation.from_plain(plain["recommendation"]),
+                "small": None if small is None else Recommendation.from_plain(small),
+            }
+            return cls(**plain | typed)
+        except KeyError as error:
+            raise ValueError(f"This is not the JSON of a study: it has no {error}") from error
         except (ValueError, TypeError) as error:
             raise ValueError(f"This is not the JSON of a study: {error}") from error
-        if study.format not in READABLE:
-            raise ValueError(
-                f"This study has format {study.format}; this version of kernelight reads {', '.join(map(str, READABLE))}."
-            )
-        return study
 
     def save(self, path: str | Path) -> Path:
-        """Write the JSON to a file."""
+        """Write the JSON to a file, all or nothing."""
         path = Path(path)
-        path.write_text(self.to_json(), encoding="utf-8")
+        text = self.to_json().encode()
+        with replacing(path) as file:
+            file.write(text)
         return path
 
     @classmethod
@@ -136,62 +153,62 @@ class Study:
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
     def __str__(self) -> str:
-        return f"{self.recommendation['headline']} {self.recommendation['reason']}"
+        return f"{self.recommendation.headline} {self.recommendation.reason}"
 
 
-def comparable(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def comparable(cells: list[Cell]) -> list[Cell]:
     """Cells of the most rows that the default fit was tried on: nothing is recommended that was not compared with it.
 
     Without one: of the most rows that three kernels were tried on (all, if fewer were), or of the most rows at all.
     """
-    default = [cell["rows"] for cell in cells if cell.get("default")]
+    default = [cell.rows for cell in cells if cell.default]
     if default:
-        return [cell for cell in cells if cell["rows"] == max(default)]
-    own = [cell for cell in cells if not cell["reference"]]
+        return [cell for cell in cells if cell.rows == max(default)]
+    own = [cell for cell in cells if not cell.reference]
     kernels: dict[int, set[str]] = {}
     for cell in own:
-        if cell["candidate"] != "linear":
-            kernels.setdefault(cell["rows"], set()).add(cell["candidate"])
+        if cell.candidate != "linear":
+            kernels.setdefault(cell.rows, set()).add(cell.candidate)
     needed = min(FEWEST_KERNELS, max(map(len, kernels.values()), default=0))
     enough = [rows for rows, names in kernels.items() if len(names) >= needed]
-    most = max(enough or [cell["rows"] for cell in own], default=0)
-    return [cell for cell in cells if cell["rows"] == most]
+    most = max(enough or [cell.rows for cell in own], default=0)
+    return [cell for cell in cells if cell.rows == most]
 
 
-def by_candidate(cells: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def by_candidate(cells: list[Cell]) -> dict[str, list[Cell]]:
     """Cells by their candidate, in order of appearance."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    found: dict[str, list[Cell]] = {}
     for cell in cells:
-        found.setdefault(cell["candidate"], []).append(cell)
+        found.setdefault(cell.candidate, []).append(cell)
     return found
 
 
-def best_of(cells: list[dict[str, Any]]) -> dict[str, Any]:
+def best_of(cells: list[Cell]) -> Cell:
     """The smallest model within one standard error of the best; of equal size, the better one."""
-    best = max(cells, key=lambda cell: cell["score"])
-    enough = [cell for cell in cells if cell["score"] >= best["score"] - best["doubt"]]
-    return min(enough, key=lambda cell: (cell["bytes"], -cell["score"]))
+    best = max(cells, key=lambda cell: cell.score)
+    enough = [cell for cell in cells if cell.score >= best.score - best.standard_error]
+    return min(enough, key=lambda cell: (cell.n_bytes, -cell.score))
 
 
-def choose(cells: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+def choose(cells: list[Cell]) -> tuple[Cell, Cell | None]:
     """The best cell by validation, and the smallest within one standard error of it if that is another.
 
     A score on fewer rows held out than others have counts one standard error less: such a score must lead clearly. Of equal
     scores the smaller model is the better one. A linear model is the smallest by definition.
     """
-    own = [cell for cell in comparable(cells) if not cell["reference"]]
+    own = [cell for cell in comparable(cells) if not cell.reference]
     best = max(own, key=ranking(own))
-    enough = [cell for cell in own if cell["score"] >= best["score"] - best["doubt"]]
-    small = min(enough, key=lambda cell: (cell["candidate"] != "linear", cell["bytes"], -cell["score"]))
-    return best, (small if small["bytes"] < best["bytes"] else None)
+    enough = [cell for cell in own if cell.score >= best.score - best.standard_error]
+    small = min(enough, key=lambda cell: (cell.candidate != "linear", cell.n_bytes, -cell.score))
+    return best, (small if small.n_bytes < best.n_bytes else None)
 
 
-def ranking(own: list[dict[str, Any]]) -> Callable[[dict[str, Any]], tuple[float, float]]:
+def ranking(own: list[Cell]) -> Callable[[Cell], tuple[float, float]]:
     """The key by which cells are ranked, best last."""
-    most = max((cell.get("held_out", 0) for cell in own), default=0)
+    most = max((cell.held_out for cell in own), default=0)
 
-    def key(cell: dict[str, Any]) -> tuple[float, float]:
-        unsure = cell.get("held_out", 0) < 0.9 * most
-        return cell["score"] - (cell["doubt"] if unsure else 0.0), -cell["bytes"]
+    def key(cell: Cell) -> tuple[float, float]:
+        unsure = cell.held_out < 0.9 * most
+        return cell.score - (cell.standard_error if unsure else 0.0), -cell.n_bytes
 
     return key

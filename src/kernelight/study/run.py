@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from kernelight.study.cells import Cell
 from kernelight.study.journal import Journal
 from kernelight.study.measure import kernel_error, test_report
 from kernelight.study.models import Data, Model, Tuned, boost, doubt, fit_default, train, tune
@@ -95,7 +96,7 @@ class Run:
     def __init__(self, plan: Plan, data: Data, journal: Journal, clock: Clock, watch: Watch) -> None:
         self.plan, self.data, self.journal, self.clock, self._watch = plan, data, journal, clock, watch
         self._test, self._early_test = data.at(plan.test), data.at(plan.test[:EARLY_TEST_ROWS])
-        self.cells: list[dict[str, Any]] = []
+        self.cells: list[Cell] = []
         self.left_out: list[list[str]] = [list(pair) for pair in plan.not_admitted]
         self.pressed = False  # whether time decided anything
         self.labels: dict[str, str] = {}
@@ -103,9 +104,8 @@ class Run:
         self._clear: dict[str, bool] = {}
         self._boosted = self._twinned = False
         self._turns = plan.turns  # parts held out of models that are compared; fewer if time is short
-        self.kept: tuple[dict[str, Any], Model] | None = (
-            None  # the best model so far, if it was made in this run
-        )
+        # The best model so far, if it was made in this run.
+        self.kept: tuple[Cell, Model] | None = None
         self._work, self._done = self._expected_work(), 0.0
         clock.set_aside = 0.0 if clock.budget is None else clock.share(BOOSTING_SHARE)
 
@@ -115,7 +115,7 @@ class Run:
         going = self._best(self.plan.rounds[0], going)
         self._rounds(rounds_of(len(self.plan.learn), self._turns, self.components)[1:], going)
         if not self._boosted:
-            self._boost(comparable(self.cells)[0]["rows"])
+            self._boost(comparable(self.cells)[0].rows)
 
     @property
     def components(self) -> tuple[int, ...]:
@@ -171,15 +171,15 @@ class Run:
             try:
                 with threads_that_pay():
                     tuned, model, fit_seconds = fit_default(data, splits)
-                    cell = self._cell_of(
-                        candidate, Round(rows, DEFAULT_COMPONENTS, turns), data, splits, tuned, model, fit_seconds, start
-                    ) | {"default": True}  # fmt: skip
+                    stage = Round(rows, DEFAULT_COMPONENTS, turns)
+                    made = (tuned, model, fit_seconds)
+                    cell = replace(self._cell_of(candidate, stage, data, splits, *made, start), default=True)
             except ValueError as error:
                 self._leave("The default fit", str(error))
                 return
             self.journal.add(key, cell)
         self._turns = turns
-        self._settings[DEFAULT] = cell["settings"]
+        self._settings[DEFAULT] = cell.settings
         self.labels[DEFAULT] = candidate.label
         self.cells.append(cell)
         self._keep(cell, model)
@@ -191,23 +191,23 @@ class Run:
         fit, and one for each part held out. What a fit and a search over C take is known from the first round.
         """
         rows = len(self.plan.learn)
-        small = next((cell for cell in self.cells if cell["candidate"] == DEFAULT), None)
+        small = next((cell for cell in self.cells if cell.candidate == DEFAULT), None)
         if small is None or self.journal.get(f"default/{DEFAULT_COMPONENTS}/{rows}/{turns}"):
             return 0.0
-        search = max(1.0, (small["seconds"] / small["fit_seconds"] - 1) / SCALINGS)
+        search = max(1.0, (small.seconds / small.fit_seconds - 1) / SCALINGS)
         rough = SCALINGS * min(rows, 3_000) * (256 / DEFAULT_COMPONENTS) ** COMPONENTS_POWER
         work = search * (rough + 3 * min(rows, 12_000)) + rows * (1 + 0.8 * turns)
-        grown = (DEFAULT_COMPONENTS / small["k"]) ** COMPONENTS_POWER / small["rows"]
-        return float(OVERRATED * small["fit_seconds"] * grown * work)
+        grown = (DEFAULT_COMPONENTS / (small.k or 1)) ** COMPONENTS_POWER / small.rows
+        return float(OVERRATED * small.fit_seconds * grown * work)
 
-    def _keep(self, cell: dict[str, Any], model: Model | None) -> None:
+    def _keep(self, cell: Cell, model: Model | None) -> None:
         """Keep the model if it is the best so far; time to train the best one again is set aside if it was not made here."""
-        own = [each for each in comparable(self.cells) if not each["reference"]]
+        own = [each for each in comparable(self.cells) if not each.reference]
         best = max(own, key=ranking(own))
         if best is cell:
             self.kept = None if model is None else (cell, model)
         kept = self.kept is not None and self.kept[0] is best
-        self.clock.once_more = 0.0 if kept else best["fit_seconds"]
+        self.clock.once_more = 0.0 if kept else best.fit_seconds
 
     def test_for(self, rows: int) -> Data:
         """The test rows of models that learned from so many rows."""
@@ -220,7 +220,7 @@ class Run:
             known = self._find(
                 candidate.name, stage.rows, None if candidate.kind == LINEAR else stage.components
             )
-            if known and (candidate.kind == LINEAR or known[0].get("default")):
+            if known and (candidate.kind == LINEAR or known[0].default):
                 measured.append(candidate)
                 continue
             if candidate.method == "nystroem" and stage.components > stage.rows:
@@ -244,7 +244,7 @@ class Run:
     @property
     def spent_on_default(self) -> float:
         """Seconds of the default fit."""
-        return float(sum(cell["seconds"] for cell in self.cells if cell.get("default")))
+        return float(sum(cell.seconds for cell in self.cells if cell.default))
 
     def _cell(self, candidate: Candidate, stage: Round) -> bool:
         """Measure a candidate in a round; False if it cannot take the data."""
@@ -259,16 +259,16 @@ class Run:
                 self._leave(candidate.label, str(error))
                 return False
             self.journal.add(key, cell)
-        self._settings.setdefault(candidate.name, cell["settings"])
-        self._clear.setdefault(candidate.name, bool(cell.get("clear")))
+        self._settings.setdefault(candidate.name, cell.settings)
+        self._clear.setdefault(candidate.name, cell.clear)
         self.labels[candidate.name] = candidate.label
         self.cells.append(cell)
-        if not cell["reference"]:
+        if not cell.reference:
             self._keep(cell, model)
         self._done += _work(stage)
         return True
 
-    def _measured(self, candidate: Candidate, stage: Round, k: int | None) -> tuple[dict[str, Any], Model]:
+    def _measured(self, candidate: Candidate, stage: Round, k: int | None) -> tuple[Cell, Model]:
         start = time.perf_counter()
         data = self.data.at(self.plan.learn[: stage.rows])
         splits = self.plan.splits(data.y, stage.turns)
@@ -287,23 +287,34 @@ class Run:
         searched = candidate.name not in self._settings
         everything = stage.rows == len(self.plan.learn) and not candidate.borrowed
         clear = tuned.clear or everything if searched else self._clear.get(candidate.name, False)
-        return cell | {"clear": clear}, model
+        return replace(cell, clear=clear), model
 
     def _cell_of(
         self, candidate: Candidate, stage: Round, data: Data, splits: list[Split], tuned: Tuned, model: Model,
         fit_seconds: float, start: float,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> Cell:  # fmt: skip
         """What there is to say about a model that was tuned and trained."""
         held = sum(len(places) for _, places in splits)
-        return {
-            **self._described(candidate, _components(candidate, stage), stage.rows),
-            "settings": tuned.settings, "C": tuned.C, "score": tuned.score, "held_out": held,
-            "doubt": doubt(tuned.score, held, data.task), "curve": [list(point) for point in tuned.curve],
-            "fit_seconds": fit_seconds, "bytes": model.n_bytes, "row_length": model.row_length,
-            **test_report(model, self.test_for(stage.rows)),
-            "kernel_error": kernel_error(model, data.X), "note": model.note,
-            "turns": len(splits), "seconds": time.perf_counter() - start,
-        }  # fmt: skip
+        return Cell(
+            candidate=candidate.name,
+            k=_components(candidate, stage),
+            rows=stage.rows,
+            reference=candidate.is_reference,
+            settings=tuned.settings,
+            C=tuned.C,
+            score=tuned.score,
+            standard_error=doubt(tuned.score, held, data.task),
+            curve=tuple(tuned.curve),
+            fit_seconds=fit_seconds,
+            n_bytes=model.n_bytes,
+            folds=len(splits),
+            held_out=held,
+            row_length=model.row_length,
+            kernel_error=kernel_error(model, data.X),
+            note=model.note,
+            **vars(test_report(model, self.test_for(stage.rows))),
+            seconds=time.perf_counter() - start,
+        )
 
     def _boost(self, rows: int) -> None:
         """Gradient boosting on so many rows; one fifth of them scores it."""
@@ -331,15 +342,25 @@ class Run:
                 model = boost(data, seconds / 2)
                 fit_seconds = time.perf_counter() - before
                 tested = test_report(model, self.test_for(rows))
-            cell = {
-                **self._described(BOOSTED, None, rows),
-                "settings": {}, "C": None, "score": score, "held_out": len(held),
-                "doubt": doubt(score, len(held), data.task), "curve": [], "fit_seconds": fit_seconds,
-                "bytes": model.n_bytes, "row_length": model.row_length, **tested, "kernel_error": None, "note": model.note,
-                "turns": 1, "seconds": time.perf_counter() - start,
-            }  # fmt: skip
+            cell = Cell(
+                candidate=BOOSTED.name,
+                k=None,
+                rows=rows,
+                reference=BOOSTED.is_reference,
+                settings={},
+                C=None,
+                score=score,
+                standard_error=doubt(score, len(held), data.task),
+                fit_seconds=fit_seconds,
+                n_bytes=model.n_bytes,
+                folds=1,
+                held_out=len(held),
+                note=model.note,
+                **vars(tested),
+                seconds=time.perf_counter() - start,
+            )
             self.journal.add(key, cell)
-        self.pressed |= bool(cell["note"])
+        self.pressed |= bool(cell.note)
         self.labels[BOOSTED.name] = BOOSTED.label
         self.cells.append(cell)
 
@@ -349,14 +370,12 @@ class Run:
             return
         self._twinned = True
         stage = Round(len(self.plan.learn), 1, 1)
-        full = [
-            cell for cell in self.cells if cell["rows"] == stage.rows and cell["candidate"] in self._settings
-        ]
-        ranked = sorted(full, key=lambda cell: -cell["score"])
+        full = [cell for cell in self.cells if cell.rows == stage.rows and cell.candidate in self._settings]
+        ranked = sorted(full, key=lambda cell: -cell.score)
         known = {candidate.name: candidate for candidate in self.plan.candidates}
         kernels: dict[str, Candidate] = {}
         for cell in ranked:
-            candidate = known.get(cell["candidate"])
+            candidate = known.get(cell.candidate)
             if candidate is not None and candidate.kernel:
                 kernels.setdefault(candidate.kernel, candidate)
         for candidate in list(kernels.values())[:EXACT_TWINS]:
@@ -371,7 +390,7 @@ class Run:
 
     def _best(self, stage: Round, going: list[Candidate]) -> list[Candidate]:
         """Those that go on: the linear model, and the best of the others, best first: to them goes what time there is."""
-        scores = {cell["candidate"]: cell["score"] for cell in self._find(None, stage.rows, stage.components)}
+        scores = {cell.candidate: cell.score for cell in self._find(None, stage.rows, stage.components)}
         others = [candidate for candidate in going if candidate.kind != LINEAR]
         keep = max(FEWEST, round(stage.keep * len(others)))
         ranked = sorted(others, key=lambda candidate: -scores.get(candidate.name, -1e9))
@@ -381,11 +400,11 @@ class Run:
             )
         return [*(candidate for candidate in going if candidate.kind == LINEAR), *ranked[:keep]]
 
-    def _find(self, name: str | None, rows: int, k: int | None = None) -> list[dict[str, Any]]:
+    def _find(self, name: str | None, rows: int, k: int | None = None) -> list[Cell]:
         return [
             cell
             for cell in self.cells
-            if cell["rows"] == rows and name in (None, cell["candidate"]) and k in (None, cell["k"])
+            if cell.rows == rows and name in (None, cell.candidate) and k in (None, cell.k)
         ]
 
     def _foreseen(self, candidate: Candidate, stage: Round) -> float:
@@ -394,25 +413,23 @@ class Run:
             candidate.kind == LINEAR and self._find(candidate.name, stage.rows)
         ):
             return 0.0
-        before = [
-            cell for cell in self.cells if cell["candidate"] == candidate.name and not cell.get("default")
-        ]
+        before = [cell for cell in self.cells if cell.candidate == candidate.name and not cell.default]
         if not before:
             return 0.0
         last = before[-1]
-        seconds = last["seconds"]
+        seconds = last.seconds
         if (
             len(before) == 1
         ):  # the first one searched settings too: count a fit for each C and turn, from warm starts
-            seconds = min(seconds, last["fit_seconds"] * (2 + 3 * last["turns"]))
-        grown = stage.rows / last["rows"]
-        if last["k"]:
-            grown *= (stage.components / last["k"]) ** COMPONENTS_POWER
-        return float(seconds * grown * stage.turns / last["turns"])
+            seconds = min(seconds, last.fit_seconds * (2 + 3 * last.folds))
+        grown = stage.rows / last.rows
+        if last.k:
+            grown *= (stage.components / last.k) ** COMPONENTS_POWER
+        return float(seconds * grown * stage.turns / last.folds)
 
     def _foreseen_exact(self, n_rows: int) -> float:
         """A Gram matrix and some machines: as the last one, or tens of nanoseconds a pair and class; more for numbers."""
-        before = [cell["seconds"] for cell in self._find(None, n_rows) if cell["candidate"].startswith(EXACT)]
+        before = [cell.seconds for cell in self._find(None, n_rows) if cell.candidate.startswith(EXACT)]
         if before:
             return float(max(before))
         classes = self.plan.facts["classes"]
@@ -434,9 +451,6 @@ class Run:
         said = [] if k is None else [f"k = {k:,}"]
         said += [] if stage.rows == len(self.plan.learn) else [f"{stage.rows:,} rows"]
         return ", ".join(said)
-
-    def _described(self, candidate: Candidate, k: int | None, rows: int) -> dict[str, Any]:
-        return {"candidate": candidate.name, "k": k, "rows": rows, "reference": candidate.is_reference}
 
     def _leave(self, what: str, why: str) -> None:
         if [what, why] not in self.left_out:

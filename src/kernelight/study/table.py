@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, TextIO
+from typing import TextIO
 
+from kernelight.study.cells import Cell
 from kernelight.study.result import Study
 from kernelight.study.text import bytes_text, score_text, seconds_text
 
@@ -19,12 +20,12 @@ def table_rows(study: Study) -> list[list[str]]:
     return [head, *(_row(cell, study) for cell in study.lines)]
 
 
-def _row(cell: dict[str, Any], study: Study) -> list[str]:
+def _row(cell: Cell, study: Study) -> list[str]:
     return [
-        study.labels[cell["candidate"]] + (REFERENCE if cell["reference"] else ""),
-        score_text(cell["test"], study.task), score_text(cell["score"], study.task),
-        seconds_text(cell["fit_seconds"]), bytes_text(cell["bytes"]),
-        "-" if cell["k"] is None else f"{cell['k']:,}",
+        study.labels[cell.candidate] + (REFERENCE if cell.reference else ""),
+        score_text(cell.test, study.task), score_text(cell.score, study.task),
+        seconds_text(cell.fit_seconds), bytes_text(cell.n_bytes),
+        "-" if cell.k is None else f"{cell.k:,}",
     ]  # fmt: skip
 
 
@@ -37,11 +38,12 @@ def print_study(study: Study, file: TextIO | None = None) -> None:
         _print_rich(study, file)
     else:
         print(plain_table(table_rows(study)), file=file)
-    low, high = (score_text(study.recommendation[end], study.task) for end in ("low", "high"))
-    marked = f"{REFERENCE}: for reference." if any(cell["reference"] for cell in study.lines) else ""
+    first = study.recommendation
+    low, high = score_text(first.low, study.task), score_text(first.high, study.task)
+    marked = f"{REFERENCE}: for reference." if any(cell.reference for cell in study.lines) else ""
     print(f"Scores are {study.measure}. Test of the first: 95 % interval {low} to {high}.{marked}", file=file)
     for card in study.cards:
-        print(f"\n{card['headline']}\n{card['reason']}", file=file)
+        print(f"\n{card.headline}\n{card.reason}", file=file)
 
 
 def plain_table(rows: list[list[str]]) -> str:
@@ -65,6 +67,6 @@ def _print_rich(study: Study, file: TextIO) -> None:
     for at, title in enumerate(head):
         table.add_column(title, justify="left" if at == 0 else "right", no_wrap=at > 0)
     for cell, row in zip(study.lines, rows, strict=True):
-        style = "bold green" if cell["candidate"] == study.recommendation["candidate"] else None
-        table.add_row(*row, style="dim" if cell["reference"] else style)
+        style = "bold green" if cell.candidate == study.recommendation.candidate else None
+        table.add_row(*row, style="dim" if cell.reference else style)
     Console(file=file).print(table)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+
+from kernelight.study.cells import Cell
 
 
 def score_text(score: float, task: str) -> str:
@@ -63,7 +64,7 @@ def held_together(text: str) -> str:
     return re.sub(r"(?<=\d) (?=%|[kMG]?B\b|m?s\b|min\b|rows\b)|(?<=\bk) (?== )|(?<=\bk =) ", "\u00a0", text)
 
 
-def label_of(cell: dict[str, Any], labels: dict[str, str]) -> str:
+def label_of(cell: Cell, labels: dict[str, str]) -> str:
     """The candidate with its number of components."""
-    name = labels[cell["candidate"]]
-    return name if cell["k"] is None else f"{name} with k = {cell['k']:,}"
+    name = labels[cell.candidate]
+    return name if cell.k is None else f"{name} with k = {cell.k:,}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kernelight.study.cells import Cell
 from kernelight.study.report.axes import Axis, linear_axis, log_axis, score_window
 from kernelight.study.report.pictures import shortened
 from kernelight.study.report.svg import BOTTOM, LEFT, OTHER, RIGHT, TOP, Chart, Point, Series, legend
@@ -14,7 +15,6 @@ from kernelight.study.text import bytes_text, label_of, score_text, seconds_text
 
 COLOURS = 7
 FEWEST_IN_BIN = 10  # rows of a point of the calibration curve
-Cell = dict[str, Any]
 
 
 class Charts:
@@ -23,18 +23,18 @@ class Charts:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.final = study.final_cells
-        self.own = [cell for cell in self.final if not cell["reference"]]
-        self.best = max(self.own, key=lambda cell: cell["score"])
+        self.own = [cell for cell in self.final if not cell.reference]
+        self.best = max(self.own, key=lambda cell: cell.score)
         self.styles = self._styles()
 
     def _styles(self) -> dict[str, str]:
         """The recommended candidate is s0; then by validation, until colours run out."""
         found = {"linear": "linear", "boosting": "boosting"}
-        ranked = [cell["candidate"] for cell in self.study.lines if not cell["reference"]]
+        ranked = [cell.candidate for cell in self.study.lines if not cell.reference]
         kernels = [name for name in ranked if name not in found]
         found |= {name: f"s{at}" if at < COLOURS else OTHER for at, name in enumerate(kernels)}
         found |= {name: "exact" for name in self.study.labels if name.startswith("exact_")}
-        if self.study.recommendation["candidate"] == "linear":
+        if self.study.recommendation.candidate == "linear":
             found |= {
                 name: f"s{at + 1}" if at + 1 < COLOURS else OTHER for at, name in enumerate(kernels)
             } | {"linear": "s0"}
@@ -42,74 +42,80 @@ class Charts:
 
     def legend(self) -> str:
         """Names and marks of all models, once for all charts."""
-        names = [cell["candidate"] for cell in self.study.lines]
+        names = [cell.candidate for cell in self.study.lines]
         models = [(self.styles[name], self.study.labels[name], said_of_model(name)) for name in names]
         return legend(sorted(models, key=lambda model: _rank(model[0])))
 
     def components(self) -> Chart | None:
         """Validation score against k."""
-        cells = [cell for cell in self.own if cell["k"] is not None]
+        cells = [cell for cell in self.own if cell.k is not None]
         if not cells:
             return None
-        ks = sorted({cell["k"] for cell in cells})
+        ks = sorted({cell.k or 0 for cell in cells})
         x = log_axis(ks, LEFT, RIGHT, lambda k: f"{k:,.0f}", "components k", at=ks)
         chart = self._scored("Score against the number of components", x, cells)
-        chart.series = self._series(cells, lambda cell: cell["k"], line=True)
+        chart.series = self._series(cells, lambda cell: cell.k or 0, line=True)
         self._levels(chart)
         return chart
 
     def penalty(self) -> Chart | None:
         """Validation score against C, for each candidate at its own k."""
-        lines = [cell for cell in self.study.lines if len(cell["curve"]) > 1]
+        lines = [cell for cell in self.study.lines if len(cell.curve) > 1]
         if not lines:
             return None
-        Cs = sorted({C for cell in lines for C, _ in cell["curve"]})
+        Cs = sorted({C for cell in lines for C, _ in cell.curve})
         x = log_axis(Cs, LEFT, RIGHT, lambda C: f"{C:g}", "C", at=Cs)
-        scores = [score for cell in lines for _, score in cell["curve"]]
+        scores = [score for cell in lines for _, score in cell.curve]
         chart = self._scored("Score against C", x, scores=scores)
         for cell in lines:
             points = [
-                Point(C, score, f"{self._label(cell)}, C = {C:g}: {self._score(score)}", cell["C"] == C)
-                for C, score in cell["curve"]
+                Point(C, score, f"{self._label(cell)}, C = {C:g}: {self._score(score)}", cell.C == C)
+                for C, score in cell.curve
             ]
-            chart.series.append(self._one(cell["candidate"], points, line=True))
+            chart.series.append(self._one(cell.candidate, points, line=True))
         return chart
 
     def price(self, what: str) -> Chart:
-        """Validation score against ``fit_seconds`` or ``bytes``, with the Pareto front."""
+        """Validation score against ``fit_seconds`` or ``n_bytes``, with the Pareto front."""
         text, title = {
             "fit_seconds": (seconds_text, "seconds to train"),
-            "bytes": (bytes_text, "size of the model"),
+            "n_bytes": (bytes_text, "size of the model"),
         }[what]
-        cells = [cell for cell in self.final if cell["candidate"] in self.styles]
-        x = log_axis([cell[what] for cell in cells], LEFT, RIGHT, text, title)
+        cells = [cell for cell in self.final if cell.candidate in self.styles]
+        x = log_axis([getattr(cell, what) for cell in cells], LEFT, RIGHT, text, title)
         chart = self._scored(f"Score against {title}", x, cells)
         front = pareto(cells, what)
-        chart.front = [(cell[what], cell["score"]) for cell in front]
+        chart.front = [(getattr(cell, what), cell.score) for cell in front]
         chart.series = self._series(
-            cells, lambda cell: cell[what], line=False, ringed=lambda cell: any(cell is one for one in front)
+            cells,
+            lambda cell: getattr(cell, what),
+            line=False,
+            ringed=lambda cell: any(cell is one for one in front),
         )
         return chart
 
     def kernel_errors(self) -> Chart | None:
         """Measured distance from the kernel against the one that theory predicts."""
-        cells = [cell for cell in self.own if (cell["kernel_error"] or {}).get("predicted")]
-        if not cells:
+        errors: dict[str, list[tuple[Cell, float, float]]] = {}
+        for cell in self.own:
+            error = cell.kernel_error
+            if error is not None and error.predicted:
+                errors.setdefault(cell.candidate, []).append((cell, error.measured, error.predicted))
+        if not errors:
             return None
-        values = [cell["kernel_error"][key] for cell in cells for key in ("measured", "predicted")]
+        values = [value for some in errors.values() for _, *both in some for value in both]
         text = lambda value: f"{value:.2g}"  # noqa: E731
         x = log_axis(values, LEFT, RIGHT, text, "predicted by theory")
         y = log_axis(values, BOTTOM, TOP, text, "measured root mean square error")
         chart = Chart(x, y, "Measured against predicted error of the kernel", diagonal=True)
-        for name, some in by_candidate(cells).items():
+        for name, some in errors.items():
             points = [
                 Point(
-                    cell["kernel_error"]["predicted"],
-                    cell["kernel_error"]["measured"],
-                    f"{self._label(cell)}: measured {cell['kernel_error']['measured']:.3g}, "
-                    f"predicted {cell['kernel_error']['predicted']:.3g}",
+                    predicted,
+                    measured,
+                    f"{self._label(cell)}: measured {measured:.3g}, predicted {predicted:.3g}",
                 )
-                for cell in some
+                for cell, measured, predicted in some
             ]
             chart.series.append(self._one(name, points, line=False))
         self._sort(chart)
@@ -150,7 +156,7 @@ class Charts:
             )
             for each in merged(bins)
         ]
-        style = self.styles[self.study.recommendation["candidate"]]
+        style = self.styles[self.study.recommendation.candidate]
         return Chart(
             x,
             y,
@@ -162,11 +168,11 @@ class Charts:
     def _scored(
         self, name: str, x: Axis, cells: list[Cell] | None = None, scores: list[float] | None = None
     ) -> Chart:
-        shown = scores or [cell["score"] for cell in cells or []]
-        low = self.best["score"] - self.best["doubt"]
+        shown = scores or [cell.score for cell in cells or []]
+        low = self.best.score - self.best.standard_error
         most = 1.0
         y = linear_axis(
-            [*score_window(shown), low, self.best["score"]], BOTTOM, TOP, self._tick, f"validation {self.study.measure}",
+            [*score_window(shown), low, self.best.score], BOTTOM, TOP, self._tick, f"validation {self.study.measure}",
             most=most,
         )  # fmt: skip
         label = f"Within one standard error of the best: {self._score(low)} and more"
@@ -179,7 +185,7 @@ class Charts:
         chart = []
         for name, some in by_candidate(cells).items():
             points = [
-                Point(x(cell), cell["score"], self._tip(cell), (ringed or self._is_chosen)(cell))
+                Point(x(cell), cell.score, self._tip(cell), (ringed or self._is_chosen)(cell))
                 for cell in sorted(some, key=x)
             ]
             chart.append(self._one(name, points, line=line))
@@ -194,14 +200,14 @@ class Charts:
     def _levels(self, chart: Chart) -> None:
         """Models without k are lines across."""
         for cell in self.study.lines:
-            if cell["k"] is None and cell["score"] > chart.y.low:
+            if cell.k is None and cell.score > chart.y.low:
                 chart.levels.append(
-                    (cell["score"], self.study.labels[cell["candidate"]], self.styles[cell["candidate"]], self._tip(cell))
+                    (cell.score, self.study.labels[cell.candidate], self.styles[cell.candidate], self._tip(cell))
                 )  # fmt: skip
 
     def _is_chosen(self, cell: Cell) -> bool:
         chosen = self.study.recommendation
-        return (cell["candidate"], cell["k"]) == (chosen["candidate"], chosen["k"])
+        return (cell.candidate, cell.k) == (chosen.candidate, chosen.k)
 
     def _label(self, cell: Cell) -> str:
         return label_of(cell, self.study.labels)
@@ -214,8 +220,8 @@ class Charts:
 
     def _tip(self, cell: Cell) -> str:
         return (
-            f"{self._label(cell)}: {self._score(cell['score'])} ± {self._score(cell['doubt'])} on rows held out; "
-            f"trained in {seconds_text(cell['fit_seconds'])}, {bytes_text(cell['bytes'])}"
+            f"{self._label(cell)}: {self._score(cell.score)} ± {self._score(cell.standard_error)} on rows held out; "
+            f"trained in {seconds_text(cell.fit_seconds)}, {bytes_text(cell.n_bytes)}"
         )
 
 
@@ -245,8 +251,8 @@ def _joined(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
 def pareto(cells: list[Cell], what: str) -> list[Cell]:
     """Cells than which none is both cheaper and better, from cheap to dear."""
     found: list[Cell] = []
-    for cell in sorted(cells, key=lambda cell: (cell[what], -cell["score"])):
-        if not found or cell["score"] > found[-1]["score"]:
+    for cell in sorted(cells, key=lambda cell: (getattr(cell, what), -cell.score)):
+        if not found or cell.score > found[-1].score:
             found.append(cell)
     return found
 

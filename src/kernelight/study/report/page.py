@@ -7,9 +7,9 @@ from html import escape
 from importlib.resources import files
 from math import inf
 from pathlib import Path
-from typing import Any
 
 from kernelight.data import replacing
+from kernelight.study.cells import Cell, Recommendation
 from kernelight.study.report.charts import Charts
 from kernelight.study.report.pictures import cloud, cloud_legend, matrix, pairs_table, shortened
 from kernelight.study.report.svg import OTHER, Chart, symbol
@@ -50,31 +50,30 @@ def render_report(study: Study) -> str:
 def _head(study: Study) -> str:
     chosen = study.recommendation
     cell = study.cell_of(chosen)
-    ends = f"{score_text(cell['low'], study.task)} to {score_text(cell['high'], study.task)}"
+    ends = f"{score_text(cell.low, study.task)} to {score_text(cell.high, study.task)}"
     tiles = [
-        (score_text(cell["test"], study.task), f"test {study.measure}; 95 % interval {ends}"),
-        (seconds_text(cell["fit_seconds"]), f"to train on {cell['rows']:,} rows"),
-        (count_text(cell["rows_a_second"]), "predictions a second"),
-        (bytes_text(cell["bytes"]), "size of the model"),
+        (score_text(cell.test, study.task), f"test {study.measure}; 95 % interval {ends}"),
+        (seconds_text(cell.fit_seconds), f"to train on {cell.rows:,} rows"),
+        (count_text(cell.rows_per_second), "predictions a second"),
+        (bytes_text(cell.n_bytes), "size of the model"),
     ]
     shown = "".join(
         f'<div class="tile"><b>{escape(value)}</b><span>{_prose(what)}</span></div>' for value, what in tiles
     )
     return (
         f'<header><p class="eyebrow">Kernels compared on {escape(study.data["name"])}</p>'
-        f'<h1>{_prose(chosen["headline"])}</h1><p class="lead">{explained(_prose(chosen["reason"]))}</p>'
+        f'<h1>{_prose(chosen.headline)}</h1><p class="lead">{explained(_prose(chosen.reason))}</p>'
         f'<p class="soft">{_prose(_data_line(study))}</p>{"".join(f"<p class=soft>{_prose(note)}</p>" for note in study.notes)}'
         f'</header><div class="tiles">{shown}</div>{_how(chosen)}{_small(study)}'
     )
 
 
-def _how(card: dict[str, Any]) -> str:
+def _how(card: Recommendation) -> str:
     """The command and the Python that make a recommended model, each with a button to copy it; older studies have one line."""
-    command = card.get("command")
-    python = card.get("python", card["code"])
+    command, python = card.command, card.python or card.code
     shown = f"<p class=what>In a terminal</p>{_code(command)}" if command else ""
     linear = (
-        card["candidate"] == "linear"
+        card.candidate == "linear"
     )  # kernelight fit --kernel linear is another model: that of rows of length 1
     where = (
         "In Python; scikit-learn makes the linear model, as kernelight fit is for kernels"
@@ -90,8 +89,8 @@ def _small(study: Study) -> str:
     if card is None:
         return ""
     return (
-        f'<section class="card" id="small"><h2>{_prose(card["headline"])}</h2>'
-        f'<p class="soft">{explained(_prose(card["reason"]))}</p>{_how(card)}</section>'
+        f'<section class="card" id="small"><h2>{_prose(card.headline)}</h2>'
+        f'<p class="soft">{explained(_prose(card.reason))}</p>{_how(card)}</section>'
     )
 
 
@@ -126,7 +125,7 @@ def _code(text: str) -> str:
 # Title, which way the first click sorts, and whether a phone leaves it out.
 _FIRST = (("model", "ascending", False), ("test", "descending", False), ("validation", "descending", True))
 _LAST = (("train", "ascending", False), ("rows/s", "descending", False), ("size", "ascending", False))
-# The key of a cell of a classifier with probabilities, the title, which way it sorts, and what counts where it has none.
+# The field of a cell of a classifier with probabilities, the title, which way it sorts, and what counts where it has none.
 _PROBABILITIES = (
     ("log_loss", "log loss", "ascending", inf), ("brier_score", "Brier score", "ascending", inf),
     ("roc_auc", "AUC", "descending", -1.0),
@@ -139,7 +138,7 @@ def _columns(study: Study) -> list[tuple[str, str, bool]]:
 
 
 def _has_probabilities(study: Study) -> bool:
-    return any(cell.get("log_loss") is not None for cell in study.lines)
+    return any(cell.log_loss is not None for cell in study.lines)
 
 
 def _models(study: Study, charts: Charts) -> str:
@@ -168,43 +167,43 @@ def _of_which(study: Study) -> str:
     return " AUC is the mean over the classes, each against the rest."
 
 
-def _model_row(cell: dict[str, Any], study: Study, charts: Charts) -> str:
-    name, task = study.labels[cell["candidate"]], study.task
-    settings = [f"{key} {value:g}" for key, value in cell["settings"].items() if key != "scale"]
-    settings += [f"C {cell['C']:g}"] if cell["C"] is not None else []
-    about = [f"k = {cell['k']:,}"] if cell["k"] is not None else []
-    about += ["reference"] if cell["reference"] else []
-    about += [cell["note"]] if cell["note"] else []
-    settings += [f"scale {cell['settings']['scale']}"] if cell["settings"] else []
+def _model_row(cell: Cell, study: Study, charts: Charts) -> str:
+    name, task = study.labels[cell.candidate], study.task
+    settings = [f"{key} {value:g}" for key, value in cell.settings.items() if key != "scale"]
+    settings += [f"C {cell.C:g}"] if cell.C is not None else []
+    about = [f"k = {cell.k:,}"] if cell.k is not None else []
+    about += ["reference"] if cell.reference else []
+    about += [cell.note] if cell.note else []
+    settings += [f"scale {cell.settings['scale']}"] if cell.settings else []
     more = (
         f'<span class="wide">{escape((", " if about else "") + ", ".join(settings))}</span>'
         if settings
         else ""
     )
-    kind = "chosen" if cell["candidate"] == study.recommendation["candidate"] else ""
-    kind = "reference" if cell["reference"] else kind
-    ends = " – ".join(score_text(cell[end], task).removesuffix(" %") for end in ("low", "high"))
+    kind = "chosen" if cell.candidate == study.recommendation.candidate else ""
+    kind = "reference" if cell.reference else kind
+    ends = " – ".join(score_text(end, task).removesuffix(" %") for end in (cell.low, cell.high))
     numbers = [
-        (cell["test"], score_text(cell["test"], task), ends), (cell["score"], score_text(cell["score"], task), ""),
+        (cell.test, score_text(cell.test, task), ends), (cell.score, score_text(cell.score, task), ""),
         *(_probability_values(cell) if _has_probabilities(study) else []),
-        (cell["fit_seconds"], seconds_text(cell["fit_seconds"]), ""),
-        (cell["rows_a_second"], count_text(cell["rows_a_second"]), ""), (cell["bytes"], bytes_text(cell["bytes"]), ""),
+        (cell.fit_seconds, seconds_text(cell.fit_seconds), ""),
+        (cell.rows_per_second, count_text(cell.rows_per_second), ""), (cell.n_bytes, bytes_text(cell.n_bytes), ""),
     ]  # fmt: skip
     cells = "".join(
         f'<td class="num{" wide" if wide else ""}" data-value="{value}">{escape(text)}'
         f"{f'<small>{escape(under)}</small>' if under else ''}</td>"
         for (value, text, under), (_, _, wide) in zip(numbers, _columns(study)[1:], strict=True)
     )
-    shown = f"<span{tip(said_of_model(cell['candidate']))}>{escape(name)}</span>"
-    key = symbol(charts.styles.get(cell["candidate"], OTHER))
+    shown = f"<span{tip(said_of_model(cell.candidate))}>{escape(name)}</span>"
+    key = symbol(charts.styles.get(cell.candidate, OTHER))
     return (
         f'<tr class="{kind}"><td data-value="{escape(name, quote=True)}">{key}{shown}'
         f"<small>{escape(', '.join(about))}{more}</small></td>{cells}</tr>"
     )
 
 
-def _probability_values(cell: dict[str, Any]) -> list[tuple[float, str, str]]:
-    found = [(cell.get(key), without) for key, _, _, without in _PROBABILITIES]
+def _probability_values(cell: Cell) -> list[tuple[float, str, str]]:
+    found = [(getattr(cell, name), without) for name, _, _, without in _PROBABILITIES]
     return [(without, "–", "") if value is None else (value, f"{value:.3f}", "") for value, without in found]
 
 
@@ -222,7 +221,7 @@ def _framed(title: str, caption: str, inside: str, identity: str) -> str:
 
 
 def _curves(charts: Charts) -> str:
-    ring = "A ring marks" if charts.study.recommendation["k"] else "The dashed line in its colour is"
+    ring = "A ring marks" if charts.study.recommendation.k else "The dashed line in its colour is"
     figures = _figure(
         "Accuracy against k" if charts.study.task == "classification" else "R² against k",
         f"The tinted band is within one standard error of the best. {ring} the recommendation.",
@@ -239,7 +238,7 @@ def _curves(charts: Charts) -> str:
 def _prices(charts: Charts) -> str:
     caption = "Rings and the dotted stairs mark the Pareto set: nothing cheaper is better."
     figures = _figure("Against training time", caption, charts.price("fit_seconds"), "chart-time")
-    figures += _figure("Against model size", caption, charts.price("bytes"), "chart-bytes")
+    figures += _figure("Against model size", caption, charts.price("n_bytes"), "chart-bytes")
     return f'<section><h2>What it costs</h2><div class="grid-2">{figures}</div></section>'
 
 
@@ -267,7 +266,7 @@ def _theory(charts: Charts) -> str:
 def _closer(study: Study, charts: Charts) -> str:
     figures = ""
     if study.picture is not None:
-        what = "its features" if study.recommendation["k"] else "the scaled columns"
+        what = "its features" if study.recommendation.k else "the scaled columns"
         caption = f"{len(study.picture['points']):,} test rows by {study.picture['method']} of {what}."
         figures += _framed(
             "Rows as the model sees them", caption, cloud(study) + cloud_legend(study), "chart-rows"
