@@ -13,7 +13,7 @@ from kernelight import BinaryFourier, RandomFourier, SignProjection, _core
 from kernelight.state import State
 
 X = np.random.default_rng(0).standard_normal((5, 3))
-ONE_SENTENCE = r"^[^\n]+\.$"
+ONE_SENTENCE = r"^[^\n]+[.?]$"
 MAPS = [RandomFourier, SignProjection, BinaryFourier]
 
 
