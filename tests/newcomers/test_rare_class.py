@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from kernelight import KernelClassifier
 from kernelight.compose.folds import minority_of
 from kernelight.compose.kernel_choice import KernelChoice
-from kernelight.compose.measures import measure_of
+from kernelight.compose.measures import measure_of, positive_class
 from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Task
 from kernelight.compose.tune import Search, Wishes
 
@@ -86,3 +86,34 @@ def test_gram_matrices_do_not_grow() -> None:
 
 def test_the_minority_of_numbers_is_everything() -> None:
     assert minority_of(Task(np.arange(50.0), None, None, "squared"), measure_of(None, False)) == 50
+
+
+@pytest.mark.parametrize(
+    "scoring", ["average_precision", "f1", "recall", "precision", "neg_log_loss", "roc_auc"]
+)
+@pytest.mark.parametrize("common", ["ok", "a common one"])
+def test_the_rarer_of_two_names_is_the_positive_class(scoring, common):
+    """Whichever comes first in the alphabet, the measure is that of numbers with 1 for the rare class."""
+    rng = np.random.default_rng(0)
+    rare = rng.random(400) < 0.05
+    scores = rng.standard_normal((400, 1)) - 1 + 2 * rare[:, None]  # large for the rare class
+    words = np.where(rare, "fraud", common)
+    classes = np.unique(words)
+    positive = positive_class(words, classes, None)
+    assert classes[positive] == "fraud"
+    turned = scores if positive == 1 else -scores
+    measure = measure_of(scoring, classification=True).of
+    by_name = measure(Task(words, None, classes, "hinge", positive=positive), turned)
+    by_number = measure(Task(rare.astype(int), None, np.array([0, 1]), "hinge"), scores)
+    assert by_name == pytest.approx(by_number, rel=1e-6)
+
+
+def test_the_summary_says_which_class_was_scored():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 2))
+    y = np.where(X[:, 0] > 1, "fraud", "ok")
+    model = KernelClassifier(n_components=16, scale="minmax", scoring="f1").fit(X, y)
+    assert "'fraud' being the positive class" in model.summary()
+    assert positive_class(y == "fraud", np.array([False, True]), None) == 1
+    weight = np.where(y == "ok", 0.01, 1.0)
+    assert positive_class(y, np.unique(y), weight) == 1  # by weight "ok" is the rarer

@@ -17,7 +17,7 @@ from kernelight.compose import entrance, repeats
 from kernelight.compose.exact import SupportModel, support_model_of
 from kernelight.compose.folds import Relearn, Split, splits_of
 from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice, map_for
-from kernelight.compose.measures import measure_of, refuse_binary
+from kernelight.compose.measures import about_one_class, measure_of, refuse_binary
 from kernelight.compose.progress import CallbackSupportMixin, Progress, with_callbacks
 from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Rows, Task, scores_of
 from kernelight.compose.summary import summarize
@@ -124,6 +124,8 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         self.scale_, self.gamma_, self.p_ = self.scaling_.name, found.setting.gamma, found.setting.p
         self.C_, self.sources_, self.search_ = found.C, found.sources, found.table
         self.held_out_, self.n_rows_ = found.held_out, len(y)
+        if about_one_class(self.scoring) and task.classes is not None:
+            self.held_out_ += f", {task.classes[task.positive].item()!r} being the positive class"
         self.validation_score_ = found.score
         self._learn_from_held(found.held)
         progress.finish()

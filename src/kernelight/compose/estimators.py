@@ -17,6 +17,7 @@ from kernelight._stored import arrays_under, labels_from_plain, plain_labels
 from kernelight.compose.base import KernelModel
 from kernelight.compose.calibration import Calibration, Errors, calibrated, calibration_from, errors_from
 from kernelight.compose.kernel_choice import EXACT
+from kernelight.compose.measures import positive_class
 from kernelight.compose.routes import Task, labels_of
 from kernelight.compose.tune import HeldOut
 from kernelight.state import State
@@ -196,7 +197,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
                 f"KernelClassifier needs at least two classes, got 1 class, {self.classes_[0]!r}."
             )
         self._check_own()
-        return Task(labels, weight, self.classes_, self.loss, self.class_weight)
+        positive = positive_class(labels, self.classes_, weight)
+        return Task(labels, weight, self.classes_, self.loss, self.class_weight, positive=positive)
 
     def _check_own(self) -> None:
         _checks.check_class_weight(self.class_weight)

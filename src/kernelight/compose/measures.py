@@ -95,6 +95,26 @@ def refuse_binary(scoring: Any, task: Task) -> None:
             )
 
 
+def positive_class(labels: NDArray[Any], classes: NDArray[Any], weight: NDArray[np.float64] | None) -> int:
+    """Which of two classes is the positive one of scorers by name: the second of numbers, as 1 is of 0 and 1.
+
+    Names have no such order: theirs is the one with fewer rows, which is the one that people look for.
+    """
+    if len(classes) != 2 or classes.dtype.kind in "biuf":
+        return 1
+    first, second = np.bincount(np.searchsorted(classes, labels), weights=weight, minlength=2)
+    return 0 if first < second else 1
+
+
+def about_one_class(scoring: Any) -> bool:
+    """Whether a scorer of that name is about the positive class alone."""
+    return (
+        isinstance(scoring, str)
+        and str(scoring) in (*_OF_MANY_CLASSES, "average_precision")
+        and scoring != "roc_auc"
+    )
+
+
 def absent_class(task: Task) -> Any:
     """The first class that none of the rows has; None if there is no such class."""
     if task.classes is None:
@@ -161,24 +181,34 @@ def _r2(task: Task, scores: Array) -> float:
 
 
 class _Classes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """The answers of a classifier. Scorers by name see the numbers of classes: 1, the second class, is the positive one."""
+    """The answers of a classifier.
+
+    Scorers by name see the numbers of classes. Of two classes, 1 is the positive one (`positive_class`).
+    """
 
     def __init__(self, task: Task, scores: Array, numbers: bool) -> None:
         assert task.classes is not None
-        self._task, self._found = task, scores
+        self._turned = numbers and len(task.classes) == 2 and task.positive == 0
+        self._task, self._scores = task, scores
         self.classes_ = np.arange(len(task.classes)) if numbers else task.classes
-        self.truth = np.searchsorted(task.classes, task.y) if numbers else task.y
+        self.truth = task.class_numbers if numbers else task.y
+        if self._turned:
+            self.truth = 1 - self.truth
 
     def decision_function(self, X: Any) -> Array:
-        return self._found[:, 0] if self._found.shape[1] == 1 else self._found
+        scores = self._scores[:, 0] if self._scores.shape[1] == 1 else self._scores
+        return -scores if self._turned else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        return labels_of(self._found, self.classes_)
+        return labels_of(self._scores, self.classes_[::-1] if self._turned else self.classes_)
 
     def predict_proba(self, X: Any) -> Array:
         if self._task.loss == "logistic":
-            return logistic_probabilities(self._found)
-        return calibrated(self._found, self._task.class_numbers, self._task.balanced_weight)(self._found)
+            probabilities = logistic_probabilities(self._scores)
+        else:
+            counted = (self._task.class_numbers, self._task.balanced_weight)
+            probabilities = calibrated(self._scores, *counted)(self._scores)
+        return probabilities[:, ::-1] if self._turned else probabilities
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -40,6 +40,7 @@ class Task:
     loss: str
     class_weight: Any = None
     epsilon: float = 0.0
+    positive: int = 1  # which of two classes scorers such as average precision are about
     mean: Any = 0.0  # of a regression, and what the target was divided by: one number, or one for each target
     unit: Any = 1.0
 
