@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from kernelight import open_dataset
+from kernelight import KernelClassifier, TableModel, open_dataset
 from kernelight.data import DataError, DataWarning, Encoding
 from kernelight.data.survey import occur_once
 
@@ -130,3 +130,19 @@ def test_a_target_of_dates_is_refused_with_what_to_do(tmp_path, monkeypatch):
         ):
             open_dataset(table)
         assert len(open_dataset(table, categorical=["when"]).encoding.target.labels) == 20
+
+
+def test_points_in_a_new_file_are_no_thousands(tmp_path):
+    """A model of decimal commas reads a file with commas between its cells: 5.123 is about five there."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 10, (200, 2)).round(3)
+    late = np.where(X[:, 0] > X[:, 1], "yes", "no")
+    commas, points = tmp_path / "commas.csv", tmp_path / "points.csv"
+    lines = [f"{a:.3f};{b:.3f};{c}" for (a, b), c in zip(X.tolist(), late.tolist(), strict=True)]
+    commas.write_text("\n".join(["a;b;late", *lines]).replace(".", ","))
+    points.write_text("\n".join(["a;b;late", *lines]).replace(";", ","))
+    model = TableModel(KernelClassifier(n_components=32, C=1.0, scale="minmax")).fit(commas, target="late")
+    np.testing.assert_array_equal(model.predict(points), model.predict(commas))
+    thousands = tmp_path / "thousands.csv"
+    thousands.write_text("a;b;late\n5.123;1,5;yes\n")
+    assert open_dataset(thousands, encoding=model.encoding_).materialise()[0][0].tolist() == [5123.0, 1.5]

@@ -48,7 +48,7 @@ def test_every_entry_has_an_option_that_settles_it(form):
     said = refusal(table)
     assert "5 columns need a decision" in said or form == "frame"
     assert "column 'town': 150 words, of which not all have a column of their own" in said
-    assert "column 'price': numbers such as '$1000.50' are read without signs" in said
+    assert "column 'price': numbers such as '$1000.50' are read as 1000.5" in said
     for option in (
         "decimal='.' reads numbers",
         "missing=['broken', 'lost'] takes as missing",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -264,11 +264,23 @@ def formatted_by(encoding: Encoding, source: Source, decimal: str | None = None)
         formats.update(
             {n: decimal_format(decimal) for n in numbers if n in formats or (source.text and decimal == ",")}
         )
+    elif source.delimiter == ",":
+        formats.update(dict.fromkeys(_with_points(formats, source), decimal_format(".")))
     numbers = [name for name in _unformatted(encoding, source) if name not in formats]
     if not source.text:  # a delimited file can read plain numbers itself
         formats.update(dict.fromkeys(numbers, WRITTEN))
     formats.update(dict.fromkeys(_booleans(numbers, source), BOOLEAN))
     return FormattedSource(source, formats, {}) if formats else source
+
+
+def _with_points(formats: Mapping[str, str], source: Source) -> list[str]:
+    """Columns that had decimal commas in training, and have points and no comma where commas stand between the cells.
+
+    Elsewhere 5.123 may well be five thousand. Here cells with a comma would have to be quoted, and none is.
+    """
+    names = [name for name, form in formats.items() if form in NUMERIC and decimal_of(form) == ","]
+    texts = {name: "".join(words.values) for name, words in _first_words(names, source)}
+    return [name for name, text in texts.items() if "." in text and "," not in text]
 
 
 def _unformatted(encoding: Encoding, source: Source) -> list[str]:
@@ -281,16 +293,20 @@ def _unformatted(encoding: Encoding, source: Source) -> list[str]:
 
 def _booleans(names: Sequence[str], source: Source) -> list[str]:
     """Those of some columns whose first words are booleans."""
-    if not names:
-        return []
+    return [
+        name
+        for name, words in _first_words(names, source)
+        if words.values and all(truth_of(word) is not None for word in words.values)
+    ]
+
+
+def _first_words(names: Sequence[str], source: Source) -> list[tuple[str, Words]]:
+    """Some columns with the words of their first rows."""
     try:
-        first = next(iter(source.blocks(Plan(words=tuple(names)))), None)
+        first = next(iter(source.blocks(Plan(words=tuple(names)))), None) if names else None
     except DataError:  # damage, which is spoken of when the rows are read
         return []
-    found = zip(names, first.words if first is not None else (), strict=False)
-    return [
-        name for name, words in found if words.values and all(truth_of(w) is not None for w in words.values)
-    ]
+    return [] if first is None else list(zip(names, first.words, strict=True))
 
 
 def missing_targets(block: Block) -> NDArray[np.bool_]:

@@ -83,7 +83,7 @@ class DelimitedSource(Source):
         self._settled = settled  # whether a model has settled what is a number
         sample, self._mark, ended = sample_of(source)
         delimiter = sniffed(sample, comma) if delimiter is None else checked_delimiter(delimiter)
-        self.comma = comma or delimiter == ";"
+        self.comma, self.delimiter = comma or delimiter == ";", delimiter
         self._dialect = Dialect(delimiter, MISSING if missing is None else tuple(missing))
         rows = rows_of(sample, delimiter)
         first, second = next(rows, None), next(rows, [])

@@ -51,6 +51,7 @@ from kernelight.data.text_formats import (
     either,
     mixed,
     narrowed,
+    number_of,
     reads,
 )
 from kernelight.wording import counted
@@ -412,6 +413,5 @@ def _settle_doubts(found: Survey, source: Source, decimal: str | None) -> None:
         elif found.formats[name] in STORED[DATE]:
             found.notes[name] = f"dates such as {shown(example)}{doubt}; they become numbers"
         elif example or decimal is None:
-            found.notes[name] = (
-                f"numbers such as {shown(example)} are read without signs and separators{doubt}"
-            )
+            value = number_of(example, found.formats[name])
+            found.notes[name] = f"numbers such as {shown(example)} are read as {value:.10g}{doubt}"

@@ -132,6 +132,7 @@ class Source(ABC):
     cells: CellRule = CellRule(frozenset())  # how text is read where not every value is
     options: bool = True  # whether the user has the options of `open_dataset`; those of estimators have not
     comma: bool = False  # whether a comma is more likely to be a decimal comma than between thousands
+    delimiter: str | None = None  # what stands between the cells of a text
     notes: tuple[str, ...] = ()  # what was decided while it was opened
     renamed: tuple[
         tuple[str, str], ...
