@@ -353,7 +353,7 @@ def listening():
 
 
 @pytest.mark.usefixtures("listening")
-@pytest.mark.parametrize("moment", ["kernelight.compose.base.KernelModel.fit", "os.fsync"])
+@pytest.mark.parametrize("moment", ["kernelight.compose.base.KernelModel._fit", "os.fsync"])
 def test_an_interrupt_leaves_nothing(models, monkeypatch, moment):
     """Ctrl-C while a model is trained, and while it is written."""
 

@@ -22,6 +22,7 @@ of numbers of a text file is read so: 1.234 is 1234 then.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -176,7 +177,7 @@ def occur_once(once: int, total: int) -> bool:
     >>> occur_once(20, 20), occur_once(18, 20), occur_once(70, 100), occur_once(71, 100), occur_once(5300, 10_000)
     (True, False, False, True, True)
     """
-    return total >= FEW and once > total / 2 + 2 * np.sqrt(total)
+    return total >= FEW and once > total / 2 + 2 * math.sqrt(total)
 
 
 def _how_many(once: int, total: int, what: str) -> str:

@@ -99,6 +99,13 @@ class Cell(ScoresOfTest):
 
     The names of the fields are also the keys in JSON, except for ``standard_error`` ("doubt"), ``folds`` ("turns"),
     ``n_bytes`` ("bytes") and ``rows_per_second`` ("rows_a_second").
+
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelight.study import compare
+    >>> study = compare(*load_iris(return_X_y=True), kernels=["gmm"], components=[32], progress=False)
+    >>> cell = next(cell for cell in study.cells if cell.candidate == "gmm")
+    >>> cell.k, cell.rows > 50, cell.score > 0.8
+    (32, True, True)
     """
 
     candidate: str
@@ -163,7 +170,14 @@ def _points(curve: Any) -> tuple[tuple[float, float], ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation(Plain):
-    """A model that the study recommends: in words, in code, and the numbers of its cell."""
+    """A model that the study recommends: in words, in code, and the numbers of its cell.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelight.study import compare
+    >>> study = compare(*load_iris(return_X_y=True), kernels=["gmm"], components=[32], progress=False)
+    >>> study.recommendation.test > 0.8, study.recommendation.headline.startswith("Use")
+    (True, True)
+    """
 
     candidate: str
     k: int | None
