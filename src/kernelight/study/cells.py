@@ -103,9 +103,9 @@ class Cell(ScoresOfTest):
     >>> from sklearn.datasets import load_iris
     >>> from kernelight.study import compare
     >>> study = compare(*load_iris(return_X_y=True), kernels=["gmm"], components=[32], progress=False)
-    >>> cell = next(cell for cell in study.cells if cell.candidate == "gmm")
-    >>> cell.k, cell.rows > 50, cell.score > 0.8
-    (32, True, True)
+    >>> cell = next(cell for cell in study.cells if cell.k == 32)
+    >>> cell.candidate, cell.rows > 50, cell.score > 0.8
+    ('gmm', True, True)
     """
 
     candidate: str
