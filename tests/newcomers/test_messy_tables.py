@@ -427,3 +427,10 @@ def test_the_command_takes_the_place_of_a_target():
         assert TableModel.load("m.klt").encoding_.target.name == name
     status, _, said = called("fit", "t.csv", "--target", "4", "--header", "-o", "n.klt")
     assert (status, "t.csv has 4 columns" in said) == (2, True)
+
+
+def test_classes_that_differ_in_spelling_are_named(tmp_path):
+    path = tmp_path / "spelt.csv"
+    path.write_text("a,late\n" + "".join(f"{at},{('Yes', 'YES', 'no')[at % 3]}\n" for at in range(30)))
+    with pytest.warns(DataWarning, match=r"classes 'YES', 'Yes' differ in spelling only"):
+        open_dataset(path).materialise()

@@ -487,6 +487,7 @@ class Dataset:
             )
         for name, note in learner.notes(encoding).items():
             self._decided.decide(name, note)
+        self._decided.look_at(encoding.target)
         return encoding
 
 

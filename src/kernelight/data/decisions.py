@@ -6,6 +6,7 @@ import inspect
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,12 @@ class Decisions:
         """Note what becomes of a column, which the file may call otherwise."""
         self._columns.append(column)
         self.notes.append(f"column {shown(called or column)}: {what}")
+
+    def look_at(self, target: EncodedTarget | None) -> None:
+        """Note classes that look like one."""
+        alike = [] if target is None else spelt_alike(target.labels or ())
+        if alike:
+            self.notes.append(f"classes {listed(alike)} differ in spelling only; each is a class of its own")
 
     def rename(self, renamed: Iterable[tuple[str, str]]) -> None:
         """Note columns whose names are there twice."""
@@ -307,6 +314,20 @@ def _first_words(names: Sequence[str], source: Source) -> list[tuple[str, Words]
     except DataError:  # damage, which is spoken of when the rows are read
         return []
     return [] if first is None else list(zip(names, first.words, strict=True))
+
+
+def spelt_alike(labels: Iterable[Any]) -> list[str]:
+    """Labels that are the same but for capitals and blanks; those of the first such class.
+
+    >>> from kernelight.data.decisions import spelt_alike
+    >>> spelt_alike(["No", "YES", "Yes", "maybe"]), spelt_alike(["a", "b"])
+    (['YES', 'Yes'], [])
+    """
+    spelt: dict[str, list[str]] = {}
+    for label in labels:
+        if isinstance(label, str):
+            spelt.setdefault(" ".join(label.casefold().split()), []).append(label)
+    return next((alike for alike in spelt.values() if len(alike) > 1), [])
 
 
 def missing_targets(block: Block) -> NDArray[np.bool_]:
