@@ -236,6 +236,14 @@ def test_the_test_rows_choose_nothing() -> None:
     assert fooled.recommendation.test < 0.5 < found.recommendation.test
 
 
+def test_a_model_that_only_says_the_most_frequent_class_is_called_so() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((400, 3)), np.where(np.arange(400) % 40 == 0, "fraud", "ok")
+    notes = " ".join(compare(X, y, **QUICK).notes)
+    assert "No better than always saying 'ok', 97.5 % of the test rows" in notes
+    assert "No better" not in " ".join(compare(X, np.where(X[:, 0] > 0.5, "a", "b"), **QUICK).notes)
+
+
 def test_same_seed_same_choices(rings: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = rings
     first, second = (compare(X, y, **QUICK) for _ in range(2))

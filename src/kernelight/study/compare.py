@@ -9,6 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import kernelight
 from kernelight.study.cells import Cell
 from kernelight.study.details import fitted_of, picture_of
@@ -163,6 +166,8 @@ def _finished(
         notes.append(
             f"There was time for {chosen.rows:,} of {len(plan.learn):,} rows: all models below learned from that many."
         )
+    if target.classes:
+        notes += _no_better_than_one_class(chosen.test, test.y, target.classes)
     if len(plan.test) < 100:
         notes.append(f"Only {counted(len(plan.test), 'row')} to test on: intervals are wide.")
     facts = plan.facts | {
@@ -218,3 +223,16 @@ def _versions() -> dict[str, str]:
 
 def _version(package: str) -> str:
     return kernelight.__version__ if package == "kernelight" else version(package)
+
+
+def _no_better_than_one_class(accuracy: float, y: NDArray[Any], classes: Sequence[Any]) -> list[str]:
+    """A note where always saying the most frequent class would be right as often as the recommended model."""
+    counts = np.bincount(np.asarray(y, dtype=np.intp), minlength=len(classes))
+    most = int(np.argmax(counts))
+    share = counts[most] / len(y)
+    if accuracy > share:
+        return []
+    return [
+        f"No better than always saying {classes[most]!r}, {100 * share:.1f} % of the test rows: if the others matter, fit with "
+        "scoring='average_precision' or 'balanced_accuracy', or class_weight='balanced'."
+    ]
