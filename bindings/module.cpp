@@ -19,6 +19,9 @@ void bind_ternary(nb::module_& m);
 }  // namespace kernelight
 
 NB_MODULE(_core, m) {
+    // Views of tables live as long as the estimators that hold them, which may be as long as the
+    // process: what is still there at its end is no leak, and users must not be told of one.
+    nb::set_leak_warnings(false);
     m.doc() = "The compiled core of kernelight. Private: call the Python names that wrap it.";
     m.def(
         "best_simd_level", [] { return static_cast<int>(kernelight::best_level()); },

@@ -100,7 +100,10 @@ def test_completion_knows_the_verbs():
 
 
 def test_completion_is_installed(tmp_path):
-    assert "kernelight" in run_alone("--install-completion", "bash", HOME=tmp_path, USERPROFILE=tmp_path)
+    # typer would ask which shell has started this process, and refuse those that it does not know
+    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    home = {"HOME": tmp_path, "USERPROFILE": tmp_path}
+    assert "kernelight" in run_alone("--install-completion", "bash", **home, **named)
     assert "_KERNELIGHT_COMPLETE" in (tmp_path / ".bash_completions" / "kernelight.sh").read_text()
 
 
