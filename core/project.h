@@ -4,6 +4,8 @@
 // A row enters as (float)((x_i * first) * second), where the two factors are those of a RowRule;
 // zeros change no sum, so dense and sparse rows give the same bits. Rows are taken in groups, so
 // that what is drawn once serves several of them.
+//
+// Long, because dense and structured projections share how rows enter and how features are read.
 #pragma once
 
 #include <algorithm>

@@ -117,3 +117,17 @@ def test_the_summary_says_which_class_was_scored():
     assert positive_class(y == "fraud", np.array([False, True]), None) == 1
     weight = np.where(y == "ok", 0.01, 1.0)
     assert positive_class(y, np.unique(y), weight) == 1  # by weight "ok" is the rarer
+
+
+def test_labels_of_objects_and_several_classes_are_scored():
+    """Labels of frames are Python's strings; with three classes none is the positive one."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((200, 2))
+    y = np.where(X[:, 0] > 1, "fraud", "ok").astype(object)
+    model = KernelClassifier(n_components=16, scale="minmax", scoring="average_precision").fit(X, y)
+    assert "'fraud' being the positive class" in model.summary()
+    three = np.where(X[:, 1] > 1, "other", y).astype(object)
+    model = KernelClassifier(n_components=16, scale="minmax", scoring="average_precision").fit(X, three)
+    assert "positive class" not in model.summary()
+    given = KernelClassifier(n_components=16, scale="minmax", C=1.0, loss="logistic", scoring="f1").fit(X, y)
+    assert "positive class" not in given.summary()

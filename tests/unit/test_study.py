@@ -1,4 +1,7 @@
-"""The study: honest splits, the rule of one standard error, budgets, interruption, resumption, and odd data."""
+"""The study: honest splits, the rule of one standard error, budgets, interruption, resumption, and odd data.
+
+Long, because a few finished studies, which take seconds each, answer the questions of most tests.
+"""
 
 from __future__ import annotations
 

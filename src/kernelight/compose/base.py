@@ -124,9 +124,10 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         self.scale_, self.gamma_, self.p_ = self.scaling_.name, found.setting.gamma, found.setting.p
         self.C_, self.sources_, self.search_ = found.C, found.sources, found.table
         self.held_out_, self.n_rows_ = found.held_out, len(y)
-        if about_one_class(self.scoring) and task.classes is not None:
-            self.held_out_ += f", {task.classes[task.positive].item()!r} being the positive class"
         self.validation_score_ = found.score
+        if found.score is not None and about_one_class(self.scoring, task):
+            assert task.classes is not None
+            self.held_out_ += f", {plain_scalar(task.classes[task.positive])!r} being the positive class"
         self._learn_from_held(found.held)
         progress.finish()
 
@@ -330,7 +331,7 @@ class KernelModel(CallbackSupportMixin, Stored, ABC):  # type: ignore[misc]  # s
         params["verbose"] = int(params["verbose"])
         if isinstance(params.get("class_weight"), dict):
             params["class_weight"] = [
-                [_plain_label(key), float(value)] for key, value in self.class_weight.items()
+                [plain_scalar(key), float(value)] for key, value in self.class_weight.items()
             ]
         return {**params, "random_state": self.seed_}
 
@@ -445,5 +446,6 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def _plain_label(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
+def plain_scalar(value: Any) -> Any:
+    """A label or a number as Python has it: arrays of objects hold them so, others as scalars of NumPy."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,4 +1,7 @@
-"""KernelClassifier and KernelRegressor: one line from a table to a nonlinear model."""
+"""KernelClassifier and KernelRegressor: one line from a table to a nonlinear model.
+
+Long for their docstrings: the two differ in targets, losses and what they predict, and are best read side by side.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from kernelight import _checks
 from kernelight._stored import arrays_under, labels_from_plain, plain_labels
-from kernelight.compose.base import KernelModel
+from kernelight.compose.base import KernelModel, plain_scalar
 from kernelight.compose.calibration import Calibration, Errors, calibrated, calibration_from, errors_from
 from kernelight.compose.kernel_choice import EXACT
 from kernelight.compose.measures import positive_class
@@ -33,10 +36,6 @@ def _has_probabilities(model: KernelClassifier) -> bool:
             "This model comes from a file without probabilities, written before models had them: fit it again."
         )
     return True
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
 
 
 def _goes_on(model: KernelClassifier | KernelRegressor) -> bool:
@@ -81,8 +80,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         What to score on instead of the fifth; all rows are used then, in both rounds of the search.
     scoring : str, callable or None, default=None
         What rows held out are scored by: None is accuracy; otherwise the name of a scorer of scikit-learn's
-        ("balanced_accuracy", "roc_auc", "average_precision", "neg_log_loss", "f1", ...) or a scorer. Of two classes, the
-        second of ``classes_`` is the positive one. A class that is rare hardly counts in the accuracy: prefer another.
+        ("balanced_accuracy", "roc_auc", "average_precision", "neg_log_loss", "f1", ...) or a scorer. Of two classes
+        that are numbers the second is the positive one, of two names the rarer. A class that is rare hardly counts in the
+        accuracy: prefer another.
     loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
     class_weight : dict, "balanced" or None, default=None
         A factor of C for the rows of each class. Probabilities are then those of rows reweighted likewise, as those of
@@ -211,8 +211,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         rarest = int(np.argmin(shares))
         if shares[rarest] < min(RARE, RARE_OF_EVEN / len(shares)):
             warnings.warn(
-                f"The class {_plain(self.classes_[rarest])!r} has {100 * shares[rarest]:.2g} % of the rows and hardly counts "
-                "in the accuracy, which is what is tuned: if it matters, use scoring='balanced_accuracy' or "
+                f"The class {plain_scalar(self.classes_[rarest])!r} has {100 * shares[rarest]:.2g} % of the rows and hardly "
+                "counts in the accuracy, which is what is tuned: if it matters, use scoring='balanced_accuracy' or "
                 "scoring='average_precision', or class_weight='balanced'.",
                 UserWarning,
                 stacklevel=2,
@@ -495,8 +495,8 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
     def _settle(self) -> None:
         super()._settle()
         for mean, unit in zip(np.ravel(self.target_mean_), np.ravel(self.target_scale_), strict=True):
-            _checks.check_number("target_mean_", _plain(mean), -np.inf)
-            _checks.check_positive("target_scale_", _plain(unit))
+            _checks.check_number("target_mean_", plain_scalar(mean), -np.inf)
+            _checks.check_positive("target_scale_", plain_scalar(unit))
         if self.map_ is not None and self.model_.n_targets_ != self._n_targets():
             raise ValueError("its model has another number of targets.")
 

@@ -106,8 +106,10 @@ def positive_class(labels: NDArray[Any], classes: NDArray[Any], weight: NDArray[
     return 0 if first < second else 1
 
 
-def about_one_class(scoring: Any) -> bool:
-    """Whether a scorer of that name is about the positive class alone."""
+def about_one_class(scoring: Any, task: Task) -> bool:
+    """Whether a scorer of that name is about the positive one of two classes alone."""
+    if task.classes is None or len(task.classes) != 2:
+        return False
     return (
         isinstance(scoring, str)
         and str(scoring) in (*_OF_MANY_CLASSES, "average_precision")

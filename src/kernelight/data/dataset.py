@@ -1,4 +1,7 @@
-"""`Dataset`: rows that are somewhere, with everything that is known about them; read when asked, at once or in batches."""
+"""`Dataset`: rows that are somewhere, with everything that is known about them; read when asked, at once or in batches.
+
+Long for its examples: reading at once and in batches decide alike, and stand side by side for that.
+"""
 
 from __future__ import annotations
 

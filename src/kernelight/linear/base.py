@@ -1,4 +1,7 @@
-"""What linear models share: rows of three kinds, one solver, weights of codes that occur, files."""
+"""What linear models share: rows of three kinds, one solver, weights of codes that occur, files.
+
+Long, because learning at once, along a path of C and by batches set the same attributes.
+"""
 
 from __future__ import annotations
 
