@@ -10,7 +10,8 @@ import numpy as np
 
 
 def arrays(name: str) -> Any | None:
-    """The arrays of ``name``.npz in the folder KERNELIGHT_DATA; None, and a line that says so, if there is no such file."""
+    """The arrays of ``name``.npz in the folder KERNELIGHT_DATA; None, and a line that says so, if
+    there is no such file."""
     folder = os.environ.get("KERNELIGHT_DATA")
     path = Path(folder or ".") / f"{name}.npz"
     if folder is not None and path.is_file():

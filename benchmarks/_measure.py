@@ -34,7 +34,8 @@ def best(repeats: int, call: Callable[[], object]) -> float:
 
 
 def best_of_turns(repeats: int, *calls: Callable[[], object]) -> list[float]:
-    """The best time of each call, taking turns: a busy moment of the machine then falls on all of them."""
+    """The best time of each call, taking turns: a busy moment of the machine then falls on all of
+    them."""
     times = [float("inf")] * len(calls)
     for _ in range(repeats):
         for at, call in enumerate(calls):
@@ -47,27 +48,50 @@ def best_of_turns(repeats: int, *calls: Callable[[], object]) -> list[float]:
 def at_least(claim: str, peer: str, bar: float, measured: float) -> Row:
     """A claim to be this many times faster than a peer."""
     text = f"at least {bar:g} times faster"
-    return {"claim": claim, "peer": peer, "bar": text, "measured": measured, "holds": measured >= bar}
+    return {
+        "claim": claim,
+        "peer": peer,
+        "bar": text,
+        "measured": measured,
+        "holds": measured >= bar,
+    }
 
 
 def at_most(claim: str, peer: str, bar: float, measured: float) -> Row:
     """A claim to take at most so many times the time of a peer."""
     text = f"at most {bar:g} times the time"
-    return {"claim": claim, "peer": peer, "bar": text, "measured": measured, "holds": measured <= bar}
+    return {
+        "claim": claim,
+        "peer": peer,
+        "bar": text,
+        "measured": measured,
+        "holds": measured <= bar,
+    }
 
 
 def share_of(claim: str, peer: str, bar: float, measured: float) -> Row:
     """A claim to come so near the rate of a peer."""
     text = f"at least {bar:g} of its rate"
-    return {"claim": claim, "peer": peer, "bar": text, "measured": measured, "holds": measured >= bar}
+    return {
+        "claim": claim,
+        "peer": peer,
+        "bar": text,
+        "measured": measured,
+        "holds": measured >= bar,
+    }
 
 
 def memory_at_most(claim: str, peer: str, megabytes: float, measured: float) -> Row:
     """A claim to need at most so much memory."""
     text = f"at most {megabytes:.3g} MB"
     return {
-        "claim": claim, "peer": peer, "bar": text, "measured": measured, "unit": "MB", "holds": measured <= megabytes,
-    }  # fmt: skip
+        "claim": claim,
+        "peer": peer,
+        "bar": text,
+        "measured": measured,
+        "unit": "MB",
+        "holds": measured <= megabytes,
+    }
 
 
 def show(rows: list[Row]) -> None:

@@ -1,9 +1,11 @@
-"""Linear models on codes against liblinear on the same one-hot CSR: what `training` and `training_quality` share.
+"""Linear models on codes against liblinear on the same one-hot CSR: what `training` and
+`training_quality` share.
 
-The data folder has Letter.npz, IJCNN.npz (arrays X_train, y_train, X_test, y_test) and Covertype.npz (X and y, of which
-100,000 rows are drawn to train and 50,000 to test); without one of them its rows are left out. Values are hashed as they are,
-by GCWS of 8 bits, outside the clock. The peer is LinearSVC(dual=True, C=10), which has one thread; ours is
-LinearClassifier(C=10) with all cores. Trainings whose time or memory counts have a fresh process each.
+The data folder has Letter.npz, IJCNN.npz (arrays X_train, y_train, X_test, y_test) and
+Covertype.npz (X and y, of which 100,000 rows are drawn to train and 50,000 to test); without one of
+them its rows are left out. Values are hashed as they are, by GCWS of 8 bits, outside the clock. The
+peer is LinearSVC(dual=True, C=10), which has one thread; ours is LinearClassifier(C=10) with all
+cores. Trainings whose time or memory counts have a fresh process each.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ PROBLEMS = (
 )
 
 
-# -- Data --------------------------------------------------------------------------------------------------------
+# -- Data
+# --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -89,12 +92,14 @@ def hashed(problem: Problem, data: Split, seed: int) -> Split:
     return Split(gcws.encode(data.train), data.y, gcws.encode(data.test), data.y_test)
 
 
-# -- One training ------------------------------------------------------------------------------------------------
+# -- One training
+# ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Result:
-    """Seconds of a fit, bytes its peak rose by, percent right on test rows, and its objective; NaN if it was stopped."""
+    """Seconds of a fit, bytes its peak rose by, percent right on test rows, and its objective; NaN
+    if it was stopped."""
 
     seconds: float
     memory: int = 0
@@ -120,7 +125,8 @@ def _objective(model: Any, split: Split) -> float:
 
 
 def alone(split: Split, peer_tol: float | None, most: float = 0.0) -> Result:
-    """A training in a fresh process: the peer's at ``peer_tol``, stopped after ``most`` seconds if that is not 0, or ours."""
+    """A training in a fresh process: the peer's at ``peer_tol``, stopped after ``most`` seconds if
+    that is not 0, or ours."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("train", "test"):
             np.save(Path(folder) / f"{name}.npy", getattr(split, name).array)
@@ -137,7 +143,11 @@ def alone(split: Split, peer_tol: float | None, most: float = 0.0) -> Result:
 def _task(folder: str, peer_tol: float | None, most: float) -> Result:
     """What the fresh process does."""
     train, test = (
-        Codes(np.load(Path(folder) / f"{name}.npy"), BITS, empty=np.load(Path(folder) / f"{name}_empty.npy"))
+        Codes(
+            np.load(Path(folder) / f"{name}.npy"),
+            BITS,
+            empty=np.load(Path(folder) / f"{name}_empty.npy"),
+        )
         for name in ("train", "test")
     )
     labels = np.load(Path(folder) / "labels.npz")
@@ -166,8 +176,8 @@ def _task(folder: str, peer_tol: float | None, most: float) -> Result:
 
 
 def _forget_peak() -> None:
-    """Give back what is free, and let the peak of this process be what it has now; where the system cannot, the next one
-    seems to rise less."""
+    """Give back what is free, and let the peak of this process be what it has now; where the system
+    cannot, the next one seems to rise less."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
     with suppress(OSError):
@@ -180,7 +190,9 @@ def _peak() -> int:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
     except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+            1 if sys.platform == "darwin" else 1024
+        )
 
 
 def ours_and_minimum(split: Split) -> tuple[Result, Result]:

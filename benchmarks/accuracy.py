@@ -1,6 +1,8 @@
-"""How near the features of equally many columns come to the kernel: paired SORF against the papers' NRFF.
+"""How near the features of equally many columns come to the kernel: paired SORF against the papers'
+NRFF.
 
-Mean squared errors of the Gaussian kernel, d = 64, 128 columns, over seeds and directions, at three distances of rows.
+Mean squared errors of the Gaussian kernel, d = 64, 128 columns, over seeds and directions, at three
+distances of rows.
 
     python benchmarks/accuracy.py
 """
@@ -30,7 +32,9 @@ def run() -> list[Row]:
     found = []
     for distance in (0.5, 1.0, 2.0):
         X = pairs(distance)
-        errors = {name: mean_squared_error(X, distance, options) for name, options in METHODS.items()}
+        errors = {
+            name: mean_squared_error(X, distance, options) for name, options in METHODS.items()
+        }
         base = errors["NRFF (the papers)"]
         for name, error in errors.items():
             if name == "NRFF (the papers)":
@@ -38,10 +42,13 @@ def run() -> list[Row]:
             bar = "below 1" if name == "paired, SORF" else "none, for comparison"
             found.append(
                 {
-                    "claim": f"mean squared error of {name} at distance {distance:g}", "peer": f"NRFF, {base:.2e}", "bar": bar,
-                    "measured": error / base, "holds": name != "paired, SORF" or error < base,
+                    "claim": f"mean squared error of {name} at distance {distance:g}",
+                    "peer": f"NRFF, {base:.2e}",
+                    "bar": bar,
+                    "measured": error / base,
+                    "holds": name != "paired, SORF" or error < base,
                 }
-            )  # fmt: skip
+            )
     return found
 
 
@@ -58,7 +65,9 @@ def mean_squared_error(X: np.ndarray, distance: float, options: dict[str, Any]) 
     kernel = math.exp(-(distance**2) / 2)
     squares = 0.0
     for seed in range(SEEDS):
-        fourier = RandomFourier(COLUMNS, metric="euclidean", sigma=1.0, random_state=seed, **options).fit(X)
+        fourier = RandomFourier(
+            COLUMNS, metric="euclidean", sigma=1.0, random_state=seed, **options
+        ).fit(X)
         Z = fourier.transform(X)
         squares += float(((np.einsum("ij,ij->i", Z[:PAIRS], Z[PAIRS:]) - kernel) ** 2).mean())
     return squares / SEEDS

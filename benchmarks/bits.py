@@ -39,12 +39,18 @@ def _binary() -> list[Row]:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 1024), dtype=np.float32)
     fastfood, dense = (
-        BinaryFourier(16_384, sigma=30.0, projection=kind).fit(X) for kind in ("fastfood", "gaussian")
+        BinaryFourier(16_384, sigma=30.0, projection=kind).fit(X)
+        for kind in ("fastfood", "gaussian")
     )
     with threads(CORES):
         fast, slow = best_of_turns(3, lambda: fastfood.encode(X), lambda: dense.encode(X))
     return [
-        at_least("BinaryFourier, fastfood, d = 1,024, p = 16,384", 'projection="gaussian"', 8, slow / fast)
+        at_least(
+            "BinaryFourier, fastfood, d = 1,024, p = 16,384",
+            'projection="gaussian"',
+            8,
+            slow / fast,
+        )
     ]
 
 
@@ -67,7 +73,9 @@ print(peak() - before - codes.nbytes)
 
 
 def _memory() -> Row:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+    )
     claim = "BinaryFourier, fastfood, d = 1,024, p = 65,536"
     return memory_at_most(claim, "memory beyond input and output", 10, int(done.stdout) / 1e6)
 

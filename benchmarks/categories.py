@@ -1,15 +1,18 @@
 """Columns with more words than get a column each: what to make of them, by test accuracy.
 
-Compared with what is built in (the most frequent words with a column each and one column for all others, and target values;
-the frame is given to `TableModel` as it is) are: leaving the column out; frequent words alone; words hashed to as many columns;
-and target encoding alone (scikit-learn's TargetEncoder, fitted within five folds). The model is
-``KernelClassifier("gmm", n_components=512)``, which tunes the scale and C. Means over three seeds, with standard errors; a seed
-draws the rows, and the tables that are made.
+Compared with what is built in (the most frequent words with a column each and one column for all
+others, and target values; the frame is given to `TableModel` as it is) are: leaving the column out;
+frequent words alone; words hashed to as many columns; and target encoding alone (scikit-learn's
+TargetEncoder, fitted within five folds). The model is ``KernelClassifier("gmm",
+n_components=512)``, which tunes the scale and C. Means over three seeds, with standard errors; a
+seed draws the rows, and the tables that are made.
 
-* Adult: ``Adult.csv.gz`` in the folder that KERNELIGHT_DATA names, with at most 10 columns for occupation, education and
-  native-country; left out without the folder.
-* towns: 2,000 towns with about six rows each, whose effects are normally distributed, and three numbers.
-* zip codes: 500 of them, some more frequent than others; in a fifth of them a number works in the opposite direction.
+* Adult: ``Adult.csv.gz`` in the folder that KERNELIGHT_DATA names, with at most 10 columns for
+  occupation, education and native-country; left out without the folder.
+* towns: 2,000 towns with about six rows each, whose effects are normally distributed, and three
+  numbers.
+* zip codes: 500 of them, some more frequent than others; in a fifth of them a number works in the
+  opposite direction.
 
     KERNELIGHT_DATA=folder python benchmarks/categories.py
 """
@@ -41,7 +44,8 @@ Matrix = np.ndarray[Any, Any]
 
 
 class Table(NamedTuple):
-    """Features that need no decision, columns of many words, classes, and how many columns such a column may become."""
+    """Features that need no decision, columns of many words, classes, and how many columns such a
+    column may become."""
 
     numbers: Matrix
     words: Matrix
@@ -67,7 +71,10 @@ def adult(seed: int) -> Table | None:
         table[:, [at for at in rest if at not in numeric]]
     )
     return Table(
-        np.hstack([table[:, numeric].astype(float), one_hot]), table[:, many], table[:, -1].astype(str), 10
+        np.hstack([table[:, numeric].astype(float), one_hot]),
+        table[:, many],
+        table[:, -1].astype(str),
+        10,
     )
 
 
@@ -76,9 +83,14 @@ def towns(seed: int) -> Table:
     rng = np.random.default_rng(seed)
     count = ROWS + TEST_ROWS
     X, town = rng.standard_normal((count, 3)), rng.integers(0, 2_000, count)
-    score = X[:, 0] - 0.5 * X[:, 1] + 1.5 * rng.standard_normal(2_000)[town] + rng.logistic(size=count)
+    score = (
+        X[:, 0] - 0.5 * X[:, 1] + 1.5 * rng.standard_normal(2_000)[town] + rng.logistic(size=count)
+    )
     return Table(
-        X, np.array([f"town {at}" for at in town], dtype=object)[:, None], (score > 0).astype(int), 100
+        X,
+        np.array([f"town {at}" for at in town], dtype=object)[:, None],
+        (score > 0).astype(int),
+        100,
     )
 
 
@@ -92,7 +104,10 @@ def zips(seed: int) -> Table:
     sign = np.where(rng.random(500) < 0.2, -1, 1)
     score = 1.5 * sign[code] * X[:, 0] + X[:, 1] + 2 * effect[code] + rng.logistic(size=count)
     return Table(
-        X, np.array([f"{at:05d}" for at in code], dtype=object)[:, None], (score > 0).astype(int), 100
+        X,
+        np.array([f"{at:05d}" for at in code], dtype=object)[:, None],
+        (score > 0).astype(int),
+        100,
     )
 
 
@@ -123,12 +138,12 @@ def hashed(train: Matrix, test: Matrix, y: Matrix, limit: int) -> tuple[Matrix, 
 
 
 def target(train: Matrix, test: Matrix, y: Matrix, limit: int) -> tuple[Matrix, Matrix]:
-    """The share of the classes among the rows of a word, shrunk towards that of all; in training, of other folds."""
+    """The share of the classes among the rows of a word, shrunk towards that of all; in training,
+    of other folds."""
     encoder = TargetEncoder(random_state=0)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", FutureWarning
-        )  # newer versions of scikit-learn want a splitter instead
+        # newer versions of scikit-learn want a splitter instead
+        warnings.simplefilter("ignore", FutureWarning)
         return encoder.fit_transform(train, y), encoder.transform(test)
 
 
@@ -140,8 +155,17 @@ def _ones(words: Matrix, place: Callable[[str], int], width: int) -> Matrix:
 
 OURS, ALONE = "built in", "target encoding alone"
 Way = Callable[[Matrix, Matrix, Matrix, int], tuple[Matrix, Matrix]]
-WAYS: dict[str, Way] = {"left out": left_out, "frequent words": frequent, "hashed": hashed, ALONE: target}
-TABLES: dict[str, Callable[[int], Table | None]] = {"Adult": adult, "towns": towns, "zip codes": zips}
+WAYS: dict[str, Way] = {
+    "left out": left_out,
+    "frequent words": frequent,
+    "hashed": hashed,
+    ALONE: target,
+}
+TABLES: dict[str, Callable[[int], Table | None]] = {
+    "Adult": adult,
+    "towns": towns,
+    "zip codes": zips,
+}
 
 
 def score(table: Table, way: Way, seed: int) -> float:
@@ -162,7 +186,9 @@ def model_of(seed: int) -> KernelClassifier:
 
 def score_built_in(table: Table, seed: int) -> float:
     """Test accuracy of the frame as it is."""
-    frame = pd.DataFrame(table.numbers, columns=[f"number {at}" for at in range(table.numbers.shape[1])])
+    frame = pd.DataFrame(
+        table.numbers, columns=[f"number {at}" for at in range(table.numbers.shape[1])]
+    )
     names = [f"words {at}" for at in range(table.words.shape[1])]
     for at, name in enumerate(names):
         frame[name] = table.words[:, at]
@@ -196,11 +222,13 @@ def _row(name: str, way: str, ours: Matrix, theirs: Matrix) -> Row:
     promised = way != ALONE
     error = _error(difference)
     return {
-        "claim": f"{name}, {OURS}: {_told(ours)}", "peer": f"{way}: {_told(theirs)}",
+        "claim": f"{name}, {OURS}: {_told(ours)}",
+        "peer": f"{way}: {_told(theirs)}",
         "bar": "not below it by two standard errors" if promised else "none, for comparison",
-        "measured": float(difference.mean()), "unit": f"± {error:.2g} points",
+        "measured": float(difference.mean()),
+        "unit": f"± {error:.2g} points",
         "holds": not promised or float(difference.mean()) > -2 * error,
-    }  # fmt: skip
+    }
 
 
 def _error(values: Matrix) -> float:

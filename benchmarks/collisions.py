@@ -1,7 +1,7 @@
 """Claim: counting equal slots of codes is at least 20 times as fast as NumPy, on one thread.
 
-Peer: the blocked NumPy comparison anyone would write, ``(a[i] == b).sum(axis=1)`` for each row, whose
-temporaries stay in the cache.
+Peer: the blocked NumPy comparison anyone would write, ``(a[i] == b).sum(axis=1)`` for each row,
+whose temporaries stay in the cache.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ def numpy_rows(a: np.ndarray, b: np.ndarray, rows: int) -> np.ndarray:
     counts = np.empty((rows, len(b)), dtype=np.int32)
     for i in range(rows):
         for start in range(0, len(b), 256):
-            counts[i, start : start + 256] = np.count_nonzero(a[i] == b[start : start + 256], axis=1)
+            counts[i, start : start + 256] = np.count_nonzero(
+                a[i] == b[start : start + 256], axis=1
+            )
     return counts
 
 
@@ -27,7 +29,9 @@ def run() -> list[Row]:
     """Measure the claim; NumPy does a tenth of the rows and is charged ten times."""
     rng = np.random.default_rng(0)
     a, b = (Codes(rng.integers(0, 256, (ROWS, SLOTS)).astype(np.uint8), 8) for _ in range(2))
-    np.testing.assert_array_equal(a.collisions(b)[: ROWS // 10], numpy_rows(a.array, b.array, ROWS // 10))
+    np.testing.assert_array_equal(
+        a.collisions(b)[: ROWS // 10], numpy_rows(a.array, b.array, ROWS // 10)
+    )
     with threads(1):
         ours = best(7, lambda: a.collisions(b))
         theirs = 10 * best(3, lambda: numpy_rows(a.array, b.array, ROWS // 10))

@@ -1,6 +1,8 @@
-"""How fast random Fourier features are: against scikit-learn's sampler, and structured against dense projections.
+"""How fast random Fourier features are: against scikit-learn's sampler, and structured against
+dense projections.
 
-Fitted maps, `transform` only, float32 rows, all threads for everybody, the best of several turns in one run.
+Fitted maps, `transform` only, float32 rows, all threads for everybody, the best of several turns in
+one run.
 
     python benchmarks/fourier.py
 """
@@ -81,15 +83,20 @@ print(peak() - before - Z.nbytes)
 
 
 def _extra_memory(kind: str) -> float:
-    """Megabytes beyond input and output, in a process of its own; fewer rows, because it does not depend on them."""
+    """Megabytes beyond input and output, in a process of its own; fewer rows, because it does not
+    depend on them."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(kind=kind)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", PROGRAM.format(kind=kind)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return int(done.stdout) / 1e6
 
 
 def _auto() -> list[Row]:
-    """Against the better of the two it chooses from; a claim holds if it holds in the worst cell."""
+    """Against the better of the two it chooses from; a claim holds if it holds in the worst
+    cell."""
     found = []
     for d in WIDTHS:
         worst, where = 0.0, ""

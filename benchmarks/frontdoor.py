@@ -1,7 +1,9 @@
-"""The front door on MNIST, all of it: KernelClassifier("gmm") as it is, against an RBF SVM on 10,000 rows.
+"""The front door on MNIST, all of it: KernelClassifier("gmm") as it is, against an RBF SVM on
+10,000 rows.
 
-Both are timed from the table to the predictions of the 10,000 test rows, tuning included. The rows come from MNIST.npz
-(X_train, y_train, X_test, y_test) in the folder that KERNELIGHT_DATA names; without it the benchmark is left out.
+Both are timed from the table to the predictions of the 10,000 test rows, tuning included. The rows
+come from MNIST.npz (X_train, y_train, X_test, y_test) in the folder that KERNELIGHT_DATA names;
+without it the benchmark is left out.
 
     KERNELIGHT_DATA=folder python benchmarks/frontdoor.py
 """
@@ -31,20 +33,29 @@ def run() -> list[Row]:
     X, y, X_test, y_test = data
     some = np.random.default_rng(0).permutation(len(X))[:SVC_ROWS]
     ours, our_time, our_score = fitted(KernelClassifier("gmm"), X, y, X_test, y_test)
-    _, svc_time, svc_score = fitted(SVC(C=10, kernel="rbf"), X[some] / 255, y[some], X_test / 255, y_test)
+    _, svc_time, svc_score = fitted(
+        SVC(C=10, kernel="rbf"), X[some] / 255, y[some], X_test / 255, y_test
+    )
     print(ours.summary())
     claim = f'KernelClassifier("gmm"), MNIST {len(X):,}/{len(X_test):,}'
     peer = f'SVC(kernel="rbf", C=10) on {SVC_ROWS:,} rows'
     return [
         {
-            "claim": f"{claim}: fit and predict, {our_time:.1f} s", "peer": f"{peer}, {svc_time:.1f} s", "bar": "faster",
-            "measured": svc_time / our_time, "holds": our_time < svc_time,
+            "claim": f"{claim}: fit and predict, {our_time:.1f} s",
+            "peer": f"{peer}, {svc_time:.1f} s",
+            "bar": "faster",
+            "measured": svc_time / our_time,
+            "holds": our_time < svc_time,
         },
         {
-            "claim": f"{claim}: test accuracy {our_score:.2%}", "peer": f"{peer}, {svc_score:.2%}", "bar": "higher",
-            "measured": 100 * (our_score - svc_score), "unit": "points", "holds": our_score > svc_score,
+            "claim": f"{claim}: test accuracy {our_score:.2%}",
+            "peer": f"{peer}, {svc_score:.2%}",
+            "bar": "higher",
+            "measured": 100 * (our_score - svc_score),
+            "unit": "points",
+            "holds": our_score > svc_score,
         },
-    ]  # fmt: skip
+    ]
 
 
 def mnist() -> Split | None:

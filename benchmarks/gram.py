@@ -1,7 +1,8 @@
-"""How fast exact GMM matrices are: against scipy's city-block distances, a matrix product, scikit-learn.
+"""How fast exact GMM matrices are: against scipy's city-block distances, a matrix product,
+scikit-learn.
 
-One thread for everybody, all in one run, the best of several repeats. The dense comparison takes two
-different matrices of 2,000 float32 rows and 784 columns, so that nobody profits from symmetry.
+One thread for everybody, all in one run, the best of several repeats. The dense comparison takes
+two different matrices of 2,000 float32 rows and 784 columns, so that nobody profits from symmetry.
 
     python benchmarks/gram.py
 """
@@ -23,7 +24,11 @@ SPARSE_COLUMNS, NONZEROS = 50_000, 75
 def run() -> list[Row]:
     """One row for each claim."""
     with threads(1):
-        return _dense("nonnegative", faster=10, slower=2) + _dense("signed", faster=7, slower=3) + _sparse()
+        return (
+            _dense("nonnegative", faster=10, slower=2)
+            + _dense("signed", faster=7, slower=3)
+            + _sparse()
+        )
 
 
 def _dense(kind: str, faster: float, slower: float) -> list[Row]:
@@ -37,7 +42,12 @@ def _dense(kind: str, faster: float, slower: float) -> list[Row]:
     return [
         at_least(f"GMM of two {kind} matrices", "scipy cdist cityblock", faster, cityblock / ours),
         at_most(f"GMM of two {kind} matrices", "float32 matrix product", slower, ours / product),
-        at_most(f"GMM of one {kind} matrix with itself", "float32 matrix product", slower, gram / product),
+        at_most(
+            f"GMM of one {kind} matrix with itself",
+            "float32 matrix product",
+            slower,
+            gram / product,
+        ),
     ]
 
 
@@ -47,7 +57,9 @@ def _sparse() -> list[Row]:
         sp.csr_matrix(
             (
                 rng.standard_normal(ROWS * NONZEROS),
-                np.concatenate([rng.choice(SPARSE_COLUMNS, NONZEROS, replace=False) for _ in range(ROWS)]),
+                np.concatenate(
+                    [rng.choice(SPARSE_COLUMNS, NONZEROS, replace=False) for _ in range(ROWS)]
+                ),
                 np.arange(0, ROWS * NONZEROS + 1, NONZEROS),
             ),
             shape=(ROWS, SPARSE_COLUMNS),
@@ -58,7 +70,9 @@ def _sparse() -> list[Row]:
     Y.sort_indices()
     ours = best(9, lambda: GMM()(X, Y))
     peer = best(2, lambda: manhattan_distances(X, Y))
-    return [at_least("GMM of two sparse matrices", "scikit-learn manhattan_distances", 20, peer / ours)]
+    return [
+        at_least("GMM of two sparse matrices", "scikit-learn manhattan_distances", 20, peer / ours)
+    ]
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""How fast min-max hashing is: against datasketch, one thread against two, darts against consistent weighted sampling.
+"""How fast min-max hashing is: against datasketch, one thread against two, darts against consistent
+weighted sampling.
 
-The whole of `encode` is timed: checks, tables, codes. A new object is fitted for every repeat of the comparison with
-datasketch, so that drawing the tables counts for us and not for the peer, whose constructor draws its own outside the clock.
-The two samplers are compared with their tables kept, as when predicting batch after batch.
+The whole of `encode` is timed: checks, tables, codes. A new object is fitted for every repeat of
+the comparison with datasketch, so that drawing the tables counts for us and not for the peer, whose
+constructor draws its own outside the clock. The two samplers are compared with their tables kept,
+as when predicting batch after batch.
 """
 
 from __future__ import annotations
@@ -24,10 +26,17 @@ WIDTHS = {
     "sparse, half of it in 300 of 10,000 columns": 10000,
 }
 TUNED = (
-    "sparse, of 4,000 columns", "dense, uniform", "dense, exponential", "sparse, of 20,000 columns", "dense, log-normal",
+    "sparse, of 4,000 columns",
+    "dense, uniform",
+    "dense, exponential",
+    "sparse, of 20,000 columns",
+    "dense, log-normal",
     "dense, Cauchy",
-)  # fmt: skip
-UNSEEN = ("sparse, half of it in 300 of 10,000 columns", "dense, squares of Student t with 3 degrees")
+)
+UNSEEN = (
+    "sparse, half of it in 300 of 10,000 columns",
+    "dense, squares of Student t with 3 degrees",
+)
 
 
 def run() -> list[Row]:
@@ -61,15 +70,18 @@ def _against_datasketch() -> list[Row]:
     shape = f"cws, {WIDTH} columns, {SHARE:.0%} nonzero, k={SLOTS}, one thread, rows/s"
     return [
         at_least(shape, "datasketch minhash", 350, theirs / ours * share),
-        at_least(f"{shape}, CSR", "datasketch minhash_many", 100, theirs_sparse / ours_sparse * share),
+        at_least(
+            f"{shape}, CSR", "datasketch minhash_many", 100, theirs_sparse / ours_sparse * share
+        ),
     ]
 
 
 def _against_the_hardware() -> list[Row]:
     """Vector instructions a second, as a share of those of a matrix product.
 
-    An evaluation is a multiplication, an addition, a floor (two), a multiplication, a subtraction, a comparison, a minimum and
-    a selection: nine instructions a register. A matrix product has one a register, and runs close to what the machine can do.
+    An evaluation is a multiplication, an addition, a floor (two), a multiplication, a subtraction,
+    a comparison, a minimum and a selection: nine instructions a register. A matrix product has one
+    a register, and runs close to what the machine can do.
     """
     X = _digits_like(OUR_ROWS)
     A, B = np.random.default_rng(0).random((2, 2000, 784), dtype=np.float32)
@@ -94,9 +106,15 @@ def _darts() -> list[Row]:
     uneven = equal * np.exp(rng.standard_normal((len(X), 1), dtype=np.float32))
     return [
         at_least(
-            f"dart, 3,000 dense nonzeros, k={SLOTS}, one thread, {sums}", "our cws", bar, _samplers(data)[0]
+            f"dart, 3,000 dense nonzeros, k={SLOTS}, one thread, {sums}",
+            "our cws",
+            bar,
+            _samplers(data)[0],
         )
-        for sums, data, bar in (("equal row sums", equal, 10), ("log-normal row sums, sigma 1", uneven, 5))
+        for sums, data, bar in (
+            ("equal row sums", equal, 10),
+            ("log-normal row sums, sigma 1", uneven, 5),
+        )
     ]
 
 
@@ -110,7 +128,10 @@ def _samplers(X: np.ndarray | sp.csr_matrix, n_components: int = SLOTS) -> tuple
 
 
 def _automatic() -> list[Row]:
-    """The worst ratio of auto's time to the better sampler's. The rule was tuned on the first kinds, not on the others."""
+    """The worst ratio of auto's time to the better sampler's.
+
+    The rule was tuned on the first kinds, not on the others.
+    """
     rng = np.random.default_rng(0)
     rows = []
     for kind in (*TUNED, *UNSEEN):

@@ -1,11 +1,13 @@
 """A rare class: average precision of KernelClassifier against LightGBM.
 
-One class against the rest, five random splits for each table, one thread. Compared are the default, which tunes the accuracy,
-``scoring="average_precision"``, LightGBM as it is, and LightGBM with 400 trees and a learning rate of 0.03. Figures are medians
-over the splits, because LightGBM as it is can fail altogether on one of them. The promise is to reach LightGBM as it is on
-Covertype's rarest class. The rounds of the search were designed on other splits of that table alone.
+One class against the rest, five random splits for each table, one thread. Compared are the default,
+which tunes the accuracy, ``scoring="average_precision"``, LightGBM as it is, and LightGBM with 400
+trees and a learning rate of 0.03. Figures are medians over the splits, because LightGBM as it is
+can fail altogether on one of them. The promise is to reach LightGBM as it is on Covertype's rarest
+class. The rounds of the search were designed on other splits of that table alone.
 
-The tables are Covertype.npz (X, y) and IJCNN.npz (X_train, y_train, X_test, y_test) in the folder that KERNELIGHT_DATA names.
+The tables are Covertype.npz (X, y) and IJCNN.npz (X_train, y_train, X_test, y_test) in the folder
+that KERNELIGHT_DATA names.
 
     KERNELIGHT_DATA=folder python benchmarks/imbalance.py [--write]
 
@@ -94,9 +96,11 @@ def measured(model: Any, X: Matrix, y: Matrix, n_train: int, split: int) -> Resu
     found = model.predict_proba(X[test])[:, 1]
     ranked = model.decision_function(X[test]) if hasattr(model, "decision_function") else found
     return Result(
-        float(average_precision_score(y[test], ranked)), float(roc_auc_score(y[test], ranked)),
-        float(log_loss(y[test], found)), seconds,
-    )  # fmt: skip
+        float(average_precision_score(y[test], ranked)),
+        float(roc_auc_score(y[test], ranked)),
+        float(log_loss(y[test], found)),
+        seconds,
+    )
 
 
 def results() -> dict[Table, tuple[float, dict[str, list[Result]]]]:
@@ -108,9 +112,8 @@ def results() -> dict[Table, tuple[float, dict[str, list[Result]]]]:
             continue
         by_model: dict[str, list[Result]] = {name: [] for name in MODELS}
         with warnings.catch_warnings(), threads(1):
-            warnings.simplefilter(
-                "ignore", UserWarning
-            )  # accuracy is tuned and a class is rare: that is the question
+            # accuracy is tuned and a class is rare: that is the question
+            warnings.simplefilter("ignore", UserWarning)
             for split in SPLITS:
                 for name, make in MODELS.items():
                     by_model[name].append(measured(make(), *rows, table.n_train, split))
@@ -128,10 +131,11 @@ def claims(found: dict[Table, tuple[float, dict[str, list[Result]]]]) -> list[Ro
                 "claim": f"{table.name} ({share:.1%}), {table.n_train:,} rows, {OURS}: average precision {ours.precision:.3f}",
                 "peer": f"{PEER}: {theirs.precision:.3f}, {ours.seconds / theirs.seconds:.0f} times faster",
                 "bar": "at least as high" if table.promised else "none",
-                "measured": 100 * (ours.precision - theirs.precision), "unit": "points",
+                "measured": 100 * (ours.precision - theirs.precision),
+                "unit": "points",
                 "holds": not table.promised or ours.precision >= theirs.precision,
             }
-        )  # fmt: skip
+        )
     return made
 
 
@@ -143,7 +147,8 @@ def middle(results: list[Result]) -> Result:
 def markdown(found: dict[Table, tuple[float, dict[str, list[Result]]]]) -> str:
     """The table of the page."""
     lines = [
-        "| table | model | average precision (lowest, highest) | ROC AUC | log loss | time of the fit |",
+        "| table | model | average precision (lowest, highest) | ROC AUC | log loss | time of the "
+        "fit |",
         "|---|---|---|---|---|---|",
     ]
     for table, (share, by_model) in found.items():
@@ -152,7 +157,8 @@ def markdown(found: dict[Table, tuple[float, dict[str, list[Result]]]]) -> str:
             what = f"{table.name}: {share:.2%}, {table.n_train:,} rows" if at == 0 else ""
             mid, all_precisions = middle(results), [result.precision for result in results]
             lines.append(
-                f"| {what} | {name} | {mid.precision:.3f} ({min(all_precisions):.3f}, {max(all_precisions):.3f}) | "
+                f"| {what} | {name} | {mid.precision:.3f} ({min(all_precisions):.3f}, "
+                f"{max(all_precisions):.3f}) | "
                 f"{mid.auc:.4f} | {mid.loss:.4f} | {mid.seconds / unit:.1f} |"
             )
     return "\n".join(lines) + "\n"
@@ -164,7 +170,9 @@ def write(table: str) -> None:
     head, _, rest = text.partition(BEGIN)
     _, found, tail = rest.partition(END)
     if not found:
-        raise SystemExit(f"{PAGE.name} has no place for the table: it needs the lines {BEGIN!r} and {END!r}.")
+        raise SystemExit(
+            f"{PAGE.name} has no place for the table: it needs the lines {BEGIN!r} and {END!r}."
+        )
     PAGE.write_text(f"{head}{BEGIN}\n{table}\n{END}{tail}")
 
 
@@ -175,7 +183,9 @@ def run() -> list[Row]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Rare classes, against LightGBM.")
-    parser.add_argument("--write", action="store_true", help=f"write the table into docs/{PAGE.name}")
+    parser.add_argument(
+        "--write", action="store_true", help=f"write the table into docs/{PAGE.name}"
+    )
     asked = parser.parse_args()
     everything = results()
     show(claims(everything))

@@ -1,8 +1,10 @@
-"""Claims: importing kernelight costs at most 60 ms beyond importing NumPy, and the help of the command is there within 0.35 s.
+"""Claims: importing kernelight costs at most 60 ms beyond importing NumPy, and the help of the
+command is there within 0.35 s.
 
-Each measurement is a fresh interpreter in which NumPy is already there; the least of several counts, because a busy
-machine only ever adds. The second line loads what hashing needs, scikit-learn included, so it is compared with
-importing scikit-learn's own LinearSVC. Help is timed as a whole process, from its start to its end.
+Each measurement is a fresh interpreter in which NumPy is already there; the least of several
+counts, because a busy machine only ever adds. The second line loads what hashing needs,
+scikit-learn included, so it is compared with importing scikit-learn's own LinearSVC. Help is timed
+as a whole process, from its start to its end.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ def help_milliseconds() -> float:
     spent = []
     for _ in range(REPEATS):
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "kernelight", "--help"], capture_output=True, check=True)
+        subprocess.run(
+            [sys.executable, "-m", "kernelight", "--help"], capture_output=True, check=True
+        )
         spent.append(time.perf_counter() - start)
     return 1000 * min(spent)
 
@@ -46,22 +50,35 @@ def help_milliseconds() -> float:
 def run() -> list[dict[str, Any]]:
     """One row for each claim: claim, peer, bar, measured, holds."""
     ours = milliseconds("import kernelight")
-    hashing = milliseconds("from kernelight import GCWS") / milliseconds("from sklearn.svm import LinearSVC")
+    hashing = milliseconds("from kernelight import GCWS") / milliseconds(
+        "from sklearn.svm import LinearSVC"
+    )
     helped = help_milliseconds()
     return [
         {
-            "claim": "import kernelight", "peer": "NumPy already imported", "bar": f"<= {LIMIT_MS:g} ms more",
-            "measured": ours, "unit": "ms", "holds": ours <= LIMIT_MS,
+            "claim": "import kernelight",
+            "peer": "NumPy already imported",
+            "bar": f"<= {LIMIT_MS:g} ms more",
+            "measured": ours,
+            "unit": "ms",
+            "holds": ours <= LIMIT_MS,
         },
         {
-            "claim": "from kernelight import GCWS", "peer": "importing scikit-learn's LinearSVC", "bar": "<= 1.5 times",
-            "measured": hashing, "holds": hashing <= 1.5,
+            "claim": "from kernelight import GCWS",
+            "peer": "importing scikit-learn's LinearSVC",
+            "bar": "<= 1.5 times",
+            "measured": hashing,
+            "holds": hashing <= 1.5,
         },
         {
-            "claim": "kernelight --help", "peer": "the whole process", "bar": f"<= {HELP_MS:g} ms",
-            "measured": helped, "unit": "ms", "holds": helped <= HELP_MS,
+            "claim": "kernelight --help",
+            "peer": "the whole process",
+            "bar": f"<= {HELP_MS:g} ms",
+            "measured": helped,
+            "unit": "ms",
+            "holds": helped <= HELP_MS,
         },
-    ]  # fmt: skip
+    ]
 
 
 if __name__ == "__main__":

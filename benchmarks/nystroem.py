@@ -1,8 +1,9 @@
-"""How fast Nyström features of GMM are: against scikit-learn with a kernel in Python, and scipy's distances by hand.
+"""How fast Nyström features of GMM are: against scikit-learn with a kernel in Python, and scipy's
+distances by hand.
 
-5,000 rows of 64 signed doubles, 256 landmarks, fit and transform. One thread for everybody, all in one run, the best of several
-repeats. scikit-learn calls a Python function for each pair of rows, which would take minutes: its transform is timed on
-every twentieth row and multiplied.
+5,000 rows of 64 signed doubles, 256 landmarks, fit and transform. One thread for everybody, all in
+one run, the best of several repeats. scikit-learn calls a Python function for each pair of rows,
+which would take minutes: its transform is timed on every twentieth row and multiplied.
 
     python benchmarks/nystroem.py
 """
@@ -30,9 +31,13 @@ def run() -> list[Row]:
     chosen = np.random.default_rng(0).permutation(ROWS)[:LANDMARKS]
     ours = KernelNystroem(GMM(), LANDMARKS)
     peer = Nystroem(kernel=min_max, n_components=LANDMARKS, random_state=0)
-    assert np.allclose(gram(ours.fit(X).transform(X[:50])), gram(by_hand(X, X[ours.component_indices_])[:50]))
+    assert np.allclose(
+        gram(ours.fit(X).transform(X[:50])), gram(by_hand(X, X[ours.component_indices_])[:50])
+    )
     with threads(1):
-        mine, hand = best_of_turns(20, lambda: ours.fit(X).transform(X), lambda: by_hand(X, X[chosen]))
+        mine, hand = best_of_turns(
+            20, lambda: ours.fit(X).transform(X), lambda: by_hand(X, X[chosen])
+        )
         fit = best(1, lambda: peer.fit(X))
         transform = SHARE * best(1, lambda: peer.transform(X[::SHARE]))
     claim = "fit and transform of KernelNystroem(GMM())"

@@ -1,7 +1,9 @@
-"""How fast data files become matrices: LIBSVM text against scikit-learn, CSV against the C parser of pandas.
+"""How fast data files become matrices: LIBSVM text against scikit-learn, CSV against the C parser
+of pandas.
 
-Files of 200 MB are generated in a temporary folder and read from the cache of the system. What is timed is all of
-`open_dataset(...).materialise()`, with what it learns about the columns; the peers give the same matrix and labels.
+Files of 200 MB are generated in a temporary folder and read from the cache of the system. What is
+timed is all of `open_dataset(...).materialise()`, with what it learns about the columns; the peers
+give the same matrix and labels.
 """
 
 from __future__ import annotations
@@ -74,9 +76,7 @@ def _csv(folder: Path) -> list[Row]:
         for count in _counts():
             with threads(count):
                 ours, peer = best_of_turns(
-                    REPEATS,
-                    partial(_by_us, path),
-                    partial(_by_pandas, path),
+                    REPEATS, partial(_by_us, path), partial(_by_pandas, path)
                 )
             claim = f"CSV, 200 MB of numbers of {digits}, {count} thread{'s' * (count > 1)}"
             rows.append(at_least(claim, "pandas, engine c", 1, peer / ours))

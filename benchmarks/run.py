@@ -2,10 +2,10 @@
 
     python benchmarks/run.py [names ...] [--write]
 
-A benchmark is a module with ``run() -> list[dict]``; a dict has the keys ``claim``, ``peer``, ``bar`` (the promise, in
-words), ``measured`` (the ratio; another ``unit`` may be named), and ``holds``. ``--write`` puts each table into
-docs/benchmarks.md as soon as it is there, and leaves those of other benchmarks as they were. The exit status is 1 if a
-promise does not hold.
+A benchmark is a module with ``run() -> list[dict]``; a dict has the keys ``claim``, ``peer``,
+``bar`` (the promise, in words), ``measured`` (the ratio; another ``unit`` may be named), and
+``holds``. ``--write`` puts each table into docs/benchmarks.md as soon as it is there, and leaves
+those of other benchmarks as they were. The exit status is 1 if a promise does not hold.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ PACKAGES = ("kernelight", "numpy", "scipy", "scikit-learn", "datasketch", "light
 def names() -> list[str]:
     """The benchmarks there are."""
     return sorted(
-        path.stem for path in HERE.glob("*.py") if path.stem != "run" and not path.stem.startswith("_")
+        path.stem
+        for path in HERE.glob("*.py")
+        if path.stem != "run" and not path.stem.startswith("_")
     )
 
 
@@ -48,7 +50,13 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
     """A result as text, in the order of HEADS."""
     unit = row.get("unit", "x")
     measured = f"{row['measured']:.3g} {unit}"
-    return row["claim"], row["peer"], row["bar"], measured, "holds" if row["holds"] else "DOES NOT HOLD"
+    return (
+        row["claim"],
+        row["peer"],
+        row["bar"],
+        measured,
+        "holds" if row["holds"] else "DOES NOT HOLD",
+    )
 
 
 def as_text(rows: list[tuple[str, ...]]) -> str:
@@ -68,13 +76,12 @@ def as_markdown(name: str, title: str, rows: list[tuple[str, ...]]) -> str:
 
 
 def write(section: str) -> None:
-    """Put a section into the report, in the place of the one of the same benchmark; those of benchmarks that are gone go."""
+    """Put a section into the report, in the place of the one of the same benchmark; those of
+    benchmarks that are gone go."""
     old = REPORT.read_text().split("## ")[1:] if REPORT.exists() else []
     known = {text.split("\n", 1)[0]: f"## {text.rstrip()}\n" for text in old}
     known[section.split("\n", 1)[0].removeprefix("## ")] = section
-    head = (
-        "# Benchmarks\n\nWritten by `make bench BENCH=--write`; each table says on what it was measured.\n\n"
-    )
+    head = "# Benchmarks\n\nWritten by `make bench BENCH=--write`; each table says on what it was measured.\n\n"
     REPORT.write_text(head + "\n".join(known[name] for name in names() if name in known))
 
 
@@ -83,7 +90,9 @@ def processor() -> str:
     try:
         text = Path("/proc/cpuinfo").read_text()
         return next(
-            line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")
+            line.partition(":")[2].strip()
+            for line in text.splitlines()
+            if line.startswith("model name")
         )
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()
@@ -118,7 +127,10 @@ def main() -> int:
         rows = [cells(row) for row in results]
         all_hold &= all(row["holds"] for row in results)
         title = (module.__doc__ or "").strip().splitlines()[0]
-        print(f"\n== {name}: {title} ({time.perf_counter() - start:.0f} s)\n{as_text(rows)}", flush=True)
+        print(
+            f"\n== {name}: {title} ({time.perf_counter() - start:.0f} s)\n{as_text(rows)}",
+            flush=True,
+        )
         if asked.write:
             write(as_markdown(name, title, rows))
     return 0 if all_hold else 1

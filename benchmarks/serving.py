@@ -1,9 +1,11 @@
-"""Models of files: training within a limit of memory on more rows than fit, and how fast predictions are.
+"""Models of files: training within a limit of memory on more rows than fit, and how fast
+predictions are.
 
-The first part generates a CSV of 5,000,000 rows and 50 columns (2 GB) in a temporary folder, and runs the command
-`kernelight fit --memory 1G -k 256` on it: its peak resident set is that which the system reports for the process. Its
-accuracy on 200,000 other rows is compared with that of a model fitted in memory to the first 500,000 rows, with the same
-settings. The second part times `predict` of models that are in memory, on rows that are in memory, taking turns.
+The first part generates a CSV of 5,000,000 rows and 50 columns (2 GB) in a temporary folder, and
+runs the command `kernelight fit --memory 1G -k 256` on it: its peak resident set is that which the
+system reports for the process. Its accuracy on 200,000 other rows is compared with that of a model
+fitted in memory to the first 500,000 rows, with the same settings. The second part times `predict`
+of models that are in memory, on rows that are in memory, taking turns.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ def run() -> list[Row]:
 
 
 def rows_of(seed: int, count: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Two classes that no plane parts: signs of products of pairs of columns, some of them wrong; 40 columns of noise."""
+    """Two classes that no plane parts: signs of products of pairs of columns, some of them wrong;
+    40 columns of noise."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(count, N_FEATURES))
     score = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + X[:, 4] ** 2 - 1 + 0.5 * X[:, 5:10].sum(axis=1)
@@ -54,7 +57,10 @@ def _write(path: Path, seed: int, count: int) -> str:
 
 
 def _streaming(folder: Path) -> list[Row]:
-    train, test = _write(folder / "train.csv", 0, N_ROWS), _write(folder / "test.csv", 10**9, N_TEST)
+    train, test = (
+        _write(folder / "train.csv", 0, N_ROWS),
+        _write(folder / "test.csv", 10**9, N_TEST),
+    )
     model = os.fspath(folder / "model.klt")
     start = time.perf_counter()
     peak = _peak(
@@ -76,8 +82,11 @@ def _streaming(folder: Path) -> list[Row]:
     streamed = TableModel.load(model)
     accuracy = streamed.evaluate(test)["accuracy"]
     settings = {
-        "n_components": COMPONENTS, "C": streamed.model_.C_, "scale": streamed.model_.scale_, "p": streamed.model_.p_,
-    }  # fmt: skip
+        "n_components": COMPONENTS,
+        "C": streamed.model_.C_,
+        "scale": streamed.model_.scale_,
+        "p": streamed.model_.p_,
+    }
     X, y = (
         np.concatenate(parts)
         for parts in zip(*(rows_of(at, STEP) for at in range(0, N_SAMPLE, STEP)), strict=True)
@@ -89,13 +98,21 @@ def _streaming(folder: Path) -> list[Row]:
     first = f"kernelight fit --memory 1G, CSV of {size}, k={COMPONENTS}"
     loss = 100 * (inside - accuracy)
     return [
-        memory_at_most(f"{first}: peak resident set ({seconds:.0f} s)", "the limit", (1 << 30) / 1e6, peak / 1e6),
+        memory_at_most(
+            f"{first}: peak resident set ({seconds:.0f} s)",
+            "the limit",
+            (1 << 30) / 1e6,
+            peak / 1e6,
+        ),
         {
             "claim": f"the same: accuracy {100 * accuracy:.2f} %",
             "peer": f"fit in memory to {N_SAMPLE:,} rows, {100 * inside:.2f} %",
-            "bar": "at most 0.5 points below", "measured": loss, "unit": "points below", "holds": loss <= 0.5,
+            "bar": "at most 0.5 points below",
+            "measured": loss,
+            "unit": "points below",
+            "holds": loss <= 0.5,
         },
-    ]  # fmt: skip
+    ]
 
 
 def _peak(command: list[str]) -> int:
@@ -103,16 +120,18 @@ def _peak(command: list[str]) -> int:
     process = Popen(command)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
-        raise RuntimeError(f"{' '.join(command)} ended with status {os.waitstatus_to_exitcode(status)}.")
+        raise RuntimeError(
+            f"{' '.join(command)} ended with status {os.waitstatus_to_exitcode(status)}."
+        )
     return usage.ru_maxrss << 10
 
 
 def _predictions() -> list[Row]:
     X, y = rows_of(1, 20_000)
     ours = KernelClassifier(n_components=1024, C=1.0, scale=None).fit(X, y)
-    peer = make_pipeline(RBFSampler(n_components=1024, gamma=0.02, random_state=0), LinearSVC(C=1.0)).fit(
-        X, y
-    )
+    peer = make_pipeline(
+        RBFSampler(n_components=1024, gamma=0.02, random_state=0), LinearSVC(C=1.0)
+    ).fit(X, y)
     many, _ = rows_of(2, 100_000)
     times = best_of_turns(5, lambda: ours.predict(many), lambda: peer.predict(many))
     claim = f"predict, GCWS k=1,024, {N_FEATURES} columns, {len(many) / times[0]:,.0f} rows/s"

@@ -1,13 +1,14 @@
 """When it pays: what `compare` recommends, against boosted trees and exact SVMs on the same rows.
 
-Each table is one study without a limit of time: the linear model, the min-max kernel, the same with its power tuned, and
-the Gaussian kernel, with 1,024 components each. Its references are scikit-learn's HistGradientBoosting with at most 100
-rounds, and SVMs on the exact kernels for up to 5,000 rows. All models learn from the same four fifths of the rows and
-are scored on the other fifth; seconds are those of the last fit, without tuning. Nothing is promised: the figures
-say where another model is the better choice, and the README shows some of them.
+Each table is one study without a limit of time: the linear model, the min-max kernel, the same with
+its power tuned, and the Gaussian kernel, with 1,024 components each. Its references are
+scikit-learn's HistGradientBoosting with at most 100 rounds, and SVMs on the exact kernels for up to
+5,000 rows. All models learn from the same four fifths of the rows and are scored on the other
+fifth; seconds are those of the last fit, without tuning. Nothing is promised: the figures say where
+another model is the better choice, and the README shows some of them.
 
-Two tables come with scikit-learn. The others are NAME.npz in the folder that KERNELIGHT_DATA names, with arrays X and y or
-X_train and y_train; they are left out without it.
+Two tables come with scikit-learn. The others are NAME.npz in the folder that KERNELIGHT_DATA names,
+with arrays X and y or X_train and y_train; they are left out without it.
 
     KERNELIGHT_DATA=folder python benchmarks/tables.py
 """
@@ -39,7 +40,9 @@ def run() -> list[Row]:
         for name, X, y in tables()
         for row in claims(
             name,
-            compare(X, y, budget=None, kernels=KERNELS, components=[1024], progress=False, name=name),
+            compare(
+                X, y, budget=None, kernels=KERNELS, components=[1024], progress=False, name=name
+            ),
         )
     ]
 

@@ -1,13 +1,16 @@
-"""How fast ternary models score packed codes, and how near they come to full precision, on the data of the paper's Table 2.
+"""How fast ternary models score packed codes, and how near they come to full precision, on the data
+of the paper's Table 2.
 
     KERNELIGHT_DATA=folder python benchmarks/ternary.py
 
-The folder has DNA.npz, USPS.npz (arrays X_train and y_train), Sonar.npz and BinaryAlpha.npz (X and y); without one of them
-its rows are left out. Ten random 6:4 splits each, as in Zhang's report on Lei and Lan's method, whose column "this paper
-[2]" is quoted; codes are those of the report, signs of cosines of Fastfood projections without a threshold. On a third of
-the training rows are chosen the number of bits and sigma, by the accuracy of the ternary model, and for the full-precision
-model, on the same codes, its C. The ternary model has its default C. That default, the grid and the choice of bits without a
-threshold were settled while looking at test rows of these data: with a threshold and at most 2,048 bits, DNA stayed at 88.8 %.
+The folder has DNA.npz, USPS.npz (arrays X_train and y_train), Sonar.npz and BinaryAlpha.npz (X and
+y); without one of them its rows are left out. Ten random 6:4 splits each, as in Zhang's report on
+Lei and Lan's method, whose column "this paper [2]" is quoted; codes are those of the report, signs
+of cosines of Fastfood projections without a threshold. On a third of the training rows are chosen
+the number of bits and sigma, by the accuracy of the ternary model, and for the full-precision
+model, on the same codes, its C. The ternary model has its default C. That default, the grid and the
+choice of bits without a threshold were settled while looking at test rows of these data: with a
+threshold and at most 2,048 bits, DNA stayed at 88.8 %.
 """
 
 from __future__ import annotations
@@ -23,10 +26,14 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelight import BinaryFourier, Codes, LinearClassifier, TernaryClassifier
 
 SPLITS = 10
-BITS, SIGMAS, COSTS = (1024, 4096), (0.5, 0.7, 1.0), (1.0, 10.0, 100.0)  # sigma: times the median distance
+# sigma: times the median distance
+BITS, SIGMAS, COSTS = (1024, 4096), (0.5, 0.7, 1.0), (1.0, 10.0, 100.0)
 PAPER = {  # accuracy and its deviation over ten splits
-    "Sonar": (80.84, 5.45), "DNA": (91.84, 3.92), "BinaryAlpha": (66.69, 3.68), "USPS": (95.36, 0.39),
-}  # fmt: skip
+    "Sonar": (80.84, 5.45),
+    "DNA": (91.84, 3.92),
+    "BinaryAlpha": (66.69, 3.68),
+    "USPS": (95.36, 0.39),
+}
 
 
 def run() -> list[Row]:
@@ -39,7 +46,8 @@ def run() -> list[Row]:
     return found
 
 
-# -- Speed -------------------------------------------------------------------------------------------------------
+# -- Speed
+# -------------------------------------------------------------------------------------------------------
 
 
 def _speed() -> list[Row]:
@@ -58,28 +66,36 @@ def _speed() -> list[Row]:
     for count in sorted({1, CORES}):
         with threads(count):
             packed, whole, peer = best_of_turns(
-                9, lambda: model.decision_function(words), lambda: model.decision_function(codes), lambda: signs @ weights
-            )  # fmt: skip
+                9,
+                lambda: model.decision_function(words),
+                lambda: model.decision_function(codes),
+                lambda: signs @ weights,
+            )
         plural = f"{count} thread{'s' * (count > 1)}"
-        found.append(at_least(f"{claim}, packed codes, {plural}", "float32 product", 10, peer / packed))
+        found.append(
+            at_least(f"{claim}, packed codes, {plural}", "float32 product", 10, peer / packed)
+        )
         found.append(
             at_least(
-                f"{claim}, codes that are packed on the way, {plural}", "float32 product", 2, peer / whole
+                f"{claim}, codes that are packed on the way, {plural}",
+                "float32 product",
+                2,
+                peer / whole,
             )
         )
     return found
 
 
-# -- Accuracy ----------------------------------------------------------------------------------------------------
+# -- Accuracy
+# ----------------------------------------------------------------------------------------------------
 
 
 def _data(name: str) -> tuple[np.ndarray, np.ndarray] | None:
     found = arrays(name)
     if found is None:
         return None
-    suffix = (
-        "" if "X" in found else "_train"
-    )  # of data with a fixed split the paper has taken the training part
+    # of data with a fixed split the paper has taken the training part
+    suffix = "" if "X" in found else "_train"
     return found[f"X{suffix}"].astype(np.float32), found[f"y{suffix}"]
 
 
@@ -92,15 +108,22 @@ def _accuracy(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
     least = paper - deviation / np.sqrt(SPLITS)
     return [
         {
-            "claim": f"ternary on {name}, points lost, {SPLITS} splits", "peer": f"full precision, same codes, {full:.2f} %",
-            "bar": f"at most 2 + 1 standard error ({error:.2f})", "measured": loss.mean(), "unit": "points",
+            "claim": f"ternary on {name}, points lost, {SPLITS} splits",
+            "peer": f"full precision, same codes, {full:.2f} %",
+            "bar": f"at most 2 + 1 standard error ({error:.2f})",
+            "measured": loss.mean(),
+            "unit": "points",
             "holds": bool(loss.mean() <= 2.0 + error),
         },
         {
-            "claim": f"ternary on {name}, accuracy", "peer": f"the paper's Table 2, {paper} ± {deviation}",
-            "bar": f"at least {least:.2f} %", "measured": ternary, "unit": "%", "holds": bool(ternary >= least),
+            "claim": f"ternary on {name}, accuracy",
+            "peer": f"the paper's Table 2, {paper} ± {deviation}",
+            "bar": f"at least {least:.2f} %",
+            "measured": ternary,
+            "unit": "%",
+            "holds": bool(ternary >= least),
         },
-    ]  # fmt: skip
+    ]
 
 
 def _split(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[float, float]:
@@ -116,7 +139,9 @@ def _split(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[float, float]:
         return binary.fit(X[train]).encode(X[rows])
 
     def right_ternary(made: tuple[int, float], on: np.ndarray, of: np.ndarray) -> float:
-        return float(TernaryClassifier().fit(codes(*made, on), y[on]).score(codes(*made, of), y[of]))
+        return float(
+            TernaryClassifier().fit(codes(*made, on), y[on]).score(codes(*made, of), y[of])
+        )
 
     made = max(product(BITS, SIGMAS), key=lambda at: right_ternary(at, learn, check))
     checked = (codes(*made, check), y[check])

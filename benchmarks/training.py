@@ -1,18 +1,22 @@
-"""How fast and frugally linear models are trained on codes, against liblinear on the same one-hot CSR.
+"""How fast and frugally linear models are trained on codes, against liblinear on the same one-hot
+CSR.
 
     KERNELIGHT_DATA=folder python benchmarks/training.py
 
-Some 10 minutes on two cores, most of them liblinear's; `_training` says on what. Ours wants its cores for itself: on a busy
-machine its threads wait for each other, while liblinear's only one does not.
+Some 10 minutes on two cores, most of them liblinear's; `_training` says on what. Ours wants its
+cores for itself: on a busy machine its threads wait for each other, while liblinear's only one does
+not.
 
-Time: hash seed 0, ours the median of several fits where they are short. The peer runs at tol=0.1 and at its default tolerance;
-its time is the faster of those runs whose accuracy is within 0.1 point of the better one. Its default run can take many times
-as long as the one at tol=0.1. After 1.5 times as long (``PATIENCE``) it cannot be the faster one and is stopped: it then counts
-with the time it had, which is too little, and with the accuracy of what it would come to, the minimum. That is found by our
-solver to a duality gap of 1e-5 of the objective.
+Time: hash seed 0, ours the median of several fits where they are short. The peer runs at tol=0.1
+and at its default tolerance; its time is the faster of those runs whose accuracy is within 0.1
+point of the better one. Its default run can take many times as long as the one at tol=0.1. After
+1.5 times as long (``PATIENCE``) it cannot be the faster one and is stopped: it then counts with the
+time it had, which is too little, and with the accuracy of what it would come to, the minimum. That
+is found by our solver to a duality gap of 1e-5 of the objective.
 
-Memory: how far the peak of the process rises during the fits above, the codes or the CSR (in double precision, as liblinear
-wants it) being there. `fit_path`: on Letter's codes of seed 0, against as many fits that start from nothing.
+Memory: how far the peak of the process rises during the fits above, the codes or the CSR (in double
+precision, as liblinear wants it) being there. `fit_path`: on Letter's codes of seed 0, against as
+many fits that start from nothing.
 """
 
 from __future__ import annotations
@@ -64,16 +68,22 @@ def _rows(problem: Problem, data: Split) -> list[Row]:
 def _speed(problem: Problem, ours: Result, loose: Result, default: Result, minimum: Result) -> Row:
     stopped = math.isnan(default.accuracy)
     accuracy = minimum.accuracy if stopped else default.accuracy
-    runs = {f"tol={LOOSE:g}": (loose.seconds, loose.accuracy), "default tol": (default.seconds, accuracy)}
+    runs = {
+        f"tol={LOOSE:g}": (loose.seconds, loose.accuracy),
+        "default tol": (default.seconds, accuracy),
+    }
     best = max(right for _, right in runs.values())
-    counts = min((name for name in runs if runs[name][1] >= best - POINTS), key=lambda name: runs[name][0])
+    counts = min(
+        (name for name in runs if runs[name][1] >= best - POINTS), key=lambda name: runs[name][0]
+    )
     peer = (
         f"LinearSVC, tol={LOOSE:g}: {loose.seconds:.1f} s, {loose.accuracy:.2f} %; default tol: "
         f"{'stopped at' if stopped else 'ended after'} {default.seconds:.1f} s, {accuracy:.2f} %"
         f"{' (the minimum)' if stopped else ''}; {counts} counts"
     )
     claim = (
-        f"training on {problem.name} ({problem.shape}), k={problem.slots:,}, C={C:g}, {CORES} threads, "
+        f"training on {problem.name} ({problem.shape}), k={problem.slots:,}, C={C:g}, {CORES} "
+        f"threads, "
         f"{ours.seconds:.2f} s"
     )
     return at_least(claim, peer, problem.faster, runs[counts][0] / ours.seconds)
@@ -84,8 +94,10 @@ def _memory(problem: Problem, ours: Result, peer: Result) -> Row:
     return {
         "claim": f"peak memory of training beyond the codes, {problem.name}, {ours.memory / 1e6:.1f} MB",
         "peer": f"LinearSVC beyond the CSR, {peer.memory / 1e6:.0f} MB",
-        "bar": "at most 0.1 of its memory", "measured": share, "holds": share <= 0.1,
-    }  # fmt: skip
+        "bar": "at most 0.1 of its memory",
+        "measured": share,
+        "holds": share <= 0.1,
+    }
 
 
 def _path(problem: Problem, split: Split) -> Row:
@@ -100,7 +112,8 @@ def _path(problem: Problem, split: Split) -> Row:
         cold = time.perf_counter() - start
     worst = max(float((model.dual_gap_ / model.objective_).max()) for model in path.models)
     claim = (
-        f"fit_path on {problem.name}, C = {PATH[0]:g} ... {PATH[-1]:g}, {len(PATH)} values, {together:.1f} s, "
+        f"fit_path on {problem.name}, C = {PATH[0]:g} ... {PATH[-1]:g}, {len(PATH)} values, "
+        f"{together:.1f} s, "
         f"largest duality gap {worst:.1e} of the objective"
     )
     row = at_least(claim, f"as many cold fits, {cold:.1f} s", 3, cold / together)

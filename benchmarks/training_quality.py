@@ -1,10 +1,12 @@
-"""How exactly linear models are trained on codes at default settings: accuracy and objective against liblinear.
+"""How exactly linear models are trained on codes at default settings: accuracy and objective
+against liblinear.
 
     KERNELIGHT_DATA=folder python benchmarks/training_quality.py
 
-Some 15 minutes on two cores; `_training` says on what. Over five hash seeds ours is compared with the minimum of each seed (our
-solver to a duality gap of 1e-5 of the objective), and with the peer's run at tol=0.1 of each seed, on Covertype of seed 0
-alone; the better of the two counts. Objectives are computed from the coefficients, by the same lines for all.
+Some 15 minutes on two cores; `_training` says on what. Over five hash seeds ours is compared with
+the minimum of each seed (our solver to a duality gap of 1e-5 of the objective), and with the peer's
+run at tol=0.1 of each seed, on Covertype of seed 0 alone; the better of the two counts. Objectives
+are computed from the coefficients, by the same lines for all.
 """
 
 from __future__ import annotations
@@ -52,22 +54,32 @@ def _quality(
     right_peer = mean(result.accuracy for result in peers.values())
     right_paired = mean(ours[seed].accuracy for seed in peers)
     below = max(right_least - right, right_peer - right_paired)
-    above = [100 * (mine.objective / low.objective - 1) for mine, low in zip(ours, least, strict=True)]
-    above_peer = [100 * (ours[seed].objective / result.objective - 1) for seed, result in peers.items()]
+    above = [
+        100 * (mine.objective / low.objective - 1) for mine, low in zip(ours, least, strict=True)
+    ]
+    above_peer = [
+        100 * (ours[seed].objective / result.objective - 1) for seed, result in peers.items()
+    ]
     most = max(above + above_peer)
     return [
         {
             "claim": f"accuracy on {problem.name}, mean of {len(ours)} hash seeds, {right:.2f} %",
             "peer": f"the minimum, {right_least:.2f} %; LinearSVC at tol={LOOSE:g}, {n_seeds}, {right_peer:.2f} %"
             f"{'' if len(peers) == len(ours) else f', ours there {right_paired:.2f} %'}",
-            "bar": f"at most {POINTS:g} points below", "measured": below, "unit": "points", "holds": below <= POINTS,
+            "bar": f"at most {POINTS:g} points below",
+            "measured": below,
+            "unit": "points",
+            "holds": below <= POINTS,
         },
         {
             "claim": f"objective on {problem.name}, worst of {len(ours)} hash seeds",
             "peer": f"the minimum; LinearSVC at tol={LOOSE:g}, {n_seeds}: {max(above_peer):+.3f} % at worst",
-            "bar": f"at most {PERCENT:g} % above", "measured": most, "unit": "%", "holds": most <= PERCENT,
+            "bar": f"at most {PERCENT:g} % above",
+            "measured": most,
+            "unit": "%",
+            "holds": most <= PERCENT,
         },
-    ]  # fmt: skip
+    ]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // Array types of the border, and the one place where a Python matrix becomes a Rows view.
 //
 // Nothing is converted here: a wrong dtype or a wrong memory order is a TypeError or ValueError for
-// the programmer. User-facing checks and conversions live in src/kernelight/_checks.py.
+// the programmer. User-facing checks and conversions live in src/kernelight/base/checks.py.
 #pragma once
 
 #include <nanobind/nanobind.h>

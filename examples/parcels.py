@@ -1,7 +1,8 @@
-"""Writes parcels.csv and parcels-new.csv beside this file: made-up deliveries, to try the command on.
+"""Writes parcels.csv and parcels-new.csv beside this file: made-up deliveries, to try the command
+on.
 
-A parcel is late if it leaves in a rush hour, and with the slow carrier if it goes far; heavy ones need less of either. One in
-thirty is late or not for no reason, and some distances are missing.
+A parcel is late if it leaves in a rush hour, and with the slow carrier if it goes far; heavy ones
+need less of either. One in thirty is late or not for no reason, and some distances are missing.
 
 python examples/parcels.py
 """

@@ -1,8 +1,9 @@
 """Cells: the pieces of work that are kept once they are done.
 
-A cell is a kind of computation and its parameters, nothing else; its result is plain data. Results are lines of JSON in one
-file, each written by a single append: a run that is killed loses the cell at hand and no other. A kind has a version, which is
-part of the key: raise it when the computation changes, and its cells are done anew.
+A cell is a kind of computation and its parameters, nothing else; its result is plain data. Results
+are lines of JSON in one file, each written by a single append: a run that is killed loses the cell
+at hand and no other. A kind has a version, which is part of the key: raise it when the computation
+changes, and its cells are done anew.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def kind(name: str, version: int) -> Callable[[Callable[..., Result]], Callable[
 
 @dataclass(frozen=True)
 class Cell:
-    """One computation. ``stage`` and ``weight`` (about seconds) order the work and estimate its end; ``timed`` ones need the
-    machine for themselves."""
+    """One computation. ``stage`` and ``weight`` (about seconds) order the work and estimate its
+    end; ``timed`` ones need the machine for themselves."""
 
     key: str
     label: str = field(compare=False)
@@ -60,7 +61,9 @@ class Cell:
         return _KINDS[name].compute(**params)
 
 
-def cell(kind_name: str, *, stage: int = 0, weight: float = 1.0, timed: bool = False, **params: Any) -> Cell:
+def cell(
+    kind_name: str, *, stage: int = 0, weight: float = 1.0, timed: bool = False, **params: Any
+) -> Cell:
     """The cell of a kind with these parameters, which must be plain data."""
     key = json.dumps([kind_name, _KINDS[kind_name].version, params], sort_keys=True)
     label = " ".join([kind_name, *(str(value) for value in params.values() if _short(value))])
@@ -72,7 +75,10 @@ def _short(value: Any) -> bool:
 
 
 class Store:
-    """Finished cells in a file. A line that a kill has torn is passed over, and the next one begins on a line of its own."""
+    """Finished cells in a file.
+
+    A line that a kill has torn is passed over, and the next one begins on a line of its own.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

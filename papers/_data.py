@@ -1,6 +1,8 @@
-"""Data sets by the names of the papers, from a folder of the user's: nothing of it is in the project.
+"""Data sets by the names of the papers, from a folder of the user's: nothing of it is in the
+project.
 
-The folder holds a ``loader.py`` with ``names()`` and ``load(name, seed) -> (X_train, y_train, X_test, y_test)``, and its files.
+The folder holds a ``loader.py`` with ``names()`` and ``load(name, seed) -> (X_train, y_train,
+X_test, y_test)``, and its files.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ def loader() -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise NoDataError(f"{path} cannot be used ({type(error).__name__}: {error}). {WHAT_TO_DO}") from error
+        raise NoDataError(
+            f"{path} cannot be used ({type(error).__name__}: {error}). {WHAT_TO_DO}"
+        ) from error
     if not callable(getattr(module, "names", None)) or not callable(getattr(module, "load", None)):
         raise NoDataError(f"{path} has no names() or no load(name, seed). {WHAT_TO_DO}")
     return module
@@ -76,7 +80,8 @@ def present() -> frozenset[str]:
 
 
 def check_same_data(results: Path) -> None:
-    """That the results in a folder are of these data: no file that they were computed from has changed since.
+    """That the results in a folder are of these data: no file that they were computed from has
+    changed since.
 
     Files are told by their sizes, the loader by its text; new ones may come.
     """
@@ -95,7 +100,8 @@ def check_same_data(results: Path) -> None:
     changed = [name for name, size in before.items() if now.get(name, size) != size]
     if changed:
         raise NoDataError(
-            f"{results} has results of other data ({', '.join(changed)} differ): remove it to compute them anew, or "
+            f"{results} has results of other data ({', '.join(changed)} differ): remove it to "
+            f"compute them anew, or "
             f"{record} to keep them."
         )
     results.mkdir(parents=True, exist_ok=True)
@@ -107,9 +113,9 @@ def check_same_data(results: Path) -> None:
 def split(dataset: str, scaling: str, seed: int, max_test: int | None = None) -> Split:
     """A data set as one of the papers had it.
 
-    ``scaling``: "raw", the values of the file; "unit", each column to [0, 1] on the training part, smaller test values
-    cut off at 0; "signed", each column to [-1, 1] on the training part, as the LIBSVM site serves its files.
-    ``max_test`` keeps that many test rows, drawn with a fixed seed.
+    ``scaling``: "raw", the values of the file; "unit", each column to [0, 1] on the training part,
+    smaller test values cut off at 0; "signed", each column to [-1, 1] on the training part, as the
+    LIBSVM site serves its files. ``max_test`` keeps that many test rows, drawn with a fixed seed.
     """
     X, y, X_test, y_test = loader().load(dataset, seed=seed)
     if max_test is not None and X_test.shape[0] > max_test:
@@ -130,8 +136,8 @@ def split(dataset: str, scaling: str, seed: int, max_test: int | None = None) ->
 
 
 def validation_parts(n_rows: int, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Ascending numbers of rows to fit and to validate on: five folds of few rows, else one split 4:1 of at
-    most ``most`` rows."""
+    """Ascending numbers of rows to fit and to validate on: five folds of few rows, else one split
+    4:1 of at most ``most`` rows."""
     if n_rows <= FOLDS_BELOW:
         yield from KFold(5, shuffle=True, random_state=0).split(np.zeros(n_rows))
         return

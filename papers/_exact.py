@@ -1,4 +1,5 @@
-"""The exact-kernel cells that the tables of three papers share, and their table paper | ours | difference."""
+"""The exact-kernel cells that the tables of three papers share, and their table paper | ours |
+difference."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ SAME_KERNEL = {"min-max": "GMM"}  # on the nonnegative data that the name is use
 
 @dataclass(frozen=True)
 class Entry:
-    """A data set of a table: the printed name, the loader's, its scaling, and how many random splits are taken."""
+    """A data set of a table: the printed name, the loader's, its scaling, and how many random
+    splits are taken."""
 
     paper: str
     printed_name: str
@@ -41,22 +43,33 @@ class Entry:
     def splits(self, quick: bool) -> int:
         """One where the split is conventional; else three of small sets and two of large ones."""
         known = set_of(self.dataset)
-        return 1 if known.origin == FIXED or quick or known.rows > 4000 else 3 if known.rows < 1500 else 2
+        return (
+            1
+            if known.origin == FIXED or quick or known.rows > 4000
+            else 3
+            if known.rows < 1500
+            else 2
+        )
 
 
 def exact_cell(entry: Entry, kernel: str, seed: int, plan: Plan) -> Cell:
     """The cell of a kernel on one split."""
     known, tuned = set_of(entry.dataset), kernel in {"RBF", "fRBF"}
     common: dict[str, Any] = {
-        "dataset": entry.dataset, "scaling": entry.scaling, "seed": seed, "max_test": known.max_test,
+        "dataset": entry.dataset,
+        "scaling": entry.scaling,
+        "seed": seed,
+        "max_test": known.max_test,
         "stage": stage_of(entry.dataset) + (1 if tuned else -2 * (entry.dataset in PROMISED)),
-    }  # fmt: skip
+    }
     unit = (known.rows / 1000) ** 2 * (1 + known.classes / 10) / 20  # about the seconds of one fit
     if kernel in LINEAR:
         return cell(kernel, cs=DECADES, weight=1 + unit, **common)
     cs = BEYOND if tuned else DECADES if known.rows > LARGE else HALF_DECADES
     gammas = (QUICK_GAMMAS if plan.quick else GAMMAS) if tuned else None
-    window = 1 if gammas is None or known.rows > LARGE else WINDOW if known.rows > SMALL else len(gammas)
+    window = (
+        1 if gammas is None or known.rows > LARGE else WINDOW if known.rows > SMALL else len(gammas)
+    )
     return cell(
         "exact",
         kernel=SAME_KERNEL.get(kernel, kernel),
@@ -80,17 +93,22 @@ def exact_cells(entries: list[Entry], kernels: tuple[str, ...], plan: Plan) -> l
 
 def exact_results(book: Book, entry: Entry, kernel: str) -> list[Result]:
     """Of the splits that are computed."""
-    cells = [exact_cell(entry, kernel, seed, book.plan) for seed in range(entry.splits(book.plan.quick))]
+    cells = [
+        exact_cell(entry, kernel, seed, book.plan) for seed in range(entry.splits(book.plan.quick))
+    ]
     return [found for found in map(book.get, cells) if found is not None]
 
 
 def kernels_of(entry: Entry, kernels: tuple[str, ...]) -> list[str]:
-    """Those of a table that can be computed: the linear one alone where a Gram matrix is out of reach, as in the papers; and it
-    with both losses, as they do not say which it was, where that is soon done."""
+    """Those of a table that can be computed: the linear one alone where a Gram matrix is out of
+    reach, as in the papers; and it with both losses, as they do not say which it was, where that is
+    soon done."""
     rows = set_of(entry.dataset).rows
     there = [kernel for kernel in kernels if rows <= GRAM_ROWS or kernel == "linear"]
     return [
-        each for kernel in there for each in (LINEAR if kernel == "linear" and rows <= LARGE else (kernel,))
+        each
+        for kernel in there
+        for each in (LINEAR if kernel == "linear" and rows <= LARGE else (kernel,))
     ]
 
 
@@ -138,7 +156,15 @@ def compare(book: Book, entry: Entry, kernel: str, printed_method: str) -> Compa
     spread = float(np.std(accuracies, ddof=1)) if len(results) > 1 else 0.0
     chosen = float(np.mean([chosen_of(result) for result in results]))
     return Comparison(
-        entry, kernel, paper, float(np.mean(accuracies)), chosen, best[0][1], best[0][2], spread, len(results)
+        entry,
+        kernel,
+        paper,
+        float(np.mean(accuracies)),
+        chosen,
+        best[0][1],
+        best[0][2],
+        spread,
+        len(results),
     )
 
 
@@ -150,7 +176,9 @@ def remark(found: Comparison, notes: dict[tuple[str, str], str]) -> str:
         said.append("images made again by the recipe, not the authors' files")
     elif known.origin != FIXED:
         spread = f", standard deviation {found.spread:.2f}" if found.splits > 1 else ""
-        said.append(f"{found.splits} random split{'s' if found.splits > 1 else ''} of our own{spread}")
+        said.append(
+            f"{found.splits} random split{'s' if found.splits > 1 else ''} of our own{spread}"
+        )
     if known.max_test is not None:
         said.append(f"{known.max_test:,} of {known.tests:,} test rows")
     if abs(found.difference) > TOLERANCE:
@@ -170,16 +198,30 @@ def remark(found: Comparison, notes: dict[tuple[str, str], str]) -> str:
 def comparison_table(rows: list[Comparison], notes: dict[tuple[str, str], str]) -> str:
     """Paper | ours | difference | validated | what it is made of."""
     heads = (
-        "data set", "kernel", "paper", "ours", "difference", "C and gamma by validation", "C", "gamma",
+        "data set",
+        "kernel",
+        "paper",
+        "ours",
+        "difference",
+        "C and gamma by validation",
+        "C",
+        "gamma",
         "what the difference is made of",
-    )  # fmt: skip
+    )
     lines = [
         (
-            row.entry.printed_name, row.method, row.paper, row.ours, f"{row.difference:+.2f}", row.chosen, f"{row.c:g}",
-            None if row.gamma is None else f"{row.gamma:g}", remark(row, notes),
+            row.entry.printed_name,
+            row.method,
+            row.paper,
+            row.ours,
+            f"{row.difference:+.2f}",
+            row.chosen,
+            f"{row.c:g}",
+            None if row.gamma is None else f"{row.gamma:g}",
+            remark(row, notes),
         )
         for row in rows
-    ]  # fmt: skip
+    ]
     return table(heads, lines)
 
 
@@ -192,6 +234,8 @@ def curves(book: Book, entries: list[Entry], kernels: tuple[str, ...]) -> list[P
             results = exact_results(book, entry, kernel)
             if results:
                 dash = "--" if kernel == "linear" else "-"
-                panel.lines.append(Line(results[0]["cs"], mean_curve(results), kernel, colour, dash))
+                panel.lines.append(
+                    Line(results[0]["cs"], mean_curve(results), kernel, colour, dash)
+                )
         panels.append(panel)
     return panels

@@ -1,4 +1,5 @@
-"""Charts in one style: panels of lines with one legend, as SVG files that are the same bytes every time."""
+"""Charts in one style: panels of lines with one legend, as SVG files that are the same bytes every
+time."""
 
 from __future__ import annotations
 
@@ -17,11 +18,23 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 STYLE: Any = {
-    "svg.hashsalt": "kernelight", "svg.fonttype": "none", "font.size": 8.0, "axes.titlesize": 9.0, "lines.linewidth": 1.3,
-    "axes.grid": True, "grid.color": "#e4e4e4", "axes.edgecolor": "#888888", "axes.axisbelow": True, "legend.frameon": False,
-    "font.family": "sans-serif", "axes.spines.top": False, "axes.spines.right": False, "path.simplify_threshold": 0.5,
-}  # fmt: skip
-# The colours of Okabe and Ito, which all can tell apart; the yellow is left out, it is too pale for lines.
+    "svg.hashsalt": "kernelight",
+    "svg.fonttype": "none",
+    "font.size": 8.0,
+    "axes.titlesize": 9.0,
+    "lines.linewidth": 1.3,
+    "axes.grid": True,
+    "grid.color": "#e4e4e4",
+    "axes.edgecolor": "#888888",
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "font.family": "sans-serif",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "path.simplify_threshold": 0.5,
+}
+# The colours of Okabe and Ito, which all can tell apart; the yellow is left out, it is too pale for
+# lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7f7f7f")
 PANEL = (2.5, 2.0)  # inches
 FEW_DECADES = 50
@@ -29,7 +42,8 @@ FEW_DECADES = 50
 
 @dataclass(frozen=True)
 class Line:
-    """One curve. With a ``style``, colours mean the label and dashes the style, and the legend names each once."""
+    """One curve. With a ``style``, colours mean the label and dashes the style, and the legend
+    names each once."""
 
     x: Any
     y: Any
@@ -49,9 +63,16 @@ class Panel:
 
 
 def draw(
-    path: Path, panels: Sequence[Panel], *, x_label: str, y_label: str, log_x: bool = True, log_y: bool = False,
-    columns: int = 4, x_ticks: Sequence[float] | None = None,
-) -> None:  # fmt: skip
+    path: Path,
+    panels: Sequence[Panel],
+    *,
+    x_label: str,
+    y_label: str,
+    log_x: bool = True,
+    log_y: bool = False,
+    columns: int = 4,
+    x_ticks: Sequence[float] | None = None,
+) -> None:
     """Panels in a grid, ``columns`` of them in a row, the legend below."""
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
@@ -87,7 +108,11 @@ def draw(
                 axis.set_ylabel(y_label)
         figure.tight_layout(rect=(0, below / height, 1, 1))
         figure.legend(
-            handles.values(), handles.keys(), loc="lower center", ncol=legend_columns, handlelength=2.6
+            handles.values(),
+            handles.keys(),
+            loc="lower center",
+            ncol=legend_columns,
+            handlelength=2.6,
         )
         save(figure, path)
 
@@ -123,7 +148,8 @@ def scatter(path: Path, panels: Sequence[tuple[str, np.ndarray, np.ndarray]]) ->
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write it without a date, so that equal figures are equal files, and with two decimals, so that they are small."""
+    """Write it without a date, so that equal figures are equal files, and with two decimals, so
+    that they are small."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100, metadata={"Date": None} if path.suffix == ".svg" else None)
     if path.suffix == ".svg":

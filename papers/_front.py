@@ -1,4 +1,5 @@
-"""The head of the page: how everything was computed, the promises, and the data sets that are not there."""
+"""The head of the page: how everything was computed, the promises, and the data sets that are not
+there."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def page(book: Book, sections: list[tuple[str, str]]) -> str:
     papers = "\n".join(f"- {name}: {title}" for name, title in PAPERS.items())
     head = "# The papers, computed again\n\n"
     head += (
-        f"Written by `{command} DATA=<folder>`; every number on this page comes from a run of `papers/`: it was made from "
+        f"Written by `{command} DATA=<folder>`; every number on this page comes from a run of "
+        f"`papers/`: it was made from "
         f"{book.n_done:,} of {book.n_planned:,} cells of the plan.\n\n"
     )
     how = HOW + (QUICK if book.plan.quick else FULL)
@@ -75,7 +77,9 @@ def waiting(book: Book) -> str:
     for script, cells in book.planned.items():
         counts = Counter(cell.dataset or "simulations" for cell in cells if cell not in book.store)
         if counts:
-            lines.append(f"- {script}: " + ", ".join(f"{name} ({count})" for name, count in counts.items()))
+            lines.append(
+                f"- {script}: " + ", ".join(f"{name} ({count})" for name, count in counts.items())
+            )
     text = "Cells of the plan that this page does without; the same command goes on with them. Means are over the "
     text += "repetitions that are there.\n\n" + "\n".join(lines)
     text = "## Not computed yet\n\n" + (text if lines else "Nothing: the plan is complete.") + "\n"
@@ -129,7 +133,8 @@ def _conventional(book: Book) -> tuple[str, ...] | None:
         return None
     near = sum(abs(round(row.difference, 2)) <= TOLERANCE for row in rows)
     return (
-        "min-max, GMM, acos, acos-chi2 and their products on conventional splits, as printed to half a point",
+        "min-max, GMM, acos, acos-chi2 and their products on conventional splits, as printed to "
+        "half a point",
         "80 % of cells",
         f"{near} of {len(rows)}",
         _verdict(near >= 0.8 * len(rows)),
@@ -146,8 +151,13 @@ def _near_exact(book: Book) -> list[tuple[str, ...]]:
         if ours is not None and exact is not None:
             said = f"{ours:.2f} against {exact:.2f}"
             found.append(
-                (f"GCWS, k = 4,096, b = 8 on {name} against the exact GMM SVM", "1 point", said, _verdict(ours >= exact - 1))
-            )  # fmt: skip
+                (
+                    f"GCWS, k = 4,096, b = 8 on {name} against the exact GMM SVM",
+                    "1 point",
+                    said,
+                    _verdict(ours >= exact - 1),
+                )
+            )
     return found
 
 

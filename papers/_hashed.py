@@ -17,15 +17,21 @@ from papers._sets import set_of, stage_of
 CS = [round(10.0 ** (e / 2), 6) for e in range(-4, 5)]  # half-decades from 0.01 to 100
 ALL_KS = (128, 256, 1024, 4096, 64, 32, 16, 512)  # in the order of their colours
 COARSE = [0.01, 0.1, 1.0, 10.0, 100.0]
-DENSE = {"NRFF", "paired", "RFF", "folded RFF", "GMM-NYS", "RBF-NYS"}  # 4 bytes a value; the others are codes
+# 4 bytes a value; the others are codes
+DENSE = {"NRFF", "paired", "RFF", "folded RFF", "GMM-NYS", "RBF-NYS"}
 BEST = "Accuracy at the C that is best on the test part; (n): mean of n repetitions, the others are of one:"
 CODED = {"GCWS", "GCWS papers"}  # their codes can be cut to fewer bits
 # A promise compares these; they are nearer to each other than one repetition to the next.
-PROMISED_MEANS = {("Letter", "GCWS", 128, 8), ("Letter", "GCWS, b = 12", 128, 0), ("Letter", "NRFF", 1024, 0)}
+PROMISED_MEANS = {
+    ("Letter", "GCWS", 128, 8),
+    ("Letter", "GCWS, b = 12", 128, 0),
+    ("Letter", "NRFF", 1024, 0),
+}
 
 
 def repetitions(dataset: str, method: str, k: int, bits: int, quick: bool) -> int:
-    """Three; ten where a promise rests on them, and one where it is long, where they also differ least."""
+    """Three; ten where a promise rests on them, and one where it is long, where they also differ
+    least."""
     if quick:
         return 1
     if (dataset, method, k, bits) in PROMISED_MEANS:
@@ -34,22 +40,43 @@ def repetitions(dataset: str, method: str, k: int, bits: int, quick: bool) -> in
 
 
 def hashed_cell(
-    dataset: str, scaling: str, method: str, k: int, bits: int | None, gamma: float | None, repetition: int
-) -> Cell:  # fmt: skip
+    dataset: str,
+    scaling: str,
+    method: str,
+    k: int,
+    bits: int | None,
+    gamma: float | None,
+    repetition: int,
+) -> Cell:
     """The cell of one map. First repetitions come before all others."""
     known = set_of(dataset)
     big = known.rows * k > 2e7
     weight = 0.1 + known.rows * k * max(2, known.classes) / (1e7 if method in DENSE else 4e7)
     return cell(
-        "hashed", dataset=dataset, scaling=scaling, method=method, k=k, bits=bits if method in CODED else None,
-        gamma=gamma if method in DENSE else None, repetition=repetition, cs=COARSE if big else CS, max_test=known.max_test,
-        stage=stage_of(dataset) + (2 if repetition else 0), weight=weight,
-    )  # fmt: skip
+        "hashed",
+        dataset=dataset,
+        scaling=scaling,
+        method=method,
+        k=k,
+        bits=bits if method in CODED else None,
+        gamma=gamma if method in DENSE else None,
+        repetition=repetition,
+        cs=COARSE if big else CS,
+        max_test=known.max_test,
+        stage=stage_of(dataset) + (2 if repetition else 0),
+        weight=weight,
+    )
 
 
 def hashed_cells(
-    dataset: str, scaling: str, methods: Iterable[str], ks: Iterable[int], bits: Iterable[int], gamma: float | None, plan: Plan,
-) -> list[Cell]:  # fmt: skip
+    dataset: str,
+    scaling: str,
+    methods: Iterable[str],
+    ks: Iterable[int],
+    bits: Iterable[int],
+    gamma: float | None,
+    plan: Plan,
+) -> list[Cell]:
     """All repetitions of all combinations; bits are for the methods that have them."""
     return [
         hashed_cell(dataset, scaling, method, k, b, gamma, repetition)
@@ -66,13 +93,16 @@ def _results(
     """Of the repetitions that are computed."""
     coded_bits = bits if method in CODED else 0
     count = repetitions(dataset, method, k, coded_bits, book.plan.quick)
-    cells = [hashed_cell(dataset, scaling, method, k, bits, gamma, repetition) for repetition in range(count)]
+    cells = [
+        hashed_cell(dataset, scaling, method, k, bits, gamma, repetition)
+        for repetition in range(count)
+    ]
     return [found for found in map(book.get, cells) if found is not None]
 
 
 def curve(
     book: Book, dataset: str, scaling: str, method: str, k: int, bits: int, gamma: float | None
-) -> tuple[list[float], np.ndarray] | None:  # fmt: skip
+) -> tuple[list[float], np.ndarray] | None:
     """C and accuracies, the mean over the repetitions that are computed."""
     results = _results(book, dataset, scaling, method, k, bits, gamma)
     return (results[0]["cs"], mean_curve(results)) if results else None
@@ -80,7 +110,8 @@ def curve(
 
 @dataclass(frozen=True)
 class Mean:
-    """The accuracy at the C whose mean over repetitions is best on the test part, and its standard error."""
+    """The accuracy at the C whose mean over repetitions is best on the test part, and its standard
+    error."""
 
     value: float
     error: float | None
@@ -112,9 +143,15 @@ def best(
 
 
 def c_panel(
-    book: Book, title: str, dataset: str, scaling: str, methods: dict[str, Any], ks: Iterable[int], bits: int,
+    book: Book,
+    title: str,
+    dataset: str,
+    scaling: str,
+    methods: dict[str, Any],
+    ks: Iterable[int],
+    bits: int,
     gamma: float | None,
-) -> Panel:  # fmt: skip
+) -> Panel:
     """Accuracy against C: a colour for each k, a dash for each method."""
     panel = Panel(title)
     for k in ks:

@@ -1,4 +1,5 @@
-"""Linear models on linearized kernels: one cell is one map, one number of samples k, one repetition, all C."""
+"""Linear models on linearized kernels: one cell is one map, one number of samples k, one
+repetition, all C."""
 
 from __future__ import annotations
 
@@ -7,7 +8,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from kernelight import GCWS, KernelNystroem, LinearClassifier, Product, RandomFourier, SignProjection
+from kernelight import (
+    GCWS,
+    KernelNystroem,
+    LinearClassifier,
+    ProductMap,
+    RandomFourier,
+    SignProjection,
+)
 from kernelight.kernels import GMM, RBF
 from papers._cells import Result, kind
 from papers._data import split
@@ -19,7 +27,10 @@ CWS_BITS = 8  # codes of fewer bits are the low bits of these
 
 
 def linearization(method: str, k: int, gamma: float | None, repetition: int) -> Any:
-    """A map by the name it has on the page. "papers" in a name is the papers' coding: the lowest bits of i* alone."""
+    """A map by the name it has on the page.
+
+    "papers" in a name is the papers' coding: the lowest bits of i* alone.
+    """
     bandwidth: Any = gamma  # the methods that have one are given one
     coding = PAPERS_CODING if "papers" in method else {}
     common: dict[str, Any] = {"random_state": repetition}
@@ -30,12 +41,14 @@ def linearization(method: str, k: int, gamma: float | None, repetition: int) -> 
         "exp GCWS": lambda: GCWS(k, bits=CWS_BITS, gamma=EXP_GAMMA, **common),
         "NRFF": lambda: RandomFourier(k, gamma=bandwidth, features="phase", **common),
         "paired": lambda: RandomFourier(k, gamma=bandwidth, **common),
-        "RFF": lambda: RandomFourier(k, gamma=bandwidth, features="phase", normalize=False, **common),
+        "RFF": lambda: RandomFourier(
+            k, gamma=bandwidth, features="phase", normalize=False, **common
+        ),
         "folded RFF": lambda: RandomFourier(k, gamma=bandwidth, features="folded", **common),
         "sign Gauss": lambda: SignProjection(k, projection="gaussian", **common),
         "sign Cauchy": lambda: SignProjection(k, distribution="cauchy", **common),
-        "MM-acos": lambda: Product(cws, SignProjection(k, projection="gaussian", **common)),
-        "MM-acos-chi2": lambda: Product(cws, SignProjection(k, distribution="cauchy", **common)),
+        "MM-acos": lambda: ProductMap(cws, SignProjection(k, projection="gaussian", **common)),
+        "MM-acos-chi2": lambda: ProductMap(cws, SignProjection(k, distribution="cauchy", **common)),
         "GMM-NYS": lambda: KernelNystroem(GMM(), k, **common),
         "RBF-NYS": lambda: KernelNystroem(RBF(bandwidth), k, **common),
     }
@@ -44,10 +57,21 @@ def linearization(method: str, k: int, gamma: float | None, repetition: int) -> 
 
 @kind("hashed", version=1)
 def hashed(
-    *, dataset: str, scaling: str, method: str, k: int, bits: int | None, gamma: float | None, repetition: int,
-    cs: list[float], max_test: int | None,
-) -> Result:  # fmt: skip
-    """Test accuracies in percent for each C. Sets that are split at random are split anew for each repetition."""
+    *,
+    dataset: str,
+    scaling: str,
+    method: str,
+    k: int,
+    bits: int | None,
+    gamma: float | None,
+    repetition: int,
+    cs: list[float],
+    max_test: int | None,
+) -> Result:
+    """Test accuracies in percent for each C.
+
+    Sets that are split at random are split anew for each repetition.
+    """
     data = split(dataset, scaling, repetition, max_test)
     rows, test_rows, hash_seconds = _rows(dataset, scaling, method, k, gamma, repetition, max_test)
     if bits is not None:
@@ -60,8 +84,14 @@ def hashed(
 
 @lru_cache(maxsize=1)
 def _rows(
-    dataset: str, scaling: str, method: str, k: int, gamma: float | None, repetition: int, max_test: int | None
-) -> Any:  # fmt: skip
+    dataset: str,
+    scaling: str,
+    method: str,
+    k: int,
+    gamma: float | None,
+    repetition: int,
+    max_test: int | None,
+) -> Any:
     """Codes (or features) of both parts, and the seconds they took."""
     data = split(dataset, scaling, repetition, max_test)
     begun = time.perf_counter()

@@ -1,4 +1,5 @@
-"""Why a difference from a paper is larger than half a point, where we know: (data set, kernel or "*") -> the reason."""
+"""Why a difference from a paper is larger than half a point, where we know: (data set, kernel or
+"*") -> the reason."""
 
 from __future__ import annotations
 
@@ -8,16 +9,22 @@ _MIN_MAX_ALONE = "acos agrees, but no scaling that was tried gives the printed m
 
 CNK_NOTES: dict[tuple[str, str], str] = {
     ("*", "linear"): _LINEAR,
-    ("USPS", "*"): "every kernel is somewhat lower here, so the file was another; one scale for all columns gives the same",
+    (
+        "USPS",
+        "*",
+    ): "every kernel is somewhat lower here, so the file was another; one scale for all columns gives the same",
     **{
         (name, kernel): _MIN_MAX_ALONE
         for name in ("IJCNN5k", "IJCNN10k")
         for kernel in ("min-max", "MM-acos", "MM-acos-chi2")
     },
-    **{(name, "*"): _ANOTHER_CUT for name in ("IJCNN5k", "IJCNN10k", "Covertype10k", "Covertype20k")},
-}  # fmt: skip
+    **{
+        (name, "*"): _ANOTHER_CUT
+        for name in ("IJCNN5k", "IJCNN10k", "Covertype10k", "Covertype20k")
+    },
+}
 LGMM_NOTES: dict[tuple[str, str], str] = {
     ("*", "linear"): _LINEAR,
     ("Vowel264", "*"): "264 test rows of our own halves",
     ("Covertype25k", "*"): "the two papers that print this set contradict each other",
-}  # fmt: skip
+}

@@ -29,7 +29,8 @@ class Plan:
 
 @dataclass
 class Book:
-    """Results to read, the page, the cells that each script plans, those that failed, and the figures that are drawn."""
+    """Results to read, the page, the cells that each script plans, those that failed, and the
+    figures that are drawn."""
 
     store: Store
     plan: Plan
@@ -46,14 +47,17 @@ class Book:
     @property
     def n_done(self) -> int:
         """Those of them that are computed."""
-        return len({cell for cells in self.planned.values() for cell in cells if cell in self.store})
+        return len(
+            {cell for cells in self.planned.values() for cell in cells if cell in self.store}
+        )
 
     def get(self, wanted: Cell) -> Result | None:
         """A result, None if it is not computed yet."""
         return self.store.get(wanted)
 
     def figure(self, name: str, caption: str, panels: Sequence[Panel], **style: Any) -> str:
-        """Draw panels into files beside the page, a few in each; the Markdown that shows them ("" without panels)."""
+        """Draw panels into files beside the page, a few in each; the Markdown that shows them (""
+        without panels)."""
         panels = [panel for panel in panels if panel.lines]
         n_files = -(-len(panels) // MOST_PANELS)
         text = ""

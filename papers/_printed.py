@@ -16,10 +16,14 @@ def printed_rows() -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
-def printed(paper: str, dataset: str, method: str, column: str = "accuracy_percent") -> float | None:
+def printed(
+    paper: str, dataset: str, method: str, column: str = "accuracy_percent"
+) -> float | None:
     """What a paper printed."""
     for row in printed_rows():
-        if (row["paper"], row["dataset"], row["method"]) == (paper, dataset, method) and row[column]:
+        if (row["paper"], row["dataset"], row["method"]) == (paper, dataset, method) and row[
+            column
+        ]:
             return float(row[column])
     return None
 

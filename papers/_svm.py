@@ -1,14 +1,16 @@
 """Exact kernel SVMs on precomputed Gram matrices, and the linear SVM beside them.
 
-One Gram matrix serves all C; the RBF kernels of all gammas are functions of one matrix of correlations. For each C the
-papers report the test accuracy at the gamma that is best on the test part. Computing 58 gammas for each C on every set takes
-days, so the work has two steps:
+One Gram matrix serves all C; the RBF kernels of all gammas are functions of one matrix of
+correlations. For each C the papers report the test accuracy at the gamma that is best on the test
+part. Computing 58 gammas for each C on every set takes days, so the work has two steps:
 
 1. validation within the training part (see `validation_parts`) scores every (C, gamma);
-2. the whole training part is fitted for each C at the ``window`` gammas that validated best at this C, and tested.
+2. the whole training part is fitted for each C at the ``window`` gammas that validated best at this
+   C, and tested.
 
-Test accuracies of step 2 give the column of the papers (the best of them) and the honest one: C and gamma as validation
-chose them, the test part not looked at. The window is 58, everything, for small sets.
+Test accuracies of step 2 give the column of the papers (the best of them) and the honest one: C and
+gamma as validation chose them, the test part not looked at. The window is 58, everything, for small
+sets.
 """
 
 from __future__ import annotations
@@ -29,26 +31,42 @@ from papers._cells import Result, kind
 from papers._data import split, validation_parts
 
 # The grid of the papers, 58 values.
-GAMMAS = [0.001, 0.01, *(round(0.1 * i, 1) for i in range(1, 21)), 2.5, *range(3, 21), *range(25, 51, 5)]
+GAMMAS = [
+    0.001,
+    0.01,
+    *(round(0.1 * i, 1) for i in range(1, 21)),
+    2.5,
+    *range(3, 21),
+    *range(25, 51, 5),
+]
 GAMMAS += [*range(60, 101, 10), 120, 150, 200, 300, 500, 1000]
 
 KERNELS = {
-    "GMM": GMM(), "acos": Acos(), "acos-chi2": AcosChi2(), "MM-acos": GMM() * Acos(),
-    "MM-acos-chi2": GMM() * AcosChi2(), "RBF": Linear(), "fRBF": Linear(),
-}  # fmt: skip
-AS_LIBLINEAR: dict[str, Any] = {
-    "tol": 1e-2,
-    "max_iter": 300,
-    "fit_intercept": False,
-}  # which has no intercept unless asked
+    "GMM": GMM(),
+    "acos": Acos(),
+    "acos-chi2": AcosChi2(),
+    "MM-acos": GMM() * Acos(),
+    "MM-acos-chi2": GMM() * AcosChi2(),
+    "RBF": Linear(),
+    "fRBF": Linear(),
+}
+# which has no intercept unless asked
+AS_LIBLINEAR: dict[str, Any] = {"tol": 1e-2, "max_iter": 300, "fit_intercept": False}
 VALIDATION_ROWS = {True: 2000, False: 5000}  # with gammas, which are many, and without
 
 
 @kind("exact", version=1)
 def exact(
-    *, dataset: str, scaling: str, seed: int, kernel: str, cs: list[float], gammas: list[float] | None, window: int,
+    *,
+    dataset: str,
+    scaling: str,
+    seed: int,
+    kernel: str,
+    cs: list[float],
+    gammas: list[float] | None,
+    window: int,
     max_test: int | None,
-) -> Result:  # fmt: skip
+) -> Result:
     """Accuracies in percent for each C; see the head of this file."""
     data = split(dataset, scaling, seed, max_test)
     order = np.argsort(data.y, kind="stable")  # see `accuracies`
@@ -84,13 +102,17 @@ def exact(
 
 
 @kind("linear", version=2)
-def linear(*, dataset: str, scaling: str, seed: int, cs: list[float], max_test: int | None) -> Result:
+def linear(
+    *, dataset: str, scaling: str, seed: int, cs: list[float], max_test: int | None
+) -> Result:
     """The linear SVM on rows of unit length: hinge, one class against the rest."""
     return _linear("hinge", dataset, scaling, seed, cs, max_test)
 
 
 @kind("linear, squared hinge", version=1)
-def linear_squared(*, dataset: str, scaling: str, seed: int, cs: list[float], max_test: int | None) -> Result:
+def linear_squared(
+    *, dataset: str, scaling: str, seed: int, cs: list[float], max_test: int | None
+) -> Result:
     """The same with the loss that LIBLINEAR has unless asked."""
     return _linear("squared_hinge", dataset, scaling, seed, cs, max_test)
 
@@ -109,15 +131,21 @@ def _linear(
     return summary(cs, [None], tested, validated, {"svm": time.perf_counter() - begun})
 
 
-def path_accuracies(X: Any, y: Any, X_test: Any, y_test: Any, cs: list[float], **options: Any) -> np.ndarray:
-    """Test accuracies in percent of linear models for ascending C, each started from the one before."""
+def path_accuracies(
+    X: Any, y: Any, X_test: Any, y_test: Any, cs: list[float], **options: Any
+) -> np.ndarray:
+    """Test accuracies in percent of linear models for ascending C, each started from the one
+    before."""
     model = LinearClassifier(**AS_LIBLINEAR | options)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # LIBLINEAR's own limit is 1,000 cheaper epochs
+        # LIBLINEAR's own limit is 1,000 cheaper epochs
+        warnings.simplefilter("ignore", ConvergenceWarning)
         return 100 * np.asarray(model.fit_path(X, y, cs, validation=(X_test, y_test)).scores)
 
 
-def accuracies(K: np.ndarray, y: Any, K_test: np.ndarray, y_test: Any, cs: list[float]) -> np.ndarray:
+def accuracies(
+    K: np.ndarray, y: Any, K_test: np.ndarray, y_test: Any, cs: list[float]
+) -> np.ndarray:
     """Test accuracies in percent for ascending C, of training rows in the order of their classes.
 
     Overlapping classes at a large C would take LIBSVM for ever, so its steps are bounded.
@@ -128,7 +156,9 @@ def accuracies(K: np.ndarray, y: Any, K_test: np.ndarray, y_test: Any, cs: list[
     for C in cs:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = SVC(C=C, kernel="precomputed", cache_size=500, max_iter=10_000 + 20 * len(y)).fit(K, y)
+            model = SVC(
+                C=C, kernel="precomputed", cache_size=500, max_iter=10_000 + 20 * len(y)
+            ).fit(K, y)
         found.append(100 * float(np.mean(predicted(model, y, K_test) == y_test)))
         if np.abs(model.dual_coef_).max() < C * (1 - 1e-9):
             break  # no dual variable at its bound: every larger C has this very solution
@@ -136,10 +166,12 @@ def accuracies(K: np.ndarray, y: Any, K_test: np.ndarray, y_test: Any, cs: list[
 
 
 def predicted(model: SVC, y: np.ndarray, K: np.ndarray) -> np.ndarray:
-    """What ``model.predict`` says, by matrix products; ``y`` are the ascending labels it was fitted to.
+    """What ``model.predict`` says, by matrix products; ``y`` are the ascending labels it was fitted
+    to.
 
-    Class against class, LIBSVM's decision for i < j is the sum over the support vectors of i of c_(j-1) K, plus that over
-    those of j of c_i K, plus an intercept, where c are the rows of ``dual_coef_``; each decision is a vote.
+    Class against class, LIBSVM's decision for i < j is the sum over the support vectors of i of
+    c_(j-1) K, plus that over those of j of c_i K, plus an intercept, where c are the rows of
+    ``dual_coef_``; each decision is a vote.
     """
     n_classes = len(model.classes_)
     coefs = np.zeros((len(y), max(n_classes - 1, 1)), K.dtype)
@@ -166,9 +198,14 @@ def _with_gamma(base: np.ndarray, kernel: str, gamma: float | None) -> np.ndarra
 
 
 def summary(
-    cs: list[float], tuned: Sequence[float | None], tested: np.ndarray, validated: np.ndarray, seconds: Any
+    cs: list[float],
+    tuned: Sequence[float | None],
+    tested: np.ndarray,
+    validated: np.ndarray,
+    seconds: Any,
 ) -> Result:
-    """For each C: the test accuracy at the gamma best on the test part, and at the gamma that validation chose."""
+    """For each C: the test accuracy at the gamma best on the test part, and at the gamma that
+    validation chose."""
     best, chosen, each = np.nanargmax(tested, axis=0), validated.argmax(axis=0), np.arange(len(cs))
     return {
         "cs": cs,

@@ -19,17 +19,21 @@ Outcome = Result | str  # a string says why there is no result
 
 
 def in_order(cells: list[Cell]) -> list[Cell]:
-    """Stage by stage; in a stage set by set, so that data are loaded once, what is soon done first."""
+    """Stage by stage; in a stage set by set, so that data are loaded once, what is soon done
+    first."""
     totals: defaultdict[tuple[int, str | None], float] = defaultdict(float)
     for cell in cells:
         totals[cell.stage, cell.dataset] += cell.weight
-    return sorted(cells, key=lambda cell: (cell.stage, totals[cell.stage, cell.dataset], cell.weight))
+    return sorted(
+        cells, key=lambda cell: (cell.stage, totals[cell.stage, cell.dataset], cell.weight)
+    )
 
 
 def computed(todo: list[Cell], jobs: int, deadline: float | None) -> Iterator[tuple[Cell, Outcome]]:
     """Cells and what came of them, as they are done; none is begun after the deadline.
 
-    Cells that measure time come last, one after the other, in this process, when the others have ended.
+    Cells that measure time come last, one after the other, in this process, when the others have
+    ended.
     """
     timed = [cell for cell in todo if cell.timed]
     others = [cell for cell in todo if not cell.timed]
@@ -46,13 +50,21 @@ def _late(deadline: float | None) -> bool:
     return deadline is not None and time.monotonic() > deadline
 
 
-def _side_by_side(todo: list[Cell], jobs: int, deadline: float | None) -> Iterator[tuple[Cell, Outcome]]:
+def _side_by_side(
+    todo: list[Cell], jobs: int, deadline: float | None
+) -> Iterator[tuple[Cell, Outcome]]:
     waiting = iter(todo)
     context = get_context("fork")
-    with ProcessPoolExecutor(jobs, context, initializer=_begin_process, initargs=(os.getpid(),)) as pool:
+    with ProcessPoolExecutor(
+        jobs, context, initializer=_begin_process, initargs=(os.getpid(),)
+    ) as pool:
         running: dict[Future[Outcome], Cell] = {}
         while True:
-            while len(running) < jobs and not _late(deadline) and (begun := next(waiting, None)) is not None:
+            while (
+                len(running) < jobs
+                and not _late(deadline)
+                and (begun := next(waiting, None)) is not None
+            ):
                 running[pool.submit(_attempt, begun)] = begun
             if not running:
                 return
@@ -61,12 +73,16 @@ def _side_by_side(todo: list[Cell], jobs: int, deadline: float | None) -> Iterat
                 try:
                     yield cell, future.result()
                 except BrokenProcessPool:
-                    yield cell, "its process ended, or that of a neighbour: was there too little memory?"
+                    yield (
+                        cell,
+                        "its process ended, or that of a neighbour: was there too little memory?",
+                    )
                     return
 
 
 def _begin_process(parent: int) -> None:
-    """One thread for a process; and its end when the one that began it is gone, however that ended."""
+    """One thread for a process; and its end when the one that began it is gone, however that
+    ended."""
     os.environ["KERNELIGHT_NUM_THREADS"] = "1"
     threadpool_limits(1)
 
@@ -79,7 +95,8 @@ def _begin_process(parent: int) -> None:
 
 
 def _attempt(cell: Cell) -> Outcome:
-    """The result, or why there is none: a file that is damaged must not keep all others from being computed."""
+    """The result, or why there is none: a file that is damaged must not keep all others from being
+    computed."""
     try:
         return cell.compute()
     except Exception as error:

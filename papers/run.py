@@ -1,13 +1,16 @@
-"""Computes the tables and figures of the papers again, and writes the page that shows them beside what was printed.
+"""Computes the tables and figures of the papers again, and writes the page that shows them beside
+what was printed.
 
-    python papers/run.py [scripts ...] [--quick] [--data FOLDER] [--sets A,B] [--jobs N] [--minutes M]
+    python papers/run.py [scripts ...] [--quick] [--data FOLDER] [--sets A,B] [--jobs N] [--minutes
+    M]
                          [--page]
 
-Finished cells are kept in build/papers/<profile>/cells.jsonl: a run that is stopped goes on where it was. The full profile
-writes docs/papers.md and docs/papers/*.svg, unless those show more than this run has; the quick one, a sample of every
-family, writes build/papers/quick/papers.md. ``--minutes`` ends the work after that long and writes the page of what there is;
-``--page`` only writes the page. A script alone: python papers/run.py lgmm/exact, or python -m papers.lgmm.exact from the
-root of the repository.
+Finished cells are kept in build/papers/<profile>/cells.jsonl: a run that is stopped goes on where
+it was. The full profile writes docs/papers.md and docs/papers/*.svg, unless those show more than
+this run has; the quick one, a sample of every family, writes build/papers/quick/papers.md.
+``--minutes`` ends the work after that long and writes the page of what there is; ``--page`` only
+writes the page. A script alone: python papers/run.py lgmm/exact, or python -m papers.lgmm.exact
+from the root of the repository.
 """
 
 from __future__ import annotations
@@ -34,10 +37,21 @@ from papers._page import Book, Plan  # noqa: E402
 from papers._work import computed, in_order  # noqa: E402
 
 SCRIPTS = (
-    "cnk/exact", "cnk/linearized", "lgmm/exact", "lgmm/noise", "lgmm/gram", "lgmm/hashed", "lgmm/times",
-    "lgmm/variances", "nys/table",
-    "nys/hashed", "tgmm/hashed", "tgmm/simulated", "be/table", "be/pictures",
-)  # fmt: skip
+    "cnk/exact",
+    "cnk/linearized",
+    "lgmm/exact",
+    "lgmm/noise",
+    "lgmm/gram",
+    "lgmm/hashed",
+    "lgmm/times",
+    "lgmm/variances",
+    "nys/table",
+    "nys/hashed",
+    "tgmm/hashed",
+    "tgmm/simulated",
+    "be/table",
+    "be/pictures",
+)
 PAGE = ROOT / "docs" / "papers.md"
 
 
@@ -47,7 +61,8 @@ def script(name: str) -> ModuleType:
 
 
 def work(cells: Sequence[Cell], store: Store, jobs: int, minutes: float | None) -> list[str]:
-    """Compute what is not stored yet, small stages first, until time is over; what went wrong, a sentence for each cell."""
+    """Compute what is not stored yet, small stages first, until time is over; what went wrong, a
+    sentence for each cell."""
     todo = in_order([cell for cell in dict.fromkeys(cells) if cell not in store])
     total, done, begun = sum(cell.weight for cell in todo), 0.0, time.monotonic()
     print(f"{len(set(cells)) - len(todo)} cells are there, {len(todo)} to do.", flush=True)
@@ -89,7 +104,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     interrupted = False
     if not asked.page:
         cells = [
-            cell for each in planned.values() for cell in each if wanted is None or cell.dataset in wanted
+            cell
+            for each in planned.values()
+            for cell in each
+            if wanted is None or cell.dataset in wanted
         ]
         try:
             failures = work(cells, store, asked.jobs, asked.minutes)
@@ -99,7 +117,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "Interrupted: what is finished is kept, and the same command goes on with it.",
                 file=sys.stderr,
             )
-    whole = not asked.quick and len(chosen) == len(SCRIPTS) and asked.build == ROOT / "build" / "papers"
+    whole = (
+        not asked.quick and len(chosen) == len(SCRIPTS) and asked.build == ROOT / "build" / "papers"
+    )
     _write(Book(store, plan, folder / "papers.md", planned, failures), chosen, whole)
     return 1 if failures or interrupted else 0
 
@@ -107,13 +127,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("scripts", nargs="*", help=f"which (default: all of {', '.join(SCRIPTS)})")
-    parser.add_argument("--quick", action="store_true", help="a sample of every family, some minutes")
+    parser.add_argument(
+        "--quick", action="store_true", help="a sample of every family, some minutes"
+    )
     parser.add_argument("--data", help="the folder of the data sets (default: KERNELIGHT_DATA)")
     parser.add_argument("--sets", help="only cells of these data sets, with commas between them")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     parser.add_argument("--minutes", type=float, help="stop after so many minutes")
     parser.add_argument("--page", action="store_true", help="only write the page of what is there")
-    parser.add_argument("--build", type=Path, default=ROOT / "build" / "papers", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--build", type=Path, default=ROOT / "build" / "papers", help=argparse.SUPPRESS
+    )
     asked = parser.parse_args(arguments)
     unknown = sorted(set(asked.scripts) - set(SCRIPTS))
     if unknown:
@@ -131,12 +155,15 @@ def _wanted_sets(asked: str | None, plan: Plan) -> set[str] | None:
     unknown = sorted(wanted - plan.present)
     if unknown:
         there = ", ".join(sorted(plan.present))
-        raise NoDataError(f"The folder has no data set called {', '.join(unknown)}; it has {there}.")
+        raise NoDataError(
+            f"The folder has no data set called {', '.join(unknown)}; it has {there}."
+        )
     return wanted
 
 
 def _write(book: Book, chosen: Sequence[str], whole: bool) -> None:
-    """The page and its figures: in docs/, if this is a whole run that has no less than what is shown there."""
+    """The page and its figures: in docs/, if this is a whole run that has no less than what is
+    shown there."""
     if whole and (shown := _cells_shown(PAGE)) <= book.n_done:
         book.page = PAGE
     elif whole:
@@ -149,7 +176,8 @@ def _write(book: Book, chosen: Sequence[str], whole: bool) -> None:
     for old in set((page.parent / page.stem).glob("*.svg")) - set(book.figures):
         old.unlink()  # drawn by an earlier run
     print(
-        f"{page} is written, with {len(book.figures)} figures; {book.n_planned - book.n_done} cells of its plan are not "
+        f"{page} is written, with {len(book.figures)} figures; {book.n_planned - book.n_done} "
+        f"cells of its plan are not "
         "computed yet."
     )
 

@@ -1,4 +1,5 @@
-"""This folder is on the path of every test, so that all may use `helpers` and the twins in `oracles`.
+"""This folder is on the path of every test, so that all may use `helpers` and the twins in
+`oracles`.
 
 pytest adds the folder of a conftest.
 """

@@ -1,4 +1,5 @@
-"""What several test files share: rows that are hard to hash, every storage of one matrix, directions of projections."""
+"""What several test files share: rows that are hard to hash, every storage of one matrix,
+directions of projections."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kernelight import _core
-from kernelight._checks import resources
+from kernelight.base.checks import resources
 from kernelight.maps.projections.projection import TURN, projection_of
 from kernelight.maps.projections.readouts import FIXED, FourierReadout, RowRule
 
@@ -14,7 +15,8 @@ SIMD_NAMES = ("baseline", "avx2", "avx512")[: _core.best_simd_level() + 1]
 
 
 def frozen(array):
-    """``array`` as an array nobody can write to: a function that writes to its input fails at once."""
+    """``array`` as an array nobody can write to: a function that writes to its input fails at
+    once."""
     array = np.array(array)
     array.flags.writeable = False
     return array
@@ -26,10 +28,13 @@ def sentence(words):
 
 
 def signed_rows(seed, n, d, *, density=1.0, sigma=1.0, dtype=np.float64):
-    """Rows of log-normal magnitudes (``sigma`` that of the logarithm) with random signs and some zeros."""
+    """Rows of log-normal magnitudes (``sigma`` that of the logarithm) with random signs and some
+    zeros."""
     rng = np.random.default_rng(seed)
     rows = (
-        rng.lognormal(0.0, sigma, (n, d)) * rng.choice([-1.0, 1.0], (n, d)) * (rng.random((n, d)) < density)
+        rng.lognormal(0.0, sigma, (n, d))
+        * rng.choice([-1.0, 1.0], (n, d))
+        * (rng.random((n, d)) < density)
     )
     return frozen(rows.astype(dtype))
 
@@ -41,7 +46,8 @@ def uneven_rows(seed, n, d, *, sigma=2.0):
 
 
 def storages(X):
-    """The matrix ``X`` (float32-representable) as every kind of container that must give the same codes."""
+    """The matrix ``X`` (float32-representable) as every kind of container that must give the same
+    codes."""
     n, d = X.shape
     apart = np.zeros((2 * n, 3 * d))
     apart[::2, ::3] = X
@@ -69,7 +75,8 @@ def storages(X):
         "csc": sp.csc_matrix(X),
         "csc_array": sp.csc_array(X),
         "coo with halves": sp.coo_matrix(
-            (np.tile(halves.data / 2, 2), (np.tile(halves.row, 2), np.tile(halves.col, 2))), shape=X.shape
+            (np.tile(halves.data / 2, 2), (np.tile(halves.row, 2), np.tile(halves.col, 2))),
+            shape=X.shape,
         ),
     }
 
@@ -93,7 +100,8 @@ def assert_same_codes(found, wanted, message=""):
 
 
 def directions(kind, n_features, n_outputs, seed=0):
-    """The w_j of a projection as rows of an (n_outputs, n_features) matrix, by projecting the unit vectors.
+    """The w_j of a projection as rows of an (n_outputs, n_features) matrix, by projecting the unit
+    vectors.
 
     What is projected is read as a sine, which is linear where the factor is small.
     """

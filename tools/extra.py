@@ -1,4 +1,5 @@
-"""Prints the requirements of an extra of the installed package, so that they can be installed without building it again.
+"""Prints the requirements of an extra of the installed package, so that they can be installed
+without building it again.
 
 python tools/extra.py test
 """

@@ -1,10 +1,12 @@
-"""Makes docs/images/report.png, the picture of the README, from a real study of the digits of scikit-learn.
+"""Makes docs/images/report.png, the picture of the README, from a real study of the digits of
+scikit-learn.
 
     python tools/readme_picture.py
 
-It needs the extra `test` (playwright) and a Chromium. The picture is the report itself with some sections hidden: the
-recommendation with its numbers, the accuracy against the number of components, and the test rows as the model sees
-them. The study takes less than a minute; its choices depend on the seed and the data, its times on the machine.
+It needs the extra `test` (playwright) and a Chromium. The picture is the report itself with some
+sections hidden: the recommendation with its numbers, the accuracy against the number of components,
+and the test rows as the model sees them. The study takes less than a minute; its choices depend on
+the seed and the data, its times on the machine.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ PICTURE = Path(__file__).resolve().parent.parent / "docs" / "images" / "report.p
 # few enough that each is found in the charts at a glance
 KERNELS = ["gmm", "gaussian", "acos", "mm_acos", "gmm_nystroem"]
 WIDTH = 900
-# the report has more sections than fit into a picture: the recommendation, its numbers and two charts are kept
+# the report has more sections than fit into a picture: the recommendation, its numbers and two
+# charts are kept
 HIDDEN = """
   main > *:not(header):not(.tiles):not(section:has(#chart-k)), header .soft, section > h2 { display: none !important; }
   header h1, header .lead { max-width: none; }
@@ -31,7 +34,9 @@ HIDDEN = """
   main { padding-bottom: 12px; }
   main > section { margin-top: 20px; }
 """
-SECOND_CHART = "document.querySelector('#chart-c').replaceWith(document.querySelector('#chart-rows'))"
+SECOND_CHART = (
+    "document.querySelector('#chart-c').replaceWith(document.querySelector('#chart-rows'))"
+)
 
 
 def browser_path() -> str:

@@ -52,4 +52,4 @@ LD_PRELOAD=$preload "$work/venv/bin/python" -m pytest -p no:cacheprovider -n aut
     --ignore tests/border/test_hash_memory.py --ignore tests/border/test_linear_memory.py \
     --deselect tests/border/test_projection_border.py::test_memory \
     --deselect tests/border/test_npz_stream.py::test_memory_does_not_grow_with_the_file \
-    --deselect tests/unit/test_data.py::test_a_long_file_is_streamed_in_little_memory
+    --deselect tests/unit/data/test_data.py::test_a_long_file_is_streamed_in_little_memory

@@ -18,11 +18,14 @@ ROWS, BITS = 600, 1024
 
 @kind("t-SNE", version=2)
 def picture(*, dataset: str, rows: int) -> Result:
-    """Places in the plane of the first test rows, by codes that are aligned with the training labels."""
+    """Places in the plane of the first test rows, by codes that are aligned with the training
+    labels."""
     data = split(dataset, "raw", 0)
     fitted = embedding("aligned, centred", BITS, median_distance(data.X), 0).fit(data.X, data.y)
     bits = fitted.encode(data.X_test[:rows]).array.astype(np.float32)
-    places = TSNE(2, init="pca", random_state=0, perplexity=min(30, len(bits) / 4)).fit_transform(bits)
+    places = TSNE(2, init="pca", random_state=0, perplexity=min(30, len(bits) / 4)).fit_transform(
+        bits
+    )
     return {"places": places.round(2).tolist(), "labels": data.y_test[:rows].tolist()}
 
 

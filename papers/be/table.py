@@ -1,7 +1,9 @@
-"""Table 2: binary codes of the Gaussian kernel with linear SVMs, as printed and as it should be, beside RFF and the exact SVM.
+"""Table 2: binary codes of the Gaussian kernel with linear SVMs, as printed and as it should be,
+beside RFF and the exact SVM.
 
-Ten splits 6:4, three of 4,096 bits. The report gives neither the number of bits nor sigma or C. Here there are 1,024 and
-4,096 bits; sigma (in median distances) and C are chosen for each split, on the test part and by validation.
+Ten splits 6:4, three of 4,096 bits. The report gives neither the number of bits nor sigma or C.
+Here there are 1,024 and 4,096 bits; sigma (in median distances) and C are chosen for each split, on
+the test part and by validation.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from papers._printed import printed
 from papers._svm import accuracies, path_accuracies, summary
 
 TITLE = "BE Table 2: binary embeddings"
-SETS_SHOWN = {"Sonar": 125, "BinaryAlpha": 842, "DNA-6:4": 1200, "USPS-6:4": 4375}  # rows to train on
+# rows to train on
+SETS_SHOWN = {"Sonar": 125, "BinaryAlpha": 842, "DNA-6:4": 1200, "USPS-6:4": 4375}
 QUICK = ("Sonar",)
 # bits -> sigma, in median distances, and C
 GRIDS = {1024: ([0.25, 0.5, 1.0], [0.1, 1.0, 10.0]), 4096: ([0.5, 1.0], [1.0, 10.0, 100.0])}
@@ -40,7 +43,8 @@ METHODS = {
 
 
 class PrintedFastfood:
-    """Signs of cosines as the report's listing makes them: S uniform, the transpose missing, no threshold."""
+    """Signs of cosines as the report's listing makes them: S uniform, the transpose missing, no
+    threshold."""
 
     def __init__(self, bits: int, sigma: float, seed: int) -> None:
         self.bits, self.sigma, self.seed = bits, sigma, seed
@@ -68,17 +72,21 @@ class PrintedFastfood:
 def embedding(method: str, bits: int, sigma: float, seed: int) -> Any:
     """The map of a method.
 
-    As printed, the aligned weights are computed and then not used: where all of them are positive, which is so for small rho,
-    the codes are plain signs of cosines of Gaussian projections.
+    As printed, the aligned weights are computed and then not used: where all of them are positive,
+    which is so for small rho, the codes are plain signs of cosines of Gaussian projections.
     """
     common: dict[str, Any] = {"sigma": sigma, "random_state": seed}
     makers: dict[str, Callable[[], Any]] = {
-        "RFF": lambda: RandomFourier(bits, features="phase", normalize=False, metric="euclidean", **common),
+        "RFF": lambda: RandomFourier(
+            bits, features="phase", normalize=False, metric="euclidean", **common
+        ),
         "RM-BCSIK as printed": lambda: PrintedFastfood(bits, sigma, seed),
         "RM-BCSIK corrected": lambda: BinaryFourier(bits, **common),
         "RM-BCSIK corrected, ternary": lambda: BinaryFourier(bits, **common),
         "SORF bits": lambda: BinaryFourier(bits, projection="sorf", **common),
-        "aligned as printed": lambda: BinaryFourier(bits, projection="gaussian", threshold=False, **common),
+        "aligned as printed": lambda: BinaryFourier(
+            bits, projection="gaussian", threshold=False, **common
+        ),
         "aligned, centred": lambda: AlignedFourier(bits, binary=True, **common),
     }
     return makers[method]()
@@ -88,7 +96,8 @@ def embedding(method: str, bits: int, sigma: float, seed: int) -> Any:
 def binary(
     *, dataset: str, seed: int, method: str, bits: int, sigmas: list[float], cs: list[float]
 ) -> Result:
-    """Accuracies for each C, best over sigma; the losses are hinge, as in the report (LIBLINEAR -s 3)."""
+    """Accuracies for each C, best over sigma; the losses are hinge, as in the report (LIBLINEAR -s
+    3)."""
     data = split(dataset, "raw", seed)
     fit, check = next(validation_parts(len(data.y), most=len(data.y)))
     unit = median_distance(data.X)
@@ -107,7 +116,9 @@ def median_distance(X: np.ndarray) -> float:
     return float(np.median(pdist(X[some])))
 
 
-def _scores(method: str, bits: int, sigma: float, seed: int, parts: Any, cs: list[float]) -> np.ndarray:
+def _scores(
+    method: str, bits: int, sigma: float, seed: int, parts: Any, cs: list[float]
+) -> np.ndarray:
     X, y, X_test, y_test = parts
     if method == "exact":
         K, order = Gaussian(sigma), np.argsort(y, kind="stable")
@@ -118,7 +129,9 @@ def _scores(method: str, bits: int, sigma: float, seed: int, parts: Any, cs: lis
     apply = fitted.encode if coded else fitted.transform
     rows, test_rows = apply(X), apply(X_test)
     if method.endswith("ternary"):
-        return np.array([100 * TernaryClassifier(C=C).fit(rows, y).score(test_rows, y_test) for C in cs])
+        return np.array(
+            [100 * TernaryClassifier(C=C).fit(rows, y).score(test_rows, y_test) for C in cs]
+        )
     return path_accuracies(rows, y, test_rows, y_test, cs, loss="hinge")
 
 
@@ -126,9 +139,16 @@ def _cell(dataset: str, seed: int, method: str, bits: int) -> Cell:
     sigmas, cs = GRIDS[bits]
     weight = (0.5 + SETS_SHOWN[dataset] / 300) * bits / 1024
     return cell(
-        "binary", dataset=dataset, seed=seed, method=method, bits=bits, sigmas=sigmas, cs=cs,
-        stage=1 + seed // 3, weight=weight,
-    )  # fmt: skip
+        "binary",
+        dataset=dataset,
+        seed=seed,
+        method=method,
+        bits=bits,
+        sigmas=sigmas,
+        cs=cs,
+        stage=1 + seed // 3,
+        weight=weight,
+    )
 
 
 def splits(plan: Plan, bits: int) -> int:
@@ -158,7 +178,10 @@ def _line(book: Book, name: str, method: str, bits: int) -> tuple[object, ...] |
     if not results:
         return None
     best = [max(result["test"]) for result in results]
-    mean, deviation = float(np.mean(best)), f" ± {np.std(best, ddof=1):.2f}" if len(best) > 1 else ""
+    mean, deviation = (
+        float(np.mean(best)),
+        f" ± {np.std(best, ddof=1):.2f}" if len(best) > 1 else "",
+    )
     printed_name = name.partition("-")[0]
     paper = printed("BE", printed_name, METHODS[method]) if METHODS[method] else None
     difference = None if paper is None else f"{mean - paper:+.2f}"
@@ -192,9 +215,12 @@ def report(book: Book) -> str:
         for bits, (sigmas, cs) in GRIDS.items()
     )
     text = (
-        "The report names neither the number of bits nor sigma nor C, and its splits are others: differences of a standard "
-        "deviation mean nothing. Its aligned weights are computed and then not used: aligned as printed is plain signs of "
-        "cosines. Methods without a printed figure are ours; the exact SVM has no bits, but the grid of its row: "
+        "The report names neither the number of bits nor sigma nor C, and its splits are others: "
+        "differences of a standard "
+        "deviation mean nothing. Its aligned weights are computed and then not used: aligned as "
+        "printed is plain signs of "
+        "cosines. Methods without a printed figure are ours; the exact SVM has no bits, but the "
+        "grid of its row: "
         f"{grids}. Both are validated on a fifth of the training part.\n\n"
     )
     heads = (

@@ -1,4 +1,5 @@
-"""Tables 1 to 3 and Figures 1 to 3: the linear kernel, five nonlinear ones and two products, exact SVMs over C."""
+"""Tables 1 to 3 and Figures 1 to 3: the linear kernel, five nonlinear ones and two products, exact
+SVMs over C."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ PRINTED = {"RBF": "RBF or fRBF (first of pair)", "fRBF": "RBF or fRBF (second of
 def entries(plan: Plan) -> list[Entry]:
     """The data sets of the tables that are present."""
     names = {CNK_NAMES.get(name, name): name for name in printed_sets("CNK")}
-    return [Entry("CNK", names[found], found, cnk_scaling(found)) for found in plan.of(names, QUICK)]
+    return [
+        Entry("CNK", names[found], found, cnk_scaling(found)) for found in plan.of(names, QUICK)
+    ]
 
 
 def cells(plan: Plan) -> list[Cell]:
@@ -30,13 +33,16 @@ def report(book: Book) -> str:
     """The table, and accuracy against C."""
     rows = comparisons(book, entries(book.plan), KERNELS, PRINTED)
     text = (
-        "Columns are scaled to [0, 1] on the training part, test values below 0 cut off; but Splice, Spam and the digits are "
-        "as in their files: so, and only so, their figures come out. RBF and fRBF are printed as a pair whose order the source "
+        "Columns are scaled to [0, 1] on the training part, test values below 0 cut off; but "
+        "Splice, Spam and the digits are "
+        "as in their files: so, and only so, their figures come out. RBF and fRBF are printed as a "
+        "pair whose order the source "
         "leaves open.\n\n"
     )
     figure = book.figure(
         "cnk-exact",
-        "CNK Figures 1-3: test accuracy of exact kernel SVMs against C; RBF and fRBF at the best gamma of each C.",
+        "CNK Figures 1-3: test accuracy of exact kernel SVMs against C; RBF and fRBF at the best "
+        "gamma of each C.",
         curves(book, entries(book.plan), KERNELS),
         x_label="C",
         y_label="accuracy (%)",

@@ -16,27 +16,39 @@ KS = (64, 128, 256, 1024, 4096)
 FIGURES = {
     "4": ("Figure 4", "RFF (solid) and folded RFF (dashed)", {"RFF": "-", "folded RFF": "--"}),
     "5": (
-        "Figure 5", "min-max (solid; dotted: the papers' coding) and RFF (dashed)",
+        "Figure 5",
+        "min-max (solid; dotted: the papers' coding) and RFF (dashed)",
         {"GCWS": "-", "GCWS papers": ":", "RFF": "--"},
     ),
     "6-7": (
         "Figures 6-7",
-        "min-max (solid; dotted: the papers' coding), sign Gauss for acos (dashed) and sign Cauchy for acos-chi2 (dash-dotted)",
+        "min-max (solid; dotted: the papers' coding), sign Gauss for acos (dashed) and sign Cauchy "
+        "for acos-chi2 (dash-dotted)",
         {"GCWS": "-", "GCWS papers": ":", "sign Gauss": "--", "sign Cauchy": "-."},
     ),
     "9-10": (
-        "Figures 9-10", "min-max (solid), MM-acos (dashed) and MM-acos-chi2 (dash-dotted)",
+        "Figures 9-10",
+        "min-max (solid), MM-acos (dashed) and MM-acos-chi2 (dash-dotted)",
         {"GCWS": "-", "MM-acos": "--", "MM-acos-chi2": "-."},
     ),
     "9-10-papers": (
-        "Figures 9-10 with the papers' coding", "min-max (solid), MM-acos (dashed) and MM-acos-chi2 (dash-dotted)",
+        "Figures 9-10 with the papers' coding",
+        "min-max (solid), MM-acos (dashed) and MM-acos-chi2 (dash-dotted)",
         {"GCWS papers": "-", "MM-acos papers": "--", "MM-acos-chi2 papers": "-."},
     ),
-}  # fmt: skip
+}
 METHODS = (
-    "GCWS", "GCWS papers", "RFF", "folded RFF", "sign Gauss", "sign Cauchy", "MM-acos", "MM-acos papers", "MM-acos-chi2",
+    "GCWS",
+    "GCWS papers",
+    "RFF",
+    "folded RFF",
+    "sign Gauss",
+    "sign Cauchy",
+    "MM-acos",
+    "MM-acos papers",
+    "MM-acos-chi2",
     "MM-acos-chi2 papers",
-)  # fmt: skip
+)
 
 
 def ks_of(plan: Plan) -> tuple[int, ...]:
@@ -54,7 +66,9 @@ def cells(plan: Plan) -> list[Cell]:
     return [
         cell
         for name in plan.of(SETS_SHOWN, QUICK)
-        for cell in hashed_cells(name, cnk_scaling(name), METHODS, ks_of(plan), (8,), gamma_of(name), plan)
+        for cell in hashed_cells(
+            name, cnk_scaling(name), METHODS, ks_of(plan), (8,), gamma_of(name), plan
+        )
     ]
 
 
@@ -74,15 +88,28 @@ def report(book: Book) -> str:
     figures = []
     for ending, (title, caption, methods) in FIGURES.items():
         panels = [
-            c_panel(book, name, name, cnk_scaling(name), methods, [k for k in ks_of(book.plan) if k != 64], 8, gamma_of(name))
+            c_panel(
+                book,
+                name,
+                name,
+                cnk_scaling(name),
+                methods,
+                [k for k in ks_of(book.plan) if k != 64],
+                8,
+                gamma_of(name),
+            )
             for name in names
-        ]  # fmt: skip
+        ]
         figures.append(
             book.figure(
-                f"cnk-linearized-{ending}", f"CNK {title}: {caption}; colours are k.", panels, x_label="C",
-                y_label="accuracy (%)", columns=3,
+                f"cnk-linearized-{ending}",
+                f"CNK {title}: {caption}; colours are k.",
+                panels,
+                x_label="C",
+                y_label="accuracy (%)",
+                columns=3,
             )
-        )  # fmt: skip
+        )
     text = f"Codes of GCWS have 8 bits. Figure 8 is of a set (WebspamN1) that the folder lacks. {BEST}\n\n"
     return text + table(heads, lines) + "\n" + "\n".join(figures)
 

@@ -18,7 +18,9 @@ TABLE_5 = ("Letter", "Webspam20k", "DailySports", "RobotNavi", "SEMG1", "M-Rotat
 def entries(plan: Plan) -> list[Entry]:
     """The data sets of the tables that are present."""
     names = {LGMM_NAMES.get(name, name): name for name in printed_sets("LGMM")}
-    return [Entry("LGMM", names[found], found, lgmm_scaling(found)) for found in plan.of(names, QUICK)]
+    return [
+        Entry("LGMM", names[found], found, lgmm_scaling(found)) for found in plan.of(names, QUICK)
+    ]
 
 
 def cells(plan: Plan) -> list[Cell]:
@@ -35,7 +37,8 @@ def report(book: Book) -> str:
     """The table, Table 5, and accuracy against C."""
     rows = compared(book)
     text = (
-        "Values as in the source files. Letter is that of the LIBSVM site, whose columns are scaled to [-1, 1]; the integers "
+        "Values as in the source files. Letter is that of the LIBSVM site, whose columns are "
+        "scaled to [-1, 1]; the integers "
         "of the UCI file do not give the figures of the table.\n\n"
     )
     five = [row for row in rows if row.entry.printed_name in TABLE_5]
@@ -43,7 +46,8 @@ def report(book: Book) -> str:
     table_5 = table(("data set", "kernel", "paper", "ours"), lines)
     figure = book.figure(
         "lgmm-exact",
-        "LGMM Figures 5-8: test accuracy of exact kernel SVMs against C; RBF at the best gamma of each C.",
+        "LGMM Figures 5-8: test accuracy of exact kernel SVMs against C; RBF at the best gamma of "
+        "each C.",
         curves(book, entries(book.plan), KERNELS),
         x_label="C",
         y_label="accuracy (%)",

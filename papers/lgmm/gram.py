@@ -1,4 +1,5 @@
-"""Where the time of an exact GMM SVM goes: our Gram matrices, and scikit-learn's SVC on them over C."""
+"""Where the time of an exact GMM SVM goes: our Gram matrices, and scikit-learn's SVC on them over
+C."""
 
 from __future__ import annotations
 
@@ -22,10 +23,12 @@ SHARE = 0.05
 
 @kind("gram", version=4)
 def gram(*, dataset: str, scaling: str, cs: list[float]) -> Result:
-    """Seconds by the clock: both Gram matrices on every core, and fit and predict of all C, which have one thread.
+    """Seconds by the clock: both Gram matrices on every core, and fit and predict of all C, which
+    have one thread.
 
-    The best of five counts, as in benchmarks/: where memory is new to a virtual machine, the first touch of it takes longer
-    than the numbers that are written there. The SVMs, too, find theirs touched.
+    The best of five counts, as in benchmarks/: where memory is new to a virtual machine, the first
+    touch of it takes longer than the numbers that are written there. The SVMs, too, find theirs
+    touched.
     """
     data = split(dataset, scaling, 0)
     takes = []
@@ -77,8 +80,10 @@ def share(result: Result) -> float:
 def report(book: Book) -> str:
     """The table."""
     text = (
-        "Seconds by the clock, the best of five for Gram matrices; the SVMs, which have one thread, are fit and predict for C "
-        "in half-decades from 0.01 to 1,000. LIBSVM is quick where classes are far apart, so that the share of the Gram "
+        "Seconds by the clock, the best of five for Gram matrices; the SVMs, which have one "
+        "thread, are fit and predict for C "
+        "in half-decades from 0.01 to 1,000. LIBSVM is quick where classes are far apart, so that "
+        "the share of the Gram "
         "matrices is largest there.\n\n"
     )
     lines = [

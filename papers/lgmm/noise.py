@@ -31,9 +31,13 @@ def report(book: Book) -> str:
             paper = [100 - (printed("LGMM", f"M-Noise{i}", method) or 0) for i in range(1, 7)]
             panel.lines.append(Line(range(1, 7), paper, f"{method}, paper", colour, ":", "x"))
     figure = book.figure(
-        "lgmm-noise", "LGMM Figure 9: error rates on M-Noise1 to M-Noise6.", [panel], x_label="M-Noise",
-        y_label="error (%)", log_x=False,
-    )  # fmt: skip
+        "lgmm-noise",
+        "LGMM Figure 9: error rates on M-Noise1 to M-Noise6.",
+        [panel],
+        x_label="M-Noise",
+        y_label="error (%)",
+        log_x=False,
+    )
     lines = [
         (name, method, 100 - (printed("LGMM", name, method) or 0), found[name, method])
         for name in TABLE_4
@@ -42,7 +46,10 @@ def report(book: Book) -> str:
     ]
     rates = table(("data set", "kernel", "error, paper", "error, ours"), lines)
     missing = [
-        f"{name} {kernel}" for name in TABLE_4 for kernel in exact.KERNELS if (name, kernel) not in found
+        f"{name} {kernel}"
+        for name in TABLE_4
+        for kernel in exact.KERNELS
+        if (name, kernel) not in found
     ]
     return f"{figure}\n{rates}\nNot computed yet: {', '.join(missing) or 'nothing'}.\n"
 

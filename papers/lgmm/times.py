@@ -1,4 +1,5 @@
-"""Figure 18: training times of linear SVMs on GCWS codes and on NRFF, on IJCNN (the paper's set is not public)."""
+"""Figure 18: training times of linear SVMs on GCWS codes and on NRFF, on IJCNN (the paper's set is
+not public)."""
 
 from __future__ import annotations
 
@@ -26,9 +27,17 @@ def _cells(plan: Plan) -> dict[tuple[int, str], Cell]:
         for label, bits in [("NRFF", None), *((f"GCWS, b = {bits}", bits) for bits in BITS)]:
             method, gamma = ("NRFF", gamma_of(name)) if bits is None else ("GCWS", None)
             found[k, label] = cell(
-                "times", dataset=name, method=method, k=k, bits=bits, gamma=gamma, cs=CS,
-                stage=stage_of(name), weight=set_of(name).rows * k / 1e6, timed=True,
-            )  # fmt: skip
+                "times",
+                dataset=name,
+                method=method,
+                k=k,
+                bits=bits,
+                gamma=gamma,
+                cs=CS,
+                stage=stage_of(name),
+                weight=set_of(name).rows * k / 1e6,
+                timed=True,
+            )
     return found
 
 
@@ -44,10 +53,13 @@ def report(book: Book) -> str:
         result = book.get(wanted)
         if result is not None:
             panel = panels.setdefault(k, Panel(f"k = {k}"))
-            panel.lines.append(Line(result["cs"], result["seconds"], label, len(panel.lines), "-", "."))
+            panel.lines.append(
+                Line(result["cs"], result["seconds"], label, len(panel.lines), "-", ".")
+            )
     return book.figure(
         "lgmm-times",
-        f"LGMM Figure 18: seconds to train on one thread, each C from nothing; on {_dataset(book.plan)}.",
+        f"LGMM Figure 18: seconds to train on one thread, each C from nothing; on "
+        f"{_dataset(book.plan)}.",
         list(panels.values()),
         x_label="C",
         y_label="seconds",

@@ -26,8 +26,9 @@ KS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100]
 def fourier_errors(*, rho: float, gamma: float, ks: list[int], repetitions: int) -> Result:
     """Mean squared errors of RFF and NRFF for each k.
 
-    RFF = (2/k) sum X Y and NRFF = sum X Y / sqrt(sum X^2 sum Y^2), where X = cos(sqrt(gamma) x + w), Y the same of y, and x, y
-    are normal of correlation rho. The first k of the largest number of samples serve for k.
+    RFF = (2/k) sum X Y and NRFF = sum X Y / sqrt(sum X^2 sum Y^2), where X = cos(sqrt(gamma) x +
+    w), Y the same of y, and x, y are normal of correlation rho. The first k of the largest number
+    of samples serve for k.
     """
     rng = np.random.default_rng(0)
     E, most, batch = np.exp(-gamma * (1 - rho)), max(ks), 10_000
@@ -48,7 +49,12 @@ def _cells(plan: Plan) -> dict[tuple[float, float], Cell]:
     repetitions = 20_000 if plan.quick else 100_000
     return {
         (rho, gamma): cell(
-            "fourier errors", rho=rho, gamma=gamma, ks=KS, repetitions=repetitions, weight=repetitions / 2e4
+            "fourier errors",
+            rho=rho,
+            gamma=gamma,
+            ks=KS,
+            repetitions=repetitions,
+            weight=repetitions / 2e4,
         )
         for rho, gamma in SIMULATED
     }
@@ -61,7 +67,8 @@ def cells(plan: Plan) -> list[Cell]:
 
 def report(book: Book) -> str:
     """Four figures."""
-    rho = np.sin(np.linspace(-1, 1, 401) * np.arcsin(0.999))  # closest near the ends, where curves are steep
+    # closest near the ends, where curves are steep
+    rho = np.sin(np.linspace(-1, 1, 401) * np.arcsin(0.999))
     E = np.linspace(0.02, 0.999, 80)
     first, fourth = Panel("V(NRFF) / V(RFF)"), Panel("V(NRFF) / V(GCWS through g)")
     for colour, gamma in enumerate(GAMMAS):
@@ -72,10 +79,12 @@ def report(book: Book) -> str:
     third = Panel("Var / E^2")
     for colour, (label, variance) in enumerate(
         {
-            "RFF": rff_variance(E), "NRFF": nrff_variance(E), "GCWS": collision_variance(E),
+            "RFF": rff_variance(E),
+            "NRFF": nrff_variance(E),
+            "GCWS": collision_variance(E),
             "paired (ours)": paired_variance(E),
         }.items()
-    ):  # fmt: skip
+    ):
         third.lines.append(Line(E, variance / E**2, label, colour))
     second = []
     for (r, gamma), wanted in _cells(book.plan).items():
@@ -88,32 +97,51 @@ def report(book: Book) -> str:
             Panel(
                 f"rho = {r:g}, gamma = {gamma:g}",
                 [
-                    Line(k, rff, "RFF, simulated", 1), Line(k, rff_variance(kernel) / k, "RFF, V / k", 1, "--"),
-                    Line(k, nrff, "NRFF, simulated", 0), Line(k, nrff_variance(kernel) / k, "NRFF, V_n / k", 0, "--"),
+                    Line(k, rff, "RFF, simulated", 1),
+                    Line(k, rff_variance(kernel) / k, "RFF, V / k", 1, "--"),
+                    Line(k, nrff, "NRFF, simulated", 0),
+                    Line(k, nrff_variance(kernel) / k, "NRFF, V_n / k", 0, "--"),
                 ],
             )
-        )  # fmt: skip
+        )
     style = {"x_label": "rho", "y_label": "ratio", "log_x": False}
     return "\n".join(
         [
-            book.figure("lgmm-figure-1", "LGMM Figure 1: what normalising RFF does to its variance.", [first], **style),
             book.figure(
-                "lgmm-figure-2", "LGMM Figure 2: mean squared errors, simulated (solid) and by formula (dashed).", second,
-                x_label="k", y_label="MSE", log_y=True, columns=3,
+                "lgmm-figure-1",
+                "LGMM Figure 1: what normalising RFF does to its variance.",
+                [first],
+                **style,
+            ),
+            book.figure(
+                "lgmm-figure-2",
+                "LGMM Figure 2: mean squared errors, simulated (solid) and by formula (dashed).",
+                second,
+                x_label="k",
+                y_label="MSE",
+                log_y=True,
+                columns=3,
             ),
             book.figure(
                 "lgmm-figure-3",
-                "LGMM Figure 3: variance over squared mean. NRFF falls below GCWS where E is large; paired features, which the "
+                "LGMM Figure 3: variance over squared mean. NRFF falls below GCWS where E is "
+                "large; paired features, which the "
                 "paper does not have, are below NRFF everywhere.",
-                [third], x_label="E", y_label="Var / E^2", log_x=False, log_y=True,
+                [third],
+                x_label="E",
+                y_label="Var / E^2",
+                log_x=False,
+                log_y=True,
             ),
             book.figure(
                 "lgmm-figure-4",
-                "LGMM Figure 4: NRFF against RBF estimated through GCWS, up to 100; above 1 GCWS is better.",
-                [fourth], **style | {"log_y": True},
+                "LGMM Figure 4: NRFF against RBF estimated through GCWS, up to 100; above 1 GCWS "
+                "is better.",
+                [fourth],
+                **style | {"log_y": True},
             ),
         ]
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

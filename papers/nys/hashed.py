@@ -31,7 +31,9 @@ def cells(plan: Plan) -> list[Cell]:
     return [
         cell
         for name in plan.of(NAMES, QUICK)
-        for cell in hashed_cells(name, lgmm_scaling(name), METHODS, ks_of(plan), (8,), gamma_of(name), plan)
+        for cell in hashed_cells(
+            name, lgmm_scaling(name), METHODS, ks_of(plan), (8,), gamma_of(name), plan
+        )
     ]
 
 
@@ -58,9 +60,13 @@ def section(book: Book, names: list[str], figure_name: str, title: str) -> str:
                     panel.lines.append(Line(*against_c, method, colour))
             panels.append(panel)
     figure = book.figure(
-        figure_name, f"{title}: accuracy against C, a panel for each k.", panels, x_label="C", y_label="accuracy (%)",
+        figure_name,
+        f"{title}: accuracy against C, a panel for each k.",
+        panels,
+        x_label="C",
+        y_label="accuracy (%)",
         columns=3,
-    )  # fmt: skip
+    )
     text = f"Codes of GCWS have 8 bits. {BEST}\n\n"
     return text + table(("data set", "map", *(f"k = {k}" for k in ks)), lines) + "\n" + figure
 

@@ -24,7 +24,9 @@ def cells(plan: Plan) -> list[Cell]:
     found = []
     for name in plan.of(NAMES, ()):
         gamma = nystroem.gamma_of(name)
-        found += hashed_cells(name, lgmm_scaling(name), nystroem.METHODS, nystroem.KS, (8,), gamma, plan)
+        found += hashed_cells(
+            name, lgmm_scaling(name), nystroem.METHODS, nystroem.KS, (8,), gamma, plan
+        )
         found.append(_linear(plan))
     return found
 

@@ -1,4 +1,5 @@
-"""Figures 7 to 9: the min-max kernel g_n of bivariate t samples, its variance, and two estimates of the correlation."""
+"""Figures 7 to 9: the min-max kernel g_n of bivariate t samples, its variance, and two estimates of
+the correlation."""
 
 from __future__ import annotations
 
@@ -7,7 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelight.theory import gmm_limit, gmm_single, gmm_variance, rho_from_gmm, rho_from_gmm_variance
+from kernelight.theory import (
+    gmm_limit,
+    gmm_single,
+    gmm_variance,
+    rho_from_gmm,
+    rho_from_gmm_variance,
+)
 from papers._cells import Cell, Result, cell, kind
 from papers._figures import Line, Panel
 from papers._page import Book, Plan
@@ -24,7 +31,8 @@ RHOS = np.round(np.concatenate([-_ENDS[::-1], np.linspace(-0.9, 0.9, 37), _ENDS]
 
 @kind("t samples", version=1)
 def t_samples(*, nu: float | None, n: int, rhos: list[float], repetitions: int) -> Result:
-    """For each rho: mean and n Var of g_n, and the mean squared errors of rho from g_n and of the cosine c_n.
+    """For each rho: mean and n Var of g_n, and the mean squared errors of rho from g_n and of the
+    cosine c_n.
 
     The n pairs are (x, y) = T (z_1, rho z_1 + sqrt(1 - rho^2) z_2), T = sqrt(nu / chi^2_nu); g_n = (S - d) / (S + d),
     S = sum |x| + |y|, d = sum |x - y|. The same z and T serve all rho. ``nu`` None is the normal law.
@@ -93,7 +101,10 @@ def report(book: Book) -> str:
             for n in NS
             if (result := found.get((nu, n))) is not None
         ]
-        bounds = [Line(rho, gmm_single(rho), "f_1", 6, "--"), Line(rho, gmm_limit(rho), "f_inf", 6, ":")]
+        bounds = [
+            Line(rho, gmm_single(rho), "f_1", 6, "--"),
+            Line(rho, gmm_limit(rho), "f_inf", 6, ":"),
+        ]
         means.append(Panel(f"nu = {nu:g}", lines + bounds if lines else []))
     below = rho <= 0
     means += [
@@ -118,22 +129,45 @@ def report(book: Book) -> str:
                 inner = rho[1:-1]  # at -1 and 1 there is no error
                 lines = [
                     Line(inner, result["gmm_error"][1:-1], "rho from g_n, simulated", 0),
-                    Line(inner, rho_from_gmm_variance(inner, nu) / n, "rho from g_n, formula", 0, "--"),
+                    Line(
+                        inner,
+                        rho_from_gmm_variance(inner, nu) / n,
+                        "rho from g_n, formula",
+                        0,
+                        "--",
+                    ),
                     Line(inner, result["cosine_error"][1:-1], "cosine, simulated", 1),
                 ]
                 errors.append(Panel(f"nu = {nu:g}, n = {n}", lines))
     style = {"x_label": "rho", "log_x": False}
     return "\n".join(
         [
-            "f_1 is above f_inf only for rho below 1/2, where they cross; the paper's text has it everywhere.\n",
-            book.figure("tgmm-figure-7", "TGMM Figure 7: means of g_n of bivariate t samples.", means, y_label="mean", **style),
-            book.figure("tgmm-figure-8", "TGMM Figure 8: n Var(g_n), and its limit.", variances, y_label="n Var", **style),
+            "f_1 is above f_inf only for rho below 1/2, where they cross; the paper's text has it "
+            "everywhere.\n",
             book.figure(
-                "tgmm-figure-9", "TGMM Figure 9: mean squared errors of two estimates of rho.", errors, y_label="MSE",
-                log_y=True, **style,
+                "tgmm-figure-7",
+                "TGMM Figure 7: means of g_n of bivariate t samples.",
+                means,
+                y_label="mean",
+                **style,
+            ),
+            book.figure(
+                "tgmm-figure-8",
+                "TGMM Figure 8: n Var(g_n), and its limit.",
+                variances,
+                y_label="n Var",
+                **style,
+            ),
+            book.figure(
+                "tgmm-figure-9",
+                "TGMM Figure 9: mean squared errors of two estimates of rho.",
+                errors,
+                y_label="MSE",
+                log_y=True,
+                **style,
             ),
         ]
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -5,19 +5,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kernelight._registry import ENTRIES
+from kernelight.base.registry import ENTRIES
 
 if TYPE_CHECKING:
     from kernelight import data, hashing, kernels, metrics, study, theory
-    from kernelight._registry import load
+    from kernelight.base.registry import load
     from kernelight.codes import Codes
-    from kernelight.compose.estimators import KernelClassifier, KernelRegressor
     from kernelight.data.opening import open_dataset
+    from kernelight.estimators.classifier import KernelClassifier
+    from kernelight.estimators.regressor import KernelRegressor
     from kernelight.linear.classifier import LinearClassifier
     from kernelight.linear.regressor import LinearRegressor
     from kernelight.linear.ternary import TernaryClassifier
     from kernelight.maps.combinations.concat import Concat
-    from kernelight.maps.combinations.product import Product
+    from kernelight.maps.combinations.product_map import ProductMap
     from kernelight.maps.feature_map import feature_map
     from kernelight.maps.minmax.gcws import GCWS
     from kernelight.maps.nystroem.kernel_nystroem import KernelNystroem
@@ -32,21 +33,48 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "GCWS", "AlignedFourier", "BinaryFourier", "Codes", "ColumnScaler", "Concat",
-    "KernelClassifier", "KernelNystroem", "KernelRegressor", "LinearClassifier", "LinearRegressor",
-    "Product", "RandomFourier", "SignProjection", "State", "TableMap", "TableModel",
-    "TernaryClassifier", "__version__", "data", "feature_map", "hashing", "kernels", "load",
-    "metrics", "open_dataset", "study", "theory",
-]  # fmt: skip
+    "GCWS",
+    "AlignedFourier",
+    "BinaryFourier",
+    "Codes",
+    "ColumnScaler",
+    "Concat",
+    "KernelClassifier",
+    "KernelNystroem",
+    "KernelRegressor",
+    "LinearClassifier",
+    "LinearRegressor",
+    "ProductMap",
+    "RandomFourier",
+    "SignProjection",
+    "State",
+    "TableMap",
+    "TableModel",
+    "TernaryClassifier",
+    "__version__",
+    "data",
+    "feature_map",
+    "hashing",
+    "kernels",
+    "load",
+    "metrics",
+    "open_dataset",
+    "study",
+    "theory",
+]
 
-# Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first used. Classes are found in the
-# list of names; kernels have a room of their own, in which one of them is called Product, too.
+# Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first
+# used. Classes are found in the list of names; kernels have a room of their own, in which one of
+# them is called ProductMap, too.
 _HOMES = {entry.name: entry.module for entry in ENTRIES if entry.family != "kernel"} | {
     "State": "kernelight.state",
     "feature_map": "kernelight.maps.feature_map",
-    "load": "kernelight._registry",
+    "load": "kernelight.base.registry",
     "open_dataset": "kernelight.data.opening",
-    **{room: f"kernelight.{room}" for room in ("data", "hashing", "kernels", "metrics", "study", "theory")},
+    **{
+        room: f"kernelight.{room}"
+        for room in ("data", "hashing", "kernels", "metrics", "study", "theory")
+    },
 }
 
 

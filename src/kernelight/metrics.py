@@ -1,4 +1,5 @@
-"""How good probabilities of classes are, counted batch by batch in memory that does not grow with the rows.
+"""How good probabilities of classes are, counted batch by batch in memory that does not grow with
+the rows.
 
 >>> import numpy as np
 >>> from kernelight.metrics import ProbabilityScores
@@ -18,21 +19,22 @@ from numpy.typing import NDArray
 
 __all__ = ["ProbabilityScores"]
 N_BINS = 10  # of the calibration table
-MOST_BINS, FEWEST_BINS, ALL_BINS = 1 << 14, 1 << 8, 1 << 22  # of the histograms that the AUC is taken from
+# of the histograms that the AUC is taken from
+MOST_BINS, FEWEST_BINS, ALL_BINS = 1 << 14, 1 << 8, 1 << 22
 _FARTHEST = 30.0  # logits beyond are one bin
-_LEAST = float(
-    np.finfo(np.float64).eps
-)  # what the log loss takes a probability of 0 for, as scikit-learn's does
+# what the log loss takes a probability of 0 for, as scikit-learn's does
+_LEAST = float(np.finfo(np.float64).eps)
 
 
 class ProbabilityScores:
     """Log loss, Brier score, AUC and a calibration table of probabilities.
 
-    Log loss and Brier score are those of scikit-learn's ``log_loss`` and ``brier_score_loss`` (of more than two classes, the
-    sum of squares over classes). The AUC is that of the second of two classes, or the mean over the classes that occur,
-    each against the rest (scikit-learn's "ovr" with macro average). It is taken from histograms of 16,384 bins of
-    log(p / (1 - p)) between -30 and 30 (fewer for more than 256 classes), rows in one bin counting as equal, so it is exact
-    up to pairs of rows whose logits are closer than 0.004.
+    Log loss and Brier score are those of scikit-learn's ``log_loss`` and ``brier_score_loss`` (of
+    more than two classes, the sum of squares over classes). The AUC is that of the second of two
+    classes, or the mean over the classes that occur, each against the rest (scikit-learn's "ovr"
+    with macro average). It is taken from histograms of 16,384 bins of log(p / (1 - p)) between -30
+    and 30 (fewer for more than 256 classes), rows in one bin counting as equal, so it is exact up
+    to pairs of rows whose logits are closer than 0.004.
 
     Parameters
     ----------
@@ -82,12 +84,14 @@ class ProbabilityScores:
         return np.asarray(place.round().astype(np.intp))
 
     def result(self) -> dict[str, Any]:
-        """``log_loss``, ``brier_score``, ``positive_class``, ``roc_auc``, ``roc_auc_classes`` and ``calibration``.
+        """``log_loss``, ``brier_score``, ``positive_class``, ``roc_auc``, ``roc_auc_classes`` and
+        ``calibration``.
 
-        The positive class is the second of two, which the AUC and the Brier score are about; None if there are more classes.
-        ``roc_auc`` is the mean over ``roc_auc_classes``, those that some rows have and others have not; None if there is none.
-        The last is a list of bins that have rows: the mean ``predicted`` probability, the ``observed`` share and ``rows``; of
-        the second of two classes, else of the class with the largest probability.
+        The positive class is the second of two, which the AUC and the Brier score are about; None
+        if there are more classes. ``roc_auc`` is the mean over ``roc_auc_classes``, those that some
+        rows have and others have not; None if there is none. The last is a list of bins that have
+        rows: the mean ``predicted`` probability, the ``observed`` share and ``rows``; of the second
+        of two classes, else of the class with the largest probability.
         """
         two = len(self._classes) == 2
         areas = [_area(*histogram) for histogram in self._histograms]
@@ -108,7 +112,8 @@ class ProbabilityScores:
 
 
 def _area(negative: NDArray[np.int64], positive: NDArray[np.int64]) -> float | None:
-    """The share of pairs of a positive and a negative row in which the positive one is above; equal ones count half."""
+    """The share of pairs of a positive and a negative row in which the positive one is above; equal
+    ones count half."""
     pairs = float(negative.sum()) * float(positive.sum())
     if not pairs:
         return None

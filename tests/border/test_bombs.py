@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from kernelight.data import DataError, open_dataset, sources
+from kernelight.data import DataError, byte_sources, open_dataset
 
 
 @pytest.fixture(autouse=True)
@@ -33,15 +33,20 @@ def sentences(name, **options):
 
 def npy(shape, content=b"", dtype="<f8"):
     file = io.BytesIO()
-    np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": dtype, "fortran_order": False, "shape": shape}
+    )
     return file.getvalue() + content
 
 
 def test_rows_of_a_sparse_matrix_that_take_no_bytes():
     members = {
-        "format": npy((), b"csc", "|S3"), "shape": npy((2,), np.array([2**31, 2]).tobytes(), "<i8"), "data": npy((0,)),
-        "indices": npy((0,), dtype="<i4"), "indptr": npy((3,), bytes(12), "<i4"),
-    }  # fmt: skip
+        "format": npy((), b"csc", "|S3"),
+        "shape": npy((2,), np.array([2**31, 2]).tobytes(), "<i8"),
+        "data": npy((0,)),
+        "indices": npy((0,), dtype="<i4"),
+        "indptr": npy((3,), bytes(12), "<i4"),
+    }
     with zipfile.ZipFile("x.npz", "w") as archive:
         for name, content in members.items():
             archive.writestr(f"{name}.npy", content)
@@ -51,28 +56,35 @@ def test_rows_of_a_sparse_matrix_that_take_no_bytes():
 def test_rows_of_nulls():
     pa = pytest.importorskip("pyarrow")
     nulls = pa.nulls(2**31 - 1)
-    with pa.OSFile("x.arrow", "wb") as file, pa.ipc.new_file(file, pa.schema([("a", pa.null())])) as out:
+    with (
+        pa.OSFile("x.arrow", "wb") as file,
+        pa.ipc.new_file(file, pa.schema([("a", pa.null())])) as out,
+    ):
         out.write_batch(pa.record_batch([nulls], names=["a"]))
     said = sentences("x.arrow", target=None)
     assert all("declares 2147483647 rows or more in" in sentence for sentence in said)
 
 
 def test_a_row_without_end(monkeypatch):
-    for module in ("sources", "delimited", "libsvm"):
+    for module in ("byte_sources", "delimited", "libsvm"):
         monkeypatch.setattr(f"kernelight.data.{module}.LONGEST_ROW", 1 << 24)
     for name, start in (("x.csv.gz", b"a,y\n"), ("x.svm.gz", b"1 1:2\n")):
         with gzip.open(name, "wb", compresslevel=1) as file:
             file.write(start)
             for _ in range(40):
                 file.write(b"1" * (1 << 20))
-        assert all("line 2" in said and "more than 16777216 bytes" in said for said in sentences(name))
+        assert all(
+            "line 2" in said and "more than 16777216 bytes" in said for said in sentences(name)
+        )
 
 
 def test_more_than_the_memory_holds(monkeypatch):
     with gzip.open("x.csv.gz", "wb", compresslevel=1) as file:
         file.write(b"a,y\n" + b"1,0\n2,1\n" * (3 << 20))
-    monkeypatch.setattr(sources, "_available", lambda: float(1 << 24))
-    with pytest.raises(DataError, match="for which the memory does not suffice: read it in batches"):
+    monkeypatch.setattr(byte_sources, "_available", lambda: float(1 << 24))
+    with pytest.raises(
+        DataError, match="for which the memory does not suffice: read it in batches"
+    ):
         open_dataset("x.csv.gz").materialise()
     assert next(iter(open_dataset("x.csv.gz").batches(10))).X.shape == (10, 1)
 

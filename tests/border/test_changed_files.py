@@ -1,4 +1,5 @@
-"""Files that change while they are open: what was learned from one content must not be applied to another."""
+"""Files that change while they are open: what was learned from one content must not be applied to
+another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Codes at their limits: what is refused, what is empty, what cannot be changed, what the core refuses."""
+"""Codes at their limits: what is refused, what is empty, what cannot be changed, what the core
+refuses."""
 
 from __future__ import annotations
 
@@ -13,7 +14,12 @@ from kernelight import Codes, State, _core
     [
         ([[0, 1], [2, 4]], 2, ValueError, "between 0 and 3 for bits=2, got 4 at row 1, slot 1"),
         ([[0, -1]], 2, ValueError, "got -1 at row 0, slot 1"),
-        (np.array([[2**63]], dtype=np.uint64), 16, ValueError, "got 9223372036854775808 at row 0, slot 0"),
+        (
+            np.array([[2**63]], dtype=np.uint64),
+            16,
+            ValueError,
+            "got 9223372036854775808 at row 0, slot 0",
+        ),
         (
             np.array([[5, -3]], dtype=np.int8),
             16,
@@ -144,7 +150,9 @@ def meeting(difference, **changes):
 
 
 def test_codes_of_different_origin_never_meet():
-    meeting("provenance differs .'p' and 'q'.: encode both with the same fitted map", provenance="q")
+    meeting(
+        "provenance differs .'p' and 'q'.: encode both with the same fitted map", provenance="q"
+    )
     meeting("provenance differs", provenance="")
     meeting("n_features differ .3 and 4.", n_features=4)
     meeting("bits differ .4 and 2.: cut the wider with low_bits.2.", bits=2)
@@ -160,7 +168,12 @@ def test_only_codes_meet_codes():
             codes.collisions(other)
         with pytest.raises(TypeError, match="only be stacked with Codes"):
             Codes.concatenate([codes, other])
-        for combine in (lambda a, b: a | b, lambda a, b: b | a, lambda a, b: a & b, lambda a, b: b & a):
+        for combine in (
+            lambda a, b: a | b,
+            lambda a, b: b | a,
+            lambda a, b: a & b,
+            lambda a, b: b & a,
+        ):
             with pytest.raises(TypeError):
                 combine(codes, other)
     with pytest.raises(ValueError, match="at least one part"):
@@ -206,9 +219,25 @@ def test_codes_never_turn_into_numbers_silently():
 
 @pytest.mark.parametrize(
     "key",
-    [2, -3, None, Ellipsis, True, "0", 1.0, [0.5], [True], [True, False, True], [5], [[0, 1]], (0, 1),
-     (slice(None), slice(0, 1)), (0, 1, 2), (slice(None), [0])],
-)  # fmt: skip
+    [
+        2,
+        -3,
+        None,
+        Ellipsis,
+        True,
+        "0",
+        1.0,
+        [0.5],
+        [True],
+        [True, False, True],
+        [5],
+        [[0, 1]],
+        (0, 1),
+        (slice(None), slice(0, 1)),
+        (0, 1, 2),
+        (slice(None), [0]),
+    ],
+)
 def test_keys_that_are_not_rows_are_refused(key):
     with pytest.raises(IndexError):
         Codes([[1, 2], [0, 1]], 2)[key]
@@ -243,7 +272,10 @@ def good_state():
 def test_states_that_describe_no_codes_are_refused(meta, arrays):
     with pytest.raises(ValueError, match="This state does not describe Codes"):
         Codes.from_state(State({**good_state(), **meta}, arrays))
-    assert Codes.from_state(State(good_state(), {"slots": np.array([[0, 1]], np.uint8)})).shape == (1, 2)
+    assert Codes.from_state(State(good_state(), {"slots": np.array([[0, 1]], np.uint8)})).shape == (
+        1,
+        2,
+    )
 
 
 def test_a_file_that_describes_no_codes_is_named(tmp_path):
@@ -252,7 +284,11 @@ def test_a_file_that_describes_no_codes_is_named(tmp_path):
         Codes.load(tmp_path / "odd.kl")
 
 
-U8, U16, WORDS = np.zeros((2, 3), np.uint8), np.zeros((2, 3), np.uint16), np.zeros((2, 1), np.uint64)
+U8, U16, WORDS = (
+    np.zeros((2, 3), np.uint8),
+    np.zeros((2, 3), np.uint16),
+    np.zeros((2, 1), np.uint64),
+)
 COUNTS = np.zeros((2, 2), np.int32)
 
 

@@ -1,4 +1,5 @@
-"""Data that are not what they should be: every one is refused with one sentence that says where and why."""
+"""Data that are not what they should be: every one is refused with one sentence that says where and
+why."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from kernelight.data import DataError, Encoding, open_dataset, sources
+from kernelight.data import DataError, Encoding, byte_sources, open_dataset
 from kernelight.data import opening as opening_module
 
 CSV = b"age,colour,kind\n31,red,a\n42,blue,b\n,red,a\n"
@@ -56,32 +57,69 @@ def refusal(name, content=None, **options):
 CSV_ERRORS = {
     "a short row": (b"a,b,y\n1,2,0\n3,4\n", "line 3: 2 fields where 3 are expected."),
     "a long row": (b"a,b,y\n1,2,0\n3,4,5,6,7\n", "line 3: 5 fields where 3 are expected."),
-    "a word among numbers": (b"a,b,y\n1,2,0\n3,4,1\n5,six,1\n", "line 4, column 'b': 'six' is not a number; categorical=['b']"),
-    "a quoted word among numbers": (b'a,y\n1,0\n"2",1\n"six, or so",1\n4,0\n',
-        "line 4, column 'a': 'six, or so' is not a number"),
-    "infinity": (b"a,y\n1,0\n-inf,1\n2,0\n", "line 3, column 'a': '-inf' is beyond the largest number."),
-    "a number without end": (b"a,y\n1,0\n1e999,1\n", "line 3, column 'a': '1e999' is beyond the largest number."),
+    "a word among numbers": (
+        b"a,b,y\n1,2,0\n3,4,1\n5,six,1\n",
+        "line 4, column 'b': 'six' is not a number; categorical=['b']",
+    ),
+    "a quoted word among numbers": (
+        b'a,y\n1,0\n"2",1\n"six, or so",1\n4,0\n',
+        "line 4, column 'a': 'six, or so' is not a number",
+    ),
+    "infinity": (
+        b"a,y\n1,0\n-inf,1\n2,0\n",
+        "line 3, column 'a': '-inf' is beyond the largest number.",
+    ),
+    "a number without end": (
+        b"a,y\n1,0\n1e999,1\n",
+        "line 3, column 'a': '1e999' is beyond the largest number.",
+    ),
     "empty": (b"", "is empty."),
     "blank lines": (b"\n  \n\n", "is empty."),
     "names only": (b"a,b,y\n", "has no rows."),
-    "one class": (b"a,y\n1,yes\n2,yes\n", "the target 'y' has one value only, 'yes'; a classifier needs at least two classes."),
-    "no target": (b"a,y\n1,x\n2,\n3,z\n", "line 3, column 'y': the target is missing; leave such rows out."),
-    "no target, a number": (b"a,y\n\n1,0\n\n2,NA\n3,1\n", "line 5, column 'y': the target is missing; leave such rows out."),
-    "an open quote": (b'a,b,y\n1,"x,0\n2,z,1\n', "line 2, column 'b': a quote is opened and never closed."),
-    "text behind a quote": (b'a,b,y\n1,u,0\n2,"v"w,1\n', "line 3, column 'b': text follows a closing quote."),
-    "invalid UTF-8 in words": (b"a,b,y\n1,u,0\n2,\xff\xfe,1\n",
-        "line 3, column 'b': b'\\xff\\xfe' is not UTF-8; charset='cp1252'"),
-    "invalid UTF-8 among numbers": (b"a,y\n1,0\n2,1\n\xff,1\n",
-        "line 4, column 'a': b'\\xff', which is not UTF-8, is not a number."),
-    "invalid UTF-8 in names": (b"a,b\xff,y\n1,2,0\n", "line 1: the names of the columns are not UTF-8; charset='cp1252'"),
+    "one class": (
+        b"a,y\n1,yes\n2,yes\n",
+        "the target 'y' has one value only, 'yes'; a classifier needs at least two classes.",
+    ),
+    "no target": (
+        b"a,y\n1,x\n2,\n3,z\n",
+        "line 3, column 'y': the target is missing; leave such rows out.",
+    ),
+    "no target, a number": (
+        b"a,y\n\n1,0\n\n2,NA\n3,1\n",
+        "line 5, column 'y': the target is missing; leave such rows out.",
+    ),
+    "an open quote": (
+        b'a,b,y\n1,"x,0\n2,z,1\n',
+        "line 2, column 'b': a quote is opened and never closed.",
+    ),
+    "text behind a quote": (
+        b'a,b,y\n1,u,0\n2,"v"w,1\n',
+        "line 3, column 'b': text follows a closing quote.",
+    ),
+    "invalid UTF-8 in words": (
+        b"a,b,y\n1,u,0\n2,\xff\xfe,1\n",
+        "line 3, column 'b': b'\\xff\\xfe' is not UTF-8; charset='cp1252'",
+    ),
+    "invalid UTF-8 among numbers": (
+        b"a,y\n1,0\n2,1\n\xff,1\n",
+        "line 4, column 'a': b'\\xff', which is not UTF-8, is not a number.",
+    ),
+    "invalid UTF-8 in names": (
+        b"a,b\xff,y\n1,2,0\n",
+        "line 1: the names of the columns are not UTF-8; charset='cp1252'",
+    ),
     "UTF-16": ("a,y\n1,0\n".encode("utf-16"), "is UTF-16; charset='utf-16' reads it."),
     "a zero byte": (b"a,y\n1,0\n\x00,1\n", "is not text: byte 8 is 0"),
     "old line ends": (b"a,y\r1,0\r2,1\r", "ends its lines with carriage returns alone"),
-    "a name twice": (b"a,a,y\n1,2,0\n", "column 'a': another column has this name; it is called 'a.1' here. That is"),
+    "a name twice": (
+        b"a,a,y\n1,2,0\n",
+        "column 'a': another column has this name; it is called 'a.1' here. That is",
+    ),
     "no feature": (b"y\n1\n0\n", "has no features"),
-}  # fmt: skip
+}
 
 
+# what is refused in strict reading alone
 DECIDED = {
     "no target",
     "no target, a number",
@@ -90,7 +128,7 @@ DECIDED = {
     "invalid UTF-8 among numbers",
     "invalid UTF-8 in names",
     "UTF-16",
-}  # what is refused in strict reading alone
+}
 
 
 @pytest.mark.parametrize("case", CSV_ERRORS)
@@ -102,7 +140,10 @@ def test_csv(case):
 
 
 SVM_ERRORS = {
-    "index 0": (b"1 1:2\n0 0:1 1:1\n", "line 2: index 0, where the first is 1; zero_based=True reads"),
+    "index 0": (
+        b"1 1:2\n0 0:1 1:1\n",
+        "line 2: index 0, where the first is 1; zero_based=True reads",
+    ),
     "descending": (b"1 1:2\n0 5:1 3:1\n", "line 2: index 3 does not ascend."),
     "twice": (b"1 2:2 2:3\n", "line 1: index 2 does not ascend."),
     "NaN": (b"1 1:2\n0 3:nan\n", "line 2, index 3: the value 'nan' is not a finite number."),
@@ -110,14 +151,20 @@ SVM_ERRORS = {
     "no value": (b"1 1:2\n0 3:\n", "line 2, index 3: the value '' is missing."),
     "no colon": (b"1 1:2\n0 3\n", "line 2: '3' has no value; index:value is expected."),
     "a word": (b"1 1:2\n0 x:3\n", "line 2: 'x:3' is not index:value"),
-    "an index without end": (b"1 99999999999999999999:1\n", "is not index:value with a whole index of at most"),
+    "an index without end": (
+        b"1 99999999999999999999:1\n",
+        "is not index:value with a whole index of at most",
+    ),
     "a label": (b"1 1:2\nyes 1:2\n", "line 2: the label 'yes' is not a finite number."),
     "labels": (b"1,2 1:2\n", "line 1: the label '1,2' is not a finite number."),
-    "invalid UTF-8": (b"1 1:2\n\xff 1:2\n", "line 2: the label b'\\xff', which is not UTF-8, is not"),
+    "invalid UTF-8": (
+        b"1 1:2\n\xff 1:2\n",
+        "line 2: the label b'\\xff', which is not UTF-8, is not",
+    ),
     "empty": (b"", "is empty."),
     "comments only": (b"# nothing\n\n", "has no rows."),
     "one class": (b"1 1:2\n1 2:2\n", "the target 'label' has one value only, 1;"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", SVM_ERRORS)
@@ -130,7 +177,9 @@ def test_a_line_is_counted_across_chunks(monkeypatch):
     for module in ("delimited", "libsvm"):
         monkeypatch.setattr(f"kernelight.data.{module}.CHUNK", 1000)
     rows = b"".join(b"%d,%d\n" % (i, i % 2) for i in range(2000))
-    assert "line 2002, column 'a': 'x' is" in refusal("x.csv", b"a,y\n" + rows + b"x,1\n" + rows, strict=True)
+    assert "line 2002, column 'a': 'x' is" in refusal(
+        "x.csv", b"a,y\n" + rows + b"x,1\n" + rows, strict=True
+    )
     lines = b"".join(b"%d 1:%d\n" % (i % 2, i) for i in range(2000))
     assert "line 2001, index 1: the value 'x' is" in refusal("x.svm", lines + b"1 1:x\n" + lines)
     assert "line 2003, column 'y': the target is missing" in refusal(
@@ -147,7 +196,9 @@ def test_compressed_files_that_are_cut_off_or_damaged(compress, word):
     packed = compress(rows)
     assert "has" not in str(open_dataset(write("whole.csv", packed)).materialise()[0].shape)
     sentence = refusal("cut.csv", packed[: len(packed) // 2])
-    assert sentence.startswith(f"cut.csv is cut off: its {word} data cannot be unpacked beyond byte")
+    assert sentence.startswith(
+        f"cut.csv is cut off: its {word} data cannot be unpacked beyond byte"
+    )
     broken = bytearray(packed)
     broken[len(packed) // 2] ^= 255
     assert "bad.csv" in refusal("bad.csv", bytes(broken))
@@ -156,7 +207,8 @@ def test_compressed_files_that_are_cut_off_or_damaged(compress, word):
 def test_names_that_are_no_files(monkeypatch):
     write("flowers.csv", CSV)
     assert (
-        refusal("flower.csv") == "flower.csv: there is no such file or data set; did you mean 'flowers.csv'?"
+        refusal("flower.csv")
+        == "flower.csv: there is no such file or data set; did you mean 'flowers.csv'?"
     )
     assert "did you mean 'digits'?" in refusal("digit")
     assert refusal("nowhere/x.csv") == "nowhere/x.csv: there is no directory 'nowhere'."
@@ -189,7 +241,7 @@ def test_a_file_that_may_not_be_read(monkeypatch):
         def refuse(*_, **__):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "x.csv")
 
-        monkeypatch.setattr(sources, "open", refuse, raising=False)
+        monkeypatch.setattr(byte_sources, "open", refuse, raising=False)
     assert refusal("x.csv") == "x.csv cannot be read: Permission denied."
 
 
@@ -240,13 +292,18 @@ def test_columns_that_do_not_match_the_model():
     encoding = open_dataset(write("x.csv", CSV)).encoding
     other = b"aeg,colour,height,kind\n31,red,2,a\n"
     assert refusal("y.csv", other, encoding=encoding) == (
-        "y.csv: its columns do not match those of the model: 'age' missing; 'aeg', 'height' not known to the model; "
+        "y.csv: its columns do not match those of the model: 'age' missing; 'aeg', 'height' not "
+        "known to the model; "
         "did you mean 'aeg'?"
     )
     assert "'colour' missing." in refusal("y.csv", b"age\n31\n", encoding=encoding)
-    assert "sparse rows without names, but the model was" in refusal("y.svm", SVM, encoding=encoding)
+    assert "sparse rows without names, but the model was" in refusal(
+        "y.svm", SVM, encoding=encoding
+    )
     words = b"age,colour\n31,red\nold,red\n"
-    assert "line 3, column 'age': 'old' is not a number" in refusal("z.csv", words, encoding=encoding)
+    assert "line 3, column 'age': 'old' is not a number" in refusal(
+        "z.csv", words, encoding=encoding
+    )
     sparse = open_dataset("y.svm").encoding
     assert "named columns, but the model was" in refusal("x.csv", encoding=sparse)
     assert "line 2: index 4 is beyond the last feature, 3." in refusal(
@@ -270,7 +327,8 @@ def test_encodings_that_are_none():
         Encoding.from_plain({**plain, "columns": [{"name": "a", "fill": float("nan")}]})
 
 
-# -- NPZ and columns ---------------------------------------------------------------------------------------------
+# -- NPZ and columns
+# ---------------------------------------------------------------------------------------------
 
 
 def test_npz():
@@ -284,9 +342,13 @@ def test_npz():
     assert "holds Python objects" in refusal(saved(X=X, y=np.array([1, "a", None], object)))
     assert "must be a matrix of numbers, got <U1" in refusal(saved(X=[["a"]]))
     assert "must be a matrix of numbers, got float64 of shape (3,)" in refusal(saved(X=np.ones(3)))
-    assert "row 1, column 'column_2': infinity is no value" in refusal(saved(X=[[1, np.inf]], y=[1]))
+    assert "row 1, column 'column_2': infinity is no value" in refusal(
+        saved(X=[[1, np.inf]], y=[1])
+    )
     assert "has no part 'test'" in refusal(saved(X=X), part="test")
-    assert "row 2, column 'y': the target is missing" in refusal(saved(X=X, y=[1.5, np.nan, 2]), strict=True)
+    assert "row 2, column 'y': the target is missing" in refusal(
+        saved(X=X, y=[1.5, np.nan, 2]), strict=True
+    )
     assert "row 2, column 'y': the target is infinite" in refusal(saved(X=X, y=[1.5, np.inf, 2]))
     damaged = sp.csr_matrix(X)
     damaged.indices[1] = 77
@@ -319,7 +381,9 @@ def test_parquet_and_arrow():
     assert "cannot be read as parquet" in refusal("cut.parquet", content[: len(content) // 2])
     assert "cannot be read as parquet" in refusal("csv.parquet", CSV)
     assert "cannot be read as arrow" in refusal("csv.feather", CSV)
-    assert "is parquet inside gzip: unpack it first" in refusal("x.parquet.gz", gzip.compress(content))
+    assert "is parquet inside gzip: unpack it first" in refusal(
+        "x.parquet.gz", gzip.compress(content)
+    )
     pq.write_table(pa.table({"a": [1, 2, 3], "y": [0, None, 1]}), "x.parquet")
     assert "row 2, column 'y': the target is missing" in refusal("x.parquet", strict=True)
 
@@ -357,10 +421,13 @@ print(refused)
 
 
 def survives(form, names, trials):
-    """Damaged files in a process of their own, which must neither crash nor raise anything but a DataError."""
+    """Damaged files in a process of their own, which must neither crash nor raise anything but a
+    DataError."""
     tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     program = MUTATE.format(tests=tests, names=names, trials=trials, form=form)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert int(done.stdout) > trials // 10
 
@@ -376,7 +443,8 @@ def test_mutations_of_csv():
 def test_mutations_of_libsvm():
     rng = np.random.default_rng(1)
     lines = [
-        f"{i % 2} " + " ".join(f"{j}:{rng.normal():.5g}" for j in range(1, 9, 1 + i % 3)) for i in range(50)
+        f"{i % 2} " + " ".join(f"{j}:{rng.normal():.5g}" for j in range(1, 9, 1 + i % 3))
+        for i in range(50)
     ]
     write("a.svm", "\n".join(lines).encode())
     survives("libsvm", ["a.svm"], 800)
@@ -384,7 +452,9 @@ def test_mutations_of_libsvm():
 
 def test_mutations_of_npz():
     np.savez("a.npz", X=np.random.default_rng(0).normal(size=(20, 4)), y=np.arange(20) % 3)
-    np.savez_compressed("b.npz", X=np.random.default_rng(0).normal(size=(20, 4)), y=np.arange(20) % 3)
+    np.savez_compressed(
+        "b.npz", X=np.random.default_rng(0).normal(size=(20, 4)), y=np.arange(20) % 3
+    )
     sp.save_npz("c.npz", sp.csr_matrix(np.eye(20)))
     survives("npz", ["a.npz", "b.npz"], 300)
 
@@ -396,13 +466,19 @@ def test_mutations_of_columns(form):
     import pyarrow.parquet as pq
 
     rng = np.random.default_rng(0)
-    table = pa.table({
-        "a": rng.normal(size=200), "b": rng.integers(0, 9, 200),
-        "c": rng.choice(["u", "v", "w"], 200), "y": rng.choice(["p", "q"], 200),
-    })  # fmt: skip
+    table = pa.table(
+        {
+            "a": rng.normal(size=200),
+            "b": rng.integers(0, 9, 200),
+            "c": rng.choice(["u", "v", "w"], 200),
+            "y": rng.choice(["p", "q"], 200),
+        }
+    )
     if form == "parquet":
         pq.write_table(table, "a")
-        pq.write_table(table, "b", compression="none", use_dictionary=False, write_page_checksum=True)
+        pq.write_table(
+            table, "b", compression="none", use_dictionary=False, write_page_checksum=True
+        )
     else:
         pyarrow.feather.write_feather(table, "a")
         pyarrow.feather.write_feather(table, "b", compression="uncompressed")

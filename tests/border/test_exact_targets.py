@@ -1,4 +1,5 @@
-"""Whole numbers that double precision rounds: as classes and as ids they stay what the file says."""
+"""Whole numbers that double precision rounds: as classes and as ids they stay what the file
+says."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def rows(labels, n=40):
 def write_csv(labels):
     X, y = rows(labels)
     with open("x.csv", "w") as file:
-        file.write("a,b,y\n" + "".join(f'{a},{b},"{label}"\n' for (a, b), label in zip(X, y, strict=True)))
+        file.write(
+            "a,b,y\n" + "".join(f'{a},{b},"{label}"\n' for (a, b), label in zip(X, y, strict=True))
+        )
     return "x.csv"
 
 
@@ -40,7 +43,9 @@ def write_libsvm(labels):
     X, y = rows(labels)
     with open("x.svm", "w") as file:
         file.write("# a comment\n\n")
-        file.write("".join(f" {label} 1:{a} 2:{b} # 7\n" for (a, b), label in zip(X, y, strict=True)))
+        file.write(
+            "".join(f" {label} 1:{a} 2:{b} # 7\n" for (a, b), label in zip(X, y, strict=True))
+        )
     return "x.svm"
 
 
@@ -153,7 +158,8 @@ def test_floating_point_numbers_are_refused_as_large_classes():
     assert open_dataset("x.npz").task == "regression"
     sentence = refused("x.npz", task="classification")
     assert (
-        "the class 9007199254740992, a floating-point number that stands for its neighbours too" in sentence
+        "the class 9007199254740992, a floating-point number that stands for its neighbours too"
+        in sentence
     )
     name = write_csv(("9.007199254740993e15", "9007199254740992.0"))
     assert "floating-point" in refused(name, task="classification")
@@ -166,10 +172,13 @@ def test_classes_beyond_64_bits_are_refused():
     assert "such as 100000000000000000000, which no type of number holds" in refused(
         write_csv((10**20, 5)), task="classification"
     )
-    assert "together with fractions" in refused(write_csv((2**53 + 1, "0.5")), task="classification")
+    assert "together with fractions" in refused(
+        write_csv((2**53 + 1, "0.5")), task="classification"
+    )
     encoding = open_dataset(write_csv((1, 2))).encoding
-    assert "has the class 18446744073709551615, where those of the model go from 1 to 2." in refused(
-        write_csv((1, 2**64 - 1)), encoding=encoding
+    assert (
+        "has the class 18446744073709551615, where those of the model go from 1 to 2."
+        in refused(write_csv((1, 2**64 - 1)), encoding=encoding)
     )
 
 
@@ -185,7 +194,9 @@ def test_a_missing_target_among_large_ones():
 
 def test_missing_targets_beside_one_value():
     np.savez("x.npz", X=np.ones((4, 2)), y=np.array([1.0, np.nan, 1.0, np.nan]))
-    assert "'y' has one value only, 1, and is missing in 2 rows, the first in row 2; a" in refused("x.npz")
+    assert "'y' has one value only, 1, and is missing in 2 rows, the first in row 2; a" in refused(
+        "x.npz"
+    )
     np.savez("x.npz", X=np.ones((2, 2)), y=np.array([np.nan, 1.0]))
     assert "'y' has one value only, 1, and is missing in row 1; a" in refused("x.npz")
 

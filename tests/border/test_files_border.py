@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save, save_file
 
-from kernelight import Codes, State, _files
+from kernelight import Codes, State
+from kernelight.base import files
 
 
 @pytest.fixture
@@ -62,7 +63,9 @@ def test_every_flipped_bit_is_refused(tmp_path, whole):
         changed = bytearray(whole)
         changed[at] ^= 1 << (at % 8)
         message = refusal(tmp_path, bytes(changed))
-        assert any(word in message for word in ("altered", "truncated", "not a kernelight", "newer")), message
+        assert any(
+            word in message for word in ("altered", "truncated", "not a kernelight", "newer")
+        ), message
 
 
 def test_any_replaced_byte_is_refused_or_harmless(tmp_path, whole, state):
@@ -128,7 +131,9 @@ def rewritten(whole: bytes, **changes) -> bytes:
     header = json.loads(whole[8 : 8 + length])
     introduction = json.loads(header["__metadata__"]["kernelight"])
     introduction.update(changes)
-    header["__metadata__"]["kernelight"] = json.dumps(introduction, sort_keys=True, separators=(",", ":"))
+    header["__metadata__"]["kernelight"] = json.dumps(
+        introduction, sort_keys=True, separators=(",", ":")
+    )
     text = json.dumps(header, separators=(",", ":")).encode()
     return struct.pack("<Q", len(text)) + text + whole[8 + length :]
 
@@ -147,10 +152,21 @@ def test_a_newer_format_is_recognised_whatever_else_it_changed(tmp_path, whole):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"format_version": 0}, {"format_version": "1"}, {"format_version": None}, {"format_version": True},
-     {"digest": "0"}, {"digest": None}, {"meta": {}}, {"meta": []}, {"meta": {"kind": 3}},
-     {"meta": {"kind": "Test"}}, {"meta": {"kind": "T", "x": float("nan")}}, {"extra": 1}],
-)  # fmt: skip
+    [
+        {"format_version": 0},
+        {"format_version": "1"},
+        {"format_version": None},
+        {"format_version": True},
+        {"digest": "0"},
+        {"digest": None},
+        {"meta": {}},
+        {"meta": []},
+        {"meta": {"kind": 3}},
+        {"meta": {"kind": "Test"}},
+        {"meta": {"kind": "T", "x": float("nan")}},
+        {"extra": 1},
+    ],
+)
 def test_other_introductions_are_refused(tmp_path, whole, changes):
     assert "altered" in refusal(tmp_path, rewritten(whole, **changes))
 
@@ -181,7 +197,9 @@ def test_impossible_arrays_are_refused(tmp_path, whole, entry):
     header = json.loads(whole[8 : 8 + length])
     header["w"] = entry
     text = json.dumps(header).encode()
-    assert "impossible array" in refusal(tmp_path, struct.pack("<Q", len(text)) + text + whole[8 + length :])
+    assert "impossible array" in refusal(
+        tmp_path, struct.pack("<Q", len(text)) + text + whole[8 + length :]
+    )
 
 
 def test_an_offset_far_beyond_the_end_says_truncated(tmp_path, whole):
@@ -189,7 +207,9 @@ def test_an_offset_far_beyond_the_end_says_truncated(tmp_path, whole):
     header = json.loads(whole[8 : 8 + length])
     header["w"] = {"dtype": "U8", "shape": [2**50], "data_offsets": [0, 2**50]}
     text = json.dumps(header).encode()
-    assert "truncated" in refusal(tmp_path, struct.pack("<Q", len(text)) + text + whole[8 + length :])
+    assert "truncated" in refusal(
+        tmp_path, struct.pack("<Q", len(text)) + text + whole[8 + length :]
+    )
 
 
 def test_missing_and_directory_keep_their_errors(tmp_path, state):
@@ -213,7 +233,9 @@ def test_wrong_kind_says_which(tmp_path):
 
 @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
 @pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path, state, monkeypatch, step, error):
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(
+    tmp_path, state, monkeypatch, step, error
+):
     path = tmp_path / "kept"
     state.save(path)
     before = path.read_bytes()
@@ -251,10 +273,10 @@ def test_a_write_that_fails_half_way_leaves_nothing(tmp_path, state, monkeypatch
         return Half()
 
     if nameless:
-        monkeypatch.setattr(_files.os, "fdopen", opened)
+        monkeypatch.setattr(files.os, "fdopen", opened)
     else:
-        monkeypatch.setattr(_files, "_nameless", lambda directory: None)
-        monkeypatch.setattr(_files, "open", opened, raising=False)
+        monkeypatch.setattr(files, "_nameless", lambda directory: None)
+        monkeypatch.setattr(files, "open", opened, raising=False)
     with pytest.raises(OSError, match=r"No space left.*new"):
         state.save(tmp_path / "new")
     assert os.listdir(tmp_path) == []
@@ -271,7 +293,9 @@ def test_permissions_are_those_of_any_new_file(tmp_path, state, mask):
     assert stat.S_IMODE(os.stat(tmp_path / "x").st_mode) == 0o666 & ~mask
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do everything")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do everything"
+)
 def test_no_permission_stays_a_permission_error(tmp_path, state):
     state.save(tmp_path / "x")
     os.chmod(tmp_path / "x", 0)
@@ -341,7 +365,8 @@ def test_saving_again_keeps_the_permissions(tmp_path, state):
     assert stat.S_IMODE(os.stat(tmp_path / "x").st_mode) == 0o600
 
 
-# -- Files that would cost much to look at -------------------------------------------------------------------------
+# -- Files that would cost much to look at
+# -------------------------------------------------------------------------
 
 
 def with_header(header, payload: bytes) -> bytes:
@@ -375,7 +400,9 @@ def test_arrays_in_one_place_or_with_gaps(tmp_path):
     ):
         for name, offsets in places.items():
             header[name]["data_offsets"] = offsets
-        assert "in the place of another" in refusal(tmp_path, with_header(header, (payload + b"\0")[:size]))
+        assert "in the place of another" in refusal(
+            tmp_path, with_header(header, (payload + b"\0")[:size])
+        )
 
 
 @pytest.mark.parametrize("depth", [65, 500, 900, 980, 985, 990, 995, 1000, 100_000])

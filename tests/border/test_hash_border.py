@@ -1,4 +1,5 @@
-"""Odd input to the hash: any kind of number, shape and damage is hashed rightly or refused in a sentence.
+"""Odd input to the hash: any kind of number, shape and damage is hashed rightly or refused in a
+sentence.
 
 Long, because the samplers share their odd rows and every kind of damage is tried on each of them.
 """
@@ -82,10 +83,20 @@ def test_nothing_is_written_to_the_input(sampler):
 
 @both
 def test_no_rows_no_columns_one_of_each(sampler):
-    for empty in (np.zeros((0, 3)), np.zeros((0, 0)), sp.csr_matrix((0, 3)), sp.csr_array((0, 10**9))):
+    for empty in (
+        np.zeros((0, 3)),
+        np.zeros((0, 0)),
+        sp.csr_matrix((0, 3)),
+        sp.csr_array((0, 10**9)),
+    ):
         codes = hashing.gcws(empty, 8, **sampler)
         assert (codes.shape, codes.array.dtype) == ((0, 8), np.uint8)
-    for no_columns in (np.zeros((3, 0)), sp.csr_matrix((3, 5)), sp.csr_array((3, 10**12)), np.zeros((3, 1))):
+    for no_columns in (
+        np.zeros((3, 0)),
+        sp.csr_matrix((3, 5)),
+        sp.csr_array((3, 10**12)),
+        np.zeros((3, 1)),
+    ):
         codes = hashing.gcws(no_columns, 8, **sampler)
         assert codes.empty.tolist() == [True] * 3
         assert not codes.array.any()
@@ -195,7 +206,8 @@ def test_a_damaged_csr_matrix_is_refused(name, sampler):
 
 @both
 def test_a_csr_matrix_with_room_to_spare(sampler):
-    """scipy allows arrays longer than indptr says; what lies beyond, even NaN, is not part of the matrix."""
+    """scipy allows arrays longer than indptr says; what lies beyond, even NaN, is not part of the
+    matrix."""
     X = sp.csr_matrix(np.eye(3))
     X.data, X.indices = np.append(X.data, 7.0), np.append(X.indices, 2).astype(np.int32)
     assert_same_codes(hashing.gcws(X, 8, **sampler), hashing.gcws(np.eye(3), 8, **sampler))
@@ -204,7 +216,9 @@ def test_a_csr_matrix_with_room_to_spare(sampler):
 @both
 def test_duplicates_are_added_and_explicit_zeros_ignored(sampler):
     X = sp.csr_matrix(([1.0, 2.0, 0.0, 5.0, -5.0], [0, 0, 1, 2, 2], [0, 5]), shape=(1, 3))
-    assert_same_codes(hashing.gcws(X, 30, **sampler), hashing.gcws([[3.0, 0.0, 0.0]], 30, **sampler))
+    assert_same_codes(
+        hashing.gcws(X, 30, **sampler), hashing.gcws([[3.0, 0.0, 0.0]], 30, **sampler)
+    )
     assert X.nnz == 5
     gone = sp.csr_matrix(([5.0, -5.0], [2, 2], [0, 2]), shape=(1, 3))
     assert hashing.gcws(gone, 30, **sampler).empty.tolist() == [True]
@@ -225,7 +239,9 @@ def test_duplicates_are_added_and_explicit_zeros_ignored(sampler):
 )
 def test_extreme_values(row, normalize):
     found = hashing.gcws([row], 40, bits=16, normalize=normalize)
-    np.testing.assert_array_equal(found.array, hash_twin.codes([row], 40, bits=16, normalize=normalize)[0])
+    np.testing.assert_array_equal(
+        found.array, hash_twin.codes([row], 40, bits=16, normalize=normalize)[0]
+    )
 
 
 def test_extreme_rows_in_an_estimator():
@@ -249,7 +265,9 @@ def test_extreme_rows_in_an_estimator():
 )
 def test_row_sums_out_of_the_reach_of_darts(row, scale):
     X = [[0.0] * len(row), row]
-    with pytest.raises(ValueError, match=sentence(r"Row 1 has .* times the reference sum .*sampler='cws'")):
+    with pytest.raises(
+        ValueError, match=sentence(r"Row 1 has .* times the reference sum .*sampler='cws'")
+    ):
         hashing.gcws(X, 8, sampler="dart", scale=scale)
 
 
@@ -285,9 +303,16 @@ def test_rows_of_growing_width_keep_their_codes(sampler):
 
 def dense_arguments(**changes):
     arguments = {
-        "values": np.ones((2, 3)), "indices": None, "indptr": None, "n_cols": 3, "center": None, "l1": False,
-        "counts": np.zeros(2, np.int64), "used": np.zeros(6, np.uint8), "threads": 1,
-    }  # fmt: skip
+        "values": np.ones((2, 3)),
+        "indices": None,
+        "indptr": None,
+        "n_cols": 3,
+        "center": None,
+        "l1": False,
+        "counts": np.zeros(2, np.int64),
+        "used": np.zeros(6, np.uint8),
+        "threads": 1,
+    }
     return arguments | changes
 
 
@@ -334,7 +359,9 @@ def test_the_compiled_border_takes_what_is_right():
         dense_arguments(used=np.zeros(6, bool)),
         sparse_arguments(indices=None),
         sparse_arguments(indices=np.array([0, 2], np.int64)),
-        sparse_arguments(indices=np.array([0, 2], np.uint32), indptr=np.array([0, 1, 2], np.uint32)),
+        sparse_arguments(
+            indices=np.array([0, 2], np.uint32), indptr=np.array([0, 1, 2], np.uint32)
+        ),
         sparse_arguments(indices=np.array([0], np.int32)),
         sparse_arguments(indptr=np.array([0, 1, 3], np.int32)),
         sparse_arguments(indptr=np.array([1, 1, 2], np.int32)),
@@ -355,10 +382,16 @@ def test_the_compiled_border_refuses_what_is_wrong(wrong):
 
 def fill_arguments(**changes):
     arguments = {
-        "cells": np.zeros((1, 2 * _core.CELL_BLOCK), np.float32), "ids": np.arange(2, dtype=np.uint64),
-        "begin": 0, "end": 2, "seed": 0, "first_slot": 0,
-        "n_slots": _core.SLOT_BLOCK, "threads": 1, "simd": 0,
-    }  # fmt: skip
+        "cells": np.zeros((1, 2 * _core.CELL_BLOCK), np.float32),
+        "ids": np.arange(2, dtype=np.uint64),
+        "begin": 0,
+        "end": 2,
+        "seed": 0,
+        "first_slot": 0,
+        "n_slots": _core.SLOT_BLOCK,
+        "threads": 1,
+        "simd": 0,
+    }
     return arguments | changes
 
 
@@ -393,7 +426,8 @@ def test_an_unknown_instruction_set_is_the_nearest_known(simd):
 
 
 def damaged_elsewhere(kind):
-    """A sparse matrix with an index far outside, in a format that scipy itself must convert first."""
+    """A sparse matrix with an index far outside, in a format that scipy itself must convert
+    first."""
     X = sp.coo_matrix(np.eye(3)) if kind == "coo" else sp.csc_matrix(np.eye(3))
     if kind == "coo":
         X.row[1] = 10**9
@@ -425,7 +459,10 @@ def test_a_centre_that_overflows():
 
 def test_the_largest_numbers_can_be_fitted():
     for sampler in ("auto", "cws"):
-        assert GCWS(8, sampler=sampler).fit([[1.7e308], [1.7e308]]).encode([[1.7e308]]).shape == (1, 8)
+        assert GCWS(8, sampler=sampler).fit([[1.7e308], [1.7e308]]).encode([[1.7e308]]).shape == (
+            1,
+            8,
+        )
 
 
 def test_a_scale_that_makes_huge_values_small():
@@ -438,7 +475,9 @@ def test_a_scale_that_makes_huge_values_small():
 def test_duplicates_of_small_integers_add_up_like_numbers(kind):
     value = np.array([100, 100] if kind == "int8" else [1, 1], dtype=kind)
     found = hashing.gcws(sp.coo_matrix((value, ([0, 0], [1, 1])), shape=(1, 3)), 40)
-    np.testing.assert_array_equal(found.array, hashing.gcws([[0.0, 2.0 * float(value[0]), 0.0]], 40).array)
+    np.testing.assert_array_equal(
+        found.array, hashing.gcws([[0.0, 2.0 * float(value[0]), 0.0]], 40).array
+    )
 
 
 NOT_NUMBERS = {
@@ -464,7 +503,10 @@ def test_a_mask_is_not_dropped():
 
 
 def test_the_compiled_border_refuses_numbers_without_a_dimension():
-    for matrix in ((np.array(1.0), None, None), (np.ones(1), np.zeros(1, np.int32), np.array(0, np.int32))):
+    for matrix in (
+        (np.array(1.0), None, None),
+        (np.ones(1), np.zeros(1, np.int32), np.array(0, np.int32)),
+    ):
         names = ("values", "indices", "indptr")
         wrong = dense_arguments(**dict(zip(names, matrix, strict=True)))
         with pytest.raises((TypeError, ValueError)):
@@ -474,7 +516,9 @@ def test_the_compiled_border_refuses_numbers_without_a_dimension():
 def test_tables_that_contradict_themselves_are_refused():
     ids, limits = np.arange(3, dtype=np.uint64), np.ones(3, np.float32)
     with pytest.raises(ValueError, match="do not belong"):
-        _core.dart_fill(0, 4, ids, limits, 1.0, np.array([0, 1, 2, 3]), np.empty((3, 2), np.uint64), 1)
+        _core.dart_fill(
+            0, 4, ids, limits, 1.0, np.array([0, 1, 2, 3]), np.empty((3, 2), np.uint64), 1
+        )
     records = np.full((2, 2), 2**63, dtype=np.uint64)
     with pytest.raises(ValueError, match="beyond the last"):
         _core.dart_slot_starts(4, records, np.empty(5, np.int64))
@@ -543,10 +587,15 @@ def test_the_largest_gamma_that_is_taken():
 
 def fold_arguments(**changes):
     arguments = {
-        "words": np.arange(10, dtype=np.uint64).reshape(2, 5), "starts": np.array([1, 1, 3, 5]),
-        "empty": np.zeros(2, bool), "seed": 0, "first_slot": 1, "bits": 8, "codes": np.zeros((2, 4), np.uint8),
+        "words": np.arange(10, dtype=np.uint64).reshape(2, 5),
+        "starts": np.array([1, 1, 3, 5]),
+        "empty": np.zeros(2, bool),
+        "seed": 0,
+        "first_slot": 1,
+        "bits": 8,
+        "codes": np.zeros((2, 4), np.uint8),
         "threads": 1,
-    }  # fmt: skip
+    }
     return arguments | changes
 
 

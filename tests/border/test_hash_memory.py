@@ -97,7 +97,9 @@ X = sp.csr_matrix((values.ravel(), columns.ravel(), np.arange(1001) * 20), (1000
 }
 
 
-@pytest.mark.parametrize("sampler", ["{}", '{"sampler": "dart", "scale": 2.0**-20}'], ids=["cws", "dart"])
+@pytest.mark.parametrize(
+    "sampler", ["{}", '{"sampler": "dart", "scale": 2.0**-20}'], ids=["cws", "dart"]
+)
 @pytest.mark.parametrize("rows", GIANTS.values(), ids=list(GIANTS))
 def test_rows_and_widths_that_fit_no_table(rows, sampler):
     program = PROGRAM.replace("X = rows({n}, {width})", rows)
@@ -110,7 +112,8 @@ def test_tables_that_grow_row_by_row():
     """Old and new tables exist together for a moment."""
     program = PROGRAM.replace(
         "codes = {call}",
-        "gcws = GCWS(1024, sampler='cws').fit(X)\nfor i in range(X.shape[0]):\n    codes = gcws.encode(X[i])",
+        "gcws = GCWS(1024, sampler='cws').fit(X)\nfor i in range(X.shape[0]):\n    codes = "
+        "gcws.encode(X[i])",
     )
     program = program.format(n=300, width=47_236)
     printed = started(program)

@@ -1,4 +1,5 @@
-"""Ctrl-C is heard between two compiled calls, so each of them is bounded; how work is cut never changes a result."""
+"""Ctrl-C is heard between two compiled calls, so each of them is bounded; how work is cut never
+changes a result."""
 
 from __future__ import annotations
 
@@ -17,10 +18,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelight import GCWS, Codes, LinearClassifier, open_dataset
 from kernelight.codes import codes
-from kernelight.data import sources
+from kernelight.data import byte_sources
 from kernelight.data.errors import DataError
 from kernelight.kernels import GMM, AcosChi2, Intersection, pairs
-from kernelight.linear import _rows, _solve
+from kernelight.linear import design, solver
 from kernelight.maps.minmax import cws_sampler, dart_sampler
 
 LONG_ENCODE = """
@@ -34,7 +35,8 @@ map.encode(X)
 
 
 def seconds_of(pid: int) -> float:
-    """Seconds of processor that a process has had; where the system does not say, seconds that have passed.
+    """Seconds of processor that a process has had; where the system does not say, seconds that have
+    passed.
 
     Of the processor, because on a busy machine a process gets little of the time that passes.
     """
@@ -48,7 +50,10 @@ def seconds_of(pid: int) -> float:
 
 def test_an_encode_of_minutes_ends_soon():
     child = subprocess.Popen(
-        [sys.executable, "-c", LONG_ENCODE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", LONG_ENCODE],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "begin\n"
@@ -99,12 +104,12 @@ def test_linear_models_do_not_depend_on_how_work_is_cut(kind, loss, monkeypatch)
     if kind != "codes":
         rows = rng.random((5000, 6)) * (rng.random((5000, 6)) < 0.4)
         rows = rows if kind == "dense" else sp.csr_matrix(rows)
-        monkeypatch.setattr(_rows, "DENSE_BYTES", 0)
+        monkeypatch.setattr(design, "DENSE_BYTES", 0)
     y = rng.integers(0, 3, 5000)
     wanted = LinearClassifier(loss, tol=1e-3, max_iter=6).fit(rows, y)
     scores = wanted.decision_function(rows)
-    monkeypatch.setattr(_rows, "CALL_WORK", 1)
-    monkeypatch.setattr(_rows, "COUNT_WORK", 700 * 12)
+    monkeypatch.setattr(design, "CALL_WORK", 1)
+    monkeypatch.setattr(design, "COUNT_WORK", 700 * 12)
     found = LinearClassifier(loss, tol=1e-3, max_iter=6, n_jobs=2).fit(rows, y)
     for name in ("weights_", "intercept_", "objective_", "dual_gap_", "seen_"):
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
@@ -112,10 +117,11 @@ def test_linear_models_do_not_depend_on_how_work_is_cut(kind, loss, monkeypatch)
 
 
 def test_an_interrupt_of_a_long_fit_takes_no_further_look(monkeypatch):
-    """The certificate of two million rows of 1,024 codes takes longer than anybody waits for after Ctrl-C."""
+    """The certificate of two million rows of 1,024 codes takes longer than anybody waits for after
+    Ctrl-C."""
     rng = np.random.default_rng(0)
     rows, y = Codes(rng.integers(0, 16, (5000, 12)), 4), rng.integers(0, 3, 5000)
-    real, looks = _solve.Group.epoch, []
+    real, looks = solver.Group.epoch, []
 
     def epoch(self, stopped):
         if self.n_iter == 2:
@@ -123,13 +129,17 @@ def test_an_interrupt_of_a_long_fit_takes_no_further_look(monkeypatch):
             raise KeyboardInterrupt
         return real(self, stopped)
 
-    certify = _solve.Group.certify
-    monkeypatch.setattr(_rows, "CALL_WORK", 1)
-    monkeypatch.setattr(_solve.Group, "epoch", epoch)
-    monkeypatch.setattr(_solve.Group, "certify", lambda self, *args: looks.append(1) or certify(self, *args))
+    certify = solver.Group.certify
+    monkeypatch.setattr(design, "CALL_WORK", 1)
+    monkeypatch.setattr(solver.Group, "epoch", epoch)
+    monkeypatch.setattr(
+        solver.Group, "certify", lambda self, *args: looks.append(1) or certify(self, *args)
+    )
     model = LinearClassifier(tol=1e-12)
     with (
-        pytest.warns(ConvergenceWarning, match="interrupted after 2 epochs: its duality gap is not known"),
+        pytest.warns(
+            ConvergenceWarning, match="interrupted after 2 epochs: its duality gap is not known"
+        ),
         pytest.raises(KeyboardInterrupt),
     ):
         model.fit(rows, y)
@@ -139,13 +149,13 @@ def test_an_interrupt_of_a_long_fit_takes_no_further_look(monkeypatch):
 
 def test_calls_of_linear_models_are_bounded():
     for work in (1, 10, 1024, 100_000):
-        for width in _rows.PACKED_WIDTHS:
-            calls = list(_rows.spans(10_000_000, work, width))
+        for width in design.PACKED_WIDTHS:
+            calls = list(design.spans(10_000_000, work, width))
             assert calls[0][0] == 0
             assert calls[-1][1] == 10_000_000
             assert all(left[1] == right[0] for left, right in pairwise(calls))
             most = max(end - begin for begin, end in calls)
-            assert most == 1024 or most * work * (1 + width) <= 2 * _rows.CALL_WORK
+            assert most == 1024 or most * work * (1 + width) <= 2 * design.CALL_WORK
 
 
 @pytest.mark.parametrize("cut", [1, 1 << 18, 3 << 18])
@@ -161,7 +171,7 @@ def test_tables_do_not_depend_on_how_work_is_cut(cut, tmp_path, monkeypatch):
     sparse = tmp_path / "rows.svm"
     sparse.write_text("\n".join(rows))
     wanted = [open_dataset(path).materialise() for path in (table, sparse)]
-    monkeypatch.setattr(sources, "CALL_BYTES", cut)
+    monkeypatch.setattr(byte_sources, "CALL_BYTES", cut)
     found = [open_dataset(path).materialise() for path in (table, sparse)]
     for (X, y), (again, target) in zip(wanted, found, strict=True):
         np.testing.assert_array_equal(y, target)
@@ -179,7 +189,7 @@ def test_errors_are_where_they_are_however_work_is_cut(name, tmp_path, monkeypat
     path = tmp_path / name
     path.write_text("\n".join(lines))
     for cut in (1 << 27, 1 << 18):
-        monkeypatch.setattr(sources, "CALL_BYTES", cut)
+        monkeypatch.setattr(byte_sources, "CALL_BYTES", cut)
         with pytest.raises(DataError, match=r"line 45,?001"):
             open_dataset(path).materialise()
 

@@ -16,16 +16,22 @@ def test_negative_value_is_named(form):
     X = np.ones((3, 4))
     bad = X.copy()
     bad[2, 1] = -0.5
-    with pytest.raises(ValueError, match=r"^MinMax .* X has -0\.5 at row 2, column 1; use GMM, which splits"):
+    with pytest.raises(
+        ValueError, match=r"^MinMax .* X has -0\.5 at row 2, column 1; use GMM, which splits"
+    ):
         MinMax()(form(bad))
-    with pytest.raises(ValueError, match=r"^AcosChi2 .* Y has -0\.5 at row 2, column 1; use Acos or GMM"):
+    with pytest.raises(
+        ValueError, match=r"^AcosChi2 .* Y has -0\.5 at row 2, column 1; use Acos or GMM"
+    ):
         AcosChi2()(form(X), form(bad))
     with pytest.raises(ValueError, match="MinMax needs nonnegative"):
         (RBF() * MinMax())(form(bad))
 
 
 @FORMS
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+@pytest.mark.parametrize(
+    ("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
+)
 def test_nonfinite_value_is_named(form, value, word):
     bad = np.ones((3, 4))
     bad[1, 3] = value
@@ -38,7 +44,9 @@ def test_nonfinite_value_is_named(form, value, word):
 
 @FORMS
 def test_widths_are_both_said(form):
-    with pytest.raises(ValueError, match="X has 3 columns but Y has 4: both must have the same features"):
+    with pytest.raises(
+        ValueError, match="X has 3 columns but Y has 4: both must have the same features"
+    ):
         GMM()(form(np.ones((2, 3))), form(np.ones((2, 4))))
 
 
@@ -53,7 +61,9 @@ def test_center():
     K = GMM(center=np.array([1, 2], dtype=np.float32))
     assert K.center == (1.0, 2.0)
     assert all(type(value) is float for value in K.center)
-    with pytest.raises(ValueError, match="center cannot go with sparse input: it would fill every zero of X"):
+    with pytest.raises(
+        ValueError, match="center cannot go with sparse input: it would fill every zero of X"
+    ):
         K(sp.csr_array(np.ones((2, 2))))
     with pytest.raises(ValueError, match="X has 3 columns but center has 2 values"):
         K(np.ones((2, 3)))

@@ -1,4 +1,5 @@
-"""Saves that end early: killed processes, full disks. The file is whole or what it was, and nothing is left beside it."""
+"""Saves that end early: killed processes, full disks. The file is whole or what it was, and nothing
+is left beside it."""
 
 from __future__ import annotations
 
@@ -14,17 +15,19 @@ import time
 import numpy as np
 import pytest
 
-from kernelight import Codes, State, _files
-from kernelight._files import Spool, replacing
+from kernelight import Codes, State
+from kernelight.base import files
+from kernelight.base.files import Spool, replacing
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 SAVES = """
 import sys
 import numpy as np
-from kernelight import State, _files
+from kernelight import State
+from kernelight.base import files
 if sys.argv[2] == "named":
-    _files._nameless = lambda directory: None
+    files._nameless = lambda directory: None
 state = State({"kind": "Example"}, {"w": np.zeros(1 << 18)})
 state.save(sys.argv[1])
 print("ready", flush=True)
@@ -66,7 +69,7 @@ def dead():
 
 
 def test_only_what_is_surely_dead_is_removed(tmp_path, dead):
-    here = _files._machine()
+    here = files._machine()
     stays = {
         temporary(here, os.getpid()),
         temporary(here, os.getppid()),
@@ -81,13 +84,17 @@ def test_only_what_is_surely_dead_is_removed(tmp_path, dead):
     State({"kind": "Example"}).save(tmp_path / "m.klt")
     assert set(os.listdir(tmp_path)) == stays | {"m.klt"}
     for name in stays:
-        os.utime(tmp_path / name, (time.time() - 2 * _files.FORGOTTEN,) * 2)
+        os.utime(tmp_path / name, (time.time() - 2 * files.FORGOTTEN,) * 2)
     State({"kind": "Example"}).save(tmp_path / "m.klt")
-    assert set(os.listdir(tmp_path)) == {"m.klt", ".kernelight-notes.tmp", "kernelight-0123456789abcdef.tmp"}
+    assert set(os.listdir(tmp_path)) == {
+        "m.klt",
+        ".kernelight-notes.tmp",
+        "kernelight-0123456789abcdef.tmp",
+    }
 
 
 def test_a_file_has_no_name_until_it_is_whole(tmp_path):
-    if _files._nameless(str(tmp_path)) is None:
+    if files._nameless(str(tmp_path)) is None:
         pytest.skip("the system has no files without a name")
     with replacing(tmp_path / "x") as file:
         file.write(b"x" * 100_000)
@@ -100,7 +107,7 @@ def test_a_file_that_cannot_be_named_is_copied(tmp_path, monkeypatch):
     def refused(*args, **kwargs):
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
 
-    monkeypatch.setattr(_files.os, "link", refused)
+    monkeypatch.setattr(files.os, "link", refused)
     (tmp_path / "x").write_bytes(b"old")
     os.chmod(tmp_path / "x", 0o640)
     with replacing(tmp_path / "x") as file:
@@ -113,13 +120,15 @@ def test_a_file_that_cannot_be_named_is_copied(tmp_path, monkeypatch):
 def test_the_directory_is_made_durable_after_the_renaming(tmp_path, monkeypatch):
     done = []
     real_replace, real_sync = os.replace, os.fsync
-    monkeypatch.setattr(_files.os, "replace", lambda *names: (done.append("rename"), real_replace(*names)))
+    monkeypatch.setattr(
+        files.os, "replace", lambda *names: (done.append("rename"), real_replace(*names))
+    )
 
     def sync(number):
         done.append("directory" if os.path.isdir(f"/dev/fd/{number}") else "file")
         real_sync(number)
 
-    monkeypatch.setattr(_files.os, "fsync", sync)
+    monkeypatch.setattr(files.os, "fsync", sync)
     State({"kind": "Example"}).save(tmp_path / "x")
     assert done == ["file", "rename", "directory"]
 
@@ -132,12 +141,13 @@ def test_a_directory_that_cannot_be_made_durable_is_no_error(tmp_path, monkeypat
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         real(number)
 
-    monkeypatch.setattr(_files.os, "fsync", sync)
+    monkeypatch.setattr(files.os, "fsync", sync)
     State({"kind": "Example"}).save(tmp_path / "x")
     assert State.load(tmp_path / "x").kind == "Example"
 
 
-# -- A full disk ------------------------------------------------------------------------------------------------------
+# -- A full disk
+# ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""Linear models at the border: odd rows, wrong arguments, and what the bindings of the solver refuse."""
+"""Linear models at the border: odd rows, wrong arguments, and what the bindings of the solver
+refuse."""
 
 from __future__ import annotations
 
@@ -12,9 +13,9 @@ from helpers import frozen, storages
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
 
 from kernelight import Codes, LinearClassifier, LinearRegressor, _core
-from kernelight.linear import _rows
-from kernelight.linear._layout import code_layout
-from kernelight.linear._solve import LOSSES
+from kernelight.linear import design
+from kernelight.linear.code_layout import code_layout
+from kernelight.linear.solver import LOSSES
 
 RNG = np.random.default_rng(0)
 X = frozen(RNG.standard_normal((30, 4)).astype(np.float32).astype(np.float64))
@@ -27,7 +28,8 @@ def fitted(rows=X, y=Y, sample_weight=None, **params):
     return LinearClassifier(**params).fit(rows, y, sample_weight)
 
 
-# -- Odd rows ----------------------------------------------------------------------------------------------------
+# -- Odd rows
+# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("storage", storages(X))
@@ -36,9 +38,11 @@ def test_storage_changes_nothing(monkeypatch, storage):
     wanted = fitted(tol=1e-8)
     found = fitted(given, tol=1e-8)
     np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-4)
-    np.testing.assert_allclose(found.decision_function(given), wanted.decision_function(X), atol=1e-3)
+    np.testing.assert_allclose(
+        found.decision_function(given), wanted.decision_function(X), atol=1e-3
+    )
     if sp.issparse(given):
-        monkeypatch.setattr(_rows, "DENSE_BYTES", -1)
+        monkeypatch.setattr(design, "DENSE_BYTES", -1)
         wide = sp.csr_matrix(
             (given.tocsr().data, given.tocsr().indices, given.tocsr().indptr), shape=(30, 500)
         )
@@ -97,23 +101,26 @@ def test_codes_that_fit_never_saw():
     """They have no weight: the slots that were seen decide."""
     model = fitted(Codes(ARRAY % 8, bits=4))
     strange = Codes(np.full((2, 6), 15), bits=4)
-    np.testing.assert_allclose(model.decision_function(strange), np.tile(model.intercept_, (2, 1)), rtol=1e-6)
+    np.testing.assert_allclose(
+        model.decision_function(strange), np.tile(model.intercept_, (2, 1)), rtol=1e-6
+    )
     half = np.array(ARRAY % 8)
     half[:, 3:] = 9
     wanted = Codes(ARRAY % 8, bits=4).to_csr().toarray()
     wanted[:, 3 * 16 :] = 0
     np.testing.assert_allclose(
-        model.decision_function(Codes(half, bits=4)), wanted @ model.coef_.T + model.intercept_, atol=1e-5
+        model.decision_function(Codes(half, bits=4)),
+        wanted @ model.coef_.T + model.intercept_,
+        atol=1e-5,
     )
 
 
 @pytest.mark.parametrize("ranked", [True, False])
 def test_codes_of_16_bits(monkeypatch, ranked):
     if not ranked:
-        monkeypatch.setattr(_rows, "RANK_BYTES", 0)
-    every = np.stack(
-        [RNG.permutation(1 << 16), np.full(1 << 16, 65535)], axis=1
-    )  # a slot with every code there is
+        monkeypatch.setattr(design, "RANK_BYTES", 0)
+    # a slot with every code there is
+    every = np.stack([RNG.permutation(1 << 16), np.full(1 << 16, 65535)], axis=1)
     y = every[:, 0] % 2
     codes = Codes(every, bits=16)
     model = fitted(codes, y, tol=1e-2)
@@ -135,7 +142,9 @@ def test_constant_columns_and_huge_numbers():
     long = np.array(X)
     long[3] *= 1e200
     for rows in (long, sp.csr_matrix(long)):
-        with pytest.raises(ValueError, match="Row 3 of X is too long: its squared length is beyond float64"):
+        with pytest.raises(
+            ValueError, match="Row 3 of X is too long: its squared length is beyond float64"
+        ):
             fitted(rows)
     with pytest.warns(ConvergenceWarning, match="gap is inf"):
         fitted(loss="logistic", C=1e300, max_iter=5)
@@ -154,7 +163,8 @@ def test_read_only_rows_stay_as_they_are():
     assert (before != sparse).nnz == 0
 
 
-# -- Wrong arguments ---------------------------------------------------------------------------------------------
+# -- Wrong arguments
+# ---------------------------------------------------------------------------------------------
 
 
 def hole(value):
@@ -237,10 +247,14 @@ def test_wrong_sample_weights(weight, message):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (None, "requires y"), (np.full(30, np.nan), "NaN"), (np.zeros((30, 2, 2)), "dim"), (X[:, :0], "0 feature"),
-        (X[:5, 0], "inconsistent"), (["a"] * 30, "could not convert|Unable"),
+        (None, "requires y"),
+        (np.full(30, np.nan), "NaN"),
+        (np.zeros((30, 2, 2)), "dim"),
+        (X[:, :0], "0 feature"),
+        (X[:5, 0], "inconsistent"),
+        (["a"] * 30, "could not convert|Unable"),
     ],
-)  # fmt: skip
+)
 def test_wrong_targets(y, message):
     for rows in (X, CODES):
         with pytest.raises(ValueError, match=message):
@@ -262,10 +276,15 @@ def test_wrong_rows_to_predict():
     with pytest.raises(NotFittedError):
         LinearClassifier().predict(X)
     for model, rows, message in (
-        (on_rows, X[:, :3], "3 features"), (on_rows, CODES, "fitted to a matrix"), (on_rows, hole(np.nan), "NaN at row 7"),
-        (on_codes, X, "fitted to Codes"), (on_codes, ARRAY, "fitted to Codes"), (on_codes, other, "provenance"),
-        (on_codes, CODES.first(5), "5 slots of 4 bits"), (on_codes, CODES.low_bits(3), "6 slots of 3 bits"),
-    ):  # fmt: skip
+        (on_rows, X[:, :3], "3 features"),
+        (on_rows, CODES, "fitted to a matrix"),
+        (on_rows, hole(np.nan), "NaN at row 7"),
+        (on_codes, X, "fitted to Codes"),
+        (on_codes, ARRAY, "fitted to Codes"),
+        (on_codes, other, "provenance"),
+        (on_codes, CODES.first(5), "5 slots of 4 bits"),
+        (on_codes, CODES.low_bits(3), "6 slots of 3 bits"),
+    ):
         for method in (model.predict, model.decision_function):
             with pytest.raises(ValueError, match=message):
                 method(rows)
@@ -285,7 +304,8 @@ def test_epochs_end():
                 assert (model.dual_gap_ < 1e-4 * model.objective_).all()
 
 
-# -- Bindings ----------------------------------------------------------------------------------------------------
+# -- Bindings
+# ----------------------------------------------------------------------------------------------------
 
 REALS = [np.float32, np.float64]
 N, OUTPUTS = 30, 4
@@ -296,8 +316,16 @@ def view_of(kind, real):
     if kind == "codes":
         layout = code_layout(np.ones((6, 16), dtype=bool), OUTPUTS, np.dtype(real).itemsize)
         return getattr(_core, f"linear_codes_{size}")(
-            CODES.array, None, 4, layout.local, False, layout.segment_slot, layout.segment_entry, layout.part_segment, 0
-        ), layout.n_entries  # fmt: skip
+            CODES.array,
+            None,
+            4,
+            layout.local,
+            False,
+            layout.segment_slot,
+            layout.segment_entry,
+            layout.part_segment,
+            0,
+        ), layout.n_entries
     make, rows = getattr(_core, f"linear_matrix_{size}"), X.astype(real)
     if kind == "dense":
         return make(rows, None, None, 4, 0), 4
@@ -308,24 +336,39 @@ def view_of(kind, real):
 def targets_of(real, **changes):
     size = "32" if real == np.float32 else "64"
     given = {
-        "labels": Y.astype(np.int32), "targets": None, "row_cost": np.ones(N, real), "cost_above": np.ones(OUTPUTS, real),
-        "cost_below": np.ones(OUTPUTS, real), "norms": np.full(N, 2, real), "intercept": True, "loss": 0, "epsilon": 0.0,
-    }  # fmt: skip
+        "labels": Y.astype(np.int32),
+        "targets": None,
+        "row_cost": np.ones(N, real),
+        "cost_above": np.ones(OUTPUTS, real),
+        "cost_below": np.ones(OUTPUTS, real),
+        "norms": np.full(N, 2, real),
+        "intercept": True,
+        "loss": 0,
+        "epsilon": 0.0,
+    }
     return getattr(_core, f"LinearTargets{size}")(**{**given, **changes})
 
 
 def arguments(real, n_entries):
     return {
-        "targets": targets_of(real), "weights": np.zeros((n_entries, OUTPUTS), real), "bias": np.zeros(OUTPUTS, real),
-        "dual": np.zeros((N, OUTPUTS), real), "open": np.ones(OUTPUTS, dtype=bool),
-    }  # fmt: skip
+        "targets": targets_of(real),
+        "weights": np.zeros((n_entries, OUTPUTS), real),
+        "bias": np.zeros(OUTPUTS, real),
+        "dual": np.zeros((N, OUTPUTS), real),
+        "open": np.ones(OUTPUTS, dtype=bool),
+    }
 
 
 def epoch_arguments(real, n_entries):
     return {
-        **arguments(real, n_entries), "order": np.arange(N, dtype=np.int32), "sweeps": 2, "shrink_threshold": 0.05,
-        "shrunk_for": np.zeros(N, np.uint8), "times_shrunk": np.zeros(N, np.uint8), "threads": 1,
-    }  # fmt: skip
+        **arguments(real, n_entries),
+        "order": np.arange(N, dtype=np.int32),
+        "sweeps": 2,
+        "shrink_threshold": 0.05,
+        "shrunk_for": np.zeros(N, np.uint8),
+        "times_shrunk": np.zeros(N, np.uint8),
+        "threads": 1,
+    }
 
 
 @pytest.mark.parametrize("real", REALS)
@@ -335,20 +378,30 @@ def test_bindings_work_and_refuse(kind, real):
     assert view.epoch(**epoch_arguments(real, entries)) > 0
     other = np.float64 if real == np.float32 else np.float32
     wrong = {
-        "weights": [np.zeros((entries + 1, OUTPUTS), real), np.zeros((entries, 3), real), np.zeros((entries, 0), real)],
+        "weights": [
+            np.zeros((entries + 1, OUTPUTS), real),
+            np.zeros((entries, 3), real),
+            np.zeros((entries, 0), real),
+        ],
         "bias": [np.zeros(OUTPUTS + 1, real), np.zeros(0, real)],
         "dual": [np.zeros((N - 1, OUTPUTS), real), np.zeros((N, 8), real)],
         "open": [np.ones(3, dtype=bool)],
         "targets": [
-            targets_of(real, labels=np.zeros(N - 1, np.int32)), targets_of(real, labels=None),
-            targets_of(real, targets=np.zeros((N, OUTPUTS), real)), targets_of(real, row_cost=np.ones(2, real)),
-            targets_of(real, labels=None, targets=np.zeros((N, 3), real)), targets_of(real, norms=np.ones(2, real)),
-            targets_of(real, cost_above=np.ones(2, real)), targets_of(real, cost_below=np.ones(16, real)),
-            targets_of(real, loss=-1), targets_of(real, loss=len(LOSSES)),
+            targets_of(real, labels=np.zeros(N - 1, np.int32)),
+            targets_of(real, labels=None),
+            targets_of(real, targets=np.zeros((N, OUTPUTS), real)),
+            targets_of(real, row_cost=np.ones(2, real)),
+            targets_of(real, labels=None, targets=np.zeros((N, 3), real)),
+            targets_of(real, norms=np.ones(2, real)),
+            targets_of(real, cost_above=np.ones(2, real)),
+            targets_of(real, cost_below=np.ones(16, real)),
+            targets_of(real, loss=-1),
+            targets_of(real, loss=len(LOSSES)),
         ],
         "order": [np.array([N], np.int32), np.array([-1], np.int32)],
-        "shrunk_for": [np.zeros(N + 1, np.uint8)], "times_shrunk": [np.zeros(0, np.uint8)],
-    }  # fmt: skip
+        "shrunk_for": [np.zeros(N + 1, np.uint8)],
+        "times_shrunk": [np.zeros(0, np.uint8)],
+    }
     for name, values in wrong.items():
         for value in values:
             with pytest.raises(ValueError, match=r"must|no such|either"):
@@ -356,15 +409,23 @@ def test_bindings_work_and_refuse(kind, real):
             if name in arguments(real, entries):
                 with pytest.raises(ValueError, match=r"must|no such|either"):
                     view.objective(
-                        **{**arguments(real, entries), name: value}, loss=np.zeros(OUTPUTS), conjugate=np.zeros(OUTPUTS),
-                        begin=0, end=N, threads=1,
-                    )  # fmt: skip
+                        **{**arguments(real, entries), name: value},
+                        loss=np.zeros(OUTPUTS),
+                        conjugate=np.zeros(OUTPUTS),
+                        begin=0,
+                        end=N,
+                        threads=1,
+                    )
     for name, value in {
-        "weights": np.zeros((entries, OUTPUTS), other), "bias": np.zeros(OUTPUTS, other),
+        "weights": np.zeros((entries, OUTPUTS), other),
+        "bias": np.zeros(OUTPUTS, other),
         "dual": np.zeros((OUTPUTS, N), real).T,
-        "open": np.ones(OUTPUTS, np.uint8), "order": np.arange(N), "shrunk_for": np.zeros(N), "targets": None,
+        "open": np.ones(OUTPUTS, np.uint8),
+        "order": np.arange(N),
+        "shrunk_for": np.zeros(N),
+        "targets": None,
         "times_shrunk": frozen(np.zeros(N, np.uint8)),
-    }.items():  # fmt: skip
+    }.items():
         with pytest.raises(TypeError):
             view.epoch(**{**epoch_arguments(real, entries), name: value})
 
@@ -376,8 +437,11 @@ def test_margins_duals_and_objectives_refuse(kind):
     view.margins(weights, bias, out, 0, N, 1)
     assert out.any()
     for changed in (
-        (weights[1:], bias, out), (weights, bias[1:], out), (weights, bias, out[1:]), (weights[:, :3].copy(), bias, out),
-    ):  # fmt: skip
+        (weights[1:], bias, out),
+        (weights, bias[1:], out),
+        (weights, bias, out[1:]),
+        (weights[:, :3].copy(), bias, out),
+    ):
         with pytest.raises(ValueError, match="must"):
             view.margins(*changed, 0, N, 1)
     for dual in (np.zeros((N - 1, OUTPUTS)), np.zeros((N, 8))):
@@ -392,7 +456,12 @@ def test_margins_duals_and_objectives_refuse(kind):
     for loss, conjugate in sums:
         with pytest.raises(ValueError, match="one sum an output"):
             view.objective(
-                **arguments(np.float64, entries), loss=loss, conjugate=conjugate, begin=0, end=N, threads=1
+                **arguments(np.float64, entries),
+                loss=loss,
+                conjugate=conjugate,
+                begin=0,
+                end=N,
+                threads=1,
             )
 
 
@@ -417,20 +486,39 @@ LAYOUT = code_layout(np.ones((6, 16), dtype=bool), OUTPUTS, 8)
 @pytest.mark.parametrize(
     "changes",
     [
-        {"bits": 0}, {"bits": 17}, {"bits": 5}, {"empty": np.zeros(3, dtype=bool)}, {"local": LAYOUT.local[1:].copy()},
-        {"local": np.full(96, 96, np.uint16)}, {"array": CODES.array[:, :5].copy()}, {"array": np.zeros((3, 0), np.uint8)},
-        {"segment_slot": np.array([0, 7])}, {"segment_slot": np.array([1, 6])}, {"segment_slot": np.array([0])},
-        {"segment_slot": np.array([0, 3, 6])}, {"segment_entry": np.array([0, 95])}, {"segment_entry": np.array([5, 96])},
-        {"part_segment": np.array([0, 2])}, {"part_segment": np.array([0])}, {"part_segment": np.array([1, 1])},
-        {"part_segment": np.array([0, -1, 1])}, {"local": LAYOUT.first, "bits": 4},
+        {"bits": 0},
+        {"bits": 17},
+        {"bits": 5},
+        {"empty": np.zeros(3, dtype=bool)},
+        {"local": LAYOUT.local[1:].copy()},
+        {"local": np.full(96, 96, np.uint16)},
+        {"array": CODES.array[:, :5].copy()},
+        {"array": np.zeros((3, 0), np.uint8)},
+        {"segment_slot": np.array([0, 7])},
+        {"segment_slot": np.array([1, 6])},
+        {"segment_slot": np.array([0])},
+        {"segment_slot": np.array([0, 3, 6])},
+        {"segment_entry": np.array([0, 95])},
+        {"segment_entry": np.array([5, 96])},
+        {"part_segment": np.array([0, 2])},
+        {"part_segment": np.array([0])},
+        {"part_segment": np.array([1, 1])},
+        {"part_segment": np.array([0, -1, 1])},
+        {"local": LAYOUT.first, "bits": 4},
     ],
-)  # fmt: skip
+)
 def test_layouts_that_lead_outside_are_refused(changes):
     given = {
-        "array": CODES.array, "empty": None, "bits": 4, "local": LAYOUT.local, "ranked": False,
-        "segment_slot": LAYOUT.segment_slot, "segment_entry": LAYOUT.segment_entry, "part_segment": LAYOUT.part_segment,
+        "array": CODES.array,
+        "empty": None,
+        "bits": 4,
+        "local": LAYOUT.local,
+        "ranked": False,
+        "segment_slot": LAYOUT.segment_slot,
+        "segment_entry": LAYOUT.segment_entry,
+        "part_segment": LAYOUT.part_segment,
         "simd": 0,
-    }  # fmt: skip
+    }
     _core.linear_codes_64(**given)
     with pytest.raises(ValueError, match="must"):
         _core.linear_codes_64(**{**given, **changes})
@@ -439,10 +527,15 @@ def test_layouts_that_lead_outside_are_refused(changes):
 def test_matrices_and_histograms_refuse():
     rows = sp.csr_matrix(X)
     for given in (
-        (X.astype(np.float32), None, None, 4), (X, None, None, 5), (X[0], None, None, 4), (rows.data, rows.indices, None, 4),
-        (rows.data, None, rows.indptr, 4), (rows.data[1:], rows.indices, rows.indptr, 4),
-        (rows.data, rows.indices, rows.indptr[:-1], 4), (rows.data, rows.indices.astype(np.int64), rows.indptr, 4),
-    ):  # fmt: skip
+        (X.astype(np.float32), None, None, 4),
+        (X, None, None, 5),
+        (X[0], None, None, 4),
+        (rows.data, rows.indices, None, 4),
+        (rows.data, None, rows.indptr, 4),
+        (rows.data[1:], rows.indices, rows.indptr, 4),
+        (rows.data, rows.indices, rows.indptr[:-1], 4),
+        (rows.data, rows.indices.astype(np.int64), rows.indptr, 4),
+    ):
         with pytest.raises((ValueError, TypeError)):
             _core.linear_matrix_64(*given, 0)
     counts = np.zeros(96, np.int32)
@@ -453,13 +546,16 @@ def test_matrices_and_histograms_refuse():
             _core.code_histogram(CODES.array, None, *changed, 1)
     ranks = np.zeros_like(CODES.array)
     for local, first, out in (
-        (LAYOUT.local[1:].copy(), LAYOUT.first, ranks), (LAYOUT.local, LAYOUT.first[1:].copy(), ranks),
+        (LAYOUT.local[1:].copy(), LAYOUT.first, ranks),
+        (LAYOUT.local, LAYOUT.first[1:].copy(), ranks),
         (LAYOUT.local, LAYOUT.first, np.zeros((30, 5), np.uint8)),
-    ):  # fmt: skip
+    ):
         with pytest.raises(ValueError, match="must have"):
             _core.code_ranks(CODES.array, None, 4, local, first, out, 1)
     with pytest.raises(TypeError):
-        _core.code_ranks(CODES.array, None, 4, LAYOUT.local, LAYOUT.first, np.zeros((30, 6), np.uint16), 1)
+        _core.code_ranks(
+            CODES.array, None, 4, LAYOUT.local, LAYOUT.first, np.zeros((30, 6), np.uint16), 1
+        )
 
 
 def test_arguments_that_are_none_or_words():

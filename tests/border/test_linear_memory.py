@@ -1,4 +1,5 @@
-"""Training on codes needs the weights, a number for each row and class, and at most 64 MB beyond the codes.
+"""Training on codes needs the weights, a number for each row and class, and at most 64 MB beyond
+the codes.
 
 In a process of its own, because the peak of a process never falls.
 """

@@ -1,4 +1,5 @@
-"""Stored models: equal when they come back, and refused with a ValueError when anything about them is wrong.
+"""Stored models: equal when they come back, and refused with a ValueError when anything about them
+is wrong.
 
 Generic over every registered model: a new one needs a line in MAKERS.
 """
@@ -26,8 +27,8 @@ from kernelight import (
     LinearRegressor,
     State,
     TernaryClassifier,
-    _registry,
 )
+from kernelight.base import registry
 
 IRIS = load_iris(return_X_y=True)
 X, Y = IRIS
@@ -39,7 +40,10 @@ NAMES = np.array(["setosa", "versicolor", "virginica"])
 MAKERS = {
     "KernelClassifier": [
         lambda: (KernelClassifier("gmm", 32, C=1.0, scale="quantile").fit(X, NAMES[Y]), X),
-        lambda: (KernelClassifier("rbf", gamma=1.0, C=1.0, scale=None, method="exact").fit(X, Y), X),
+        lambda: (
+            KernelClassifier("rbf", gamma=1.0, C=1.0, scale=None, method="exact").fit(X, Y),
+            X,
+        ),
     ],
     "KernelRegressor": [
         lambda: (KernelRegressor("gmm", 32, C=1.0, scale="minmax").fit(X, X[:, 0]), X),
@@ -47,7 +51,10 @@ MAKERS = {
     ],
     "LinearClassifier": [
         lambda: (LinearClassifier(class_weight={"setosa": 2.0}).fit(CODES, NAMES[Y]), CODES),
-        lambda: (LinearClassifier("logistic", class_weight="balanced", random_state=None).fit(X, Y > 0), X),
+        lambda: (
+            LinearClassifier("logistic", class_weight="balanced", random_state=None).fit(X, Y > 0),
+            X,
+        ),
     ],
     "LinearRegressor": [
         lambda: (LinearRegressor().fit(CODES, Y), CODES),
@@ -79,10 +86,11 @@ def refused(case, state):
 
 
 def test_every_model_is_here():
-    assert set(MAKERS) == set(_registry.names("model"))
+    assert set(MAKERS) == set(registry.names("model"))
 
 
-# -- What comes back ---------------------------------------------------------------------------------------------
+# -- What comes back
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -93,7 +101,9 @@ def test_files_and_pickles_are_equal(case, tmp_path):
     for other in (type(model).load(path), kernelight.load(path), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(other.predict(rows), model.predict(rows))
         if hasattr(model, "decision_function"):
-            np.testing.assert_array_equal(other.decision_function(rows), model.decision_function(rows))
+            np.testing.assert_array_equal(
+                other.decision_function(rows), model.decision_function(rows)
+            )
             np.testing.assert_array_equal(other.classes_, model.classes_)
             assert other.classes_.dtype == model.classes_.dtype
         mine, its = model.get_params(), other.get_params()
@@ -113,7 +123,9 @@ def test_half_precision(case, tmp_path):
     assert other.weights_.dtype == np.float32
     np.testing.assert_allclose(other.weights_, model.weights_, rtol=2.0**-10, atol=1e-7)
     scores = "decision_function" if hasattr(model, "decision_function") else "predict"
-    np.testing.assert_allclose(getattr(other, scores)(rows), getattr(model, scores)(rows), atol=0.05)
+    np.testing.assert_allclose(
+        getattr(other, scores)(rows), getattr(model, scores)(rows), atol=0.05
+    )
     if rows is CODES and case[0] == "LinearClassifier":
         assert half.stat().st_size < whole.stat().st_size - model.weights_.size
     with pytest.raises(ValueError, match="weights must be one of"):
@@ -122,7 +134,9 @@ def test_half_precision(case, tmp_path):
         moved = copy.copy(model)
         moved.weights_ = np.ldexp(model.weights_, power)
         moved.save(half, weights="float16")
-        np.testing.assert_array_equal(kernelight.load(half).weights_, np.ldexp(other.weights_, power))
+        np.testing.assert_array_equal(
+            kernelight.load(half).weights_, np.ldexp(other.weights_, power)
+        )
 
 
 def test_feature_names_are_stored(tmp_path):
@@ -134,29 +148,36 @@ def test_feature_names_are_stored(tmp_path):
         other.predict(frame[frame.columns[::-1]])
 
 
-@pytest.mark.parametrize("params", [{"C": "x"}, {"loss": "x"}, {"class_weight": {0: -1}}, {"n_jobs": 0}])
+@pytest.mark.parametrize(
+    "params", [{"C": "x"}, {"loss": "x"}, {"class_weight": {0: -1}}, {"n_jobs": 0}]
+)
 def test_parameters_set_to_nonsense_cannot_be_stored(params, tmp_path):
     model = LinearClassifier().fit(X, Y).set_params(**params)
     with pytest.raises(ValueError, match="cannot be stored as it is"):
         model.save(tmp_path / "m.kl")
 
 
-# -- States of anything ------------------------------------------------------------------------------------------
+# -- States of anything
+# ------------------------------------------------------------------------------------------
 
 
-OPTIONAL = {
-    "calibration",
-    "held.errors",
-}  # models that were written before there were probabilities and intervals
+# models that were written before there were probabilities and intervals
+OPTIONAL = {"calibration", "held.errors"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_states_without_a_part_are_refused(case):
     state = state_of(case)
     for name in set(state.arrays) - OPTIONAL:
-        refused(case, State(state.meta, {key: value for key, value in state.arrays.items() if key != name}))
+        refused(
+            case,
+            State(state.meta, {key: value for key, value in state.arrays.items() if key != name}),
+        )
     for name in set(state.meta) - {"kind"} - OPTIONAL:
-        refused(case, State({key: value for key, value in state.meta.items() if key != name}, state.arrays))
+        refused(
+            case,
+            State({key: value for key, value in state.meta.items() if key != name}, state.arrays),
+        )
     for name in state.meta["decided"]:
         meta = state.meta
         del meta["decided"][name]
@@ -214,21 +235,51 @@ def test_other_arrays_are_refused(case):
 
 JUNK = [None, True, -1, 0, 1 << 40, 1 << 62, (1 << 64) - 1, 0.5, "x", [], [1], [[1]], {}, {"x": 1}]
 LABELS = [
-    None, [], {"dtype": "int64"}, {"values": [1, 2]},
-    *({"dtype": "int64", "values": values} for values in (
-        [], [1], [2, 1, 0], [1, 1, 2], [1, "a", 2], [[1], [2], [3]], [[[]]], [0, 1, 1 << 63], [0.0, 1.0, 2.0], [True, 2, 3],
-    )),
-    *({"dtype": dtype, "values": [1, 2, 3]} for dtype in (
-        "str", "complex128", "datetime64", "V8", "float64", "int7", "int99999999999", None, 3, ["int64"],
-    )),
-    {"dtype": "int8", "values": [1, 2, 999]}, {"dtype": "uint8", "values": [-1, 2, 3]},
-    {"dtype": "str", "values": ["b", "a", "c"]}, {"dtype": "object", "values": [{}, {}, {}]},
+    None,
+    [],
+    {"dtype": "int64"},
+    {"values": [1, 2]},
+    *(
+        {"dtype": "int64", "values": values}
+        for values in (
+            [],
+            [1],
+            [2, 1, 0],
+            [1, 1, 2],
+            [1, "a", 2],
+            [[1], [2], [3]],
+            [[[]]],
+            [0, 1, 1 << 63],
+            [0.0, 1.0, 2.0],
+            [True, 2, 3],
+        )
+    ),
+    *(
+        {"dtype": dtype, "values": [1, 2, 3]}
+        for dtype in (
+            "str",
+            "complex128",
+            "datetime64",
+            "V8",
+            "float64",
+            "int7",
+            "int99999999999",
+            None,
+            3,
+            ["int64"],
+        )
+    ),
+    {"dtype": "int8", "values": [1, 2, 999]},
+    {"dtype": "uint8", "values": [-1, 2, 3]},
+    {"dtype": "str", "values": ["b", "a", "c"]},
+    {"dtype": "object", "values": [{}, {}, {}]},
     {"dtype": "bool", "values": [True, False, True]},
-]  # fmt: skip
+]
 
 
 def loads_or_is_refused(load):
-    """What ``load`` gives, or None if it refuses with a ValueError; a state that says something else may be another model."""
+    """What ``load`` gives, or None if it refuses with a ValueError; a state that says something
+    else may be another model."""
     try:
         return load()
     except ValueError:
@@ -244,7 +295,9 @@ def test_labels_of_anything_are_refused(case):
             refused(case, State({**meta, "labels": labels}, arrays))
     if "labels_" in meta["decided"]:
         for labels in LABELS:
-            refused(case, State({**meta, "decided": {**meta["decided"], "labels_": labels}}, arrays))
+            refused(
+                case, State({**meta, "decided": {**meta["decided"], "labels_": labels}}, arrays)
+            )
 
 
 @pytest.mark.parametrize(
@@ -277,7 +330,8 @@ def test_class_weights_of_anything(weights):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_meta_of_anything(case):
-    """Every entry of the meta replaced by anything: a ValueError, or a model that can be stored again."""
+    """Every entry of the meta replaced by anything: a ValueError, or a model that can be stored
+    again."""
     state = state_of(case)
     count = 0
     for section in (None, "params", "decided"):
@@ -298,10 +352,13 @@ def test_meta_of_anything(case):
     for junk in JUNK:
         if junk != state.meta["n_features_in"]:
             refused(case, State({**state.meta, "n_features_in": junk}, state.arrays))
-    refused(case, State({**state.meta, "params": {**state.meta["params"], "nonsense": 1}}, state.arrays))
+    refused(
+        case, State({**state.meta, "params": {**state.meta["params"], "nonsense": 1}}, state.arrays)
+    )
 
 
-# -- Files of anything -------------------------------------------------------------------------------------------
+# -- Files of anything
+# -------------------------------------------------------------------------------------------
 
 
 def parts_of(whole):
@@ -381,7 +438,8 @@ def test_damaged_files_are_refused(case, tmp_path):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_well_signed_files_of_anything(case, tmp_path):
-    """Numbers of the meta changed and signed with a digest that fits: a ValueError or a model, and never much memory."""
+    """Numbers of the meta changed and signed with a digest that fits: a ValueError or a model, and
+    never much memory."""
     state = state_of(case)
     rng = np.random.default_rng(7)
     places = list(numbers_in(state.meta))
@@ -389,7 +447,9 @@ def test_well_signed_files_of_anything(case, tmp_path):
     try:
         for _ in range(100):
             meta = state.meta
-            number = int(rng.choice([0, -1, 1, 2, 3, 7, 16, 255, 1 << 31, 1 << 40, 1 << 62, (1 << 63) - 1]))
+            number = int(
+                rng.choice([0, -1, 1, 2, 3, 7, 16, 255, 1 << 31, 1 << 40, 1 << 62, (1 << 63) - 1])
+            )
             put(meta, places[rng.integers(len(places))], number)
             State(meta, state.arrays).save(tmp_path / "m.kl")
             loads_or_is_refused(partial(kernelight.load, tmp_path / "m.kl"))

@@ -1,4 +1,5 @@
-"""Dense NPZ files are read some rows at a time: the same rows as at once, in memory that does not grow with the file."""
+"""Dense NPZ files are read some rows at a time: the same rows as at once, in memory that does not
+grow with the file."""
 
 from __future__ import annotations
 
@@ -32,13 +33,20 @@ def test_streamed_rows_are_those_of_the_array(tmp_path, few_bytes, save, dtype):
     random = np.random.default_rng(0)
     X = (random.normal(size=(301, 7)) * 10).astype(dtype)
     texts = random.choice(["one", "two", "three"], size=301)
-    for y in (texts, texts.astype("S"), random.integers(0, 3, size=(301, 1)), random.normal(size=301)):
+    for y in (
+        texts,
+        texts.astype("S"),
+        random.integers(0, 3, size=(301, 1)),
+        random.normal(size=301),
+    ):
         save(tmp_path / "x.npz", X=X, y=y)
         save(tmp_path / "f.npz", X=np.asfortranarray(X), y=y)
         data = open_dataset(tmp_path / "x.npz")
         parts = list(data.batches(100))
         assert [part.X.shape[0] for part in parts] == [100, 100, 100, 1]
-        np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), X.astype(np.float64))
+        np.testing.assert_array_equal(
+            np.concatenate([part.X for part in parts]), X.astype(np.float64)
+        )
         wanted = y.astype(str) if y.dtype.kind in "US" else y.reshape(-1)
         np.testing.assert_array_equal(np.concatenate([part.y for part in parts]), wanted)
         for name in ("x.npz", "f.npz"):
@@ -87,7 +95,9 @@ def test_infinity_is_named_by_its_row(tmp_path, few_bytes):
         list(open_dataset(tmp_path / "x.npz").batches())
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED], ids=["stored", "deflated"])
+@pytest.mark.parametrize(
+    "method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED], ids=["stored", "deflated"]
+)
 def test_memory_does_not_grow_with_the_file(tmp_path, method):
     rows, width = 400_000, 40
     np.savez(tmp_path / "small.npz", X=np.zeros((100, width)), y=np.arange(100) % 2)

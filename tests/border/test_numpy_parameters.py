@@ -1,4 +1,5 @@
-"""Parameters as NumPy's own scalars, which is what a search over an array hands on: the same as Python's."""
+"""Parameters as NumPy's own scalars, which is what a search over an array hands on: the same as
+Python's."""
 
 from __future__ import annotations
 
@@ -37,14 +38,40 @@ CASES = {
     "RandomFourier": (
         RandomFourier,
         X,
-        {"features": "phase", "projection": "sorf", "normalize": False, "metric": "cosine", "gamma": 2.0},
+        {
+            "features": "phase",
+            "projection": "sorf",
+            "normalize": False,
+            "metric": "cosine",
+            "gamma": 2.0,
+        },
     ),
-    "RandomFourier auto": (RandomFourier, X, {"projection": "auto", "normalize": True, "gamma": "median"}),
+    "RandomFourier auto": (
+        RandomFourier,
+        X,
+        {"projection": "auto", "normalize": True, "gamma": "median"},
+    ),
     "SignProjection": (SignProjection, np.abs(X), {"distribution": "cauchy"}),
-    "BinaryFourier": (BinaryFourier, X, {"threshold": False, "projection": "fastfood", "sigma": 2.0}),
-    "AlignedFourier": (AlignedFourier, X, {"binary": True, "weighting": "sample", "n_components": 8}),
-    "KernelNystroem": (KernelNystroem, X, {"kernel": "gmm", "landmarks": "kmeans++", "n_components": 5}),
-    "LinearClassifier": (LinearClassifier, X, {"loss": "hinge", "C": 2.0, "class_weight": "balanced"}),
+    "BinaryFourier": (
+        BinaryFourier,
+        X,
+        {"threshold": False, "projection": "fastfood", "sigma": 2.0},
+    ),
+    "AlignedFourier": (
+        AlignedFourier,
+        X,
+        {"binary": True, "weighting": "sample", "n_components": 8},
+    ),
+    "KernelNystroem": (
+        KernelNystroem,
+        X,
+        {"kernel": "gmm", "landmarks": "kmeans++", "n_components": 5},
+    ),
+    "LinearClassifier": (
+        LinearClassifier,
+        X,
+        {"loss": "hinge", "C": 2.0, "class_weight": "balanced"},
+    ),
     "LinearRegressor": (LinearRegressor, X, {"loss": "epsilon_insensitive", "epsilon": 0.1}),
     "TernaryClassifier": (TernaryClassifier, BITS, {"loss": "logistic", "sparsity": 0.5}),
     "KernelClassifier": (
@@ -57,7 +84,11 @@ CASES = {
         X,
         {"kernel": "rbf", "method": "exact", "scale": "standard", "gamma": "tune", "C": 1.0},
     ),
-    "KernelRegressor": (KernelRegressor, X, {"kernel": "rbf", "gamma": 1.0, "C": "tune", "n_components": 16}),
+    "KernelRegressor": (
+        KernelRegressor,
+        X,
+        {"kernel": "rbf", "gamma": 1.0, "C": "tune", "n_components": 16},
+    ),
 }
 
 
@@ -69,13 +100,17 @@ def as_numpy(value):
 def test_numpy_scalars_are_the_values_they_stand_for(name):
     kind, rows, params = CASES[name]
     plain = kind(random_state=0, **params)
-    other = kind(random_state=np.int64(0), **{key: as_numpy(value) for key, value in params.items()})
+    other = kind(
+        random_state=np.int64(0), **{key: as_numpy(value) for key, value in params.items()}
+    )
     for made in (plain, other):
         made.fit(rows, Y)
     assert clone(other).get_params() == plain.get_params()
     state = other.to_state()
     assert state == plain.to_state()
-    assert json.dumps(state.meta, sort_keys=True) == json.dumps(plain.to_state().meta, sort_keys=True)
+    assert json.dumps(state.meta, sort_keys=True) == json.dumps(
+        plain.to_state().meta, sort_keys=True
+    )
     _refuse_numpy(state.meta)
     if hasattr(plain, "encode"):
         assert other.encode(rows).provenance == plain.encode(rows).provenance
@@ -93,7 +128,9 @@ def _dense(found):
 
 def _refuse_numpy(value):
     assert not isinstance(value, (np.generic, np.ndarray)), repr(value)
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for inner in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         _refuse_numpy(inner)
 
 
@@ -130,7 +167,8 @@ def test_other_strings_and_values_are_still_refused():
             BinaryFourier(8, threshold=wrong).fit(X)
 
 
-# -- Parameters at the end of the range ----------------------------------------------------------------------------
+# -- Parameters at the end of the range
+# ----------------------------------------------------------------------------
 
 ENDS = [
     kernels.GMM(p=1e12), kernels.GMM(p=1e-308), kernels.ExpGMM(gamma=1e308), kernels.ExpGMM(gamma=1e-308, p=1e12),
@@ -170,17 +208,18 @@ def test_powers_beyond_the_limit_are_refused():
 def test_whole_numbers_beyond_every_float_are_refused():
     huge = X.astype(object)
     huge[3, 1] = 10**400
-    sentence = (
-        r"^X holds a whole number beyond the range of floating-point numbers \(1.8e308\): scale it down\.$"
-    )
+    sentence = r"^X holds a whole number beyond the range of floating-point numbers \(1.8e308\): scale it down\.$"
     for call in (
-        lambda X: GCWS(8).fit(X), lambda X: hashing.gcws(X, 8), lambda X: kernels.GMM()(X),
+        lambda X: GCWS(8).fit(X),
+        lambda X: hashing.gcws(X, 8),
+        lambda X: kernels.GMM()(X),
         lambda X: LinearClassifier().fit(X, Y),
-    ):  # fmt: skip
+    ):
         for given in (huge, huge.tolist()):
             with pytest.raises(ValueError, match=sentence):
                 call(given)
-    for given in (huge, huge.tolist()):  # the front door takes objects column by column, and knows the place
+    # the front door takes objects column by column, and knows the place
+    for given in (huge, huge.tolist()):
         with pytest.raises(
             ValueError, match=r"^X, row 4, column 'column_2': .*\(numbers go up to 1.8e308\)\.$"
         ):
@@ -197,9 +236,12 @@ def test_whole_numbers_beyond_every_float_are_refused():
 
 
 MAPS = [
-    RandomFourier(16, gamma=5e-324), RandomFourier(16, metric="euclidean", sigma=1.7e308), BinaryFourier(16, sigma=1.7e308),
-    GCWS(16, gamma=1e-308), AlignedFourier(16, metric="euclidean", sigma=1.7e308),
-]  # fmt: skip
+    RandomFourier(16, gamma=5e-324),
+    RandomFourier(16, metric="euclidean", sigma=1.7e308),
+    BinaryFourier(16, sigma=1.7e308),
+    GCWS(16, gamma=1e-308),
+    AlignedFourier(16, metric="euclidean", sigma=1.7e308),
+]
 BEYOND = [
     RandomFourier(16, gamma=1.7e308), RandomFourier(16, metric="euclidean", sigma=1e-308), BinaryFourier(16, sigma=1e-308),
     GCWS(16, gamma=1e308), GCWS(16, p=1e308), GCWS(16, center=[1.7e308] * 4),

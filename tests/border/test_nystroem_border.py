@@ -31,12 +31,20 @@ SENTENCE = r"^[^\n]+\.$"
         ({"kernel": None}, TypeError, "kernel must be a kernel such as GMM()"),
         ({"kernel": GMM}, TypeError, "kernel must be a kernel such as GMM()"),
         ({"kernel": 3}, TypeError, "kernel must be a kernel such as GMM()"),
-        ({"landmarks": "kmeans"}, ValueError, "landmarks must be one of None, 'random', 'kmeans++'"),
+        (
+            {"landmarks": "kmeans"},
+            ValueError,
+            "landmarks must be one of None, 'random', 'kmeans++'",
+        ),
         ({"landmarks": "given"}, ValueError, "landmarks must be one of"),
         ({"landmarks": ROWS[:3, :2]}, ValueError, "X has 4 columns but landmarks has 2"),
         ({"landmarks": ROWS[0]}, ValueError, "landmarks must have rows and columns"),
         ({"landmarks": ROWS[:0]}, ValueError, "landmarks must have at least one row"),
-        ({"landmarks": [[np.nan] * 4]}, ValueError, "Input landmarks contains NaN at row 0, column 0"),
+        (
+            {"landmarks": [[np.nan] * 4]},
+            ValueError,
+            "Input landmarks contains NaN at row 0, column 0",
+        ),
         ({"landmarks": 5}, ValueError, "landmarks must have rows and columns"),
         ({"kernel": MinMax()}, ValueError, "MinMax needs nonnegative values"),
         ({"kernel": GMM(center=(1.0, 2.0))}, ValueError, "center has 2 values"),
@@ -131,7 +139,9 @@ def test_a_callable_cannot_change_what_it_is_given(storage):
     for side in range(2):
         for landmarks in (None, "kmeans++", storage(ROWS[:3])):
             X = storage(ROWS)
-            made = KernelNystroem(lambda X, Y, side=side: changing(X, Y, side), 3, landmarks=landmarks)
+            made = KernelNystroem(
+                lambda X, Y, side=side: changing(X, Y, side), 3, landmarks=landmarks
+            )
             with pytest.raises(ValueError, match="read-only"):
                 made.fit(X)
             assert (storage(ROWS) != X).sum() == 0
@@ -141,12 +151,19 @@ def test_landmarks_have_the_columns_of_the_rows():
     pd = pytest.importorskip("pandas")
     X = pd.DataFrame(ROWS, columns=list("abcd"))
     wanted = KernelNystroem(landmarks=ROWS[:3]).fit(ROWS).transform(ROWS)
-    for landmarks, rows in ((X[:3], X), (X[:3], ROWS), (ROWS[:3], X), (X[:3][list("dcba")], X[list("dcba")])):
+    for landmarks, rows in (
+        (X[:3], X),
+        (X[:3], ROWS),
+        (ROWS[:3], X),
+        (X[:3][list("dcba")], X[list("dcba")]),
+    ):
         np.testing.assert_allclose(
             KernelNystroem(landmarks=landmarks).fit_transform(rows), wanted, atol=1e-12
         )
     for names in (list("dcba"), list("abce")):
-        with pytest.raises(ValueError, match=r"^The columns of landmarks must have the names [^\n]+\.$"):
+        with pytest.raises(
+            ValueError, match=r"^The columns of landmarks must have the names [^\n]+\.$"
+        ):
             KernelNystroem(landmarks=X[:3].set_axis(names, axis=1)).fit(X)
 
 
@@ -251,7 +268,9 @@ def test_a_state_may_hold_anything(made, changed):
     state = made()
     arrays = dict(state.arrays) | changed
     broken = State(state.meta, {name: array for name, array in arrays.items() if array is not None})
-    with pytest.raises(ValueError, match="This state does not describe a KernelNystroem: ") as caught:
+    with pytest.raises(
+        ValueError, match="This state does not describe a KernelNystroem: "
+    ) as caught:
         KernelNystroem.from_state(broken)
     assert re.match(SENTENCE, str(caught.value))
 
@@ -280,7 +299,9 @@ def test_parameters_of_a_state_are_checked(changed):
 def test_decisions_of_a_state_are_checked(seed):
     state = dense_state()
     with pytest.raises(ValueError, match="This state does not describe a KernelNystroem: "):
-        KernelNystroem.from_state(State(state.meta | {"decided": {"seed_": seed}}, dict(state.arrays)))
+        KernelNystroem.from_state(
+            State(state.meta | {"decided": {"seed_": seed}}, dict(state.arrays))
+        )
 
 
 @pytest.mark.parametrize(
@@ -298,5 +319,7 @@ def test_decisions_of_a_state_are_checked(seed):
 )
 def test_features_of_a_state_are_checked(changed):
     state = sparse_state()
-    with pytest.raises(ValueError, match=r"^This state does not describe a KernelNystroem: [^\n]+\.$"):
+    with pytest.raises(
+        ValueError, match=r"^This state does not describe a KernelNystroem: [^\n]+\.$"
+    ):
         KernelNystroem.from_state(State(state.meta | changed, dict(state.arrays)))

@@ -1,4 +1,5 @@
-"""The compiled pair sums refuse wrong arrays instead of reading outside them, and keep to their memory."""
+"""The compiled pair sums refuse wrong arrays instead of reading outside them, and keep to their
+memory."""
 
 from __future__ import annotations
 
@@ -127,12 +128,17 @@ def test_empty_arrays(form, shape):
     np.testing.assert_array_equal(out, 0)
 
 
-@pytest.mark.parametrize("kernel", [GMM(), GMM(p=2.0), MinMax(), AcosChi2(), RBF(), Gaussian()], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [GMM(), GMM(p=2.0), MinMax(), AcosChi2(), RBF(), Gaussian()], ids=repr
+)
 def test_wide_sparse_rows_are_never_made_dense(kernel):
-    """40 rows of a million columns would be 320 MB dense, or 8 MB of empty lists; one row alone is 8 MB."""
+    """40 rows of a million columns would be 320 MB dense, or 8 MB of empty lists; one row alone is
+    8 MB."""
     rng = np.random.default_rng(0)
     places = np.sort(rng.integers(0, 1_000_000, (40, 30)), axis=1)
-    X = sp.csr_array((rng.random(1200), places.ravel(), np.arange(0, 1201, 30)), shape=(40, 1_000_000))
+    X = sp.csr_array(
+        (rng.random(1200), places.ravel(), np.arange(0, 1201, 30)), shape=(40, 1_000_000)
+    )
     kernel(X, X.copy())
     tracemalloc.start()
     kernel(X, X.copy())
@@ -143,15 +149,19 @@ def test_wide_sparse_rows_are_never_made_dense(kernel):
 
 def test_enormous_width():
     """Hashed features: the width is a number, not a size."""
-    columns = np.array([5, 2**20, 2**40, 5, 2**40], np.int64)  # only the first row has the middle one
-    X = sp.csr_array((np.array([1.0, 3.0, 2.0, 1.0, 5.0]), columns, np.array([0, 3, 5])), shape=(2, 2**62))
+    # only the first row has the middle one
+    columns = np.array([5, 2**20, 2**40, 5, 2**40], np.int64)
+    X = sp.csr_array(
+        (np.array([1.0, 3.0, 2.0, 1.0, 5.0]), columns, np.array([0, 3, 5])), shape=(2, 2**62)
+    )
     np.testing.assert_allclose(GMM()(X), [[1, 1 / 3], [1 / 3, 1]])
     np.testing.assert_allclose(GMM()(X, X[1:].copy()), [[1 / 3], [1]])
     np.testing.assert_allclose(GMM()(X[1:].copy(), X), [[1 / 3, 1]])
 
 
 def test_full_sparse_rows_take_the_dense_way(monkeypatch):
-    """Lists of features would be slow for full rows; small blocks are used here to cross their edges."""
+    """Lists of features would be slow for full rows; small blocks are used here to cross their
+    edges."""
     monkeypatch.setattr(pairs, "_BLOCK_BYTES", 1000)
     monkeypatch.setattr(pairs, "_sparse", None)
     rng = np.random.default_rng(0)

@@ -1,4 +1,5 @@
-"""Projections at the border: odd shapes and scales, wrong parameters, wrong arrays for the compiled functions, memory."""
+"""Projections at the border: odd shapes and scales, wrong parameters, wrong arrays for the compiled
+functions, memory."""
 
 from __future__ import annotations
 
@@ -21,26 +22,50 @@ MAPS = [RandomFourier, SignProjection, BinaryFourier]
     ("cls", "options", "message"),
     [
         (RandomFourier, {"gamma": 0}, "gamma must be a finite number above 0, got 0"),
-        (RandomFourier, {"gamma": "mean"}, "gamma must be a positive number or \"median\", got 'mean'"),
+        (
+            RandomFourier,
+            {"gamma": "mean"},
+            "gamma must be a positive number or \"median\", got 'mean'",
+        ),
         (RandomFourier, {"gamma": float("nan")}, "gamma must be a finite number"),
-        (RandomFourier, {"features": "sine"}, "features must be one of 'paired', 'phase', 'folded'"),
+        (
+            RandomFourier,
+            {"features": "sine"},
+            "features must be one of 'paired', 'phase', 'folded'",
+        ),
         (RandomFourier, {"normalize": "l2"}, "normalize must be one of"),
         (RandomFourier, {"features": "folded", "normalize": True}, "leave normalize='auto'"),
         (RandomFourier, {"features": "folded", "metric": "euclidean"}, "needs metric='cosine'"),
         (RandomFourier, {"metric": "manhattan"}, "metric must be one of 'cosine', 'euclidean'"),
         (RandomFourier, {"sigma": 1.0}, "sigma goes with metric='euclidean'"),
         (RandomFourier, {"metric": "euclidean", "gamma": 2.0}, "gamma goes with metric='cosine'"),
-        (RandomFourier, {"metric": "euclidean", "sigma": -1.0}, "sigma must be a finite number above 0"),
+        (
+            RandomFourier,
+            {"metric": "euclidean", "sigma": -1.0},
+            "sigma must be a finite number above 0",
+        ),
         (RandomFourier, {"projection": "hadamard"}, "projection must be one of"),
         (RandomFourier, {"n_components": 0}, "n_components must be between 1 and"),
         (RandomFourier, {"n_components": 1 << 30}, "n_components must be between 1 and"),
         (RandomFourier, {"n_jobs": 0}, "n_jobs must not be 0"),
         (RandomFourier, {"random_state": -1}, "random_state must be"),
-        (SignProjection, {"distribution": "normal"}, "distribution must be one of 'gaussian', 'cauchy'"),
-        (SignProjection, {"distribution": "cauchy", "projection": "sorf"}, "leave projection='auto'"),
+        (
+            SignProjection,
+            {"distribution": "normal"},
+            "distribution must be one of 'gaussian', 'cauchy'",
+        ),
+        (
+            SignProjection,
+            {"distribution": "cauchy", "projection": "sorf"},
+            "leave projection='auto'",
+        ),
         (SignProjection, {"distribution": "cauchy"}, "needs nonnegative values, but X has -"),
         (SignProjection, {"projection": "sobol"}, "projection must be one of"),
-        (BinaryFourier, {"sigma": "mean"}, "sigma must be a positive number or \"median\", got 'mean'"),
+        (
+            BinaryFourier,
+            {"sigma": "mean"},
+            "sigma must be a positive number or \"median\", got 'mean'",
+        ),
         (BinaryFourier, {"sigma": 0.0}, "sigma must be a finite number above 0"),
         (BinaryFourier, {"threshold": 1}, "threshold must be one of True, False"),
         (BinaryFourier, {"projection": "auto"}, "projection must be one of"),
@@ -76,9 +101,8 @@ def test_scale_does_not_matter(scale):
     ]:
         near = cls(64, **options).fit(X).encode(X).array
         far = cls(64, **options).fit(X * scale).encode(X * scale).array
-        assert (near != far).mean() < 0.02, (
-            cls
-        )  # the scale is not a power of two: a bit may sit on its threshold
+        # the scale is not a power of two: a bit may sit on its threshold
+        assert (near != far).mean() < 0.02, cls
     for options in ({}, {"metric": "euclidean"}, {"gamma": "median", "projection": "sorf"}):
         near = RandomFourier(64, **options).fit(X).transform(X)
         far = RandomFourier(64, **options).fit(X * scale).transform(X * scale)
@@ -87,7 +111,9 @@ def test_scale_does_not_matter(scale):
 
 def test_powers_of_two_change_no_sign():
     signs = SignProjection(256).fit(X)
-    np.testing.assert_array_equal(signs.encode(X * 2.0**-900).array, signs.encode(X * 2.0**700).array)
+    np.testing.assert_array_equal(
+        signs.encode(X * 2.0**-900).array, signs.encode(X * 2.0**700).array
+    )
 
 
 def test_subnormal_rows_are_rows():
@@ -106,13 +132,19 @@ def test_rows_far_from_the_origin_are_refused(cls):
     made = cls(8, sigma=1.0, **options).fit(X)
     run = made.transform if cls is RandomFourier else made.encode
     for rows in (X * 1e7, sp.csr_array(X * 1e7)):
-        with pytest.raises(ValueError, match=r"Row 0 is .* sigma from the origin.*subtract the mean"):
+        with pytest.raises(
+            ValueError, match=r"Row 0 is .* sigma from the origin.*subtract the mean"
+        ):
             run(rows)
     run(X * 1e3)
 
 
 def test_the_kernel_needs_fit_where_the_data_decide():
-    for unknown in (RandomFourier(gamma="median"), RandomFourier(metric="euclidean"), BinaryFourier()):
+    for unknown in (
+        RandomFourier(gamma="median"),
+        RandomFourier(metric="euclidean"),
+        BinaryFourier(),
+    ):
         with pytest.raises(ValueError, match="call fit first"):
             _ = unknown.kernel
 
@@ -127,7 +159,9 @@ def test_a_median_of_nothing_is_one(rows):
 def test_components_may_be_changed_after_fit():
     for cls in MAPS:
         made = cls(8).fit(X).set_params(n_components=130)
-        np.testing.assert_array_equal(as_array(made.transform(X)), as_array(cls(130).fit(X).transform(X)))
+        np.testing.assert_array_equal(
+            as_array(made.transform(X)), as_array(cls(130).fit(X).transform(X))
+        )
 
 
 def as_array(features):
@@ -208,8 +242,13 @@ def test_compiled_outputs_are_checked():
         with pytest.raises(ValueError, match="tables must be"):
             _core.project_dense(rows, tables, first_feature, wrong, 1, 0)
     _core.read_features(y, 0, 64, None, readout, out, 1, 0)
-    for first, count, empty, wrong in [(1, 64, None, out), (0, 65, None, out), (0, 64, np.zeros(4, bool), out),
-                                       (0, 64, None, floats(5, 127)), (-1, 64, None, out)]:  # fmt: skip
+    for first, count, empty, wrong in [
+        (1, 64, None, out),
+        (0, 65, None, out),
+        (0, 64, np.zeros(4, bool), out),
+        (0, 64, None, floats(5, 127)),
+        (-1, 64, None, out),
+    ]:
         with pytest.raises(ValueError, match=r"outputs must lie inside|one place a row"):
             _core.read_features(y, first, count, empty, readout, wrong, 1, 0)
     with pytest.raises(ValueError, match="outputs must lie inside"):
@@ -237,22 +276,36 @@ print(peak() - before - found.nbytes)
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of a process is read from /proc")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the peak of a process is read from /proc"
+)
 @pytest.mark.parametrize(
     ("rows", "call", "limit"),
     [
-        ("rng.standard_normal((500, 1024), dtype=np.float32)", "BinaryFourier(65_536, sigma=30.0).fit(X).encode(X)", 10e6),
-        ("rng.standard_normal((4, 200_000), dtype=np.float32)", "RandomFourier(512).fit(X).transform(X)", 256e6),
         (
-            "sp.csr_array((rng.random(4000), (np.arange(4000) % 40, rng.integers(0, 10**9, 4000))), shape=(40, 10**9))",
-            "RandomFourier(2048).fit(X).transform(X)", 256e6,
+            "rng.standard_normal((500, 1024), dtype=np.float32)",
+            "BinaryFourier(65_536, sigma=30.0).fit(X).encode(X)",
+            10e6,
         ),
         (
-            "sp.csr_array((rng.random(4000), (np.arange(4000) % 40, rng.integers(0, 10**9, 4000))), shape=(40, 10**9))",
-            "SignProjection(2048, distribution='cauchy').fit(X).encode(X)", 256e6,
+            "rng.standard_normal((4, 200_000), dtype=np.float32)",
+            "RandomFourier(512).fit(X).transform(X)",
+            256e6,
+        ),
+        (
+            "sp.csr_array((rng.random(4000), (np.arange(4000) % 40, rng.integers(0, 10**9, "
+            "4000))), shape=(40, 10**9))",
+            "RandomFourier(2048).fit(X).transform(X)",
+            256e6,
+        ),
+        (
+            "sp.csr_array((rng.random(4000), (np.arange(4000) % 40, rng.integers(0, 10**9, "
+            "4000))), shape=(40, 10**9))",
+            "SignProjection(2048, distribution='cauchy').fit(X).encode(X)",
+            256e6,
         ),
     ],
-)  # fmt: skip
+)
 def test_memory(rows, call, limit):
     """In a process of its own, because the peak of a process never falls."""
     program = PROGRAM.format(rows=rows, call=call)

@@ -1,7 +1,8 @@
-"""Damaged sparse matrices are refused with a sentence wherever one can come in, before anything follows their indices.
+"""Damaged sparse matrices are refused with a sentence wherever one can come in, before anything
+follows their indices.
 
-A reference in plain Python says whether a mutated matrix is sound and which entries it has. `make sanitize` runs this file,
-where a read or write outside of an array ends the process.
+A reference in plain Python says whether a mutated matrix is sound and which entries it has. `make
+sanitize` runs this file, where a read or write outside of an array ends the process.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from kernelight import (
     hashing,
     open_dataset,
 )
-from kernelight._checks import as_matrix
+from kernelight.base.checks import as_matrix
 from kernelight.data import DataError
 from kernelight.kernels import GMM, Gaussian
 from kernelight.study import compare
@@ -37,7 +38,11 @@ NUMBERS = [-(2**31), -(10**8), -3, -1, 0, 1, 2, 5, 6, 7, 8, 9, 100, 2**30, 2**31
 def whole_matrix(form):
     rng = np.random.default_rng(3)
     X = (rng.integers(1, 9, SHAPE) * (rng.random(SHAPE) < 0.5)).astype(np.float64)
-    return sp.bsr_matrix(X, blocksize=(2, 3)) if form == "bsr" else sp.csr_matrix(X).asformat(form, copy=True)
+    return (
+        sp.bsr_matrix(X, blocksize=(2, 3))
+        if form == "bsr"
+        else sp.csr_matrix(X).asformat(form, copy=True)
+    )
 
 
 def mutated(array, rng):
@@ -64,7 +69,8 @@ def mutated(array, rng):
 
 
 def mutants(form, count, seed=0):
-    """Matrices with one or two arrays changed, by assignment: no constructor of scipy sees the result."""
+    """Matrices with one or two arrays changed, by assignment: no constructor of scipy sees the
+    result."""
     rng = np.random.default_rng(seed)
     names = ["row", "col", "data"] if form == "coo" else ["indptr", "indptr", "indices", "data"]
     for _ in range(count):
@@ -73,7 +79,8 @@ def mutants(form, count, seed=0):
             array = mutated(getattr(X, name), rng)
             if form == "coo" and name != "data":
                 X.coords = tuple(
-                    array if name == at else of for at, of in zip(("row", "col"), X.coords, strict=True)
+                    array if name == at else of
+                    for at, of in zip(("row", "col"), X.coords, strict=True)
                 )
             else:
                 setattr(X, name, array)
@@ -81,7 +88,8 @@ def mutants(form, count, seed=0):
 
 
 def entries(X):
-    """The entries (row, column, value) of a sparse matrix, or None if its arrays contradict each other."""
+    """The entries (row, column, value) of a sparse matrix, or None if its arrays contradict each
+    other."""
     n_rows, n_columns = X.shape
     if X.format == "coo":
         row, column = (places.tolist() for places in X.coords)
@@ -181,13 +189,22 @@ def test_fitted_objects_refuse_damage(form):
 def test_files_with_damage_are_refused(form, tmp_path):
     path = tmp_path / "rows.npz"
     for X in mutants(form, 60, seed=2):
-        np.savez(path, format=form.encode(), shape=X.shape, data=X.data, indices=X.indices, indptr=X.indptr)
+        np.savez(
+            path,
+            format=form.encode(),
+            shape=X.shape,
+            data=X.data,
+            indices=X.indices,
+            indptr=X.indptr,
+        )
         found = entries(X)
         if found is None:
             with pytest.raises(DataError, match=sentence("cannot be read as NPZ")):
                 open_dataset(path)
         else:
-            np.testing.assert_array_equal(open_dataset(path).materialise()[0].toarray(), dense(found))
+            np.testing.assert_array_equal(
+                open_dataset(path).materialise()[0].toarray(), dense(found)
+            )
 
 
 @pytest.mark.parametrize(
@@ -195,7 +212,14 @@ def test_files_with_damage_are_refused(form, tmp_path):
 )
 def test_files_with_another_shape_are_refused(shape, tmp_path):
     path, indices = tmp_path / "rows.npz", np.array([0, 1, 0, 2], np.int32)
-    np.savez(path, format=b"csc", shape=shape, data=np.ones(4), indices=indices, indptr=np.array([0, 2, 4]))
+    np.savez(
+        path,
+        format=b"csc",
+        shape=shape,
+        data=np.ones(4),
+        indices=indices,
+        indptr=np.array([0, 2, 4]),
+    )
     with pytest.raises(
         DataError, match=sentence("(cannot be read as NPZ|declares 4611686018427387904 rows)")
     ):
@@ -245,7 +269,10 @@ def test_unusual_matrices_are_taken():
     X = whole_matrix("csr").toarray()
     outside = sp.dia_matrix((np.ones((3, 6)), [0, 2, -(2**31)]), shape=SHAPE)
     unsigned = sp.csr_matrix(X)
-    unsigned.indices, unsigned.indptr = unsigned.indices.astype(np.uint64), unsigned.indptr.astype(np.uint16)
+    unsigned.indices, unsigned.indptr = (
+        unsigned.indices.astype(np.uint64),
+        unsigned.indptr.astype(np.uint16),
+    )
     swapped = sp.csr_matrix(X)
     swapped.indices, swapped.data = swapped.indices.astype(">i4"), swapped.data.astype(">f8")
     np.testing.assert_array_equal(as_matrix(outside).toarray(), np.eye(*SHAPE) + np.eye(*SHAPE, 2))

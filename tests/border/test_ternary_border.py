@@ -1,4 +1,5 @@
-"""What the bindings of ternary models refuse: shapes and numbers that would lead outside an array."""
+"""What the bindings of ternary models refuse: shapes and numbers that would lead outside an
+array."""
 
 from __future__ import annotations
 
@@ -10,13 +11,21 @@ from kernelight import _core
 
 def sweep_arguments(n=70, p=5, classes=2):
     return {
-        "columns": np.zeros((p, 2), dtype=np.uint64), "weights": np.full(n, 1 / n), "n_filled": n,
-        "positive": np.zeros((classes, n), dtype=np.uint8), "losses": np.zeros((classes, 2, 2 * p + 5)),
-        "penalties": np.zeros(classes), "least": np.zeros(classes),
+        "columns": np.zeros((p, 2), dtype=np.uint64),
+        "weights": np.full(n, 1 / n),
+        "n_filled": n,
+        "positive": np.zeros((classes, n), dtype=np.uint8),
+        "losses": np.zeros((classes, 2, 2 * p + 5)),
+        "penalties": np.zeros(classes),
+        "least": np.zeros(classes),
         "orders": np.tile(np.arange(p, dtype=np.int32), (classes, 1)),
-        "coefficients": np.zeros((classes, p), dtype=np.int8), "scores": np.zeros((classes, n), dtype=np.int32),
-        "moves": np.zeros(classes, dtype=np.int64), "decrease": np.zeros(classes), "threads": 1, "simd": 0,
-    }  # fmt: skip
+        "coefficients": np.zeros((classes, p), dtype=np.int8),
+        "scores": np.zeros((classes, n), dtype=np.int32),
+        "moves": np.zeros(classes, dtype=np.int64),
+        "decrease": np.zeros(classes),
+        "threads": 1,
+        "simd": 0,
+    }
 
 
 def test_sweep_of_nothing_to_gain():
@@ -59,10 +68,16 @@ def test_scores_of_rows_that_are_not_the_coefficients_lead_nowhere_outside():
 def score_arguments(n=9, p=70, classes=2):
     words = -(-p // 64)
     return {
-        "words": np.zeros((n, words), dtype=np.uint64), "plus": np.zeros((classes, words), dtype=np.uint64),
-        "used": np.zeros((classes, words), dtype=np.uint64), "nonzeros": np.zeros(classes, dtype=np.int32),
-        "scales": np.ones(classes), "biases": np.full(classes, 3.0), "out": np.zeros((n, classes)), "threads": 1, "simd": 0,
-    }  # fmt: skip
+        "words": np.zeros((n, words), dtype=np.uint64),
+        "plus": np.zeros((classes, words), dtype=np.uint64),
+        "used": np.zeros((classes, words), dtype=np.uint64),
+        "nonzeros": np.zeros(classes, dtype=np.int32),
+        "scales": np.ones(classes),
+        "biases": np.full(classes, 3.0),
+        "out": np.zeros((n, classes)),
+        "threads": 1,
+        "simd": 0,
+    }
 
 
 def test_scores_without_coefficients_are_biases():
@@ -88,6 +103,9 @@ def test_scores_refuse(changes, message):
 
 
 def test_other_dtypes_and_orders_are_refused():
-    for changes in ({"words": np.zeros((9, 2), dtype=np.int64)}, {"out": np.zeros((9, 2), order="F")}):
+    for changes in (
+        {"words": np.zeros((9, 2), dtype=np.int64)},
+        {"out": np.zeros((9, 2), order="F")},
+    ):
         with pytest.raises(TypeError):
             _core.ternary_scores(**{**score_arguments(), **changes})

@@ -11,11 +11,15 @@ from kernelight.cli.app import main
 
 
 def run(*arguments, status=0, stdin=None, **environment):
-    """Standard output of the command, or standard error if it is to fail: one line for errors of input, and no traceback."""
+    """Standard output of the command, or standard error if it is to fail: one line for errors of
+    input, and no traceback."""
     done = subprocess.run(
-        [sys.executable, "-m", "kernelight", *map(str, arguments)], capture_output=True, text=True, input=stdin,
+        [sys.executable, "-m", "kernelight", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        input=stdin,
         env={**os.environ, "NO_COLOR": "1", **environment},
-    )  # fmt: skip
+    )
     assert done.returncode == status, done.stderr
     if status == 2:
         assert "Traceback" not in done.stderr

@@ -11,7 +11,8 @@ import typer
 
 from kernelight.cli import app
 
-_COMMAND = typer.main.get_command(app.app)  # once: making it takes longer than most of what it is asked for
+# once: making it takes longer than most of what it is asked for
+_COMMAND = typer.main.get_command(app.app)
 
 
 class Answer(NamedTuple):
@@ -40,7 +41,8 @@ def called(*arguments: object, stdin: bytes = b"") -> Answer:
 
 
 def run(*arguments: object, status: int = 0, stdin: str = "") -> str:
-    """Standard output of the command, or standard error if it is to fail: one line for errors of input."""
+    """Standard output of the command, or standard error if it is to fail: one line for errors of
+    input."""
     answer = called(*arguments, stdin=stdin.encode())
     assert answer.status == status, answer.said
     if status == 2:

@@ -1,4 +1,5 @@
-"""The command: help without weight, one sentence for what is wrong, and answers that are those of the library."""
+"""The command: help without weight, one sentence for what is wrong, and answers that are those of
+the library."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def test_kernels_are_all_there_with_their_parameters():
                 kernel(-rows)
         for parameter in ("gamma", "p"):
             takes = parameter in entry["parameters"].replace(",", " ").split()
-            assert takes == KernelClassifier(entry["name"])._wishes().choice.has(parameter), (
+            assert takes == KernelClassifier(entry["name"])._space().choice.has(parameter), (
                 entry,
                 parameter,
             )
@@ -53,7 +54,18 @@ def test_kernels_are_all_there_with_their_parameters():
 
 def test_theory_answers_as_the_library():
     assert run("theory", "components", "--error", 0.02) == "2,401 components\n"
-    given = ("--error", 0.1, "--confidence", 0.9, "--method", "paired", "--kernel", 0.5, "--pairs", 10)
+    given = (
+        "--error",
+        0.1,
+        "--confidence",
+        0.9,
+        "--method",
+        "paired",
+        "--kernel",
+        0.5,
+        "--pairs",
+        10,
+    )
     wanted = int(theory.components_needed(0.1, 0.9, "paired", kernel=0.5, n_pairs=10))
     assert json.loads(run("theory", "components", *given, "--json")) == {"components": wanted}
     assert json.loads(run("theory", "memory", "--rows", 1000, "--components", 64, "--json")) == {
@@ -80,7 +92,9 @@ def test_wrong_files_are_one_sentence(tmp_path):
     assert "No such file" in run("info", tmp_path / "none", status=2)
     assert "Is a directory" in run("info", tmp_path, status=2)
     debug = subprocess.run(
-        [sys.executable, "-m", "kernelight", "--debug", "info", "none"], capture_output=True, text=True
+        [sys.executable, "-m", "kernelight", "--debug", "info", "none"],
+        capture_output=True,
+        text=True,
     )
     assert "Traceback" in debug.stderr
     assert run("nothing", status=2)
@@ -125,9 +139,10 @@ def test_what_an_extra_is_missing_for_is_one_sentence(tmp_path):
     TableModel(KernelClassifier(n_components=8, C=1.0, scale=None)).fit(table).save(model)
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     for arguments in (
-        ("compare", rows, "-o", tmp_path / "out.html"), ("predict", model, rows),
+        ("compare", rows, "-o", tmp_path / "out.html"),
+        ("predict", model, rows),
         ("predict", model, table, "-o", tmp_path / "out.parquet"),
-    ):  # fmt: skip
+    ):
         said = run_alone(*arguments, status=2, PYTHONPATH=path)
         assert "needs pyarrow, which is not there: pip install 'kernelight[io]'." in said
     assert not list(tmp_path.glob("out*"))
@@ -138,5 +153,7 @@ def test_the_extra_all_has_every_extra_of_run_time():
     text = (Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     extras = tomllib.loads(text)["project"]["optional-dependencies"]
     work = {"test", "lint", "bench", "papers"}  # for those who work on the package itself
-    optional = {need for name, needs in extras.items() if name not in {*work, "all"} for need in needs}
+    optional = {
+        need for name, needs in extras.items() if name not in {*work, "all"} for need in needs
+    }
     assert set(extras["all"]) == optional

@@ -37,7 +37,9 @@ def test_the_recommended_model_is_trained_by_what_is_printed(tmp_path, capsys, m
     table = tmp_path / "two words.csv"
     table.write_text("\n".join(["a,b,kind,name", *rows]) + "\n")
     given = ("--target", "kind", "--ids", "name", "--header")
-    said = called(capsys, "compare", table, *given, "--budget", "10m", "-o", tmp_path / "report.html")
+    said = called(
+        capsys, "compare", table, *given, "--budget", "10m", "-o", tmp_path / "report.html"
+    )
     line = next(line for line in said.splitlines() if line.startswith("Train"))
     words = shlex.split(line.partition(": ")[2])
     assert words[:8] == ["kernelight", "fit", str(table), *given]
@@ -49,7 +51,9 @@ def test_the_recommended_model_is_trained_by_what_is_printed(tmp_path, capsys, m
 
 def test_wrong_data_leave_no_report(tmp_path, capsys):
     report = tmp_path / "report.html"
-    assert "absent.csv" in called(capsys, "compare", tmp_path / "absent.csv", "-o", report, status=2)
+    assert "absent.csv" in called(
+        capsys, "compare", tmp_path / "absent.csv", "-o", report, status=2
+    )
     table = tmp_path / "table.csv"
     table.write_text("a,b\n1,2\n3,x\n")
     assert "table.csv" in called(capsys, "compare", table, "--target", "c", "-o", report, status=2)
@@ -82,13 +86,28 @@ def test_a_study_is_carried_on_and_said_in_json_or_hardly_at_all(tmp_path, capsy
 def test_an_interrupt_leaves_a_report(tmp_path):
     """As Ctrl-C does: what was found until then is told, with status 1."""
     journal, report = tmp_path / "cells.jsonl", tmp_path / "report.html"
-    arguments = ["compare", "digits", "--budget", "10m", "-o", str(report), "--resume", str(journal)]
+    arguments = [
+        "compare",
+        "digits",
+        "--budget",
+        "10m",
+        "-o",
+        str(report),
+        "--resume",
+        str(journal),
+    ]
     started = subprocess.Popen(
-        [sys.executable, "-m", "kernelight", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs in the background may ignore it
-    )  # fmt: skip
+        [sys.executable, "-m", "kernelight", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # what runs in the background may ignore it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     end = time.monotonic() + 60
-    while time.monotonic() < end and not (journal.exists() and journal.read_text().count("\n") >= 3):
+    while time.monotonic() < end and not (
+        journal.exists() and journal.read_text().count("\n") >= 3
+    ):
         time.sleep(0.05)
     started.send_signal(signal.SIGINT)
     said, errors = started.communicate(timeout=60)

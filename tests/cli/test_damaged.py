@@ -1,4 +1,5 @@
-"""Every bad input of the command is one sentence and status 2, and leaves no file behind and none changed."""
+"""Every bad input of the command is one sentence and status 2, and leaves no file behind and none
+changed."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ import pytest
 from in_process import called
 
 from kernelight import GCWS, KernelClassifier
-from kernelight.data import sources
+from kernelight.data import byte_sources
 
 SMALL = ("-k", "16", "-C", "1", "--scale", "none", "--quiet")
 OLD = b"what was there before"
@@ -41,7 +42,9 @@ def models(tmp_path_factory):
     gcws = GCWS(16).fit(X)
     gcws.save(place / "map.klt")
     gcws.encode(X).save(place / "codes.klt")
-    KernelClassifier(n_components=16, C=1.0, scale="none").fit(X, np.arange(40) % 2).save(place / "bare.klt")
+    KernelClassifier(n_components=16, C=1.0, scale="none").fit(X, np.arange(40) % 2).save(
+        place / "bare.klt"
+    )
     (place / "text.klt").write_text("hello, I am a model")
     (place / "cut.klt").write_bytes((place / "csv.klt").read_bytes()[:-100])
     (place / "empty.klt").write_bytes(b"")
@@ -63,9 +66,11 @@ def verbs(data, models, kind="csv"):
     """The ways to read a file."""
     model = models / f"{kind}.klt"
     return {
-        "fit": ("fit", data, "-o", "out.klt", *SMALL), "predict": ("predict", model, data, "-o", "out.csv"),
-        "evaluate": ("evaluate", model, data), "compare": ("compare", data, "-o", "out.html", "--budget", "20s"),
-    }  # fmt: skip
+        "fit": ("fit", data, "-o", "out.klt", *SMALL),
+        "predict": ("predict", model, data, "-o", "out.csv"),
+        "evaluate": ("evaluate", model, data),
+        "compare": ("compare", data, "-o", "out.html", "--budget", "20s"),
+    }
 
 
 def refused(*arguments, stdin=b""):
@@ -87,36 +92,92 @@ TARGETS = ("fit", "evaluate", "compare")
 LEARNS = ("fit", "compare")
 TABLES = {
     "a short row": (EVERY, TABLE + "1,2\n", "bad.csv, line 42: 2 fields where 3 are expected."),
-    "a long row": (EVERY, TABLE + "1,2,yes,4\n", "bad.csv, line 42: 4 fields where 3 are expected."),
-    "text among numbers": (EVERY, TABLE + "1,two,yes\n", "bad.csv, line 42, column 'b': 'two' is not a number"),
-    "infinity": (EVERY, TABLE + "1,inf,yes\n", "bad.csv, line 42, column 'b': 'inf' is beyond the largest number."),
-    "too large": (EVERY, TABLE + "1,-1e999,yes\n", "bad.csv, line 42, column 'b': '-1e999' is beyond the largest number."),
-    "an open quote": (EVERY, TABLE + '1,2,"yes\n', "bad.csv, line 42, column 'kind': a quote is opened and never closed."),
-    "invalid UTF-8": (EVERY, TABLE.encode() + b"\xff,2,yes\n", "bad.csv, line 42, column 'a': b'\\xff', which is not UTF-8,"),
-    "invalid UTF-8 in a class": (TARGETS, TABLE.encode() + b"1,2,\xff\n",
-        "bad.csv, line 42, column 'kind': b'\\xff' is not UTF-8; --encoding cp1252, or"),
-    "no class": (TARGETS, TABLE + "1,2,NA\n", "bad.csv, line 42, column 'kind': the target is missing; leave such rows out."),
+    "a long row": (
+        EVERY,
+        TABLE + "1,2,yes,4\n",
+        "bad.csv, line 42: 4 fields where 3 are expected.",
+    ),
+    "text among numbers": (
+        EVERY,
+        TABLE + "1,two,yes\n",
+        "bad.csv, line 42, column 'b': 'two' is not a number",
+    ),
+    "infinity": (
+        EVERY,
+        TABLE + "1,inf,yes\n",
+        "bad.csv, line 42, column 'b': 'inf' is beyond the largest number.",
+    ),
+    "too large": (
+        EVERY,
+        TABLE + "1,-1e999,yes\n",
+        "bad.csv, line 42, column 'b': '-1e999' is beyond the largest number.",
+    ),
+    "an open quote": (
+        EVERY,
+        TABLE + '1,2,"yes\n',
+        "bad.csv, line 42, column 'kind': a quote is opened and never closed.",
+    ),
+    "invalid UTF-8": (
+        EVERY,
+        TABLE.encode() + b"\xff,2,yes\n",
+        "bad.csv, line 42, column 'a': b'\\xff', which is not UTF-8,",
+    ),
+    "invalid UTF-8 in a class": (
+        TARGETS,
+        TABLE.encode() + b"1,2,\xff\n",
+        "bad.csv, line 42, column 'kind': b'\\xff' is not UTF-8; --encoding cp1252, or",
+    ),
+    "no class": (
+        TARGETS,
+        TABLE + "1,2,NA\n",
+        "bad.csv, line 42, column 'kind': the target is missing; leave such rows out.",
+    ),
     "a zero byte": (EVERY, b"a,b,kind\n1,\0,yes\n", "bad.csv is not text: byte 11 is 0"),
     "empty": (EVERY, b"", "bad.csv is empty."),
     "names only": (EVERY, b"a,b,kind\n", "bad.csv has no rows."),
-    "cut off": (EVERY, gzip.compress(TABLE.encode())[:-20], "bad.csv is cut off: its gzip data cannot be unpacked beyond byte"),
-    "one class": (LEARNS, b"a,b,kind\n1,2,yes\n2,3,yes\n",
-        "bad.csv: the target 'kind' has one value only, 'yes'; a classifier needs at least two classes."),
-    "one column": (LEARNS, b"kind\nyes\nno\n", "bad.csv has no features: every column is the target, an id or ignored."),
-    "a name twice": (LEARNS, b"a,a,kind\n1,2,yes\n", "1 column needs a decision: column 'a': another column has this name"),
-    "other columns": (("predict", "evaluate"), b"aa,b,c\n1,2,3\n",
-        "bad.csv: its columns do not match those of the model: 'a' missing; 'aa', 'c' not known to the model; did you mean"),
-    "no target": (("evaluate",), b"a,b\n1,2\n", "bad.csv has no target 'kind' to compare predictions with."),
-}  # fmt: skip
+    "cut off": (
+        EVERY,
+        gzip.compress(TABLE.encode())[:-20],
+        "bad.csv is cut off: its gzip data cannot be unpacked beyond byte",
+    ),
+    "one class": (
+        LEARNS,
+        b"a,b,kind\n1,2,yes\n2,3,yes\n",
+        "bad.csv: the target 'kind' has one value only, 'yes'; a classifier needs at least two "
+        "classes.",
+    ),
+    "one column": (
+        LEARNS,
+        b"kind\nyes\nno\n",
+        "bad.csv has no features: every column is the target, an id or ignored.",
+    ),
+    "a name twice": (
+        LEARNS,
+        b"a,a,kind\n1,2,yes\n",
+        "1 column needs a decision: column 'a': another column has this name",
+    ),
+    "other columns": (
+        ("predict", "evaluate"),
+        b"aa,b,c\n1,2,3\n",
+        "bad.csv: its columns do not match those of the model: 'a' missing; 'aa', 'c' not known to "
+        "the model; did you mean",
+    ),
+    "no target": (
+        ("evaluate",),
+        b"a,b\n1,2\n",
+        "bad.csv has no target 'kind' to compare predictions with.",
+    ),
+}
 
 
+# what is refused with --strict alone
 DECIDED = {
     "no class",
     "a name twice",
     "text among numbers",
     "invalid UTF-8",
     "invalid UTF-8 in a class",
-}  # what is refused with --strict alone
+}
 
 
 @pytest.mark.parametrize("case", TABLES)
@@ -133,13 +194,33 @@ def test_tables(models, case):
 SPARSE = {
     "index 0": (EVERY, "1 0:5\n", "bad.svm, line 41: index 0, where the first is 1"),
     "descending": (EVERY, "1 3:5 1:2\n", "bad.svm, line 41: index 1 does not ascend."),
-    "NaN": (EVERY, "1 1:nan\n", "bad.svm, line 41, index 1: the value 'nan' is not a finite number."),
-    "infinity": (EVERY, "1 1:-inf\n", "bad.svm, line 41, index 1: the value '-inf' is not a finite number."),
-    "a word": (EVERY, "1 1:five\n", "bad.svm, line 41, index 1: the value 'five' is not a finite number."),
+    "NaN": (
+        EVERY,
+        "1 1:nan\n",
+        "bad.svm, line 41, index 1: the value 'nan' is not a finite number.",
+    ),
+    "infinity": (
+        EVERY,
+        "1 1:-inf\n",
+        "bad.svm, line 41, index 1: the value '-inf' is not a finite number.",
+    ),
+    "a word": (
+        EVERY,
+        "1 1:five\n",
+        "bad.svm, line 41, index 1: the value 'five' is not a finite number.",
+    ),
     "a label": (EVERY, "yes 1:5\n", "bad.svm, line 41: the label 'yes' is not a finite number."),
-    "no end": (LEARNS, "1 9223372036854775799:5\n", "bad.svm, line 41: index 9223372036854775799 is beyond the largest"),
-    "too wide": (("predict", "evaluate"), "1 1:5 9:1\n", "bad.svm, line 41: index 9 is beyond the last feature, 3."),
-}  # fmt: skip
+    "no end": (
+        LEARNS,
+        "1 9223372036854775799:5\n",
+        "bad.svm, line 41: index 9223372036854775799 is beyond the largest",
+    ),
+    "too wide": (
+        ("predict", "evaluate"),
+        "1 1:5 9:1\n",
+        "bad.svm, line 41: index 9 is beyond the last feature, 3.",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", SPARSE)
@@ -163,7 +244,9 @@ def test_rows_of_another_kind(models):
     with open("bad.svm", "w") as file:
         file.write(LINES)
     for verb in ("predict", "evaluate"):
-        assert "has sparse rows without names, but the model" in refused(*verbs("bad.svm", models)[verb])
+        assert "has sparse rows without names, but the model" in refused(
+            *verbs("bad.svm", models)[verb]
+        )
         table = verbs(models / "t.csv", models, "svm")[verb]
         assert "has named columns, but the model was trained on sparse rows" in refused(*table)
 
@@ -171,21 +254,28 @@ def test_rows_of_another_kind(models):
 def test_places_that_are_no_files(models):
     os.mkdir("folder")
     for verb in EVERY:
-        assert "folder is a directory: name one of its files." in refused(*verbs("folder", models)[verb])
+        assert "folder is a directory: name one of its files." in refused(
+            *verbs("folder", models)[verb]
+        )
         assert "outt.csv: there is no such file or data set; did you mean 'out.csv'?" in refused(
             *verbs("outt.csv", models)[verb]
         )
         assert "standard input is empty." in refused(*verbs("-", models)[verb])
-        assert "standard input has no rows." in refused(*verbs("-", models)[verb], stdin=b"a,b,kind\n")
+        assert "standard input has no rows." in refused(
+            *verbs("-", models)[verb], stdin=b"a,b,kind\n"
+        )
     assert "folder: Is a directory." in refused("info", "folder")
     assert "nothing.klt: No such file or directory." in refused("info", "nothing.klt")
 
 
 NO_MODELS = {
-    "codes": "codes.klt holds a Codes, not TableModel.", "map": "map.klt holds a GCWS, not TableModel.",
-    "bare": "bare.klt holds a KernelClassifier, not TableModel.", "text": "text.klt is not a kernelight file.",
-    "cut": "cut.klt is truncated: it ends after", "empty": "empty.klt is empty: 0 bytes.",
-}  # fmt: skip
+    "codes": "codes.klt holds a Codes, not TableModel.",
+    "map": "map.klt holds a GCWS, not TableModel.",
+    "bare": "bare.klt holds a KernelClassifier, not TableModel.",
+    "text": "text.klt is not a kernelight file.",
+    "cut": "cut.klt is truncated: it ends after",
+    "empty": "empty.klt is empty: 0 bytes.",
+}
 
 
 @pytest.mark.parametrize("name", NO_MODELS)
@@ -199,7 +289,10 @@ def test_files_that_are_no_models(models, name):
 
 
 WISHES = {
-    "a target": (("--target", "knd"), "there is no column 'knd' for the target; did you mean 'kind'?"),
+    "a target": (
+        ("--target", "knd"),
+        "there is no column 'knd' for the target; did you mean 'kind'?",
+    ),
     "an option": (("--targte", "kind"), "No such option: --targte"),
     "C": (("--C", "abc"), "--C must be a number or tune, got 'abc'."),
     "no components": (("-k", "0"), "--components must be at least 1, got 0."),
@@ -216,7 +309,7 @@ WISHES = {
     "a delimiter": (("--delimiter", "ab"), "delimiter must be one character"),
     "words": (("--task", "regression"), "the target 'kind' is words; a regression needs numbers."),
     "jobs": (("--jobs", "0"), "--jobs must not be 0"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", WISHES)
@@ -234,7 +327,8 @@ def test_wrong_usage(models):
         "compare", models / "t.csv", "-o", "out.html", "--budget", "soon"
     )
     status, _, said = called()
-    assert (status, "Commands:" in said) == (2, True)  # nothing was asked for: the help, not a sentence
+    # nothing was asked for: the help, not a sentence
+    assert (status, "Commands:" in said) == (2, True)
 
 
 def test_places_that_cannot_be_written(models):
@@ -244,16 +338,20 @@ def test_places_that_cannot_be_written(models):
         first = [*verbs(data, models)[verb]]
         at = first.index("-o") + 1
         for place, words in {
-            f"none/x.{end}": "cannot be written: there is no directory none.", "folder": "folder is a directory: name a file.",
-            "": "The name of the file to write is empty.", "n" * 300 + f".{end}": "File name too long.",
-            str(data): "is what is read: name another file to write.", os.devnull: "is not a regular file",
-        }.items():  # fmt: skip
+            f"none/x.{end}": "cannot be written: there is no directory none.",
+            "folder": "folder is a directory: name a file.",
+            "": "The name of the file to write is empty.",
+            "n" * 300 + f".{end}": "File name too long.",
+            str(data): "is what is read: name another file to write.",
+            os.devnull: "is not a regular file",
+        }.items():
             first[at] = place
             assert words in refused(*first)
     assert (models / "t.csv").read_text() == TABLE
 
 
-# -- What needs a process of its own --------------------------------------------------------------------------------
+# -- What needs a process of its own
+# --------------------------------------------------------------------------------
 
 
 def process(*arguments, **options):
@@ -265,7 +363,8 @@ def process(*arguments, **options):
 
 
 def file_limit(size):
-    """A disk that is full, as good as it goes everywhere: files may have so many bytes, and writing more is an error."""
+    """A disk that is full, as good as it goes everywhere: files may have so many bytes, and writing
+    more is an error."""
 
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -287,7 +386,8 @@ for arguments in json.loads(sys.argv[1]):
 
 
 def test_a_full_disk(models):
-    """In a process whose files may have 100 bytes, which works everywhere, and says "File too large"."""
+    """In a process whose files may have 100 bytes, which works everywhere, and says "File too
+    large"."""
     wanted = {
         "out.klt": ("fit", models / "t.csv", "-o", "out.klt", *SMALL),
         "out.csv": ("predict", models / "csv.klt", models / "t.csv", "-o", "out.csv"),
@@ -295,16 +395,25 @@ def test_a_full_disk(models):
     }
     if importlib.util.find_spec("pyarrow"):
         Path("out.parquet").write_bytes(OLD)
-        wanted["out.parquet"] = ("predict", models / "csv.klt", models / "t.csv", "-o", "out.parquet")
+        wanted["out.parquet"] = (
+            "predict",
+            models / "csv.klt",
+            models / "t.csv",
+            "-o",
+            "out.parquet",
+        )
     before = sorted(os.listdir("."))
     calls = json.dumps([[str(part) for part in call] for call in wanted.values()])
     done = subprocess.run(
-        [sys.executable, "-c", FULL, calls], capture_output=True, text=True, check=False,
+        [sys.executable, "-c", FULL, calls],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])},
-    )  # fmt: skip
-    assert done.stdout.splitlines() == [f"2 kernelight: {name}: File too large." for name in wanted], (
-        done.stderr
     )
+    assert done.stdout.splitlines() == [
+        f"2 kernelight: {name}: File too large." for name in wanted
+    ], done.stderr
     assert sorted(os.listdir(".")) == before
     assert all(Path(name).read_bytes() == OLD for name in wanted)
 
@@ -312,9 +421,14 @@ def test_a_full_disk(models):
 def test_standard_output_that_takes_no_more(models):
     with open("printed", "wb") as printed:
         done = process(
-            "predict", models / "csv.klt", models / "t.csv", stdout=printed, stderr=subprocess.PIPE, capture_output=False,
+            "predict",
+            models / "csv.klt",
+            models / "t.csv",
+            stdout=printed,
+            stderr=subprocess.PIPE,
+            capture_output=False,
             preexec_fn=file_limit(10),
-        )  # fmt: skip
+        )
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == "kernelight: standard output: File too large."
     assert "Traceback" not in done.stderr
@@ -324,9 +438,10 @@ def test_a_reader_that_has_seen_enough(models):
     with open("long.csv", "w") as file:
         file.write("a,b\n" + "1,2\n" * 200_000)
     shown = subprocess.Popen(
-        [sys.executable, "-m", "kernelight", "predict", models / "csv.klt", "long.csv"], stdout=subprocess.PIPE,
+        [sys.executable, "-m", "kernelight", "predict", models / "csv.klt", "long.csv"],
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    )  # fmt: skip
+    )
     assert shown.stdout.readline() == b"prediction\n"
     shown.stdout.close()
     assert shown.stderr.read() == b""
@@ -337,7 +452,10 @@ def test_a_reader_that_has_seen_enough(models):
 def test_standard_streams_that_are_closed(models, monkeypatch):
     done = process("predict", models / "csv.klt", "-", preexec_fn=lambda: os.close(0))
     assert done.returncode == 2
-    assert done.stderr == "kernelight: standard input is closed: pipe the data into it, or name a file.\n"
+    assert (
+        done.stderr
+        == "kernelight: standard input is closed: pipe the data into it, or name a file.\n"
+    )
     monkeypatch.setattr("contextlib.redirect_stdout", lambda _: nullcontext())
     monkeypatch.setattr(sys, "stdout", None)
     said = refused("predict", models / "csv.klt", models / "t.csv")
@@ -353,7 +471,9 @@ def listening():
 
 
 @pytest.mark.usefixtures("listening")
-@pytest.mark.parametrize("moment", ["kernelight.compose.base.KernelModel._fit", "os.fsync"])
+@pytest.mark.parametrize(
+    "moment", ["kernelight.estimators.kernel_model.KernelModel._fit", "os.fsync"]
+)
 def test_an_interrupt_leaves_nothing(models, monkeypatch, moment):
     """Ctrl-C while a model is trained, and while it is written."""
 
@@ -406,10 +526,10 @@ def test_other_encodings_and_names_that_are_bytes(models):
 
 
 def as_nobody(*arguments):
-    """Status and sentence of the command without the rights of root; a fork, as nobody may not even see the interpreter."""
-    importlib.import_module(
-        f"kernelight.cli.{arguments[0]}"
-    )  # here, as nobody may not read the standard library
+    """Status and sentence of the command without the rights of root; a fork, as nobody may not even
+    see the interpreter."""
+    # here, as nobody may not read the standard library
+    importlib.import_module(f"kernelight.cli.{arguments[0]}")
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -441,7 +561,10 @@ def test_no_permission(models, tmp_path):
     os.chmod("open", 0o777)
     os.mkdir("shut", 0o555)
     for arguments, words in (
-        (("fit", "secret.csv", "-o", "open/m.klt", *SMALL), "secret.csv cannot be read: Permission denied."),
+        (
+            ("fit", "secret.csv", "-o", "open/m.klt", *SMALL),
+            "secret.csv cannot be read: Permission denied.",
+        ),
         (
             ("predict", "m.klt", "secret.csv", "-o", "open/p.csv"),
             "secret.csv cannot be read: Permission denied.",
@@ -465,7 +588,7 @@ def test_a_file_that_is_cut_off_while_it_is_read(models):
     """The text is in memory: a mapped file would take the process along (SIGBUS)."""
     with open("long.csv", "w") as file:
         file.write("a,b,kind\n" + ROWS * 500)
-    text = sources.file_source("long.csv").whole()
+    text = byte_sources.file_source("long.csv").whole()
     size = len(text)
     os.truncate("long.csv", 10)
     assert bytes(text[-4:]) == b"yes\n"

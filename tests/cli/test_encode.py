@@ -1,4 +1,5 @@
-"""encode and similarity on the command line: what the library gives, in files, within little memory."""
+"""encode and similarity on the command line: what the library gives, in files, within little
+memory_limit."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ LABELS = ("--ids", "name", "--target", "kind")
 
 
 def run(*arguments, status=0, stdin=""):
-    """Standard output of the command, or standard error, which must be one line, if it is to fail; without a new process."""
+    """Standard output of the command, or standard error, which must be one line, if it is to fail;
+    without a new process."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["kernelight", *map(str, arguments)])
@@ -36,7 +38,9 @@ def run(*arguments, status=0, stdin=""):
 
 
 def pairs_of(text):
-    return [(row["a"], row["b"], float(row["similarity"])) for row in csv.DictReader(io.StringIO(text))]
+    return [
+        (row["a"], row["b"], float(row["similarity"])) for row in csv.DictReader(io.StringIO(text))
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +50,9 @@ def folder(tmp_path_factory):
     random = np.random.default_rng(0)
     lines = ["name,a,b,colour,kind"]
     for at, (a, b) in enumerate(random.normal(size=(200, 2)).round(4)):
-        lines.append(f"r{at},{a},{b},{'red' if at % 2 else 'blue'},{'same' if a * b > 0 else 'other'}")
+        lines.append(
+            f"r{at},{a},{b},{'red' if at % 2 else 'blue'},{'same' if a * b > 0 else 'other'}"
+        )
     (place / "known.csv").write_text("\n".join(lines) + "\n")
     (place / "new.csv").write_text("colour,b,a,name\nred,0.5,0.25,x\ngreen,-1,2,y\n")
     run(
@@ -61,7 +67,19 @@ def folder(tmp_path_factory):
         place / "map.klt",
     )
     run("encode", place / "new.csv", "-o", place / "new.npz", "--map", place / "map.klt", "-q")
-    run("fit", place / "known.csv", "--ids", "name", "-o", place / "model.klt", "-k", "64", "-C", "1", "-q")
+    run(
+        "fit",
+        place / "known.csv",
+        "--ids",
+        "name",
+        "-o",
+        place / "model.klt",
+        "-k",
+        "64",
+        "-C",
+        "1",
+        "-q",
+    )
     return place
 
 
@@ -69,19 +87,35 @@ def test_codes_as_the_library_saves_them(folder, tmp_path):
     X, _ = open_dataset(folder / "known.csv", ids="name", target="kind").materialise()
     wanted = GCWS(64, bits=4, random_state=3).fit(X).encode(X)
     told = run(
-        "encode", folder / "known.csv", "--ignore", "name", "--target", "kind", "-k", 64, "--bits", 4, "--seed", 3,
-        "-o", tmp_path / "c.klt",
-    )  # fmt: skip
+        "encode",
+        folder / "known.csv",
+        "--ignore",
+        "name",
+        "--target",
+        "kind",
+        "-k",
+        64,
+        "--bits",
+        4,
+        "--seed",
+        3,
+        "-o",
+        tmp_path / "c.klt",
+    )
     assert "Codes of 200 rows" in told
     assert kernelight.load(tmp_path / "c.klt") == wanted
     wanted.save(tmp_path / "alone.klt")
     assert (tmp_path / "c.klt").read_bytes() == (tmp_path / "alone.klt").read_bytes()
-    assert "200 x 64" in run("info", tmp_path / "c.klt") or "200 x 4" in run("info", tmp_path / "c.klt")
+    assert "200 x 64" in run("info", tmp_path / "c.klt") or "200 x 4" in run(
+        "info", tmp_path / "c.klt"
+    )
 
 
 def test_every_column_is_a_feature_unless_it_is_named(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,target\n1,2,3\n4,5,6\n")
-    said = json.loads(run("encode", tmp_path / "t.csv", "-o", tmp_path / "c.klt", "-k", 8, "--json"))
+    said = json.loads(
+        run("encode", tmp_path / "t.csv", "-o", tmp_path / "c.klt", "-k", 8, "--json")
+    )
     assert (said["features"], said["rows"], said["kind"]) == (3, 2, "codes")
     options = ("--target", "target", "-o", tmp_path / "c.klt", "-k", 8, "--json")
     assert json.loads(run("encode", tmp_path / "t.csv", *options))["features"] == 2
@@ -123,7 +157,7 @@ def test_info_of_codes(folder):
         (("-o", "known.csv"), "the ending says how"),
         (("-o", "map.klt", "--map", "map.klt"), "would be written over"),
     ],
-)  # fmt: skip
+)
 def test_wrong_wishes_are_one_sentence(folder, arguments, words, monkeypatch):
     monkeypatch.chdir(folder)
     before = sorted(os.listdir("."))
@@ -153,7 +187,7 @@ def test_nothing_is_half_written(folder, tmp_path):
 ENCODE = """
 from peak import peak
 from kernelight import TableMap
-from kernelight.tables import memory
+from kernelight.tables import memory_limit
 from kernelight.tables.code_files import write_encoded
 
 def encode(data, ending):
@@ -161,7 +195,7 @@ def encode(data, ending):
     write_encoded({folder!r} + "/codes." + ending, made, made.encode_batches(data))
 
 
-memory.BATCH_BYTES = 8 << 20
+memory_limit.BATCH_BYTES = 8 << 20
 for ending in ("klt", "npz", "parquet"):
     encode({folder!r} + "/small.npz", ending)  # so that everything is loaded
 before = peak()
@@ -183,23 +217,39 @@ def test_memory_does_not_grow_with_the_codes(tmp_path):
     assert int(printed) < 24 << 20
 
 
-# -- Similarity ------------------------------------------------------------------------------------------------------
+# -- Similarity
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_exact_similarities(folder):
     model = TableMap(n_components=8).fit(folder / "new.csv", ids="name")
     X, _ = model.open(folder / "new.csv").materialise()
     Y, _ = model.open(folder / "known.csv", ignore=["kind"]).materialise()
-    for options, kernel in (((), kernels.GMM()), (("--kernel", "rbf", "--gamma", 3), kernels.RBF(3.0))):
+    for options, kernel in (
+        ((), kernels.GMM()),
+        (("--kernel", "rbf", "--gamma", 3), kernels.RBF(3.0)),
+    ):
         found = pairs_of(
-            run("similarity", folder / "new.csv", folder / "known.csv", *LABELS, *options, "--top", 3)
+            run(
+                "similarity",
+                folder / "new.csv",
+                folder / "known.csv",
+                *LABELS,
+                *options,
+                "--top",
+                3,
+            )
         )
         K = kernel(X, Y)
         wanted = [
-            (n, f"r{j}", K[i, j]) for i, n in enumerate("xy") for j in np.argsort(-K[i], kind="stable")[:3]
+            (n, f"r{j}", K[i, j])
+            for i, n in enumerate("xy")
+            for j in np.argsort(-K[i], kind="stable")[:3]
         ]
         assert [pair[:2] for pair in found] == [pair[:2] for pair in wanted]
-        np.testing.assert_allclose([pair[2] for pair in found], [pair[2] for pair in wanted], rtol=1e-12)
+        np.testing.assert_allclose(
+            [pair[2] for pair in found], [pair[2] for pair in wanted], rtol=1e-12
+        )
 
 
 def test_pairs_above_a_value_come_once(folder, tmp_path):
@@ -223,11 +273,22 @@ def test_similarities_of_codes(folder):
     assert [pair[2] for pair in found] == share.max(axis=1).tolist()
     estimate = kernelight.load(folder / "map.klt").map_.similarity(new, codes)
     found = pairs_of(
-        run("similarity", folder / "new.npz", folder / "known.npz", "--map", folder / "map.klt", "--top", 1)
+        run(
+            "similarity",
+            folder / "new.npz",
+            folder / "known.npz",
+            "--map",
+            folder / "map.klt",
+            "--top",
+            1,
+        )
     )
     assert [pair[2] for pair in found] == estimate.max(axis=1).tolist()
     lines = run("similarity", folder / "new.npz", "--json").splitlines()
-    assert [(json.loads(line)["a"], json.loads(line)["b"]) for line in lines] == [("x", "y"), ("y", "x")]
+    assert [(json.loads(line)["a"], json.loads(line)["b"]) for line in lines] == [
+        ("x", "y"),
+        ("y", "x"),
+    ]
 
 
 def read(path):
@@ -243,17 +304,23 @@ def test_what_cannot_be_compared_is_one_sentence(folder, tmp_path):
         "similarity", tmp_path / "alone.npz", folder / "known.npz", status=2
     )
     run("encode", new, "-o", tmp_path / "seed.npz", "--ids", "name", "--seed", 7, "-q")
-    assert "provenance differs" in run("similarity", tmp_path / "seed.npz", folder / "known.npz", status=2)
+    assert "provenance differs" in run(
+        "similarity", tmp_path / "seed.npz", folder / "known.npz", status=2
+    )
     assert "leave it out" in run("similarity", folder / "new.npz", "--kernel", "rbf", status=2)
     assert "did you mean" in run("similarity", new, known, "--kernel", "gmn", status=2)
     assert "do not match those of" in run("similarity", known, new, "--ids", "name", status=2)
     assert "no column 'knd'" in run("similarity", known, "--target", "knd", status=2)
     assert "top must" in run("similarity", folder / "new.npz", "--top", 0, status=2)
-    assert "--map is for files of codes" in run("similarity", known, "--map", folder / "map.klt", status=2)
+    assert "--map is for files of codes" in run(
+        "similarity", known, "--map", folder / "map.klt", status=2
+    )
 
 
 def test_parquet_without_pyarrow_is_one_sentence(folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    told = run("encode", folder / "new.csv", "-o", tmp_path / "c.parquet", "--ids", "name", status=2)
+    told = run(
+        "encode", folder / "new.csv", "-o", tmp_path / "c.parquet", "--ids", "name", status=2
+    )
     assert "pip install 'kernelight[io]'" in told
     assert not os.listdir(tmp_path)

@@ -1,4 +1,5 @@
-"""fit, predict and evaluate on the command line: what the library gives, in files and on standard output."""
+"""fit, predict and evaluate on the command line: what the library gives, in files and on standard
+output."""
 
 from __future__ import annotations
 
@@ -53,10 +54,23 @@ def test_fit_writes_what_the_library_would(folder, tmp_path):
     np.testing.assert_array_equal(model.model_.decision_function(X), alone.decision_function(X))
     said = json.loads(
         run(
-            "fit", folder / "train.csv", "--ids", "name", "-o", tmp_path / "m.klt", *SMALL, "--json", "--half"
+            "fit",
+            folder / "train.csv",
+            "--ids",
+            "name",
+            "-o",
+            tmp_path / "m.klt",
+            *SMALL,
+            "--json",
+            "--half",
         )
     )
-    assert (said["rows"], said["task"], said["C"], said["components"]) == (400, "classification", 1.0, 64)
+    assert (said["rows"], said["task"], said["C"], said["components"]) == (
+        400,
+        "classification",
+        1.0,
+        64,
+    )
     assert (tmp_path / "m.klt").stat().st_size < (folder / "model.klt").stat().st_size
     told = run("fit", folder / "train.csv", "--ids", "name", "-o", tmp_path / "m.klt", *SMALL)
     assert f"The model is {tmp_path / 'm.klt'}." in told
@@ -66,7 +80,9 @@ def test_fit_writes_what_the_library_would(folder, tmp_path):
 def test_predict_in_every_form(folder, tmp_path):
     model = kernelight.load(folder / "model.klt")
     wanted = model.predict(folder / "new.csv").tolist()
-    printed = list(csv.reader(io.StringIO(run("predict", folder / "model.klt", folder / "new.csv"))))
+    printed = list(
+        csv.reader(io.StringIO(run("predict", folder / "model.klt", folder / "new.csv")))
+    )
     assert printed == [
         ["name", "prediction"],
         *([name, value] for name, value in zip("xyz", wanted, strict=True)),
@@ -90,15 +106,17 @@ def test_predict_in_every_form(folder, tmp_path):
             assert table.column("prediction").to_pylist() == wanted
         else:
             delimiter = "," if ending == "csv" else "\t"
-            assert [row[1] for row in csv.reader(place.read_text().splitlines(), delimiter=delimiter)][
-                1:
-            ] == wanted
+            assert [
+                row[1] for row in csv.reader(place.read_text().splitlines(), delimiter=delimiter)
+            ][1:] == wanted
     assert not list(tmp_path.glob(".kernelight*"))
 
 
 def test_probabilities(folder):
     rows = list(
-        csv.DictReader(io.StringIO(run("predict", folder / "likely.klt", folder / "new.csv", "--proba")))
+        csv.DictReader(
+            io.StringIO(run("predict", folder / "likely.klt", folder / "new.csv", "--proba"))
+        )
     )
     for row in rows:
         shares = {"other": float(row["P(other)"]), "same": float(row["P(same)"])}
@@ -146,16 +164,23 @@ def test_intervals_and_scoring(tmp_path):
     assert "neg_mean_absolute_error -0." in summary
     told = run("predict", model, tmp_path / "t.csv", "--interval", 0.9)
     lines = list(csv.DictReader(io.StringIO(told)))
-    inside = [float(a["low"]) <= at / 100 + (at % 7) / 10 <= float(a["high"]) for at, a in enumerate(lines)]
+    inside = [
+        float(a["low"]) <= at / 100 + (at % 7) / 10 <= float(a["high"])
+        for at, a in enumerate(lines)
+    ]
     assert 0.85 < sum(inside) / len(inside) < 0.97
-    assert "--interval 0.9999" in run("predict", model, tmp_path / "t.csv", "--interval", 0.9999, status=2)
+    assert "--interval 0.9999" in run(
+        "predict", model, tmp_path / "t.csv", "--interval", 0.9999, status=2
+    )
 
 
 def test_evaluate_counts(folder):
     found = json.loads(run("evaluate", folder / "model.klt", folder / "train.csv", "--json"))
     model = kernelight.load(folder / "model.klt")
     assert found["accuracy"] == model.evaluate(folder / "train.csv")["accuracy"]
-    assert f"{100 * found['accuracy']:.2f} %" in run("evaluate", folder / "model.klt", folder / "train.csv")
+    assert f"{100 * found['accuracy']:.2f} %" in run(
+        "evaluate", folder / "model.klt", folder / "train.csv"
+    )
     assert "no target 'kind'" in run("evaluate", folder / "model.klt", folder / "new.csv", status=2)
 
 
@@ -168,7 +193,9 @@ def test_quantities(tmp_path):
     found = json.loads(run("evaluate", tmp_path / "m.klt", tmp_path / "t.csv", "--json"))
     assert found["r2"] > 0.8
     assert "mean absolute error" in run("evaluate", tmp_path / "m.klt", tmp_path / "t.csv")
-    assert "--balanced" in run("fit", tmp_path / "t.csv", "-o", tmp_path / "n.klt", "--balanced", status=2)
+    assert "--balanced" in run(
+        "fit", tmp_path / "t.csv", "-o", tmp_path / "n.klt", "--balanced", status=2
+    )
     assert not (tmp_path / "n.klt").exists()
 
 
@@ -191,17 +218,21 @@ def test_info_of_a_model(folder):
         (("--ids", "nam"), "column 'nam'"),
         (("--scale", "big"), "scale"),
     ],
-)  # fmt: skip
+)
 def test_wrong_wishes_are_one_sentence(folder, tmp_path, arguments, words):
     ids = () if "--ids" in arguments else ("--ids", "name")
-    assert words in run("fit", folder / "train.csv", *ids, "-o", tmp_path / "m.klt", *arguments, status=2)
+    assert words in run(
+        "fit", folder / "train.csv", *ids, "-o", tmp_path / "m.klt", *arguments, status=2
+    )
     assert not os.listdir(tmp_path)
 
 
 def test_an_existing_file_stays_if_something_fails(folder, tmp_path):
     (tmp_path / "out.csv").write_text("old")
     (tmp_path / "bad.csv").write_text("colour,b,a,name\nred,1,2,x\nred,one,2,y\n")
-    told = run("predict", folder / "model.klt", tmp_path / "bad.csv", "-o", tmp_path / "out.csv", status=2)
+    told = run(
+        "predict", folder / "model.klt", tmp_path / "bad.csv", "-o", tmp_path / "out.csv", status=2
+    )
     assert "bad.csv, line 3, column 'b': 'one' is not a number" in told
     assert (tmp_path / "out.csv").read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["bad.csv", "out.csv"]

@@ -1,7 +1,9 @@
-"""Files changed at random, given to the command: it says one sentence or succeeds, whatever it is given.
+"""Files changed at random, given to the command: it says one sentence or succeeds, whatever it is
+given.
 
-The work is done by processes of their own (this file, run as a program), with limits of memory and time, so that a crash, a
-hang or a hunger for memory is noticed. As a program it does as many as one likes:
+The work is done by processes of their own (this file, run as a program), with limits of memory and
+time, so that a crash, a hang or a hunger for memory is noticed. As a program it does as many as one
+likes:
 
     for seed in $(seq 1 100); do python tests/cli/test_mutations.py FOLDER KIND $seed 500 || break; done
 """
@@ -41,11 +43,30 @@ ODD_NUMBERS = (
     b"1e-320",
 )
 ODD_VALUES = (
-    None, True, 0, -1, 3, 2**31, 2**40, 2**62, 0.5, -0.5, 1e300, "", "x", "words", [], ["x"], {}, {"x": 1}, [[1]],
-)  # fmt: skip
+    None,
+    True,
+    0,
+    -1,
+    3,
+    2**31,
+    2**40,
+    2**62,
+    0.5,
+    -0.5,
+    1e300,
+    "",
+    "x",
+    "words",
+    [],
+    ["x"],
+    {},
+    {"x": 1},
+    [[1]],
+)
 
 
-# -- Files that are in order ---------------------------------------------------------------------------------------
+# -- Files that are in order
+# ---------------------------------------------------------------------------------------
 
 
 def write_originals(folder: Path) -> None:
@@ -70,14 +91,19 @@ def write_parquet(path: Path, rng: np.random.Generator) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    table = pyarrow.table({
-        "a": rng.normal(size=60), "b": rng.integers(0, 9, 60), "c": rng.choice(["u", "v", "w"], 60),
-        "y": rng.choice(["p", "q"], 60),
-    })  # fmt: skip
+    table = pyarrow.table(
+        {
+            "a": rng.normal(size=60),
+            "b": rng.integers(0, 9, 60),
+            "c": rng.choice(["u", "v", "w"], 60),
+            "y": rng.choice(["p", "q"], 60),
+        }
+    )
     pyarrow.parquet.write_table(table, path)
 
 
-# -- Changes -------------------------------------------------------------------------------------------------------
+# -- Changes
+# -------------------------------------------------------------------------------------------------------
 
 
 def mutated(content: bytes, rng: np.random.Generator) -> bytes:
@@ -169,7 +195,9 @@ def forged(path: Path, rng: np.random.Generator, into: Path) -> None:
 
 def places_of(tree: object) -> list[tuple[object, object]]:
     """Every value of nested lists and tables, as who holds it and under which key."""
-    keys = list(tree) if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else []
+    keys = (
+        list(tree) if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else []
+    )
     return [place for key in keys for place in [(tree, key), *places_of(tree[key])]]
 
 
@@ -192,7 +220,8 @@ def odd_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray | None:
         return odd.reshape(array.shape)
 
 
-# -- The process that tries them ---------------------------------------------------------------------------------
+# -- The process that tries them
+# ---------------------------------------------------------------------------------
 
 
 def check(answer: Answer, folder: Path, written: Path | None) -> None:
@@ -228,7 +257,8 @@ def trial(kind: str, folder: Path, original: bytes, rng: np.random.Generator) ->
 
 
 def work(folder: Path, kind: str, seed: int, count: int) -> None:
-    """Try so many files; the last one stays in the folder, so that it can be looked at if the process dies."""
+    """Try so many files; the last one stays in the folder, so that it can be looked at if the
+    process dies."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     rng = np.random.default_rng([seed, KINDS.index(kind)])
@@ -245,7 +275,8 @@ def work(folder: Path, kind: str, seed: int, count: int) -> None:
     print(json.dumps({str(status): number for status, number in found.items()}))
 
 
-# -- The tests ---------------------------------------------------------------------------------------------------
+# -- The tests
+# ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
-"""Files as people have them: odd shapes, odd names, odd numbers. Each either works or says in a sentence what to do."""
+"""Files as people have them: odd shapes, odd names, odd numbers. Each either works or says in a
+sentence what to do."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from in_process import called
 
 import kernelight
 from kernelight.tables import fitting
-from kernelight.tables.memory import Allowance
+from kernelight.tables.memory_limit import Allowance
 
 SMALL = ("-k", "16", "-C", "1", "--scale", "none", "--quiet")
 PAIRS = [(at, at % 2) for at in range(30)]
@@ -60,17 +61,21 @@ def table(rows, head="a,y", delimiter=","):
 
 
 SHAPES = {
-    "two rows": table([(1, 0), (2, 1)]), "a constant column": table([(5, a, y) for a, y in PAIRS], "c,a,y"),
-    "nothing but a constant": table([(5, y) for _, y in PAIRS]), "a column without values": table([("", y) for _, y in PAIRS]),
+    "two rows": table([(1, 0), (2, 1)]),
+    "a constant column": table([(5, a, y) for a, y in PAIRS], "c,a,y"),
+    "nothing but a constant": table([(5, y) for _, y in PAIRS]),
+    "a column without values": table([("", y) for _, y in PAIRS]),
     "100 words": table([(f"w{at % 100}", at % 2) for at in range(300)]),
     "truth values": table([(a, bool(y)) for a, y in PAIRS]),
     "quantities": table([(a, a / 7) for a, _ in PAIRS]),
-    "twins": table([(1, 0), (1, 1)] * 20), "a mark and returns": "\ufeff" + table(PAIRS).replace("\n", "\r\n"),
-    "tabs": table(PAIRS, "a\ty", "\t"), "semicolons": table(PAIRS, "a;y", ";"),
+    "twins": table([(1, 0), (1, 1)] * 20),
+    "a mark and returns": "\ufeff" + table(PAIRS).replace("\n", "\r\n"),
+    "tabs": table(PAIRS, "a\ty", "\t"),
+    "semicolons": table(PAIRS, "a;y", ";"),
     "empty lines": table(PAIRS).replace("\n", "\n\n"),
     "quoted line ends": table([(a, f'"u\n{a % 3}"', y) for a, y in PAIRS], "a,b,y"),
     "tiny": table([(f"{a}e-320", y) for a, y in PAIRS]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", SHAPES)
@@ -85,7 +90,10 @@ def test_odd_shapes_work(case):
 def test_a_target_of_dates_is_asked_for():
     write("x.csv", table([(a, f"2020-01-0{1 + y}") for a, y in PAIRS]))
     said = refused("fit", "x.csv", "-o", "m.klt")
-    assert "the target 'y' is dates such as '2020-01-01', which are neither classes nor quantities" in said
+    assert (
+        "the target 'y' is dates such as '2020-01-01', which are neither classes nor quantities"
+        in said
+    )
     assert said.endswith("; --categorical y takes each date as a class.\n")
     printed("fit", "x.csv", "-o", "m.klt", "--categorical", "y", *SMALL)
     assert set(kernelight.TableModel.load("m.klt").predict("x.csv")) <= {"2020-01-01", "2020-01-02"}
@@ -94,16 +102,25 @@ def test_a_target_of_dates_is_asked_for():
 def test_ten_thousand_columns():
     X = np.random.default_rng(0).normal(size=(20, 10_000)).round(2)
     fitted(
-        table([(*row, at % 2) for at, row in enumerate(X)], ",".join(f"c{at}" for at in range(10_000)) + ",y")
+        table(
+            [(*row, at % 2) for at, row in enumerate(X)],
+            ",".join(f"c{at}" for at in range(10_000)) + ",y",
+        )
     )
     assert "(10000 in all)" in printed("info", "m.klt")
 
 
 NAMES = {
-    '"a,b"': "a,b", '"a ""b"""': 'a "b"', "ü漢": "ü漢", '"two\nlines"': "two\nlines", "": "", "%s": "%s",
-    "[/b]": "[/b]", "=1+1": "=1+1",
+    '"a,b"': "a,b",
+    '"a ""b"""': 'a "b"',
+    "ü漢": "ü漢",
+    '"two\nlines"': "two\nlines",
+    "": "",
+    "%s": "%s",
+    "[/b]": "[/b]",
+    "=1+1": "=1+1",
     "\x1b[31m": "\x1b[31m",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -119,9 +136,11 @@ def test_names_of_columns_and_classes(name):
 
 
 NUMBERS = {
-    "1e400": "'1e400' is beyond the largest number.", "0x10": "'0x10' is not a number", "1_000": "'1_000' is not a number",
+    "1e400": "'1e400' is beyond the largest number.",
+    "0x10": "'0x10' is not a number",
+    "1_000": "'1_000' is not a number",
     "١": "'١' is not a number",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -139,8 +158,12 @@ def test_odd_numbers(number):
 @pytest.mark.parametrize("form", ["{},5", '"{},000.5"', "${}", "{}%"])
 def test_numbers_with_signs_and_separators_are_numbers(form):
     delimiter = ";" if form == "{},5" else ","
-    rows = table([(form.format(a), a, y) for a, y in PAIRS], f"a{delimiter}b{delimiter}y", delimiter)
-    assert "x.csv: 1 column needs a decision: column 'a': numbers such as" in refused_fit(rows, "--strict")
+    rows = table(
+        [(form.format(a), a, y) for a, y in PAIRS], f"a{delimiter}b{delimiter}y", delimiter
+    )
+    assert "x.csv: 1 column needs a decision: column 'a': numbers such as" in refused_fit(
+        rows, "--strict"
+    )
     fitted(rows)
     model = kernelight.TableModel.load("m.klt")
     assert model.encoding_.feature_names == ["a", "b"]
@@ -153,8 +176,8 @@ def test_classes_that_are_parts_of_numbers_or_huge():
     halves = table([(a, y + 0.5) for a, y in PAIRS])
     said = refused_fit(halves, "--task", "classification")
     assert (
-        "x.csv: the target 'y' has classes such as 0.5, which is no whole number; --categorical y reads"
-        in said
+        "x.csv: the target 'y' has classes such as 0.5, which is no whole number; --categorical y "
+        "reads" in said
     )
     fitted(halves, "--categorical", "y")
     fitted(table([(a, f"{a}e300") for a, _ in PAIRS]))  # whole, and no classes
@@ -172,9 +195,11 @@ def test_labels_never_seen():
             == f"kernelight: note: p.csv: the class '{shown}' never occurred in training and cannot be predicted\n"
         )
     said = refused("evaluate", "m.klt", write("p.csv", "a,y\n1,x\n2,1\n"))
+    # no advice that evaluate has no option for
     assert (
-        said == "kernelight: p.csv, line 2, column 'y': 'x' is not a number, where the model has numbers.\n"
-    )  # no advice that evaluate has no option for
+        said
+        == "kernelight: p.csv, line 2, column 'y': 'x' is not a number, where the model has numbers.\n"
+    )
     fitted(table([(a, "ab"[y]) for a, y in PAIRS], "column_1,y"))
     np.savez("p.npz", X=np.arange(4.0)[:, None], y=[0, 1, 0, 1])
     assert "p.npz: the target 'y' is numbers where the model has words." in refused(
@@ -191,7 +216,10 @@ def test_quantities_that_do_not_vary_or_too_much():
 
 def test_ids_are_called_what_they_are():
     fitted(table([(f"r{a}", a, y) for a, y in PAIRS], "name,a,y"), "--ids", "name")
-    assert printed("predict", "m.klt", write("p.csv", "a,name\n1,u\n")).splitlines()[0] == "name,prediction"
+    assert (
+        printed("predict", "m.klt", write("p.csv", "a,name\n1,u\n")).splitlines()[0]
+        == "name,prediction"
+    )
     assert printed("predict", "m.klt", write("p.csv", "a,key\n1,u\n"), "--ids", "key").startswith(
         "key,prediction\nu,"
     )
@@ -200,7 +228,8 @@ def test_ids_are_called_what_they_are():
 
 def test_sparse_rows_of_any_width():
     lines = "".join(f"{at % 2} {at + 1}:1 3000000000:2\n" for at in range(30))
-    for scale in ("none", "tune"):  # rows have equal sums, as histograms do: no list of all columns is made
+    # rows have equal sums, as histograms do: no list of all columns is made
+    for scale in ("none", "tune"):
         fitted(lines, "--scale", scale, name="x.svm")
     assert printed("predict", "m.klt", "x.svm").count("\n") == 31
     assert "use --scale none" in refused_fit(lines, "--scale", "max", name="x.svm").replace(
@@ -244,7 +273,9 @@ def test_a_table_without_columns():
 
 
 def test_warnings_are_notes():
-    status, _, said = called("fit", write("x.csv", table(PAIRS)), "-o", "m.klt", *SMALL, "-C", "1e300")
+    status, _, said = called(
+        "fit", write("x.csv", table(PAIRS)), "-o", "m.klt", *SMALL, "-C", "1e300"
+    )
     assert status == 0
     assert said.startswith("kernelight: note: LinearClassifier did not converge")
     assert said.count("\n") == 1

@@ -21,7 +21,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 120)).round(3)
-    for name, target in (("classes", np.where(a * b > 0, "yes", "no")), ("quantities", (a + b).round(3))):
+    for name, target in (
+        ("classes", np.where(a * b > 0, "yes", "no")),
+        ("quantities", (a + b).round(3)),
+    ):
         rows = [f"{x},{y},{z}" for x, y, z in zip(a, b, target, strict=True)]
         Path(f"{name}.csv").write_text("\n".join(["a,b,target", *rows]) + "\n")
     return tmp_path
@@ -44,21 +47,39 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (f"{FIT} --method exact --loss logistic", "use --loss hinge, or another method."),
         (f"{FIT} --loss log", "got 'log': did you mean logistic?"),
         (f"{FIT} --epsilon -1", "--epsilon must be a finite number, at least 0, got -1.0."),
-        (f"{FIT} --scoring roc", "--scoring roc is no scorer of scikit-learn's: did you mean --scoring roc_auc?"),
+        (
+            f"{FIT} --scoring roc",
+            "--scoring roc is no scorer of scikit-learn's: did you mean --scoring roc_auc?",
+        ),
         (f"{FIT} --scoring xyzzy", "for quantities 'neg_mean_absolute_error'"),
         (f"{FIT} --memory 12Q", "--memory must be a size such as '512M' or '2G', got '12Q'."),
         (f"{FIT} --passes 0", "--passes must be at least 1, got 0."),
         (f"{FIT} --seed -1", "--seed must be between 0 and "),
-        (f"{FIT} --task class", "--task must be one of classification, regression, got 'class': did you mean"),
+        (
+            f"{FIT} --task class",
+            "--task must be one of classification, regression, got 'class': did you mean",
+        ),
         (f"{FIT} --format cvs", "--format must be one of csv, "),
         (f"{FIT} --decimal x", "--decimal must be one of '.', ',', got 'x'."),
         (f"{FIT} --delimiter ab", "--delimiter must be one character"),
         (f"{FIT} --encoding latin-99", "--encoding latin-99 is no encoding of text"),
         (f"{FIT} --max-categories 0", "--max-categories must be at least 1, got 0."),
-        (f"{FIT} --epsilon 0.1 --loss hinge", "--loss hinge is for classes and --epsilon for quantities: leave one"),
-        (f"{FIT} --task regression --scoring f1", "--scoring f1 is for classes and --task regression for quantities"),
-        (f"{FIT} --task regression --balanced", "--balanced is for classes and --task regression for quantities"),
-        ("compare absent.csv --budget soon", '--budget must be a time such as "90s", "2m" or "1h", got \'soon\'.'),
+        (
+            f"{FIT} --epsilon 0.1 --loss hinge",
+            "--loss hinge is for classes and --epsilon for quantities: leave one",
+        ),
+        (
+            f"{FIT} --task regression --scoring f1",
+            "--scoring f1 is for classes and --task regression for quantities",
+        ),
+        (
+            f"{FIT} --task regression --balanced",
+            "--balanced is for classes and --task regression for quantities",
+        ),
+        (
+            "compare absent.csv --budget soon",
+            '--budget must be a time such as "90s", "2m" or "1h", got \'soon\'.',
+        ),
         ("compare absent.csv --seed -1", "--seed must be a whole number of at least 0, got -1."),
         (f"{ENCODE} --scale minmx", "--scale must be one of none, minmax, "),
         (f"{ENCODE} --method gcw", "--method must be one of "),
@@ -70,9 +91,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("similarity absent.csv --kernel gmn", "--kernel: there is no kernel named 'gmn'"),
         ("similarity absent.csv --scale minmx", "--scale must be one of none, minmax, "),
         ("theory components --error 0", "--error must be positive, got 0.0."),
-        ("theory components --error 0.1 --bound normall", "--bound must be one of normal, hoeffding, got 'normall'."),
+        (
+            "theory components --error 0.1 --bound normall",
+            "--bound must be one of normal, hoeffding, got 'normall'.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_options_are_refused_before_the_file_is_looked_at(line: str, said: str) -> None:
     told = run(*line.split(), status=2)
     assert said in told
@@ -82,16 +106,31 @@ def test_wrong_options_are_refused_before_the_file_is_looked_at(line: str, said:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("classes.csv --loss squared", "--loss squared is for quantities, but the target is a class: leave it out, or "),
-        ("classes.csv --scoring r2", "--scoring r2 is for quantities, but the target is a class: leave it out, or "),
-        ("classes.csv --epsilon 0.1", "--epsilon is for quantities, but the target is a class: leave it out."),
-        ("quantities.csv --loss hinge", "or take one for quantities: squared, epsilon_insensitive."),
+        (
+            "classes.csv --loss squared",
+            "--loss squared is for quantities, but the target is a class: leave it out, or ",
+        ),
+        (
+            "classes.csv --scoring r2",
+            "--scoring r2 is for quantities, but the target is a class: leave it out, or ",
+        ),
+        (
+            "classes.csv --epsilon 0.1",
+            "--epsilon is for quantities, but the target is a class: leave it out.",
+        ),
+        (
+            "quantities.csv --loss hinge",
+            "or take one for quantities: squared, epsilon_insensitive.",
+        ),
         ("quantities.csv --scoring f1", "'neg_root_mean_squared_error' or 'r2'."),
-        ("quantities.csv --balanced", "--balanced is for classes, but the target is a quantity: leave it out."),
+        (
+            "quantities.csv --balanced",
+            "--balanced is for classes, but the target is a quantity: leave it out.",
+        ),
         ("classes.csv --target 7", "classes.csv has 3 columns: --target 7 is none of them."),
         ("classes.csv --kernel exp_gmm --gamma 1e9 -C 1", "gamma * --components must be at most "),
     ],
-)  # fmt: skip
+)
 def test_options_for_the_other_kind_of_target(options: str, said: str) -> None:
     assert said in run("fit", *options.split(), "-o", "m.klt", status=2)
     assert not Path("m.klt").exists()

@@ -22,7 +22,10 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system ha
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("pipes")
     random = np.random.default_rng(0)
-    lines = [f"{a:.4f},{b:.4f},{'same' if a * b > 0 else 'other'}" for a, b in random.normal(size=(200, 2))]
+    lines = [
+        f"{a:.4f},{b:.4f},{'same' if a * b > 0 else 'other'}"
+        for a, b in random.normal(size=(200, 2))
+    ]
     data = place / "data.csv"
     data.write_text("a,b,kind\n" + "\n".join(lines) + "\n")
     TableModel(KernelClassifier(n_components=64, C=1.0, scale=None)).fit(data).save(place / "m.klt")
@@ -85,7 +88,9 @@ def test_info_of_codes(folder, piped, tmp_path, ending):
 
 def test_a_map(folder, piped, tmp_path):
     out = tmp_path / "codes.klt"
-    answer = called("encode", folder / "data.csv", "--map", piped(folder / "map.klt"), "--output", out)
+    answer = called(
+        "encode", folder / "data.csv", "--map", piped(folder / "map.klt"), "--output", out
+    )
     assert answer.status == 0, answer.said
     assert Codes.load(out) == TableMap.load(folder / "map.klt").encode(folder / "data.csv")
 
@@ -94,7 +99,8 @@ def test_in_python(folder, piped, tmp_path):
     fitted = GCWS(8).fit(np.eye(3))
     fitted.save(tmp_path / "g.kl")
     assert kernelight.load(piped(tmp_path / "g.kl")).to_state() == fitted.to_state()
-    large = State({"kind": "Example"}, {"w": np.arange(3_000_000.0)})  # more than a pipe or a piece holds
+    # more than a pipe or a piece holds
+    large = State({"kind": "Example"}, {"w": np.arange(3_000_000.0)})
     large.save(tmp_path / "large.kl")
     assert State.load(piped(tmp_path / "large.kl", "large")) == large
 
@@ -125,9 +131,12 @@ def test_a_header_that_promises_too_much_takes_no_memory(tmp_path, piped):
 
 @pytest.mark.parametrize("ending", ["klt", "npz", "parquet"])
 def test_similarity_takes_codes_through_pipes(folder, piped, tmp_path, ending):
-    """They were taken for data: codes of Parquet files were compared by their column ``empty``, others refused as text."""
+    """They were taken for data: codes of Parquet files were compared by their column ``empty``,
+    others refused as text."""
     codes = tmp_path / f"codes.{ending}"
-    assert called("encode", folder / "data.csv", "-o", codes, "-k", 32, "--target", "kind").status == 0
+    assert (
+        called("encode", folder / "data.csv", "-o", codes, "-k", 32, "--target", "kind").status == 0
+    )
     wanted = called("similarity", codes, "--top", 2)
     assert wanted.status == 0
     assert called("similarity", piped(codes, "a"), "--top", 2) == wanted
@@ -144,6 +153,9 @@ def test_similarity_takes_codes_through_pipes(folder, piped, tmp_path, ending):
 
 def test_similarity_takes_data_through_pipes(folder, piped):
     wanted = called("similarity", folder / "data.csv", "--target", "kind", "--top", 2)
-    assert called("similarity", piped(folder / "data.csv", "a"), "--target", "kind", "--top", 2) == wanted
+    assert (
+        called("similarity", piped(folder / "data.csv", "a"), "--target", "kind", "--top", 2)
+        == wanted
+    )
     text = (folder / "data.csv").read_bytes()
     assert called("similarity", "-", "--target", "kind", "--top", 2, stdin=text) == wanted

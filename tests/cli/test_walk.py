@@ -1,7 +1,8 @@
-"""The walk of a new user: the shell commands of the README and of docs/command.md run, and print what is written there.
+"""The walk of a new user: the shell commands of the README and of docs/command.md run, and print
+what is written there.
 
-A document is walked in one folder that has the examples of the repository. Numbers may differ a little, as rounding differs
-between machines; budgets are cut short.
+A document is walked in one folder that has the examples of the repository. Numbers may differ a
+little, as rounding differs between machines; budgets are cut short.
 """
 
 from __future__ import annotations
@@ -40,18 +41,23 @@ def walked(folder, commands):
     """What the commands print; each must succeed."""
     path = os.pathsep.join([str(folder / ".venv" / "bin"), os.environ["PATH"]])
     done = subprocess.run(
-        ["sh", "-e", "-c", re.sub(r"--budget \S+", f"--budget {SHORT}", commands)], cwd=folder, capture_output=True,
-        text=True, env={**os.environ, "PATH": path, "NO_COLOR": "1"},
-    )  # fmt: skip
+        ["sh", "-e", "-c", re.sub(r"--budget \S+", f"--budget {SHORT}", commands)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": path, "NO_COLOR": "1"},
+    )
     assert (done.returncode, done.stderr) == (0, ""), f"{commands}{done.stderr}"
     return done.stdout
 
 
 def agree(printed, written):
-    """Whether words are equal and numbers near; spaces may differ, as columns are as wide as their numbers."""
+    """Whether words are equal and numbers near; spaces may differ, as columns are as wide as their
+    numbers."""
     found, wanted = (NUMBER.sub("#", text).split() for text in (printed, written))
     numbers = (
-        [float(number.replace(",", "")) for number in NUMBER.findall(text)] for text in (printed, written)
+        [float(number.replace(",", "")) for number in NUMBER.findall(text)]
+        for text in (printed, written)
     )
     return found == wanted and all(
         abs(a - b) <= NEAR * max(abs(b), 10) for a, b in zip(*numbers, strict=True)
@@ -73,9 +79,10 @@ def test_commands_print_what_is_written(folder, document):
 def test_the_demo_ends_with_a_recommendation_and_a_report(folder):
     """What `make demo` does once everything is set up."""
     assert "make demo" in (ROOT / "README.md").read_text(encoding="utf-8")
+    # a make of its own
     outside = {
         name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
-    }  # a make of its own
+    }
     told = subprocess.run(
         ["make", "-n", "--no-print-directory", "demo"],
         cwd=ROOT,

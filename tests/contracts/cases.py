@@ -1,7 +1,9 @@
-"""The feature maps that the contracts are tried on: every class of the registry, in several configurations.
+"""The feature maps that the contracts are tried on: every class of the registry, in several
+configurations.
 
-A new class is tested with its defaults as soon as it is registered. `OPTIONS` adds configurations, `CHECKED` those for
-the checks of scikit-learn, and `MAKERS` says how to build a class that has no ``n_components`` of its own.
+A new class is tested with its defaults as soon as it is registered. `OPTIONS` adds configurations,
+`CHECKED` those for the checks of scikit-learn, and `MAKERS` says how to build a class that has no
+``n_components`` of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import numpy as np
 import pytest
 from helpers import assert_same_codes, frozen, signed_rows
 
-from kernelight import Codes, _registry, kernels
+from kernelight import Codes, kernels
+from kernelight.base import registry
 
 SLOTS = 48
 LONGER = 130  # another number of components, for prefixes
@@ -116,8 +119,15 @@ CHECKED: dict[str, list[dict[str, Any]]] = {
         {"projection": "fastfood"},
         {"projection": "sobol"},
     ],
-    "SignProjection": [{"projection": "sorf"}, {"projection": "fastfood"}, {"projection": "orthogonal"}],
-    "BinaryFourier": [{"projection": "gaussian", "sigma": 1.0}, {"projection": "sorf", "threshold": False}],
+    "SignProjection": [
+        {"projection": "sorf"},
+        {"projection": "fastfood"},
+        {"projection": "orthogonal"},
+    ],
+    "BinaryFourier": [
+        {"projection": "gaussian", "sigma": 1.0},
+        {"projection": "sorf", "threshold": False},
+    ],
     "KernelNystroem": [
         {"kernel": kernels.RBF(gamma=2.0), "landmarks": "kmeans++"},
         {"kernel": kernels.Intersection()},
@@ -127,36 +137,44 @@ CHECKED: dict[str, list[dict[str, Any]]] = {
         {"kernel": kernels.Gaussian().__call__},  # a callable of someone else, for all it knows
     ],
 }
-#: Class -> a function ``(cls, n_components, random_state, **options)``, where the constructor takes something else.
+#: Class -> a function ``(cls, n_components, random_state, **options)``, where the constructor takes
+#: something else.
 MAKERS: dict[str, Callable[..., Any]] = {}
 
 
 def _product(cls, n_components, random_state, *, left=None, right=None, **options):
-    """Sides by name and options, with as many slots each: paired Fourier features have two columns a slot."""
+    """Sides by name and options, with as many slots each: paired Fourier features have two columns
+    a slot."""
     sides = [("GCWS", {"sampler": "cws"}) if left is None else left]
     sides.append(("SignProjection", {}) if right is None else right)
     made = []
     for name, of_side in sides:
-        columns = 2 if name == "RandomFourier" and of_side.get("features", "paired") == "paired" else 1
+        columns = (
+            2 if name == "RandomFourier" and of_side.get("features", "paired") == "paired" else 1
+        )
         made.append(
-            _registry.lookup(name, "map")(columns * n_components, random_state=random_state, **of_side)
+            registry.lookup(name, "map")(
+                columns * n_components, random_state=random_state, **of_side
+            )
         )
     return cls(*made, **options)
 
 
-def _concat(cls, n_components, random_state, *, maps=(("GCWS", {}), ("RandomFourier", {})), **options):
+def _concat(
+    cls, n_components, random_state, *, maps=(("GCWS", {}), ("RandomFourier", {})), **options
+):
     return cls(
         [
-            _registry.lookup(name, "map")(n_components, random_state=random_state, **of_map)
+            registry.lookup(name, "map")(n_components, random_state=random_state, **of_map)
             for name, of_map in maps
         ],
         **options,
     )
 
 
-MAKERS |= {"Product": _product, "Concat": _concat}
+MAKERS |= {"ProductMap": _product, "Concat": _concat}
 OPTIONS |= {
-    "Product": [
+    "ProductMap": [
         {"bits": 4},
         {"left": ("SignProjection", {}), "right": ("GCWS", {"sampler": "dart"})},
         {"right": ("SignProjection", {"distribution": "cauchy"})},
@@ -168,10 +186,16 @@ OPTIONS |= {
     ],
     "Concat": [
         {"maps": (("GCWS", {}), ("SignProjection", {})), "weights": (0.5, 2.0)},
-        {"maps": (("RandomFourier", {}), ("RandomFourier", {"features": "folded"})), "weights": (0.3, 0.7)},
+        {
+            "maps": (("RandomFourier", {}), ("RandomFourier", {"features": "folded"})),
+            "weights": (0.3, 0.7),
+        },
     ],
 }
-CHECKED |= {"Product": [{"bits": 4}, {"right": ("RandomFourier", {})}], "Concat": [{"weights": (0.5, 2.0)}]}
+CHECKED |= {
+    "ProductMap": [{"bits": 4}, {"right": ("RandomFourier", {})}],
+    "Concat": [{"weights": (0.5, 2.0)}],
+}
 
 
 def _construct(cls, n_components, random_state, **options):
@@ -191,18 +215,23 @@ class Case:
     def new(self, *, n_components=SLOTS, random_state=7, **changed):
         make = MAKERS.get(self.cls.__name__, _construct)
         return make(
-            self.cls, n_components=n_components, random_state=random_state, **(self.options | changed)
+            self.cls,
+            n_components=n_components,
+            random_state=random_state,
+            **(self.options | changed),
         )
 
     def fitted(self, X=None, **changed):
-        """Fitted on ``X``, or else on what suits the class; labels are there for those who learn from them."""
+        """Fitted on ``X``, or else on what suits the class; labels are there for those who learn
+        from them."""
         X = self.training if X is None else X
         labels = np.arange(X.shape[0] if hasattr(X, "shape") else len(X)) % 2
         return self.new(**changed).fit(X, labels)
 
     @property
     def learned(self) -> bool:
-        """Whether ``fit`` learns from the data: then two fits agree no better than their rounding is amplified."""
+        """Whether ``fit`` learns from the data: then two fits agree no better than their rounding
+        is amplified."""
         return bool(self.cls._learned)
 
     @cached_property
@@ -272,8 +301,8 @@ def _many_rows():
 
 
 CASES = [
-    Case(_registry.lookup(name), options)
-    for name in _registry.names("map")
+    Case(registry.lookup(name), options)
+    for name in registry.names("map")
     for options in [{}, *OPTIONS.get(name, [])]
 ]
 
@@ -310,7 +339,8 @@ def joined(parts):
 
 
 def assert_same(found, wanted, message=""):
-    """Codes are equal to the bit; dense features are sums whose order BLAS may choose, so equal to rounding."""
+    """Codes are equal to the bit; dense features are sums whose order BLAS may choose, so equal to
+    rounding."""
     if isinstance(wanted, Codes):
         assert_same_codes(found, wanted, message)
     else:
@@ -321,4 +351,6 @@ def assert_same(found, wanted, message=""):
 
 def inner_products(features):
     products = features @ features.T
-    return np.asarray(products.todense() if hasattr(products, "todense") else products, dtype=np.float64)
+    return np.asarray(
+        products.todense() if hasattr(products, "todense") else products, dtype=np.float64
+    )

@@ -1,4 +1,5 @@
-"""scikit-learn's own checks, none excused but those from which scikit-learn excuses the same models of its own."""
+"""scikit-learn's own checks, none excused but those from which scikit-learn excuses the same models
+of its own."""
 
 from __future__ import annotations
 
@@ -6,15 +7,17 @@ import pytest
 from cases import CHECKED, MAKERS, Case
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from kernelight import ColumnScaler, LinearClassifier, LinearRegressor, _registry
+from kernelight import ColumnScaler, LinearClassifier, LinearRegressor
+from kernelight.base import registry
 from kernelight.scaling import NAMES
 
-# Fewer rows than landmarks are many checks' idea of data, a kernel less its mean is one's of a kernel.
+# Fewer rows than landmarks are many checks' idea of data, a kernel less its mean is one's of a
+# kernel.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=:UserWarning"),
     pytest.mark.filterwarnings("ignore:The kernel is not positive semidefinite:UserWarning"),
 ]
-CLASSES = [_registry.lookup(name) for name in _registry.names("map")]
+CLASSES = [registry.lookup(name) for name in registry.names("map")]
 # Few components keep the features small.
 SMALL = [
     Case(cls, options).new(n_components=16)

@@ -1,4 +1,5 @@
-"""The front door among scikit-learn's tools: its own checks (none excused), searches, pipelines, calibration."""
+"""The front door among scikit-learn's tools: its own checks (none excused), searches, pipelines,
+calibration."""
 
 from __future__ import annotations
 
@@ -55,7 +56,9 @@ def test_pipeline_and_cross_validation():
 
 
 def test_calibration():
-    model = CalibratedClassifierCV(KernelClassifier(n_components=64, C=1.0, scale="minmax"), cv=3).fit(X, Y)
+    model = CalibratedClassifierCV(
+        KernelClassifier(n_components=64, C=1.0, scale="minmax"), cv=3
+    ).fit(X, Y)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     assert model.score(X, Y) > 0.85
 

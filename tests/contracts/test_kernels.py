@@ -56,14 +56,16 @@ ALL = (
 )
 SPARSE = tuple(kernel for kernel in ALL if getattr(kernel, "center", None) is None)
 ROW_SCALE_FREE = (Linear, RBF, FoldedRBF, Acos, AcosChi2, NGMM, Intersection)
-SCALE_FREE = tuple(kernel for kernel in SPARSE if not isinstance(kernel, Gaussian))  # under a common scale
+# under a common scale
+SCALE_FREE = tuple(kernel for kernel in SPARSE if not isinstance(kernel, Gaussian))
 every = pytest.mark.parametrize("kernel", ALL, ids=repr)
 every_sparse = pytest.mark.parametrize("kernel", SPARSE, ids=repr)
 
 
 @pytest.fixture(params=["lists", "blocks"])
 def sparse_way(request, monkeypatch):
-    """Sparse rows meet through lists of features or through dense blocks; small data shall take either."""
+    """Sparse rows meet through lists of features or through dense blocks; small data shall take
+    either."""
     monkeypatch.setattr(pairs, "_FULL", np.inf if request.param == "lists" else 0)
     monkeypatch.setattr(pairs, "_BLOCK_BYTES", 200)
 
@@ -143,18 +145,23 @@ def test_every_sparse_form_of_input(kernel):
 @every_sparse
 @pytest.mark.usefixtures("sparse_way")
 def test_untidy_sparse_input(kernel):
-    """Explicit zeros, unsorted indices, duplicates, 64-bit indices, read-only arrays: all the same."""
+    """Explicit zeros, unsorted indices, duplicates, 64-bit indices, read-only arrays: all the
+    same."""
     X = sample(kernel)
     tidy = sp.csr_array(X)
     order = np.concatenate(
         [np.arange(a, b)[::-1] for a, b in zip(tidy.indptr, tidy.indptr[1:], strict=False)]
     )
     halves = np.repeat(tidy.data[order] / 2, 2)
-    untidy = sp.csr_matrix((halves, np.repeat(tidy.indices[order], 2), tidy.indptr * 2), shape=X.shape)
+    untidy = sp.csr_matrix(
+        (halves, np.repeat(tidy.indices[order], 2), tidy.indptr * 2), shape=X.shape
+    )
     untidy.data.flags.writeable = False
     close(kernel(untidy), kernel(X))
     assert untidy.nnz == 2 * tidy.nnz
-    explicit = sp.csr_array((X.ravel(), np.tile(np.arange(6), 12), np.arange(0, 73, 6)), shape=X.shape)
+    explicit = sp.csr_array(
+        (X.ravel(), np.tile(np.arange(6), 12), np.arange(0, 73, 6)), shape=X.shape
+    )
     close(kernel(explicit), kernel(X))
     wide = sp.csr_array(
         (tidy.data, tidy.indices.astype(np.int64), tidy.indptr.astype(np.int64)), shape=X.shape
@@ -205,7 +212,8 @@ def test_scale_laws(kernel):
 @pytest.mark.parametrize(("scale", "single"), [(1e-300, 1e-35), (1e200, 1e30), (1e307, 3e37)])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_enormous_and_tiny_values(kernel, scale, single, form):
-    """Scale-free kernels stay so at the edges of the floating-point range, where row sums overflow."""
+    """Scale-free kernels stay so at the edges of the floating-point range, where row sums
+    overflow."""
     X = sample(kernel)
     close(kernel(form(X * scale)), kernel(X), atol=1e-11)
     close(kernel(form((X * single).astype("f4"))), kernel(X), atol=3e-6)
@@ -268,7 +276,11 @@ def test_input_is_left_alone(kernel):
 @every
 def test_a_kernel_is_a_value(kernel):
     namespace = {name: getattr(kernels, name) for name in kernels.__all__}
-    for twin in (pickle.loads(pickle.dumps(kernel)), copy.deepcopy(kernel), eval(repr(kernel), namespace)):
+    for twin in (
+        pickle.loads(pickle.dumps(kernel)),
+        copy.deepcopy(kernel),
+        eval(repr(kernel), namespace),
+    ):
         assert twin == kernel
         assert hash(twin) == hash(kernel)
         assert repr(twin) == repr(kernel)
@@ -346,7 +358,19 @@ def test_sum_is_flat_and_adds():
 
 
 def test_kernels_by_name():
-    for kind in (Linear, RBF, FoldedRBF, Gaussian, Acos, AcosChi2, MinMax, GMM, ExpGMM, NGMM, Intersection):
+    for kind in (
+        Linear,
+        RBF,
+        FoldedRBF,
+        Gaussian,
+        Acos,
+        AcosChi2,
+        MinMax,
+        GMM,
+        ExpGMM,
+        NGMM,
+        Intersection,
+    ):
         assert kernels.get(kind.name) == kind()
         assert isinstance(kernels.get(kind.name), Kernel)
     assert kernels.get("rbf", gamma=5) == RBF(gamma=5.0)

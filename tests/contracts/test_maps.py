@@ -28,7 +28,8 @@ from helpers import SIMD_NAMES, storages
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from kernelight import Codes, _registry
+from kernelight import Codes
+from kernelight.base import registry
 from kernelight.kernels.base import Kernel
 from kernelight.state import State
 
@@ -168,7 +169,9 @@ def test_batches_and_order_do_not_matter(case, batch):
     X = case.many_rows()
     made = case.fitted(X)
     wanted = output(made, X)
-    assert_same(joined([output(made, X[at : at + batch]) for at in range(0, len(X), batch)]), wanted)
+    assert_same(
+        joined([output(made, X[at : at + batch]) for at in range(0, len(X), batch)]), wanted
+    )
     order = np.random.default_rng(0).permutation(len(X))
     assert_same(output(made, X[order]), wanted[order])
 
@@ -245,7 +248,7 @@ def test_state_round_trip(case, tmp_path):
     for again in (
         case.cls.from_state(made.to_state()),
         case.cls.load(path),
-        _registry.load(path),
+        registry.load(path),
         pickle.loads(pickle.dumps(made)),
     ):
         assert_same(output(again, X), wanted)

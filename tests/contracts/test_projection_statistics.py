@@ -1,8 +1,9 @@
 """Moments and kernels of every projection, at five sigma over seeds.
 
-Hadamard transforms see one-hot rows and rows of two elements in a way dense rows never show, and padding hides parts
-of a block: so every kind of pair, at widths below, at and above powers of two. "sorf" alone is not exactly unbiased
-and has an allowance; rows of Fastfood are exactly Gaussian at any width and have none.
+Hadamard transforms see one-hot rows and rows of two elements in a way dense rows never show, and
+padding hides parts of a block: so every kind of pair, at widths below, at and above powers of two.
+"sorf" alone is not exactly unbiased and has an allowance; rows of Fastfood are exactly Gaussian at
+any width and have none.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ FIVE_SIGMA = 2 * stats.norm.sf(5.0)
 KINDS = ("gaussian", "orthogonal", "sorf", "fastfood", "sobol")
 WIDTHS = (1, 2, 3, 64, 100, 784)
 DISTANCES = (0.5, 1.0, 2.0, 3.0)
-UNIFORM_S = (0.959850, 0.855624, 0.598144, 0.416643)  # errata 39: the kernels of rows of uniform length
+# errata 39: the kernels of rows of uniform length
+UNIFORM_S = (0.959850, 0.855624, 0.598144, 0.416643)
 ALLOWANCE = {"sorf": 0.01}
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_width = pytest.mark.parametrize("d", WIDTHS)
@@ -38,12 +40,14 @@ def assert_mean(samples, wanted, *, allowance=0.0, what=""):
     assert (excess <= 1e-6).all(), f"{what}: off by {error}, sigma {spread}"
 
 
-# --- directions -------------------------------------------------------------------------------------------
+# --- directions
+# -------------------------------------------------------------------------------------------
 
 
 @functools.cache
 def lengths_and_corners(kind, d):
-    """Over seeds: squared lengths of all w_j of 64 outputs, and the first and the last w of each seed."""
+    """Over seeds: squared lengths of all w_j of 64 outputs, and the first and the last w of each
+    seed."""
     seeds = 100 if d < 784 else 40 if kind != "sobol" else 25
     squares, ends = [], []
     for seed in range(seeds):
@@ -65,14 +69,16 @@ def test_squared_lengths_average_to_the_width(kind, d):
 @pytest.mark.parametrize("kind", ["gaussian", "orthogonal", "fastfood", "sobol"])
 @every_width
 def test_squared_lengths_have_the_spread_of_gaussian_vectors(kind, d):
-    """2d, which a common length or a uniform one misses; means over a block, whose rows may depend on each other."""
+    """2d, which a common length or a uniform one misses; means over a block, whose rows may depend
+    on each other."""
     squares, _ = lengths_and_corners(kind, d)
     assert_mean(((squares - d) ** 2).mean(axis=1), 2 * d, what="Var|w|^2")
 
 
 @pytest.mark.parametrize("d", [64, 784])
 def test_squared_lengths_of_three_hd_blocks(d):
-    """Those of a Gaussian vector where nothing is padded; with padding, nearly: a part of a longer one."""
+    """Those of a Gaussian vector where nothing is padded; with padding, nearly: a part of a longer
+    one."""
     squares, _ = lengths_and_corners("sorf", d)
     assert squares.var() == pytest.approx(2 * d, rel=0.1 if d == 64 else 0.2)
 
@@ -91,7 +97,8 @@ def test_single_directions_are_exactly_gaussian(kind, d, end):
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 def test_short_rows_of_fastfood_are_exactly_gaussian(d):
-    """Where it is hardest: few signs, hardly a permutation; 3000 seeds, and products of two coordinates too."""
+    """Where it is hardest: few signs, hardly a permutation; 3000 seeds, and products of two
+    coordinates too."""
     w = np.array([directions("fastfood", d, 1, seed)[0] for seed in range(3000)])
     for coordinate in w.T:
         assert stats.kstest(coordinate, "norm").pvalue > FIVE_SIGMA
@@ -116,11 +123,13 @@ def test_sobol_points_are_normal_one_by_one():
         assert stats.kstest(points[:, :, output].ravel(), "norm").pvalue > FIVE_SIGMA
 
 
-# --- the Gaussian kernel ----------------------------------------------------------------------------------
+# --- the Gaussian kernel
+# ----------------------------------------------------------------------------------
 
 
 def pairs_at(d, distance):
-    """(name, u, v) at a distance: dense, one-hot and two-sparse rows and mixtures, as far as the width allows."""
+    """(name, u, v) at a distance: dense, one-hot and two-sparse rows and mixtures, as far as the
+    width allows."""
     e = np.eye(d)
     rng = np.random.default_rng(d)
     u, step = rng.normal(size=(2, d))
@@ -131,7 +140,11 @@ def pairs_at(d, distance):
         c = distance / math.sqrt(2)
         found.append(("one-hot", c * e[0], c * e[d - 1]))
         found.append(
-            ("two-sparse, one difference", distance / 2 * (e[0] + e[1]), distance / 2 * (e[0] - e[1]))
+            (
+                "two-sparse, one difference",
+                distance / 2 * (e[0] + e[1]),
+                distance / 2 * (e[0] - e[1]),
+            )
         )
     if d >= 3:
         c = distance / math.sqrt(3)
@@ -144,7 +157,8 @@ def pairs_at(d, distance):
 
 @functools.cache
 def kernel_samples(kind, d, k=256):
-    """Names of the pairs, and their inner products of k features at every distance: (seeds, distances, pairs)."""
+    """Names of the pairs, and their inner products of k features at every distance: (seeds,
+    distances, pairs)."""
     pairs = [pairs_at(d, distance) for distance in DISTANCES]
     X = np.array([row for group in pairs for _, u, v in group for row in (u, v)])
     found = []
@@ -183,7 +197,8 @@ def test_thresholded_cosines_at_several_distances(kind, d, threshold):
     assert_mean(found, wanted, allowance=ALLOWANCE.get(kind, 0.0), what=kind)
 
 
-# --- signs ------------------------------------------------------------------------------------------------
+# --- signs
+# ------------------------------------------------------------------------------------------------
 
 
 def sign_pairs(d):
@@ -208,10 +223,14 @@ def sign_pairs(d):
 @pytest.mark.parametrize("d", [*WIDTHS, 128])
 def test_signs_agree_as_often_as_angles_say(kind, d):
     X = sign_pairs(d)
-    wanted = np.array([Acos()(u[None], v[None])[0, 0] for u, v in zip(X[::2], X[1::2], strict=True)])
+    wanted = np.array(
+        [Acos()(u[None], v[None])[0, 0] for u, v in zip(X[::2], X[1::2], strict=True)]
+    )
     found = []
     for seed in range(100 if d < 784 else 50):
-        codes = SignProjection(256, projection=kind, random_state=seed, n_jobs=1).fit(X).encode(X).array
+        codes = (
+            SignProjection(256, projection=kind, random_state=seed, n_jobs=1).fit(X).encode(X).array
+        )
         found.append((codes[::2] == codes[1::2]).mean(axis=1))
     assert_mean(found, wanted, allowance=ALLOWANCE.get(kind, 0.0), what=f"{kind} {d}")
 
@@ -219,10 +238,11 @@ def test_signs_agree_as_often_as_angles_say(kind, d):
 @pytest.mark.parametrize("kind", KINDS[:-1])
 @pytest.mark.parametrize("d", [1, 3, 64, 100, 256, 1024])
 def test_signs_of_opposite_rows(kind, d):
-    """They never agree, not even where a projection is exactly 0; and every row has as many zeros as ones.
+    """They never agree, not even where a projection is exactly 0; and every row has as many zeros
+    as ones.
 
-    Sums of signs are 0 quite often: three HD blocks make a projection of a few equal elements 0 with a chance up to
-    about 4 / D.
+    Sums of signs are 0 quite often: three HD blocks make a projection of a few equal elements 0
+    with a chance up to about 4 / D.
     """
     e = np.eye(d)
     rows = np.array(
@@ -231,7 +251,9 @@ def test_signs_of_opposite_rows(kind, d):
     X = np.concatenate([rows, -rows])
     found = []
     for seed in range(40):
-        codes = SignProjection(256, projection=kind, random_state=seed, n_jobs=1).fit(X).encode(X).array
+        codes = (
+            SignProjection(256, projection=kind, random_state=seed, n_jobs=1).fit(X).encode(X).array
+        )
         assert (codes[:4] != codes[4:]).all()
         found.append(codes.mean(axis=1))
     # slots of a block depend on each other, so the spread of seeds is the sample's own
@@ -249,7 +271,8 @@ def test_cauchy_signs_agree_as_often_as_the_integral_says(u, v):
     assert abs((codes[0] == codes[1]).mean() - P) < 5 * math.sqrt(P * (1 - P) / 2**16)
 
 
-# --- variances --------------------------------------------------------------------------------------------
+# --- variances
+# --------------------------------------------------------------------------------------------
 
 COLUMNS = 2**18
 R1 = [(0.0, 1.0), (0.5, 1.0), (0.9, 1.0), (0.5, 5.0), (0.9, 10.0), (-0.5, 2.0), (0.95, 1.0)]
@@ -263,7 +286,12 @@ def unit_pair(rho):
 def products(rho, gamma, k, **options):
     """Products of the k columns of two rows, times k: their mean is an inner product."""
     X = unit_pair(rho)
-    Z = RandomFourier(k, gamma=gamma, random_state=5, **options).fit(X).transform(X).astype(np.float64)
+    Z = (
+        RandomFourier(k, gamma=gamma, random_state=5, **options)
+        .fit(X)
+        .transform(X)
+        .astype(np.float64)
+    )
     return Z[0] * Z[1] * k
 
 
@@ -283,7 +311,8 @@ def test_variance_of_phase_features(rho, gamma):
 
 @every_pair
 def test_variance_of_paired_features(rho, gamma):
-    """The mean of the two columns of a pair is one of k / 2 independent numbers, so k Var is twice its variance."""
+    """The mean of the two columns of a pair is one of k / 2 independent numbers, so k Var is twice
+    its variance."""
     E = math.exp(-gamma * (1 - rho))
     sample = products(rho, gamma, COLUMNS).reshape(-1, 2).mean(axis=1)
     assert_moments(sample, E, float(theory.paired_variance(E)) / 2)
@@ -297,16 +326,16 @@ def test_variance_of_folded_features(rho, gamma):
 
 
 def normalized_estimates(rho, gamma, k):
-    """Estimates by normalized phase features of k columns: pieces of one long run, whose columns are independent."""
+    """Estimates by normalized phase features of k columns: pieces of one long run, whose columns
+    are independent."""
     X = unit_pair(rho)
     options = {"gamma": gamma, "features": "phase", "random_state": 5}
     Z = RandomFourier(2**20, normalize=False, **options).fit(X).transform(X).astype(np.float64)
     pieces = Z.reshape(2, -1, k)
     pieces = pieces / np.linalg.norm(pieces, axis=2, keepdims=True)
     first = RandomFourier(k, **options).fit(X).transform(X)
-    np.testing.assert_allclose(
-        first, pieces[:, 0], rtol=0, atol=1e-6
-    )  # the first piece is what normalize gives
+    # the first piece is what normalize gives
+    np.testing.assert_allclose(first, pieces[:, 0], rtol=0, atol=1e-6)
     return (pieces[0] * pieces[1]).sum(axis=1)
 
 
@@ -330,7 +359,8 @@ def test_normalized_features_are_biased():
 
 
 def squared_errors(d, k, seeds, **options):
-    """Mean squared errors of the Gaussian kernel at distances 0.5, 1 and 2, over directions and seeds."""
+    """Mean squared errors of the Gaussian kernel at distances 0.5, 1 and 2, over directions and
+    seeds."""
     rng = np.random.default_rng(d)
     steps = rng.normal(size=(3, 8, d))
     steps /= np.linalg.norm(steps, axis=2, keepdims=True)
@@ -346,7 +376,8 @@ def squared_errors(d, k, seeds, **options):
 
 
 def test_pairs_of_three_hd_blocks_beat_normalized_features():
-    """d = 64, 128 columns each: errors at distances 0.5, 1, 2 far below, below and somewhat below."""
+    """d = 64, 128 columns each: errors at distances 0.5, 1, 2 far below, below and somewhat
+    below."""
     nrff = squared_errors(64, 128, 150, features="phase")
     sorf = squared_errors(64, 128, 150, projection="sorf")
     assert (sorf / nrff < [0.1, 0.2, 0.9]).all()
@@ -354,7 +385,8 @@ def test_pairs_of_three_hd_blocks_beat_normalized_features():
 
 @pytest.mark.parametrize("kind", ["orthogonal", "sorf", "fastfood"])
 def test_structure_costs_or_saves_as_known(kind):
-    """MSE of one block of 64 against independent directions: orthogonal ones win, those of Fastfood lose."""
+    """MSE of one block of 64 against independent directions: orthogonal ones win, those of Fastfood
+    lose."""
     ratio = squared_errors(64, 128, 150, projection=kind) / squared_errors(64, 128, 150)
     if kind == "fastfood":
         assert ((ratio > 1.2) & (ratio < 2.2)).all()

@@ -1,8 +1,8 @@
 """Collision probabilities, marginals and independence of both samplers, at five sigma of theory.
 
-A slot of two rows is equal with probability P = K + (1 - K) / 2^b, slots are independent: k slots of one long
-run are as good as k seeds. Pairs of one or two elements and scaled copies are what breaks wrong samplers. With
-gamma, K is the exponentiated kernel exp(-gamma (1 - GMM)).
+A slot of two rows is equal with probability P = K + (1 - K) / 2^b, slots are independent: k slots
+of one long run are as good as k seeds. Pairs of one or two elements and scaled copies are what
+breaks wrong samplers. With gamma, K is the exponentiated kernel exp(-gamma (1 - GMM)).
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def gmm(u, v, *, p=1.0, center=0.0, l1=False):
 
 def agreements(u, v, k=SLOTS, *, bits=16, seed=0, **scheme):
     """For each slot, whether the codes of two rows are equal."""
-    codes = hashing.gcws(np.array([u, v], dtype=np.float64), k, bits=bits, random_state=seed, **scheme)
+    codes = hashing.gcws(
+        np.array([u, v], dtype=np.float64), k, bits=bits, random_state=seed, **scheme
+    )
     return codes.array[0] == codes.array[1]
 
 
@@ -46,7 +48,8 @@ def b_bit(K, bits):
 
 
 def sigmas(equal, P, *, uncertainty=0.0):
-    """How far a share of equal slots is from P; ``uncertainty`` is the standard error of P itself."""
+    """How far a share of equal slots is from P; ``uncertainty`` is the standard error of P
+    itself."""
     spread = math.sqrt(P * (1.0 - P) / len(equal) + uncertainty**2)
     error = equal.mean() - P
     return abs(error) / spread if spread else (0.0 if error == 0 else math.inf)
@@ -124,7 +127,8 @@ def test_scaled_copies(d, sampler):
 
 @SAMPLERS
 def test_random_pairs_of_all_scales_together(sampler):
-    """Squared deviations of independent pairs add up to a chi-square: too small a spread fails as well."""
+    """Squared deviations of independent pairs add up to a chi-square: too small a spread fails as
+    well."""
     squares = []
     for seed in range(60):
         u, v = random_pair(seed)
@@ -145,10 +149,13 @@ def test_powers(p):
 def test_l1_and_centre(sampler):
     u, v, center = [1.0, 5.0, -2.0], [30.0, 10.0, -2.0], [4.0, 4.0, 0.5]
     assert sigmas(agreements(u, v, normalize="l1", **sampler), b_bit(gmm(u, v, l1=True), 16)) < 5
-    assert sigmas(agreements(u, v, center=center, **sampler), b_bit(gmm(u, v, center=center), 16)) < 5
+    assert (
+        sigmas(agreements(u, v, center=center, **sampler), b_bit(gmm(u, v, center=center), 16)) < 5
+    )
 
 
-# Partial t* is not the kernel. Exact values have the uncertainty 0, simulated ones their standard error.
+# Partial t* is not the kernel. Exact values have the uncertainty 0, simulated ones their standard
+# error.
 ZERO_BIT = [
     ([1, 2], [2, 1], 2 / 3, 0.0),
     ([1, 3], [3, 1], 1 / 2, 0.0),
@@ -188,7 +195,8 @@ def test_zero_bits_of_one_element_always_collide():
 def collision_of_one_element(factor, t_bits):
     """P(t_u = t_v mod 2^t_bits) of the rows (1) and (factor).
 
-    Their t differ by log(factor) / r, rounded at random to a neighbour, with r of density r exp(-r).
+    Their t differ by log(factor) / r, rounded at random to a neighbour, with r of density r
+    exp(-r).
     """
     step, distance = 2**t_bits, math.log(factor)
 
@@ -196,7 +204,10 @@ def collision_of_one_element(factor, t_bits):
         low, high = distance / (m * step + 1), distance / (m * step - 1) if m else math.inf
         peak = [distance / (m * step)] if m else None
         return integrate.quad(
-            lambda r: r * math.exp(-r) * max(0.0, 1 - abs(distance / r - m * step)), low, high, points=peak
+            lambda r: r * math.exp(-r) * max(0.0, 1 - abs(distance / r - m * step)),
+            low,
+            high,
+            points=peak,
         )[0]
 
     last = 400
@@ -226,7 +237,8 @@ def test_marginals_of_the_sampled_coordinate(p):
     u = np.array([3.0, -1.0, 0.0, 0.5, 10.0, -4.0, 2.0])
     codes = hashing.gcws([u], SLOTS, bits=16, t_bits=0, coding="lowest", p=p).array[0]
     counts = np.bincount(codes, minlength=14)
-    weight = np.stack([np.maximum(u, 0), np.maximum(-u, 0)], axis=1).ravel() ** p  # feature f: 2f, 2f + 1
+    # feature f: 2f, 2f + 1
+    weight = np.stack([np.maximum(u, 0), np.maximum(-u, 0)], axis=1).ravel() ** p
     assert counts[weight == 0].sum() == 0
     kept = weight > 0
     assert stats.chisquare(counts[kept], SLOTS * weight[kept] / weight.sum()).pvalue > FIVE_SIGMA
@@ -249,7 +261,8 @@ def test_slots_of_one_run_are_independent(lag, sampler):
     excess = agreements(u, v, **sampler) - P
     products = excess[lag:] * excess[:-lag]
     assert abs(products.sum()) < 5 * P * (1 - P) * math.sqrt(len(products))
-    codes = hashing.gcws([u], SLOTS, bits=8, **sampler).array[0]  # a code says nothing about another slot's
+    # a code says nothing about another slot's
+    codes = hashing.gcws([u], SLOTS, bits=8, **sampler).array[0]
     assert sigmas(codes[lag:] == codes[:-lag], 2.0**-8) < 5
 
 
@@ -257,7 +270,9 @@ def test_slots_of_one_run_are_independent(lag, sampler):
 def test_counts_over_seeds_are_binomial(sampler):
     u, v, k, seeds = [0.0, 3.0, 6.0, 2.0], [2.0, 4.0, 3.0, 4.0], 128, 1000
     P = b_bit(0.5, 4)
-    counts = np.array([agreements(u, v, k, bits=4, seed=seed, **sampler).sum() for seed in range(seeds)])
+    counts = np.array(
+        [agreements(u, v, k, bits=4, seed=seed, **sampler).sum() for seed in range(seeds)]
+    )
     assert abs(counts.mean() - k * P) < 5 * math.sqrt(k * P * (1 - P) / seeds)
     spread = ((counts - k * P) ** 2).mean() / (k * P * (1 - P))
     excess_kurtosis = (1 - 6 * P * (1 - P)) / (k * P * (1 - P))
@@ -269,7 +284,9 @@ def test_counts_over_seeds_are_binomial(sampler):
 def test_seeds_are_independent(other, sampler):
     u, v = [3.0, 30.0, 1.0], [20.0, 7.0, 1.0]
     rows = np.array([u, v])
-    one, two = (hashing.gcws(rows, SLOTS, bits=8, random_state=seed, **sampler).array for seed in (0, other))
+    one, two = (
+        hashing.gcws(rows, SLOTS, bits=8, random_state=seed, **sampler).array for seed in (0, other)
+    )
     assert sigmas((one == two).ravel(), 2.0**-8) < 5
     P = b_bit(gmm(u, v), 8)
     products = ((one[0] == one[1]) - P) * ((two[0] == two[1]) - P)

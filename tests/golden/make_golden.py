@@ -1,8 +1,10 @@
-"""Writes the golden vectors of the hash and of the projections, algorithm version 1: python tests/golden/make_golden.py
+"""Writes the golden vectors of the hash and of the projections, algorithm version 1: python
+tests/golden/make_golden.py
 
-The vectors are computed by the twins of docs/hash-spec.md and docs/projection-spec.md, not by the library, and must
-never change: a change means that stored codes and models are lost. The files, which hold a fitted map and its codes
-as this version writes them, must keep loading; they are written once (`--files`) and never again.
+The vectors are computed by the twins of docs/hash-spec.md and docs/projection-spec.md, not by the
+library, and must never change: a change means that stored codes and models are lost. The files,
+which hold a fitted map and its codes as this version writes them, must keep loading; they are
+written once (`--files`) and never again.
 """
 
 from __future__ import annotations
@@ -88,10 +90,12 @@ def vectors():
         "cws_code": [[*at, t, cws_word(twin, *at, t)] for at in cells for t in (-3, 0, 2**40)],
         "poisson1": [[w, int(twin.poisson1(np.uint64(w)))] for w in chances],
         "dart_rate": [[k, twin.dart_rate(k)] for k in (1, 2, 20, 64, 1000, 1024, 4096, 65536)],
-        "poisson": [[seed, gamma, twin.base_counts(seed, K, gamma)] for seed in SEEDS for gamma in GAMMAS],
+        "poisson": [
+            [seed, gamma, twin.base_counts(seed, K, gamma)] for seed in SEEDS for gamma in GAMMAS
+        ],
         "rows": [hexadecimal(row) for row in ROWS],
         "codes": [codes_of(twin, scheme, seed) for scheme in SCHEMES for seed in SEEDS],
-    }  # fmt: skip
+    }
 
 
 def codes_of(twin, scheme, seed):
@@ -103,13 +107,17 @@ def cws_word(twin, seed, slot, coordinate, t):
     return int(twin.cws_word(seed, [slot], np.array([coordinate], np.uint64), np.array([t]))[0])
 
 
-# --- projections ------------------------------------------------------------------------------------------
+# --- projections
+# ------------------------------------------------------------------------------------------
 
 NARROW = ROWS  # "sorf" pads them to 64
-WIDE = np.array([[(7 * i * i + 13 * n * i + n) % 23 - 11 for i in range(70)] for n in range(4)]) / 4.0
+WIDE = (
+    np.array([[(7 * i * i + 13 * n * i + n) % 23 - 11 for i in range(70)] for n in range(4)]) / 4.0
+)
 WIDE[2] *= np.arange(70) % 9 == 0
 WIDE[3] = np.arange(70) == 66
-WIDTHS = {"narrow": (NARROW, 70), "wide": (WIDE, 130)}  # rows and numbers of components, never full blocks
+# rows and numbers of components, never full blocks
+WIDTHS = {"narrow": (NARROW, 70), "wide": (WIDE, 130)}
 PROJECTIONS = ("gaussian", "orthogonal", "sorf", "fastfood")
 SIGMA = 2.5
 
@@ -142,16 +150,22 @@ def projection_vectors():
         "normal": [[key, n, float(twin.normal(key, n)).hex()] for key, n in at],
         "sign": [[key, n, int(twin.sign(key, n))] for key, n in at],
         "cauchy": [[w, float(twin.cauchy(np.uint64(w))).hex()] for w in words],
-        "chi": [[w, n, float(twin.chi(w, n)[0]).hex()] for w in words[4:] for n in (1, 2, 3, 64, 1024)],
+        "chi": [
+            [w, n, float(twin.chi(w, n)[0]).hex()] for w in words[4:] for n in (1, 2, 3, 64, 1024)
+        ],
         "permutation": [[w, twin.permutation(w, 16).tolist()] for w in words[4:]],
-        "median": [[name, seed, twin.median_sigma(rows, seed).hex()] for name, rows, seed in median_cases()],
+        "median": [
+            [name, seed, twin.median_sigma(rows, seed).hex()] for name, rows, seed in median_cases()
+        ],
         "rows": [[name, hexadecimal(row)] for name, (rows, _) in WIDTHS.items() for row in rows],
         "signs": [signs_of(twin, *case) for case in cases((*PROJECTIONS, "cauchy"))],
         "binary": [
-            binary_of(twin, *case, threshold) for case in cases(PROJECTIONS) for threshold in (True, False)
+            binary_of(twin, *case, threshold)
+            for case in cases(PROJECTIONS)
+            for threshold in (True, False)
         ],
         "turns": [turns_of(twin, *case) for case in cases(PROJECTIONS) if case[2] == SEEDS[1]],
-    }  # fmt: skip
+    }
 
 
 def cases(projections):
@@ -165,11 +179,18 @@ def rows_for_signs(width, projection):
 
 def many_rows():
     """More than 91 rows, of which pairs are drawn."""
-    return np.array([[(5 * n * n + 3 * i * n + 7 * i) % 31 for i in range(3)] for n in range(120)]) / 8.0
+    return (
+        np.array([[(5 * n * n + 3 * i * n + 7 * i) % 31 for i in range(3)] for n in range(120)])
+        / 8.0
+    )
 
 
 def median_cases():
-    return [("narrow", near(NARROW), 0), ("wide", WIDE, 0), *(("many", many_rows(), seed) for seed in SEEDS)]
+    return [
+        ("narrow", near(NARROW), 0),
+        ("wide", WIDE, 0),
+        *(("many", many_rows(), seed) for seed in SEEDS),
+    ]
 
 
 def signs_of(twin, width, projection, seed):
@@ -181,13 +202,16 @@ def signs_of(twin, width, projection, seed):
 
 def binary_of(twin, width, projection, seed, threshold):
     rows, m = WIDTHS[width]
-    bits = twin.binary_codes(near(rows), m, SIGMA, projection=projection, threshold=threshold, seed=seed)
+    bits = twin.binary_codes(
+        near(rows), m, SIGMA, projection=projection, threshold=threshold, seed=seed
+    )
     case = {"width": width, "projection": projection, "seed": seed, "threshold": threshold}
     return case | {"codes": packed(bits)}
 
 
 def turns_of(twin, width, projection, seed):
-    """The angles of RandomFourier(8, gamma=1) before the cosine, of rows 0 and 1: features agree to rounding only."""
+    """The angles of RandomFourier(8, gamma=1) before the cosine, of rows 0 and 1: features agree to
+    rounding only."""
     rows = WIDTHS[width][0][:2]
     project = twin.Projection(projection, seed, rows.shape[1], 4)
     lengths = project.lengths(twin.F)
@@ -195,7 +219,8 @@ def turns_of(twin, width, projection, seed):
     return {"width": width, "projection": projection, "seed": seed, "turns": y}
 
 
-# --- files ------------------------------------------------------------------------------------------------
+# --- files
+# ------------------------------------------------------------------------------------------------
 
 
 def text(found):

@@ -1,4 +1,5 @@
-"""Vectors and files that must never change: whoever breaks this test breaks every stored code and model."""
+"""Vectors and files that must never change: whoever breaks this test breaks every stored code and
+model."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ import pytest
 from golden import make_golden
 from helpers import SIMD_NAMES
 
-from kernelight import GCWS, Codes, State, _core, _registry, hashing
+from kernelight import GCWS, Codes, State, _core, hashing
+from kernelight.base import registry
 
 GOLDEN = json.loads(make_golden.VECTORS.read_text())
 HERE = Path(__file__).parent
@@ -18,7 +20,10 @@ ROWS = np.array([[float.fromhex(x) for x in row] for row in GOLDEN["rows"]])
 
 
 def name_of(case):
-    return ",".join(f"{name}={value}" for name, value in case["scheme"].items()) + f",seed={case['seed']}"
+    return (
+        ",".join(f"{name}={value}" for name, value in case["scheme"].items())
+        + f",seed={case['seed']}"
+    )
 
 
 def test_the_twin_still_writes_the_same_vectors():
@@ -26,14 +31,18 @@ def test_the_twin_still_writes_the_same_vectors():
 
 
 def test_words():
-    assert [_core.child(key, n) for key, n, _ in GOLDEN["child"]] == [word for *_, word in GOLDEN["child"]]
+    assert [_core.child(key, n) for key, n, _ in GOLDEN["child"]] == [
+        word for *_, word in GOLDEN["child"]
+    ]
     assert [_core.stream(seed, s) for seed, s, _ in GOLDEN["stream"]] == [
         word for *_, word in GOLDEN["stream"]
     ]
 
 
 def test_logarithms():
-    assert [_core.log(float.fromhex(x)).hex() for x, _ in GOLDEN["log"]] == [log for _, log in GOLDEN["log"]]
+    assert [_core.log(float.fromhex(x)).hex() for x, _ in GOLDEN["log"]] == [
+        log for _, log in GOLDEN["log"]
+    ]
 
 
 @pytest.mark.parametrize(("seed", "slot", "coordinate", "cell"), GOLDEN["cws_cell"])
@@ -73,11 +82,19 @@ def test_files_of_this_version_keep_loading(sampler):
     fitted = GCWS.load(HERE / f"gcws_{sampler}.kl")
     codes = Codes.load(HERE / f"codes_{sampler}.kl")
     rows = ROWS[:-1]
-    assert isinstance(_registry.load(HERE / f"gcws_{sampler}.kl"), GCWS)
-    assert (fitted.sampler_, fitted.seed_, fitted.n_features_in_, fitted.bits) == (sampler, 12345, 5, 4)
+    assert isinstance(registry.load(HERE / f"gcws_{sampler}.kl"), GCWS)
+    assert (fitted.sampler_, fitted.seed_, fitted.n_features_in_, fitted.bits) == (
+        sampler,
+        12345,
+        5,
+        4,
+    )
     assert fitted.encode(rows) == codes  # provenance, width and empty rows included
     scheme = {"sampler": sampler} | ({"scale": fitted.scale_} if sampler == "dart" else {})
-    assert codes.array.tolist() == hashing.gcws(rows, 20, bits=4, random_state=12345, **scheme).array.tolist()
+    assert (
+        codes.array.tolist()
+        == hashing.gcws(rows, 20, bits=4, random_state=12345, **scheme).array.tolist()
+    )
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("*.kl")), ids=lambda path: path.stem)

@@ -1,4 +1,5 @@
-"""Vectors and files of the projections that must never change: whoever breaks this test breaks every stored code."""
+"""Vectors and files of the projections that must never change: whoever breaks this test breaks
+every stored code."""
 
 from __future__ import annotations
 
@@ -11,18 +12,23 @@ from golden.make_golden import HERE, NARROW, SEEDS, SIGMA, WIDTHS, near, packed
 from helpers import SIMD_NAMES
 from oracles import projection_twin as twin
 
-from kernelight import BinaryFourier, Codes, RandomFourier, SignProjection, _core, _registry
+from kernelight import BinaryFourier, Codes, RandomFourier, SignProjection, _core
+from kernelight.base import registry
 
 GOLDEN = json.loads(make_golden.PROJECTION_VECTORS.read_text())
 
 
 def name_of(case):
-    return ",".join(str(case[name]) for name in ("width", "projection", "seed", "threshold") if name in case)
+    return ",".join(
+        str(case[name]) for name in ("width", "projection", "seed", "threshold") if name in case
+    )
 
 
 def rows_of(width):
     """The rows as they are stored: those of the script may not drift."""
-    return np.array([[float.fromhex(x) for x in row] for name, row in GOLDEN["rows"] if name == width])
+    return np.array(
+        [[float.fromhex(x) for x in row] for name, row in GOLDEN["rows"] if name == width]
+    )
 
 
 def test_the_twin_still_writes_the_same_vectors():
@@ -31,13 +37,17 @@ def test_the_twin_still_writes_the_same_vectors():
 
 
 def test_functions():
-    assert [_core.sqrt(float.fromhex(x)).hex() for x, _ in GOLDEN["sqrt"]] == [y for _, y in GOLDEN["sqrt"]]
+    assert [_core.sqrt(float.fromhex(x)).hex() for x, _ in GOLDEN["sqrt"]] == [
+        y for _, y in GOLDEN["sqrt"]
+    ]
     for y, *wanted in GOLDEN["circle"]:
         assert [part.hex() for part in _core.circle_of(float.fromhex(y))] == wanted
 
 
 def test_laws():
-    assert [[key, n, _core.normal(key, n).hex()] for key, n, _ in GOLDEN["normal"]] == GOLDEN["normal"]
+    assert [[key, n, _core.normal(key, n).hex()] for key, n, _ in GOLDEN["normal"]] == GOLDEN[
+        "normal"
+    ]
     assert [[key, n, _core.sign(key, n)] for key, n, _ in GOLDEN["sign"]] == GOLDEN["sign"]
     assert [[word, _core.cauchy(word).hex()] for word, _ in GOLDEN["cauchy"]] == GOLDEN["cauchy"]
     assert [[key, n, _core.chi(key, n).hex()] for key, n, _ in GOLDEN["chi"]] == GOLDEN["chi"]
@@ -56,7 +66,9 @@ def test_signs(case, simd, monkeypatch):
     X, law = rows_of(case["width"]), {"projection": case["projection"]}
     if case["projection"] == "cauchy":
         X, law = np.abs(X), {"distribution": "cauchy"}
-    found = SignProjection(WIDTHS[case["width"]][1], random_state=case["seed"], **law).fit(X).encode(X)
+    found = (
+        SignProjection(WIDTHS[case["width"]][1], random_state=case["seed"], **law).fit(X).encode(X)
+    )
     assert packed(found.array) == case["codes"]
     assert found.empty.tolist() == case["empty"]
 
@@ -66,7 +78,11 @@ def test_signs(case, simd, monkeypatch):
 def test_thresholded_cosines(case, simd, monkeypatch):
     monkeypatch.setenv("KERNELIGHT_SIMD", simd)
     X = near(rows_of(case["width"]))
-    options = {"projection": case["projection"], "threshold": case["threshold"], "random_state": case["seed"]}
+    options = {
+        "projection": case["projection"],
+        "threshold": case["threshold"],
+        "random_state": case["seed"],
+    }
     found = BinaryFourier(WIDTHS[case["width"]][1], sigma=SIGMA, **options).fit(X).encode(X)
     assert packed(found.array) == case["codes"]
     assert not found.empty.any()
@@ -74,7 +90,9 @@ def test_thresholded_cosines(case, simd, monkeypatch):
 
 def features_of(case):
     turns = np.array([[float.fromhex(y) for y in row] for row in case["turns"]])
-    return 0.5 * np.stack([np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns)], axis=2).reshape(2, -1)
+    return 0.5 * np.stack([np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns)], axis=2).reshape(
+        2, -1
+    )
 
 
 @pytest.mark.parametrize("simd", SIMD_NAMES)
@@ -82,11 +100,16 @@ def features_of(case):
 def test_features(case, simd, monkeypatch):
     monkeypatch.setenv("KERNELIGHT_SIMD", simd)
     X = rows_of(case["width"])[:2]
-    found = RandomFourier(8, projection=case["projection"], random_state=case["seed"]).fit(X).transform(X)
+    found = (
+        RandomFourier(8, projection=case["projection"], random_state=case["seed"])
+        .fit(X)
+        .transform(X)
+    )
     np.testing.assert_allclose(found, features_of(case), rtol=0, atol=2e-6)
 
 
-# --- files ------------------------------------------------------------------------------------------------
+# --- files
+# ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -95,11 +118,15 @@ def test_features(case, simd, monkeypatch):
 def test_files_of_bits_keep_loading(cls, name):
     fitted, codes = cls.load(HERE / f"{name}.kl"), Codes.load(HERE / f"codes_{name}.kl")
     X = near(NARROW)
-    assert isinstance(_registry.load(HERE / f"{name}.kl"), cls)
+    assert isinstance(registry.load(HERE / f"{name}.kl"), cls)
     assert (fitted.seed_, fitted.n_features_in_, fitted.n_components) == (12345, 5, 70)
     assert fitted.encode(X) == codes  # provenance and empty rows included
     if cls is SignProjection:
-        assert (fitted.projection_, fitted.projection, fitted.distribution) == ("sorf", "sorf", "gaussian")
+        assert (fitted.projection_, fitted.projection, fitted.distribution) == (
+            "sorf",
+            "sorf",
+            "gaussian",
+        )
         bits, empty = twin.sign_codes(X, 70, projection="sorf", seed=12345)
         assert codes.empty.tolist() == empty.tolist()
         assert empty.any()
@@ -112,11 +139,16 @@ def test_files_of_bits_keep_loading(cls, name):
 
 def test_the_file_of_features_keeps_loading():
     fitted = RandomFourier.load(HERE / "random_fourier.kl")
-    assert isinstance(_registry.load(HERE / "random_fourier.kl"), RandomFourier)
+    assert isinstance(registry.load(HERE / "random_fourier.kl"), RandomFourier)
     assert (fitted.seed_, fitted.n_features_in_, fitted.n_components) == (SEEDS[1], 5, 8)
     assert (fitted.projection_, fitted.features, fitted.metric, fitted.bandwidth_) == (
-        "orthogonal", "paired", "cosine", 1.0,
-    )  # fmt: skip
-    case = next(c for c in GOLDEN["turns"] if (c["width"], c["projection"]) == ("narrow", "orthogonal"))
+        "orthogonal",
+        "paired",
+        "cosine",
+        1.0,
+    )
+    case = next(
+        c for c in GOLDEN["turns"] if (c["width"], c["projection"]) == ("narrow", "orthogonal")
+    )
     found = fitted.transform(near(NARROW)[:2])
     np.testing.assert_allclose(found, features_of(case), rtol=0, atol=2e-6)

@@ -1,4 +1,5 @@
-"""Booleans are spelled otherwise by every format; a model of one serves all. Words that a model never saw are told."""
+"""Booleans are spelled otherwise by every format; a model of one serves all. Words that a model
+never saw are told."""
 
 from __future__ import annotations
 
@@ -43,7 +44,13 @@ def table(form: str, folder: Path, values: np.ndarray, name: str, **more) -> obj
         return pa.Table.from_pandas(frame)
     if form == "polars":
         return pl.from_arrow(pa.Table.from_pandas(frame))
-    kinds = {"pandas": bool, "nullable": "boolean", "object": object, "words": str, "category": "category"}
+    kinds = {
+        "pandas": bool,
+        "nullable": "boolean",
+        "object": object,
+        "words": str,
+        "category": "category",
+    }
     return frame.astype({name: kinds[form]})
 
 
@@ -53,7 +60,9 @@ def test_features_mean_the_same_in_every_format(trained, tmp_path):
     own = open_dataset(table(trained, tmp_path, FLAG, "flag", x=X), target=None, encoding=encoding)
     expected = own.materialise()[0]
     for applied in FORMS:
-        data = open_dataset(table(applied, tmp_path, FLAG, "flag", x=X), target=None, encoding=encoding)
+        data = open_dataset(
+            table(applied, tmp_path, FLAG, "flag", x=X), target=None, encoding=encoding
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             found = data.materialise()[0]
@@ -75,14 +84,19 @@ def test_a_model_of_one_format_predicts_and_is_scored_on_another(tmp_path):
     model = TableModel(KernelClassifier(n_components=64, C=1.0, scale="minmax"))
     model.fit(table("csv True", tmp_path, FLAG, "flag", y=y, x=X), target="y")
     for form in FORMS:
-        assert model.evaluate(table(form, tmp_path, FLAG, "flag", y=y, x=X))["accuracy"] == 1.0, form
+        assert model.evaluate(table(form, tmp_path, FLAG, "flag", y=y, x=X))["accuracy"] == 1.0, (
+            form
+        )
 
 
 def test_spellings_that_training_told_apart_stay_apart():
     frame = pd.DataFrame({"flag": ["True", "true", "False", "x"], "x": [1.0, 2.0, 3.0, 4.0]})
     encoding = open_dataset(frame, target=None).encoding
     assert (
-        open_dataset(frame, target=None, encoding=encoding).materialise()[0][:, :4].sum(axis=0).tolist()
+        open_dataset(frame, target=None, encoding=encoding)
+        .materialise()[0][:, :4]
+        .sum(axis=0)
+        .tolist()
         == [1] * 4
     )
     digits = pd.DataFrame({"flag": ["1", "TRUE"], "x": [0.0, 0.0]})
@@ -95,7 +109,9 @@ def test_an_encoding_that_was_stored_reads_the_other_spellings():
     frame = pd.DataFrame({"flag": ["True", "False"], "x": [1.0, 2.0]})
     as_words = open_dataset(frame, target=None, categorical=["flag"])
     stored = Encoding.from_plain(as_words.encoding.to_plain())
-    X, _ = open_dataset(frame.assign(flag=["true", "FALSE"]), target=None, encoding=stored).materialise()
+    X, _ = open_dataset(
+        frame.assign(flag=["true", "FALSE"]), target=None, encoding=stored
+    ).materialise()
     assert X.tolist() == [[0, 1, 1], [1, 0, 2]]
 
 
@@ -105,7 +121,9 @@ def test_words_are_still_no_numbers(tmp_path):
     pd.DataFrame({"flag": np.where(FLAG, "True", "maybe"), "x": X}).to_csv(path, index=False)
     with pytest.raises(DataError, match=r"column 'flag': '(True|maybe)' is not a number"):
         open_dataset(path, target=None, encoding=encoding).materialise()
-    with pytest.raises(DataError, match=r"'(True|maybe)' is not a number .* where the model has numbers"):
+    with pytest.raises(
+        DataError, match=r"'(True|maybe)' is not a number .* where the model has numbers"
+    ):
         open_dataset(pd.read_csv(path), target=None, encoding=encoding).materialise()
 
 
@@ -131,7 +149,8 @@ def test_some_new_words_are_nothing_unusual():
     frame = pd.DataFrame({"town": ["Bern", "Rome", "Oslo", "Rome"] * 10, "x": np.arange(40.0)})
     encoding = open_dataset(frame, target=None).encoding
     few = frame.assign(town=["Bern", "Rome", "Oslo", "Vaduz"] * 10)
-    many = open_dataset(frame, target=None, max_categories=2).encoding  # where new words share a column
+    # where new words share a column
+    many = open_dataset(frame, target=None, max_categories=2).encoding
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         open_dataset(few, target=None, encoding=encoding).materialise()

@@ -1,4 +1,5 @@
-"""Text in encodings other than UTF-8: guessed with a note, or named; words, names, targets and ids are what they say."""
+"""Text in encodings other than UTF-8: guessed with a note, or named; words, names, targets and ids
+are what they say."""
 
 from __future__ import annotations
 
@@ -50,7 +51,13 @@ def read(name, **options):
 @pytest.mark.parametrize("name", ["x.csv", "x.csv.gz"])
 @pytest.mark.parametrize(
     ("charset", "guess"),
-    [("utf-8", None), ("utf-8-sig", None), ("cp1252", "cp1252"), ("utf-16", "utf-16"), ("utf-32", "utf-32")],
+    [
+        ("utf-8", None),
+        ("utf-8-sig", None),
+        ("cp1252", "cp1252"),
+        ("utf-16", "utf-16"),
+        ("utf-32", "utf-32"),
+    ],
 )
 def test_an_encoding_is_guessed_with_a_note(name, charset, guess):
     data, X, y = read(write(name, table(), charset))
@@ -67,7 +74,8 @@ def test_an_encoding_that_is_named():
     data = open_dataset(write("x.csv", text, "cp1250"), charset="cp1250", strict=True)
     assert data.feature_names == ["wort=č", "wort=š"]
     assert data.notes == []
-    again = Encoding.from_plain(data.encoding.to_plain())  # a model remembers it for files that are not UTF-8
+    # a model remembers it for files that are not UTF-8
+    again = Encoding.from_plain(data.encoding.to_plain())
     for charset in ("cp1250", "utf-8"):
         new = open_dataset(write("n.csv", "wort\nš\n", charset), encoding=again)
         assert new.notes == []
@@ -82,9 +90,13 @@ def test_commands():
     status, _, said = called("fit", "x.csv", "-o", "m.klt", *SMALL, "--ids", "naïve")
     assert status == 0
     assert said == (
-        "kernelight: note: x.csv: the text is not UTF-8 and is read as cp1252; --encoding NAME names another encoding\n"
+        "kernelight: note: x.csv: the text is not UTF-8 and is read as cp1252; --encoding NAME "
+        "names another encoding\n"
     )
-    assert called("fit", "x.csv", "-o", "m.klt", *SMALL, "--ids", "naïve", "--encoding", "latin1").said == ""
+    assert (
+        called("fit", "x.csv", "-o", "m.klt", *SMALL, "--ids", "naïve", "--encoding", "latin1").said
+        == ""
+    )
     assert TableModel.load("m.klt").encoding_.charset == "iso8859-1"
     status, out, said = called("predict", "m.klt", "x.csv")
     assert (status, said) == (0, "")
@@ -96,7 +108,11 @@ def test_commands():
 
 
 def test_strict_refuses():
-    write("x.csv", "a,b,y\n" + "".join(f"{i},x{'é' * (i % 2)},{i % 2}\n" for i in range(40)), "latin-1")
+    write(
+        "x.csv",
+        "a,b,y\n" + "".join(f"{i},x{'é' * (i % 2)},{i % 2}\n" for i in range(40)),
+        "latin-1",
+    )
     with pytest.raises(
         DataError, match=r"x\.csv, line 3, column 'b': b'x\\xe9' is not UTF-8; charset='cp1252'"
     ):
@@ -111,9 +127,13 @@ def test_strict_refuses():
 def test_a_late_byte_is_an_error_that_names_the_option(monkeypatch):
     monkeypatch.setattr(opening, "HEAD", 1000)
     write(
-        "x.csv", "b,y\n" + "".join(f"{'xé' if i == 900 else 'x'},{i % 2}\n" for i in range(1000)), "latin-1"
+        "x.csv",
+        "b,y\n" + "".join(f"{'xé' if i == 900 else 'x'},{i % 2}\n" for i in range(1000)),
+        "latin-1",
     )
-    with pytest.raises(DataError, match=r"line 902, column 'b': .* is not UTF-8; charset='cp1252', or"):
+    with pytest.raises(
+        DataError, match=r"line 902, column 'b': .* is not UTF-8; charset='cp1252', or"
+    ):
         open_dataset("x.csv").materialise()
     assert open_dataset("x.csv", charset="cp1252").feature_names == ["b=x", "b=xé"]
 
@@ -122,7 +142,9 @@ def test_damage_is_told_by_line(monkeypatch):
     write("x.csv", "b,y\n" + "x,1\n" * 5000, "ascii")
     with open("x.csv", "ab") as file:
         file.write(b"\x81\x20,1\n")
-    with pytest.raises(DataError, match=r"x\.csv, line 5002: b'\\x81 .*' is not shift_jis; charset="):
+    with pytest.raises(
+        DataError, match=r"x\.csv, line 5002: b'\\x81 .*' is not shift_jis; charset="
+    ):
         open_dataset("x.csv", charset="shift_jis").materialise()
     with open("x.csv", "wb") as file:
         file.write("b,y\nx,1\n".encode("utf-16") + b"\x00")

@@ -1,5 +1,5 @@
-"""Columns of text that are ids, dates in several formats, or a target of dates: the same decision for a part of the rows, and
-always said."""
+"""Columns of text that are ids, dates in several formats, or a target of dates: the same decision
+for a part of the rows, and always said."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from kernelight.data.survey import occur_once
 
 
 def left_out(words: list[str]) -> bool:
-    frame = pd.DataFrame({"word": words, "x": np.arange(len(words)) % 3, "y": np.arange(len(words)) % 2})
+    frame = pd.DataFrame(
+        {"word": words, "x": np.arange(len(words)) % 3, "y": np.arange(len(words)) % 2}
+    )
     return "word" in open_dataset(frame).encoding.ignored
 
 
@@ -23,12 +25,14 @@ def test_one_row_does_not_decide_whether_a_column_is_an_id():
     assert left_out(ids)
     assert left_out([*ids[:-1], "w0"])  # was kept, and left out without the last row
     towns = [f"w{at % 120}" for at in range(200)]  # 80 towns are there twice
-    assert not left_out(towns)  # was left out, as there are more than 100 words, and kept in 4 rows of 5
+    # was left out, as there are more than 100 words, and kept in 4 rows of 5
+    assert not left_out(towns)
     assert not left_out(towns[:160])
 
 
 def test_folds_are_judged_like_the_whole():
-    """Words of many sizes of vocabulary, and folds of four rows in five: the share of folds that decide otherwise."""
+    """Words of many sizes of vocabulary, and folds of four rows in five: the share of folds that
+    decide otherwise."""
     random = np.random.default_rng(0)
     changed = []
     for rows in (100, 300, 1000):
@@ -36,7 +40,10 @@ def test_folds_are_judged_like_the_whole():
             values = random.integers(0, words, rows)
             of_all, *of_folds = (
                 occur_once(int((np.unique(some, return_counts=True)[1] == 1).sum()), len(some))
-                for some in (values, *(random.permutation(values)[: 4 * rows // 5] for _ in range(5)))
+                for some in (
+                    values,
+                    *(random.permutation(values)[: 4 * rows // 5] for _ in range(5)),
+                )
             )
             changed += [fold != of_all for fold in of_folds]
     assert np.mean(changed) < 0.05
@@ -89,9 +96,12 @@ def test_dates_that_are_day_first_and_month_first_are_words_and_said():
     (note,) = data.notes
     assert note.startswith("column 'when': dates that are day first and dates that are month first")
     assert (
-        "(40 such as '13/01/2024' and 40 such as '01/13/2024') cannot be told apart; taken as words" in note
+        "(40 such as '13/01/2024' and 40 such as '01/13/2024') cannot be told apart; taken as words"
+        in note
     )
-    with pytest.raises(DataError, match="1 column needs a decision: column 'when': dates that are day first"):
+    with pytest.raises(
+        DataError, match="1 column needs a decision: column 'when': dates that are day first"
+    ):
         open_dataset(pd.DataFrame({"when": [*day, *month], "y": ["u", "v"] * 40}), strict=True)
 
 
@@ -109,13 +119,16 @@ def test_text_that_is_partly_dates_is_said_to_be_words():
     )
     (note,) = data.notes
     assert note == (
-        "column 'when': of 60 values 40 are dates such as '2024-01-05', the others such as 'soon'; taken as words"
+        "column 'when': of 60 values 40 are dates such as '2024-01-05', the others such as 'soon'; "
+        "taken as words"
     )
 
 
 def test_a_target_of_dates_is_refused_with_what_to_do(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    frame = pd.DataFrame({"x": np.arange(60.0), "when": [f"2024-01-{1 + at % 20:02d}" for at in range(60)]})
+    frame = pd.DataFrame(
+        {"x": np.arange(60.0), "when": [f"2024-01-{1 + at % 20:02d}" for at in range(60)]}
+    )
     frame.to_csv("x.csv", index=False)
     for table in ("x.csv", frame, pl.from_pandas(frame)):
         with pytest.raises(
@@ -133,7 +146,8 @@ def test_a_target_of_dates_is_refused_with_what_to_do(tmp_path, monkeypatch):
 
 
 def test_points_in_a_new_file_are_no_thousands(tmp_path):
-    """A model of decimal commas reads a file with commas between its cells: 5.123 is about five there."""
+    """A model of decimal commas reads a file with commas between its cells: 5.123 is about five
+    there."""
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 10, (200, 2)).round(3)
     late = np.where(X[:, 0] > X[:, 1], "yes", "no")
@@ -141,8 +155,13 @@ def test_points_in_a_new_file_are_no_thousands(tmp_path):
     lines = [f"{a:.3f};{b:.3f};{c}" for (a, b), c in zip(X.tolist(), late.tolist(), strict=True)]
     commas.write_text("\n".join(["a;b;late", *lines]).replace(".", ","))
     points.write_text("\n".join(["a;b;late", *lines]).replace(";", ","))
-    model = TableModel(KernelClassifier(n_components=32, C=1.0, scale="minmax")).fit(commas, target="late")
+    model = TableModel(KernelClassifier(n_components=32, C=1.0, scale="minmax")).fit(
+        commas, target="late"
+    )
     np.testing.assert_array_equal(model.predict(points), model.predict(commas))
     thousands = tmp_path / "thousands.csv"
     thousands.write_text("a;b;late\n5.123;1,5;yes\n")
-    assert open_dataset(thousands, encoding=model.encoding_).materialise()[0][0].tolist() == [5123.0, 1.5]
+    assert open_dataset(thousands, encoding=model.encoding_).materialise()[0][0].tolist() == [
+        5123.0,
+        1.5,
+    ]

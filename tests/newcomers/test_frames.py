@@ -26,7 +26,8 @@ RANDOM = np.random.default_rng(0)
 
 
 def people() -> pd.DataFrame:
-    """Numbers, nullable numbers, words, categoricals of words and of numbers, booleans, objects; each with missing values."""
+    """Numbers, nullable numbers, words, categoricals of words and of numbers, booleans, objects;
+    each with missing values."""
     age = RANDOM.integers(18, 80, N).astype(float)
     town = RANDOM.choice(["Bern", "Rome", "Oslo"], N).astype(object)
     grade = RANDOM.integers(1, 5, N)
@@ -62,7 +63,12 @@ def plain() -> pd.DataFrame:
 
 def forms() -> dict[str, object]:
     table = pa.Table.from_pandas(plain(), preserve_index=False)
-    return {"pandas": plain(), "polars": pl.from_arrow(table), "arrow": table, "batch": table.to_batches()[0]}
+    return {
+        "pandas": plain(),
+        "polars": pl.from_arrow(table),
+        "arrow": table,
+        "batch": table.to_batches()[0],
+    }
 
 
 class Stream:
@@ -91,11 +97,19 @@ def test_a_frame_of_pandas_becomes_features():
     names = data.feature_names
     assert names[:5] == ["age", "town=Bern", "town=Oslo", "town=Rome", "town is missing"]
     assert [name for name in names if name.startswith("grade")] == [
-        "grade=1", "grade=2", "grade=3", "grade=4", "grade is missing",
-    ]  # fmt: skip
+        "grade=1",
+        "grade=2",
+        "grade=3",
+        "grade=4",
+        "grade is missing",
+    ]
     assert [name for name in names if name.startswith("mixed")] == [
-        "mixed=0", "mixed=1", "mixed=2", "mixed=x", "mixed is missing",
-    ]  # fmt: skip
+        "mixed=0",
+        "mixed=1",
+        "mixed=2",
+        "mixed=x",
+        "mixed is missing",
+    ]
     ages = PEOPLE["age"].to_numpy()
     np.testing.assert_array_equal(X[:, 0], np.where(np.isnan(ages), np.nanmedian(ages), ages))
     np.testing.assert_array_equal(X[:, names.index("paid")], PEOPLE["paid"])
@@ -121,12 +135,20 @@ def test_protocols_are_enough(protocol):
 
 
 def test_categoricals_of_polars():
-    frame = pl.DataFrame({
-        "c": pl.Series(["3", "1", None, "3"], dtype=pl.Categorical),
-        "e": pl.Series(["p", "q", "q", "p"], dtype=pl.Enum(["p", "q", "never"])),
-        "y": [1, 0, 1, 0],
-    })  # fmt: skip
-    assert open_dataset(frame, target="y").feature_names == ["c=1", "c=3", "c is missing", "e=p", "e=q"]
+    frame = pl.DataFrame(
+        {
+            "c": pl.Series(["3", "1", None, "3"], dtype=pl.Categorical),
+            "e": pl.Series(["p", "q", "q", "p"], dtype=pl.Enum(["p", "q", "never"])),
+            "y": [1, 0, 1, 0],
+        }
+    )
+    assert open_dataset(frame, target="y").feature_names == [
+        "c=1",
+        "c=3",
+        "c is missing",
+        "e=p",
+        "e=q",
+    ]
 
 
 def test_numbers_can_be_asked_to_be_words():
@@ -142,7 +164,12 @@ def test_numbers_can_be_asked_to_be_words():
 
 def test_large_whole_targets_stay_apart():
     frame = pd.DataFrame({"a": [1.0, 2.0] * 4, "y": [2**53, 2**53 + 1] * 4})
-    for form in (frame, frame.astype({"y": object}), frame.astype({"y": "Int64"}), pl.from_pandas(frame)):
+    for form in (
+        frame,
+        frame.astype({"y": object}),
+        frame.astype({"y": "Int64"}),
+        pl.from_pandas(frame),
+    ):
         assert (
             open_dataset(form, target="y", task="classification").materialise()[1].tolist()
             == [2**53, 2**53 + 1] * 4
@@ -169,7 +196,9 @@ def test_a_model_of_a_frame_reads_other_frames_and_files(tmp_path):
 def test_a_map_of_frames():
     features = plain().drop(columns="bought")
     made = TableMap(n_components=64).fit(features)
-    assert made.encode(features) == made.encode(pa.Table.from_pandas(features, preserve_index=False))
+    assert made.encode(features) == made.encode(
+        pa.Table.from_pandas(features, preserve_index=False)
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,14 +239,17 @@ def test_pandas_needs_no_pyarrow():
         "except kernelight.data.DataError as error:\n"
         "    print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines() == [
         "[[1.0, 1.0, 0.0], [2.0, 0.0, 1.0]]",
         "the frame needs pyarrow, which is not there: pip install 'kernelight[io]'.",
     ]
 
 
-# -- Estimators -----------------------------------------------------------------------------------------------
+# -- Estimators
+# -----------------------------------------------------------------------------------------------
 
 X, Y = PEOPLE.drop(columns="bought"), PEOPLE["bought"]
 
@@ -244,7 +276,8 @@ def test_the_same_features_as_from_a_file():
     model = quick().fit(X, Y)
     assert model.encoding_.columns == data.encoding.columns
     np.testing.assert_array_equal(
-        quick().fit(*data.materialise()).decision_function(data.materialise()[0]), model.decision_function(X)
+        quick().fit(*data.materialise()).decision_function(data.materialise()[0]),
+        model.decision_function(X),
     )
 
 
@@ -336,7 +369,9 @@ def test_a_missing_target_is_said():
         pd.array([0, None] * 60, dtype="Int64"),
         pl.Series(["a", None] * 60),
     ):
-        with pytest.raises(ValueError, match="Input y contains NaN or another missing value at row 1"):
+        with pytest.raises(
+            ValueError, match="Input y contains NaN or another missing value at row 1"
+        ):
             quick().fit(rows, target)
 
 
@@ -353,7 +388,9 @@ def test_names_are_compared_as_scikit_learn_does():
 
 
 def test_values_that_are_no_features():
-    with pytest.raises(TypeError, match="column 'a' holds list: each argument must be a string or a number"):
+    with pytest.raises(
+        TypeError, match="column 'a' holds list: each argument must be a string or a number"
+    ):
         quick().fit(pd.DataFrame({"a": [[1], [2]] * 20}), [0, 1] * 20)
     with pytest.raises(
         ValueError, match="column 'column_1': 'x' is not a number, where the model has numbers"
@@ -396,9 +433,15 @@ def damage(**changes):
 
 @pytest.mark.parametrize(
     "change",
-    [damage(width=3), damage(columns=None), damage(columns=[{"name": "other", "fill": 0.0}] * 21), damage(dtype="int8"),
-     damage(version=99), lambda meta: meta | {"encoding": 3}],
-)  # fmt: skip
+    [
+        damage(width=3),
+        damage(columns=None),
+        damage(columns=[{"name": "other", "fill": 0.0}] * 21),
+        damage(dtype="int8"),
+        damage(version=99),
+        lambda meta: meta | {"encoding": 3},
+    ],
+)
 def test_hostile_states_are_refused(change):
     state = quick().fit(X, Y).to_state()
     with pytest.raises(ValueError, match="does not describe a KernelClassifier"):
@@ -410,13 +453,18 @@ def test_states_from_before_load():
     state = quick().fit(rows, rows[:, 0] > 0.5).to_state()
     assert "encoding" not in state.meta
     old = KernelClassifier.from_state(
-        State(dict(state.meta), {name: array for name, array in state.arrays.items() if name != "medians_"})
+        State(
+            dict(state.meta),
+            {name: array for name, array in state.arrays.items() if name != "medians_"},
+        )
     )
     assert old.predict(rows).shape == (100,)
     with pytest.raises(ValueError, match="NaN"):
         old.predict(np.full((1, 3), np.nan))
     with pytest.raises(ValueError, match="medians_"):
-        KernelClassifier.from_state(State(dict(state.meta), {**state.arrays, "medians_": np.zeros(7)}))
+        KernelClassifier.from_state(
+            State(dict(state.meta), {**state.arrays, "medians_": np.zeros(7)})
+        )
 
 
 def test_dates_of_frames():
@@ -424,7 +472,9 @@ def test_dates_of_frames():
     forms = (
         pd.DataFrame({"day": days}),
         pd.DataFrame({"day": days.tz_localize("UTC")}),
-        pd.DataFrame({"day": [None if day is pd.NaT else day.to_pydatetime() for day in days]}, dtype=object),
+        pd.DataFrame(
+            {"day": [None if day is pd.NaT else day.to_pydatetime() for day in days]}, dtype=object
+        ),
         pl.DataFrame({"day": pl.Series(days.to_numpy())}),
     )
     found = [open_dataset(frame, target=None).materialise()[0] for frame in forms]
@@ -462,7 +512,9 @@ def durations() -> pd.DataFrame:
     return pd.DataFrame({"took": took, "size": RANDOM.random(N)})
 
 
-@pytest.mark.parametrize("library", ["pandas", "pandas objects", "pandas of Arrow", "polars", "Arrow"])
+@pytest.mark.parametrize(
+    "library", ["pandas", "pandas objects", "pandas of Arrow", "polars", "Arrow"]
+)
 def test_durations_are_seconds(library: str) -> None:
     frame = durations()
     seconds = frame.assign(took=frame["took"].dt.total_seconds())
@@ -474,7 +526,9 @@ def test_durations_are_seconds(library: str) -> None:
         "polars": lambda: pl.from_pandas(frame),
         "Arrow": lambda: pa.Table.from_pandas(frame),
     }[library]()
-    expected, found = (open_dataset(each, target=None).materialise()[0] for each in (seconds, given))
+    expected, found = (
+        open_dataset(each, target=None).materialise()[0] for each in (seconds, given)
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     model = KernelRegressor(n_components=32, C=1.0, scale="minmax").fit(given, y)
     same = KernelRegressor(n_components=32, C=1.0, scale="minmax").fit(seconds, y)

@@ -1,4 +1,5 @@
-"""Columns with more words than get a column each: the most frequent keep one, the others share one."""
+"""Columns with more words than get a column each: the most frequent keep one, the others share
+one."""
 
 from __future__ import annotations
 
@@ -13,11 +14,13 @@ import pytest
 
 from kernelight import KernelClassifier, TableMap, TableModel, open_dataset
 from kernelight.data import DataError, DataWarning, Encoding, word_counts
-from kernelight.data.table import Words
+from kernelight.data.table_source import Categorical
 from kernelight.data.word_counts import WordCounts
 
 ROWS = 1_500
-NOTE = "column 'town': 300 words; the 99 most frequent have columns of their own, the others share one"
+NOTE = (
+    "column 'town': 300 words; the 99 most frequent have columns of their own, the others share one"
+)
 
 
 def towns() -> pd.DataFrame:
@@ -66,7 +69,9 @@ def test_every_form_of_a_table_gives_the_same_columns():
         assert "99 columns of 0 and 1, one for all other words" in data.describe()
         np.testing.assert_array_equal(data.materialise()[0], expected)
         streamed = open_dataset(form, target="bought")
-        np.testing.assert_array_equal(np.concatenate([b.X for b in streamed.batches(100)]), expected)
+        np.testing.assert_array_equal(
+            np.concatenate([b.X for b in streamed.batches(100)]), expected
+        )
         assert streamed.encoding == data.encoding
         with pytest.raises(
             DataError, match=r"column 'town': more than 100 different words; ignore=\['town'\]"
@@ -86,19 +91,31 @@ def test_the_encoding_is_stored_and_takes_words_never_seen():
     plain = json.loads(json.dumps(encoding.to_plain()))
     assert plain["version"] == 2
     assert Encoding.from_plain(plain) == encoding
-    new = pd.DataFrame({"town": ["Atlantis", None, encoding.columns[0].categories[1]], "size": [0.0, 0, 0]})
+    new = pd.DataFrame(
+        {"town": ["Atlantis", None, encoding.columns[0].categories[1]], "size": [0.0, 0, 0]}
+    )
     X = open_dataset(new, encoding=Encoding.from_plain(plain)).materialise()[0]
     np.testing.assert_array_equal(X[:, :4], [[0, 0, 1, 0], [0, 0, 0, 1], [0, 1, 0, 0]])
-    assert open_dataset(frame, target="bought", max_categories=300).encoding.to_plain()["version"] == 1
+    assert (
+        open_dataset(frame, target="bought", max_categories=300).encoding.to_plain()["version"] == 1
+    )
 
 
 @pytest.mark.parametrize("others", [1, None, "yes", [True]])
 def test_hostile_encodings_are_refused(others):
     entry = {"name": "a", "categories": ["x"], "missing": False, "others": others}
     plain = {
-        "version": 2, "columns": [entry], "width": 2, "target": None, "ids": None, "ignored": [], "file_columns": [],
-        "dtype": "float64", "missing_words": None, "zero_based": False,
-    }  # fmt: skip
+        "version": 2,
+        "columns": [entry],
+        "width": 2,
+        "target": None,
+        "ids": None,
+        "ignored": [],
+        "file_columns": [],
+        "dtype": "float64",
+        "missing_words": None,
+        "zero_based": False,
+    }
     with pytest.raises(ValueError, match="stored encoding"):
         Encoding.from_plain(plain)
     entry["others"] = False
@@ -109,7 +126,8 @@ def test_hostile_encodings_are_refused(others):
 def test_models_of_frames_and_files_learn_from_them(tmp_path):
     X, y = TOWNS.drop(columns="bought"), TOWNS["bought"]
     with pytest.warns(
-        DataWarning, match="300 words, by their target values; the 99 most frequent also have columns"
+        DataWarning,
+        match="300 words, by their target values; the 99 most frequent also have columns",
     ):
         model = KernelClassifier(n_components=128, scale="minmax", C=1.0).fit(X, y)
     assert model.encoding_.width == 102
@@ -118,9 +136,12 @@ def test_models_of_frames_and_files_learn_from_them(tmp_path):
     assert len(set(model.predict(new.assign(size=0.5)).tolist())) == 1
     forms()
     with pytest.warns(
-        DataWarning, match="300 words, by their target values; the 99 most frequent also have columns"
+        DataWarning,
+        match="300 words, by their target values; the 99 most frequent also have columns",
     ):
-        table = TableModel(KernelClassifier(n_components=128, scale="minmax", C=1.0)).fit("towns.csv")
+        table = TableModel(KernelClassifier(n_components=128, scale="minmax", C=1.0)).fit(
+            "towns.csv"
+        )
     assert table.encoding_.feature_names == model.encoding_.feature_names
 
 
@@ -132,7 +153,9 @@ def test_memory_is_bounded_and_blocks_do_not_matter(monkeypatch, cut):
     for start in range(0, len(rows), cut):
         part = rows[start : start + cut]
         values = sorted(set(part))
-        counts.add(Words(np.array([values.index(word) for word in part], np.int32), tuple(values)))
+        counts.add(
+            Categorical(np.array([values.index(word) for word in part], np.int32), tuple(values))
+        )
     assert len(counts) == 5
     assert counts.categories == ("a", "e")  # f came after five other words
     assert (
@@ -142,7 +165,7 @@ def test_memory_is_bounded_and_blocks_do_not_matter(monkeypatch, cut):
 
 
 def test_notes_of_small_limits():
-    words = Words(np.arange(3, dtype=np.int32), ("a", "b", "c"))
+    words = Categorical(np.arange(3, dtype=np.int32), ("a", "b", "c"))
     for limit, said in (
         (1, "they share one column"),
         (2, "the most frequent has a column of its own, the others share one"),

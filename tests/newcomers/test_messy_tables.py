@@ -33,7 +33,8 @@ def messy(rows=200):
         price = f'"${i % 7 + 1},{i % 1000:03d}.50"'
         when = f"{i % 12 + 1:02d}/{i % 28 + 1:02d}/2024"
         lines.append(
-            f"person {i},{when},{price},{i % 5},{i % 3},{'' if i % 50 == 7 else 'yes' if i % 5 > 2 else 'no'}"
+            f"person "
+            f"{i},{when},{price},{i % 5},{i % 3},{'' if i % 50 == 7 else 'yes' if i % 5 > 2 else 'no'}"
         )
     return "\n".join(lines) + "\n"
 
@@ -49,7 +50,9 @@ def read(name, **options):
         parts = list(open_dataset(name, **options).batches(7))
     np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), X)
     if y is not None:
-        np.testing.assert_array_equal(np.concatenate([part.y for part in parts if part.y is not None]), y)
+        np.testing.assert_array_equal(
+            np.concatenate([part.y for part in parts if part.y is not None]), y
+        )
     assert len(told) <= 1
     assert all(issubclass(w.category, DataWarning) for w in told)
     return data, X, y, [note for w in told for note in w.message.notes]
@@ -88,7 +91,10 @@ def test_strict_lists_every_column_and_a_command_that_works():
     advice = "--ignore name --ignore when --ignore price"
     assert advice in said
     options = (*advice.split(), "--ignore", "b")
-    assert "the target is missing" in called("fit", "x.csv", "-o", "m.klt", *SMALL, "--strict", *options).said
+    assert (
+        "the target is missing"
+        in called("fit", "x.csv", "-o", "m.klt", *SMALL, "--strict", *options).said
+    )
 
 
 def test_dates_become_the_parts_that_vary():
@@ -111,14 +117,21 @@ def test_dates_become_the_parts_that_vary():
 @pytest.mark.parametrize(
     ("texts", "form"),
     [
-        (["03/01/2024", "03/31/2024"], "month first"), (["03/01/2024", "31/03/2024"], "day first"),
-        (["03/01/2024", "04/01/2024"], "month first"), (["03.01.2024", "04.01.2024"], "day first"),
-        (["1 Mar 2024", "Feb 2, 2023"], "named month"), (["14:30", "2:15 PM"], "time"),
+        (["03/01/2024", "03/31/2024"], "month first"),
+        (["03/01/2024", "31/03/2024"], "day first"),
+        (["03/01/2024", "04/01/2024"], "month first"),
+        (["03.01.2024", "04.01.2024"], "day first"),
+        (["1 Mar 2024", "Feb 2, 2023"], "named month"),
+        (["14:30", "2:15 PM"], "time"),
         (["2024-03-01T10:00:00Z", "2024-03-01T10:00:00+02:00"], "year first"),
-        (["79,00", "3,5"], "decimal comma"), (["1,234", "1,5"], "decimal comma"), (["1,234", "512"], "decimal point"),
-        (["$26,313.93", "$1"], "decimal point"), (["26 313,93 €", "5 €"], "decimal comma"), (["12 %", "3%"], "decimal point"),
+        (["79,00", "3,5"], "decimal comma"),
+        (["1,234", "1,5"], "decimal comma"),
+        (["1,234", "512"], "decimal point"),
+        (["$26,313.93", "$1"], "decimal point"),
+        (["26 313,93 €", "5 €"], "decimal comma"),
+        (["12 %", "3%"], "decimal point"),
     ],
-)  # fmt: skip
+)
 def test_the_whole_column_decides_how_it_is_written(texts, form):
     """The format is that of all rows, though the first ones fit another as well."""
     rows = [texts[0]] * 59 + texts[1:]
@@ -150,10 +163,14 @@ def test_codes_are_no_numbers():
 
 
 def test_few_rows_and_whole_numbers_are_no_ids():
-    data, X, _, notes = read(write("x.csv", "w,n,y\n" + "".join(f"w{i},{i},{i % 2}\n" for i in range(10))))
+    data, X, _, notes = read(
+        write("x.csv", "w,n,y\n" + "".join(f"w{i},{i},{i % 2}\n" for i in range(10)))
+    )
     assert X.shape == (10, 11)
     assert notes == []
-    data, X, _, notes = read(write("y.csv", "w,n,y\n" + "".join(f"w{i},{i},{i % 2}\n" for i in range(30))))
+    data, X, _, notes = read(
+        write("y.csv", "w,n,y\n" + "".join(f"w{i},{i},{i % 2}\n" for i in range(30)))
+    )
     assert data.feature_names == ["n"]
     assert data.encoding.ignored == ("w",)
     assert read("y.csv", categorical=["w"])[1].shape == (30, 31)
@@ -197,8 +214,10 @@ def test_dates_of_parquet():
     assert len(notes) == 3
     assert "at: hour" in data.feature_names
     encoding = data.encoding
-    lines = [f"{m},{m.astype('datetime64[D]')},{i * 1000 // 3600:02d}:{i * 1000 // 60 % 60:02d}:{i * 1000 % 60:02d}"
-             for i, m in enumerate(moments)]  # fmt: skip
+    lines = [
+        f"{m},{m.astype('datetime64[D]')},{i * 1000 // 3600:02d}:{i * 1000 // 60 % 60:02d}:{i * 1000 % 60:02d}"
+        for i, m in enumerate(moments)
+    ]
     write("x.csv", "when,day,at\n" + "\n".join(lines))
     with pytest.raises(DataError, match="column 'at'"):  # times of day are not year first
         open_dataset("x.csv", encoding=encoding).materialise()
@@ -217,7 +236,9 @@ def test_missing_words_of_the_command():
 
 def test_a_word_among_numbers_is_missing_up_to_a_limit(monkeypatch):
     monkeypatch.setattr("kernelight.data.delimited.CHUNK", 300)
-    lines = [f"{'abc' if i in (90, 95) else i},{i * 2 if i != 40 else 'x'},{i % 2}" for i in range(200)]
+    lines = [
+        f"{'abc' if i in (90, 95) else i},{i * 2 if i != 40 else 'x'},{i % 2}" for i in range(200)
+    ]
     write("x.csv", "age,b,y\n" + "\n".join(lines) + "\n")
     data, X, _, notes = read("x.csv")
     assert notes == [
@@ -229,7 +250,9 @@ def test_a_word_among_numbers_is_missing_up_to_a_limit(monkeypatch):
     write("n.csv", "age,b\n" + "".join(f"{i},{'?!' if i % 20 == 3 else i}\n" for i in range(40)))
     _, X, _, notes = read("n.csv", encoding=data.encoding)
     assert X.shape == (40, 2)
-    assert notes == ["column 'b': 2 of 40 values are not a number ('?!' in line 5 first); taken as missing"]
+    assert notes == [
+        "column 'b': 2 of 40 values are not a number ('?!' in line 5 first); taken as missing"
+    ]
     write("m.csv", "age,b\n" + "".join(f"{i},{'?!' if i % 5 == 3 else i}\n" for i in range(40)))
     with pytest.raises(
         DataError,
@@ -239,7 +262,9 @@ def test_a_word_among_numbers_is_missing_up_to_a_limit(monkeypatch):
 
 
 def test_a_decimal_comma_is_for_the_whole_file():
-    rows = "".join(f"{i % 9 + 1},{i:03d};1.{i % 9}00;{i};{'ab'[i % 2]};{i % 4}\n" for i in range(100))
+    rows = "".join(
+        f"{i % 9 + 1},{i:03d};1.{i % 9}00;{i};{'ab'[i % 2]};{i % 4}\n" for i in range(100)
+    )
     name = write("x.csv", "price;big;count;word;y\n" + rows)
     data, X, y, notes = read(name, decimal=",", strict=True)
     assert notes == []
@@ -271,7 +296,8 @@ def test_a_decimal_comma_in_a_table_without_names():
     _, X, y, _ = read("x.csv", decimal=",")
     assert X[:2].tolist() == [[0.5], [1.5]]
     assert y[:4].tolist() == [0.25, 1.25, 2.25, 0.25]
-    write("q.csv", "a,y\n" + "".join(f'"{i},5",{i % 2}\n' for i in range(60)))  # quoted, between commas
+    # quoted, between commas
+    write("q.csv", "a,y\n" + "".join(f'"{i},5",{i % 2}\n' for i in range(60)))
     assert read("q.csv", decimal=",")[1][1].tolist() == [1.5]
 
 
@@ -284,7 +310,9 @@ def test_points_in_a_file_with_decimal_commas():
     write("x.csv", "a;b;y\n" + "".join(f"{i},5;1.{i % 10};{i % 2}\n" for i in range(60)))
     _, X, _, notes = read("x.csv", decimal=",")
     assert X[3].tolist() == [3.5, 1.3]
-    assert notes == ["column 'b': numbers such as '1.0' have no decimal comma; read with a decimal point"]
+    assert notes == [
+        "column 'b': numbers such as '1.0' have no decimal comma; read with a decimal point"
+    ]
 
 
 def test_strict_lists_words_among_numbers_names_and_targets_too():
@@ -311,9 +339,13 @@ def test_strict_lists_words_among_numbers_names_and_targets_too():
     assert advice in said
     write(
         "x.csv",
-        "name,a,it's,a,b,y\n" + "\n".join(f"p {i},{i % 9 or 'x'},1,2,{i},{i % 2}" for i in range(60)) + "\n",
+        "name,a,it's,a,b,y\n"
+        + "\n".join(f"p {i},{i % 9 or 'x'},1,2,{i},{i % 2}" for i in range(60))
+        + "\n",
     )
-    assert called("fit", "x.csv", "-o", "m.klt", *SMALL, "--strict", *shlex.split(advice)).status == 0
+    assert (
+        called("fit", "x.csv", "-o", "m.klt", *SMALL, "--strict", *shlex.split(advice)).status == 0
+    )
 
 
 def test_names_that_are_there_twice_in_parquet_and_arrow():
@@ -338,7 +370,9 @@ def test_names_that_are_there_twice_in_parquet_and_arrow():
         assert y[:3].tolist() == [0, 1, 0]
         only = open_dataset(name, ignore=["a", "b"], strict=False)
         assert only.feature_names == ["a.1"]
-        with pytest.raises(DataError, match=r"1 column needs a decision: .*ignore=\['a\.1'\] leaves out"):
+        with pytest.raises(
+            DataError, match=r"1 column needs a decision: .*ignore=\['a\.1'\] leaves out"
+        ):
             open_dataset(name, strict=True)
         again = open_dataset(name, encoding=data.encoding, strict=True)  # the model knows both
         np.testing.assert_array_equal(again.materialise()[0], X)
@@ -348,7 +382,8 @@ def test_numbers_that_name_the_rows_are_left_out():
     lines = [f"{i},{1000 + i},{i % 5},{7 * i},{i % 9}.5,{i % 2}" for i in range(60)]
     write("x.csv", "Unnamed: 0,customer_id,shop_id,count,id,y\n" + "\n".join(lines) + "\n")
     data, X, _, notes = read("x.csv")
-    assert data.feature_names == ["shop_id", "count", "id"]  # some are there twice, not called so, not whole
+    # some are there twice, not called so, not whole
+    assert data.feature_names == ["shop_id", "count", "id"]
     said = "all 60 numbers are different, as ids are; left out"
     assert notes == [f"column 'Unnamed: 0': {said}", f"column 'customer_id': {said}"]
     assert open_dataset("x.csv", encoding=data.encoding).materialise()[0].tolist() == X.tolist()
@@ -374,11 +409,17 @@ def test_every_column_is_described():
         "column 'a.1': left out",
         "target 'kind': classification, 2 classes: 'no', 'yes'",
     ]
-    assert [line.split(":")[0] for line in lines[6:]] == ["column 'name'", "column 'when'", "column 'price'"]
+    assert [line.split(":")[0] for line in lines[6:]] == [
+        "column 'name'",
+        "column 'when'",
+        "column 'price'",
+    ]
 
 
 def test_constant_and_empty_columns_are_named_in_one_note():
-    lines = [f"7,,{i % 3},one,{'one' if i % 9 else ''},{'' if i % 2 else 5},{i % 2}" for i in range(60)]
+    lines = [
+        f"7,,{i % 3},one,{'one' if i % 9 else ''},{'' if i % 2 else 5},{i % 2}" for i in range(60)
+    ]
     write("x.csv", "a,b,c,d,e,f,y\n" + "\n".join(lines) + "\n")
     blank = "column 'b': no value in 60 rows; left out"
     note = "columns 'a', 'f', 'd': every value is the same or missing; nothing can be learned from them"
@@ -392,7 +433,9 @@ def test_constant_and_empty_columns_are_named_in_one_note():
 
 
 def test_the_index_that_pandas_writes_is_left_out():
-    write("x.csv", ",a,y\n" + "".join(f"{i},{i % 7},{'u' if i < 50 else 'v'}\n" for i in range(100)))
+    write(
+        "x.csv", ",a,y\n" + "".join(f"{i},{i % 7},{'u' if i < 50 else 'v'}\n" for i in range(100))
+    )
     data, X, _, notes = read("x.csv", target="y")
     assert data.feature_names == ["a"]
     assert X.shape == (100, 1)
@@ -415,15 +458,24 @@ def test_columns_without_a_value_are_left_out_and_not_asked_for():
 
 
 def test_a_column_whose_values_come_late_is_kept():
-    write("x.csv", "a,b,y\n" + "".join(f"{i % 7},{i if i > 700 else ''},{'uv'[i % 2]}\n" for i in range(800)))
+    write(
+        "x.csv",
+        "a,b,y\n" + "".join(f"{i % 7},{i if i > 700 else ''},{'uv'[i % 2]}\n" for i in range(800)),
+    )
     assert read("x.csv", target="y")[0].feature_names == ["a", "b"]
 
 
 def test_the_command_takes_the_place_of_a_target():
     rows = "".join(f"{i % 7},{i % 5},{'yes' if i % 7 > 3 else 'no'},{i % 3}\n" for i in range(60))
     write("t.csv", "a,b,kind,1\n" + rows)
-    for place, name in (("2", "kind"), ("-2", "kind"), ("1", "1"), ("0", "a")):  # a name comes before a place
-        assert called("fit", "t.csv", "--target", place, "--header", "-o", "m.klt", "-q", *SMALL).status == 0
+    # a name comes before a place
+    for place, name in (("2", "kind"), ("-2", "kind"), ("1", "1"), ("0", "a")):
+        assert (
+            called(
+                "fit", "t.csv", "--target", place, "--header", "-o", "m.klt", "-q", *SMALL
+            ).status
+            == 0
+        )
         assert TableModel.load("m.klt").encoding_.target.name == name
     status, _, said = called("fit", "t.csv", "--target", "4", "--header", "-o", "n.klt")
     assert (status, "t.csv has 4 columns" in said) == (2, True)
@@ -431,6 +483,8 @@ def test_the_command_takes_the_place_of_a_target():
 
 def test_classes_that_differ_in_spelling_are_named(tmp_path):
     path = tmp_path / "spelt.csv"
-    path.write_text("a,late\n" + "".join(f"{at},{('Yes', 'YES', 'no')[at % 3]}\n" for at in range(30)))
+    path.write_text(
+        "a,late\n" + "".join(f"{at},{('Yes', 'YES', 'no')[at % 3]}\n" for at in range(30))
+    )
     with pytest.warns(DataWarning, match=r"classes 'YES', 'Yes' differ in spelling only"):
         open_dataset(path).materialise()

@@ -1,4 +1,5 @@
-"""Names that are there twice or not at all, delimiters at the end of rows, and targets of all kinds."""
+"""Names that are there twice or not at all, delimiters at the end of rows, and targets of all
+kinds."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ import pytest
 
 from kernelight import KernelClassifier, KernelRegressor, TableModel, open_dataset
 from kernelight.data import DataError, DataWarning, Encoding
-from kernelight.data.table import distinct
+from kernelight.data.table_source import distinct
 from kernelight.study import compare
 
 N = 60
@@ -34,7 +35,8 @@ def write(name, text):
     return name
 
 
-# -- Names ----------------------------------------------------------------------------------------------------
+# -- Names
+# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("names", ["a,b,a", "a,a,a", "a,b,a,a.1", "a,a.1,a,a", "x,a.1,a,a,a.1"])
@@ -68,11 +70,16 @@ def test_a_model_from_before_keeps_its_names():
     pq.write_table(table, "x.parquet")
     frame = pd.DataFrame(np.c_[expected, np.arange(N) % 2], columns=list("aaay"))
     for form in ("x.csv", "x.parquet", table, frame):
-        np.testing.assert_array_equal(open_dataset(form, encoding=before).materialise()[0], expected)
-        np.testing.assert_array_equal(open_dataset(form, encoding=data.encoding).materialise()[0], expected)
+        np.testing.assert_array_equal(
+            open_dataset(form, encoding=before).materialise()[0], expected
+        )
+        np.testing.assert_array_equal(
+            open_dataset(form, encoding=data.encoding).materialise()[0], expected
+        )
 
 
-# -- Delimiters at the end of rows ----------------------------------------------------------------------------
+# -- Delimiters at the end of rows
+# ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -93,13 +100,16 @@ def test_a_delimiter_at_the_end_of_rows_is_no_column(head, end, rows):
     names = ["a", "b", "c"] if head else ["column_1", "column_2", "column_3"]
     assert (data.feature_names, data.target_name) == (names[:2], names[2])
     notes = [
-        note for note in data.notes if "no name and no value, as if each row ended with a delimiter" in note
+        note
+        for note in data.notes
+        if "no name and no value, as if each row ended with a delimiter" in note
     ]
     assert len(notes) == len(data.notes) == len(end)
     write("n.csv", (head.rstrip(",\n") + "\n" if head else "") + "\n".join(ROWS[:rows]) + "\n")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found, _ = open_dataset("n.csv", encoding=data.encoding).materialise()  # a file without them
+        # a file without them
+        found, _ = open_dataset("n.csv", encoding=data.encoding).materialise()
     np.testing.assert_array_equal(found, open_dataset("n.csv").materialise()[0])
 
 
@@ -110,7 +120,8 @@ def test_rows_with_a_field_too_many_are_still_an_error():
         open_dataset(write("x.csv", "a,b,c\n1,2,0,7\n1,2,0\n")).materialise()
 
 
-# -- The target that nobody named -----------------------------------------------------------------------------
+# -- The target that nobody named
+# -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["", " ", "Unnamed: 2", None])
@@ -119,7 +130,9 @@ def test_a_column_without_a_name_is_not_taken_for_the_target(name):
     frame.columns = ["a", "b", name]
     write("x.csv", "a,b,\n" + "\n".join(ROWS) + "\n")
     for table in ("x.csv", frame):
-        with pytest.raises(DataError, match=r"the last column has no name, .* target='b' or target='2'"):
+        with pytest.raises(
+            DataError, match=r"the last column has no name, .* target='b' or target='2'"
+        ):
             open_dataset(table)
         assert open_dataset(table, target=2).task == "classification"
         assert open_dataset(table, target="b").target_name == "b"
@@ -128,7 +141,8 @@ def test_a_column_without_a_name_is_not_taken_for_the_target(name):
     assert open_dataset(empty).feature_names == ["a", "b"]
 
 
-# -- Targets of all kinds -------------------------------------------------------------------------------------
+# -- Targets of all kinds
+# -------------------------------------------------------------------------------------
 
 SECONDS = np.arange(N, dtype=np.float64)
 
@@ -150,7 +164,9 @@ def durations() -> dict[str, object]:
 def test_durations_are_seconds(form):
     quick = {"n_components": 16, "C": 1.0}
     expected = KernelRegressor(**quick).fit(X, SECONDS).predict(X)
-    np.testing.assert_array_equal(KernelRegressor(**quick).fit(X, durations()[form]).predict(X), expected)
+    np.testing.assert_array_equal(
+        KernelRegressor(**quick).fit(X, durations()[form]).predict(X), expected
+    )
 
 
 def test_durations_and_booleans_of_npz():

@@ -11,7 +11,14 @@ import pandas as pd
 import pytest
 from cli.in_process import called
 
-from kernelight import GCWS, KernelClassifier, KernelRegressor, LinearClassifier, TableModel, open_dataset
+from kernelight import (
+    GCWS,
+    KernelClassifier,
+    KernelRegressor,
+    LinearClassifier,
+    TableModel,
+    open_dataset,
+)
 from kernelight.data import DataError
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "kernelight"

@@ -1,4 +1,5 @@
-"""One table, whether it is a CSV file, Parquet, a frame of pandas or polars, or an Arrow table: one encoding."""
+"""One table, whether it is a CSV file, Parquet, a frame of pandas or polars, or an Arrow table: one
+encoding."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ TYPED = ["pandas", "pandas text", "objects", "polars", "polars text", "arrow", "
 
 
 def messy() -> str:
-    """Ids, dates, currency, percents, words and n/a among numbers, booleans, empty cells, and categories, all as text."""
+    """Ids, dates, currency, percents, words and n/a among numbers, booleans, empty cells, and
+    categories, all as text."""
     random = np.random.default_rng(0)
     lines = ["ident,when,price,share,level,flag,note,group,kind"]
     for at in range(ROWS):
@@ -55,8 +57,14 @@ def test_every_form_gives_the_same_encoding_and_features(tables):
     data = open_dataset(tables["csv"])
     expected, y = data.materialise()
     assert [column.kind for column in data.encoding.columns] == [
-        "date", "number", "number", "number", "number", "words", "words",
-    ]  # fmt: skip
+        "date",
+        "number",
+        "number",
+        "number",
+        "number",
+        "words",
+        "words",
+    ]
     assert data.encoding.ignored == ("ident",)
     for form in TYPED:
         other = open_dataset(tables[form])
@@ -89,7 +97,9 @@ def test_a_column_of_text_with_many_words_among_numbers_is_words(make):
     """A CSV file is refused then, with the options; a frame says that the column is text."""
     frame = make({"a": ["1", "2", "x", "4"] * 30, "y": ["u", "v"] * 60})
     data = open_dataset(frame)
-    with pytest.warns(DataWarning, match="of 120 values 90 are numbers such as '1', the others such as 'x'"):
+    with pytest.warns(
+        DataWarning, match="of 120 values 90 are numbers such as '1', the others such as 'x'"
+    ):
         data.materialise()
     assert data.feature_names == ["a=1", "a=2", "a=4", "a=x"]
     assert open_dataset(frame, missing=["x"]).feature_names == ["a"]
@@ -116,7 +126,9 @@ def test_categoricals_stay_words():
 
 def test_words_that_a_stored_model_knows_stay_what_they_are():
     """A model of a frame from before has "" and " red" among its words."""
-    plain = open_dataset(pd.DataFrame({"a": ["b", "c"], "x": [1.0, 2.0]}), target=None).encoding.to_plain()
+    plain = open_dataset(
+        pd.DataFrame({"a": ["b", "c"], "x": [1.0, 2.0]}), target=None
+    ).encoding.to_plain()
     plain["columns"][0]["categories"] = ["", " red", "None", "c"]
     plain["width"] = 5
     stored = Encoding.from_plain(plain)
@@ -146,12 +158,15 @@ def test_a_model_of_numbers_reads_numbers_that_are_text():
 
 
 def test_estimators_keep_numbers_that_name_the_rows():
-    """A file's column of that kind is left out; an estimator takes the numbers that it is given, words or no words beside."""
+    """A file's column of that kind is left out; an estimator takes the numbers that it is given,
+    words or no words beside."""
     frame = pd.DataFrame({"id": np.arange(60), "a": np.arange(60.0) % 7, "word": ["u", "v"] * 30})
     y = np.arange(60) % 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert KernelClassifier(n_components=8, C=1.0).fit(frame[["id", "a"]], y).n_features_in_ == 2
+        assert (
+            KernelClassifier(n_components=8, C=1.0).fit(frame[["id", "a"]], y).n_features_in_ == 2
+        )
         model = KernelClassifier(n_components=8, C=1.0).fit(frame, y)
     assert model.encoding_.feature_names == ["id", "a", "word=u", "word=v"]
 

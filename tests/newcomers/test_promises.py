@@ -1,4 +1,5 @@
-"""What the command says while it works and at the end is true: progress, the accuracy of passes, limits of memory, widths."""
+"""What the command says while it works and at the end is true: progress, the accuracy of passes,
+limits of memory, widths."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ import kernelight
 from kernelight import KernelClassifier, KernelRegressor, TableModel
 from kernelight.data import DataWarning
 from kernelight.tables import fitting
-from kernelight.tables.memory import Allowance
+from kernelight.tables.memory_limit import Allowance
 
 COMMAND = [sys.executable, "-m", "kernelight"]
 
@@ -26,7 +27,10 @@ def write_table(path, rows, seed=0):
     random = np.random.default_rng(seed)
     X = random.normal(size=(rows, 4)).round(3)
     kind = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
-    lines = [",".join([*map(str, row), label]) for row, label in zip(X.tolist(), kind.tolist(), strict=True)]
+    lines = [
+        ",".join([*map(str, row), label])
+        for row, label in zip(X.tolist(), kind.tolist(), strict=True)
+    ]
     path.write_text("\n".join(["a,b,c,d,kind", *lines]) + "\n")
     return str(path)
 
@@ -68,14 +72,19 @@ def test_what_is_read_at_once_is_announced_with_its_size(tmp_path):
     table = write_table(tmp_path / "t.csv", 200)
     for data, told in ((table, (0, os.path.getsize(table), "bytes")), ("iris", (0, None, "rows"))):
         events = []
-        TableModel(KernelClassifier(n_components=16, scale=None, C=1.0)).fit(data, watch=events.append)
+        TableModel(KernelClassifier(n_components=16, scale=None, C=1.0)).fit(
+            data, watch=events.append
+        )
         assert events[0][:4] == ("reading", *told)
 
 
 def test_no_terminal_no_bar(tmp_path):
     write_table(tmp_path / "t.csv", 300)
     done = subprocess.run(
-        [*COMMAND, "fit", "t.csv", "-o", "m.klt", "-k", "32"], capture_output=True, text=True, cwd=tmp_path
+        [*COMMAND, "fit", "t.csv", "-o", "m.klt", "-k", "32"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
     )
     assert done.returncode == 0
     assert done.stderr == ""
@@ -92,21 +101,29 @@ class Narrow(Allowance):
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_accuracy_of_passes_is_that_of_the_model(tmp_path, monkeypatch, task):
-    """A sample of 200 rows chooses; the model learns from 5,400 and is measured on the 600 that it never saw."""
+    """A sample of 200 rows chooses; the model learns from 5,400 and is measured on the 600 that it
+    never saw."""
     narrow = Narrow(1, 0, 1, 1, 1, 1)
     monkeypatch.setattr(fitting, "_allowance", lambda *_: narrow)
     random = np.random.default_rng(0)
     X = random.normal(size=(6000, 3)).round(3)
     y = X[:, 0] * X[:, 1]
-    told = ["yes" if value > 0 else "no" for value in y] if task == "classification" else y.round(4).tolist()
+    told = (
+        ["yes" if value > 0 else "no" for value in y]
+        if task == "classification"
+        else y.round(4).tolist()
+    )
     lines = [f"{a},{b},{c},{value}" for (a, b, c), value in zip(X.tolist(), told, strict=True)]
-    lines[100:100] = ["9,9,9,"] * 3000  # rows without a target are neither learned from nor held out
+    # rows without a target are neither learned from nor held out
+    lines[100:100] = ["9,9,9,"] * 3000
     lines[::50] = [f"8,8,8,\n{line}" for line in lines[::50]]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c,y", *lines]) + "\n")
     cls = KernelClassifier if task == "classification" else KernelRegressor
     learned = []
     original = cls.partial_fit
-    monkeypatch.setattr(cls, "partial_fit", lambda self, X, y: (learned.append(X), original(self, X, y))[1])
+    monkeypatch.setattr(
+        cls, "partial_fit", lambda self, X, y: (learned.append(X), original(self, X, y))[1]
+    )
     model = TableModel(cls(n_components=256, scale="standard"))
     with pytest.warns(DataWarning, match="3,180 rows have no target and are left out") as warned:
         model.fit(tmp_path / "t.csv", memory="1G", passes=2)
@@ -156,7 +173,9 @@ def test_a_limit_too_small_to_keep_is_refused_with_one_that_works(tmp_path, verb
     least = re.search(r"memory is 5 MB, but .* at least (\d+) MB: allow that", refused.stderr)
     assert least, refused.stderr
     assert int(least[1]) > 100
-    done = subprocess.run([*arguments, f"{least[1]}M"], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        [*arguments, f"{least[1]}M"], capture_output=True, text=True, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -179,4 +198,5 @@ def test_kernels_fit_the_terminal(columns):
             assert word in words, f"{word} is broken"
     if columns >= 80:
         assert sum(not line.startswith(" ") for line in lines) >= len(listed) + 2
-        assert len(lines) <= len(listed) + 7  # head 2, notes 3, and a second line for two long formulas
+        # head 2, notes 3, and a second line for two long formulas
+        assert len(lines) <= len(listed) + 7

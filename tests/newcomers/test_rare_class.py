@@ -1,4 +1,5 @@
-"""A rare class: a search for a score that hinges on it must not choose by the luck of a handful of rows."""
+"""A rare class: a search for a score that hinges on it must not choose by the luck of a handful of
+rows."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from kernelight import KernelClassifier
-from kernelight.compose.folds import minority_of
-from kernelight.compose.kernel_choice import KernelChoice
-from kernelight.compose.measures import measure_of, positive_class
-from kernelight.compose.routes import ExactRoute, LinearRoute, Route, Task
-from kernelight.compose.tune import Search, Wishes
+from kernelight.estimators.folds import minority_of
+from kernelight.estimators.kernel_choice import KernelChoice
+from kernelight.estimators.routes import ExactRoute, LinearRoute, Route, Task
+from kernelight.estimators.scoring import measure_of, positive_class
+from kernelight.estimators.search import Search, SearchSpace
 
 TRAIN = 2500
 
@@ -26,30 +27,41 @@ def with_rare_class(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_the_search_for_a_rare_class_beats_one_that_holds_out_a_single_fifth() -> None:
-    """Ours against a fifth held out once, 7 or 8 rows of the class: the mean over tables, for which C alone is tuned."""
+    """Ours against a fifth held out once, 7 or 8 rows of the class: the mean over tables, for which
+    C alone is tuned."""
 
     def reached(seed: int, cv: object) -> float:
         X, y = with_rare_class(seed)
         model = KernelClassifier(
-            n_components=64, scale="standard", scoring="average_precision", cv=cv, random_state=seed, n_jobs=1
+            n_components=64,
+            scale="standard",
+            scoring="average_precision",
+            cv=cv,
+            random_state=seed,
+            n_jobs=1,
         )
         model.fit(X[:TRAIN], y[:TRAIN])
         return float(average_precision_score(y[TRAIN:], model.decision_function(X[TRAIN:])))
 
     gains = [
-        reached(seed, None) - reached(seed, StratifiedShuffleSplit(1, test_size=0.2, random_state=seed))
+        reached(seed, None)
+        - reached(seed, StratifiedShuffleSplit(1, test_size=0.2, random_state=seed))
         for seed in range(8)
     ]
     assert np.mean(gains) > 0.01
 
 
-def rounds(labels: np.ndarray, scoring: str | None, route: Route | None = None) -> list[tuple[int, int]]:
+def rounds(
+    labels: np.ndarray, scoring: str | None, route: Route | None = None
+) -> list[tuple[int, int]]:
     """Rows and folds of the two rounds."""
     X = np.random.default_rng(0).random((len(labels), 2))
     task = Task(labels, None, np.unique(labels), "squared_hinge")
-    wishes = Wishes(KernelChoice("gmm", "tune", 1.0), 8, "minmax", "tune", None, measure_of(scoring, True))
+    space = SearchSpace(
+        KernelChoice("gmm", "tune", 1.0), 8, "minmax", "tune", None, measure_of(scoring, True)
+    )
     route = route or LinearRoute(None, 8, 0, 1)
-    search = Search(wishes, route, X, task, 0)
+    search = Search(space, route, X, task, 0)
     found = [search._round(route.rough_rows, 2), search._round(route.fine_rows, 5)]
     return [(len(rows), len(splits)) for rows, splits in found]
 
@@ -62,7 +74,8 @@ def labels(*counts: int) -> np.ndarray:
     ("counts", "scoring", "expected"),
     [
         ((29_700, 300), "average_precision", [(6_000, 5), (24_000, 5)]),  # too few even so
-        ((29_100, 900), "average_precision", [(4_167, 1), (16_667, 1)]),  # 125 and 500 rows of the class
+        # 125 and 500 rows of the class
+        ((29_100, 900), "average_precision", [(4_167, 1), (16_667, 1)]),
         ((29_700, 300), "neg_log_loss", [(3_000, 1), (12_000, 1)]),
         ((29_700, 300), None, [(3_000, 1), (12_000, 1)]),
         ((15_000, 15_000), "average_precision", [(3_000, 1), (12_000, 1)]),
@@ -71,7 +84,8 @@ def labels(*counts: int) -> np.ndarray:
         ((750, 750), "average_precision", [(1_500, 2), (1_500, 5)]),
         ((9_900, 9_900, 200), "balanced_accuracy", [(6_000, 5), (20_000, 5)]),
         ((1_000,) * 20, "balanced_accuracy", [(3_000, 1), (12_000, 1)]),
-        ((10_000, 10_000, 2), "balanced_accuracy", [(3_000, 1), (12_000, 1)]),  # two rows are never held out
+        # two rows are never held out
+        ((10_000, 10_000, 2), "balanced_accuracy", [(3_000, 1), (12_000, 1)]),
     ],
 )
 def test_rows_and_folds_follow_the_rarest_class_where_it_counts(
@@ -93,7 +107,8 @@ def test_the_minority_of_numbers_is_everything() -> None:
 )
 @pytest.mark.parametrize("common", ["ok", "a common one"])
 def test_the_rarer_of_two_names_is_the_positive_class(scoring, common):
-    """Whichever comes first in the alphabet, the measure is that of numbers with 1 for the rare class."""
+    """Whichever comes first in the alphabet, the measure is that of numbers with 1 for the rare
+    class."""
     rng = np.random.default_rng(0)
     rare = rng.random(400) < 0.05
     scores = rng.standard_normal((400, 1)) - 1 + 2 * rare[:, None]  # large for the rare class
@@ -127,7 +142,11 @@ def test_labels_of_objects_and_several_classes_are_scored():
     model = KernelClassifier(n_components=16, scale="minmax", scoring="average_precision").fit(X, y)
     assert "'fraud' being the positive class" in model.summary()
     three = np.where(X[:, 1] > 1, "other", y).astype(object)
-    model = KernelClassifier(n_components=16, scale="minmax", scoring="average_precision").fit(X, three)
+    model = KernelClassifier(n_components=16, scale="minmax", scoring="average_precision").fit(
+        X, three
+    )
     assert "positive class" not in model.summary()
-    given = KernelClassifier(n_components=16, scale="minmax", C=1.0, loss="logistic", scoring="f1").fit(X, y)
+    given = KernelClassifier(
+        n_components=16, scale="minmax", C=1.0, loss="logistic", scoring="f1"
+    ).fit(X, y)
     assert "positive class" not in given.summary()

@@ -42,7 +42,12 @@ def test_a_scoring_of_quantities_is_refused_for_classes() -> None:
     with pytest.raises(ValueError, match=r"'r2' is for quantities, .* use .*'balanced_accuracy'"):
         KernelClassifier(n_components=16, scoring="r2").fit(X, y)
     ordered = make_scorer(mean_absolute_error, greater_is_better=False)
-    assert KernelClassifier(n_components=16, scale="minmax", scoring=ordered).fit(X, y).validation_score_ <= 0
+    assert (
+        KernelClassifier(n_components=16, scale="minmax", scoring=ordered)
+        .fit(X, y)
+        .validation_score_
+        <= 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,7 +76,9 @@ def test_a_class_too_small_to_be_held_out_is_named() -> None:
     with pytest.raises(ValueError, match=r"class 1 has 3 of 300 rows, too few .* use cv=3"):
         model.fit(X, y)
     assert model.set_params(cv=3).fit(X, y).validation_score_ > 0.5
-    with pytest.raises(ValueError, match=r"cv must hold out rows of every class .* without class 1"):
+    with pytest.raises(
+        ValueError, match=r"cv must hold out rows of every class .* without class 1"
+    ):
         model.set_params(cv=[(np.arange(300), np.flatnonzero(y == 0))]).fit(X, y)
     with pytest.raises(ValueError, match="class 2 has 3 of 300 rows"):
         model.set_params(cv=None, scoring="roc_auc_ovr").fit(X, y + few_positives(100))

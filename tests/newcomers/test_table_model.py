@@ -22,11 +22,15 @@ ROWS = 300
 
 def table(target: str) -> pd.DataFrame:
     random = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": random.random(ROWS), "town": random.choice(["Bern", "Rome"], ROWS)})
+    frame = pd.DataFrame(
+        {"size": random.random(ROWS), "town": random.choice(["Bern", "Rome"], ROWS)}
+    )
     frame.loc[::29, "size"] = None
     value = frame["size"].fillna(0.5) + (frame["town"] == "Rome")
     late = np.where(value > 1, "yes", "no")
-    return frame.assign(**{target: late if target == "late" else value + 0.05 * random.normal(size=ROWS)})
+    return frame.assign(
+        **{target: late if target == "late" else value + 0.05 * random.normal(size=ROWS)}
+    )
 
 
 @pytest.fixture(params=["path", "pandas", "polars", "arrow"])
@@ -37,7 +41,11 @@ def given(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
         if request.param == "path":
             frame.to_csv(tmp_path / "table.csv", index=False)
             return tmp_path / "table.csv"
-        kinds = {"pandas": lambda frame: frame, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}
+        kinds = {
+            "pandas": lambda frame: frame,
+            "polars": pl.from_pandas,
+            "arrow": pa.Table.from_pandas,
+        }
         return kinds[request.param](frame)
 
     return made
@@ -57,7 +65,9 @@ def test_classes_and_their_probabilities(given: Any, tmp_path: Path) -> None:
     without = model.predict_proba(given(frame[200:].drop(columns="late")))
     np.testing.assert_array_equal(without, shares)
     model.save(tmp_path / "model.klt")
-    np.testing.assert_array_equal(kernelight.load(tmp_path / "model.klt").predict_proba(rest), without)
+    np.testing.assert_array_equal(
+        kernelight.load(tmp_path / "model.klt").predict_proba(rest), without
+    )
     assert not hasattr(model, "predict_interval")
     with pytest.raises(AttributeError) as caught:
         model.predict_interval(rest)

@@ -1,4 +1,5 @@
-"""Columns of many words become target values where a model is trained: right, without leaks, and the same on every way."""
+"""Columns of many words become target values where a model is trained: right, without leaks, and
+the same on every way."""
 
 from __future__ import annotations
 
@@ -18,13 +19,13 @@ import kernelight
 from kernelight import KernelClassifier, KernelRegressor, TableMap, TableModel, open_dataset
 from kernelight.cli import info
 from kernelight.data import Encoding, target_values
-from kernelight.data.table import Words
+from kernelight.data.table_source import Categorical
 from kernelight.data.target_values import FOLDS, CrossFit, Outputs, TargetValues, folds_of
 from kernelight.study import compare
 from kernelight.study.inputs import rows_of, taken
 from kernelight.study.plan import cut
 from kernelight.tables import fitting
-from kernelight.tables.memory import Allowance
+from kernelight.tables.memory_limit import Allowance
 from kernelight.tables.sample import HeldOut
 
 ROWS, TOWNS = 1_500, 300
@@ -32,14 +33,17 @@ pytestmark = pytest.mark.filterwarnings("ignore::kernelight.data.DataWarning")
 
 
 def towns(seed: int = 0) -> pd.DataFrame:
-    """300 towns of about five rows, which matter, a size that matters too, and some towns and classes that are missing."""
+    """300 towns of about five rows, which matter, a size that matters too, and some towns and
+    classes that are missing."""
     rng = np.random.default_rng(seed)
     town = rng.integers(0, TOWNS, ROWS)
     score = 2.0 * np.random.default_rng(7).standard_normal(TOWNS)[town] + rng.standard_normal(ROWS)
     words = np.array([f"town {at:03d}" for at in town], dtype=object)
     words[rng.random(ROWS) < 0.02] = None
     bought = np.where(score > 0, "yes", "no").astype(object)
-    return pd.DataFrame({"town": words, "size": rng.random(ROWS), "bought": bought, "price": score + 10})
+    return pd.DataFrame(
+        {"town": words, "size": rng.random(ROWS), "bought": bought, "price": score + 10}
+    )
 
 
 FRAME = towns()
@@ -55,24 +59,29 @@ def small(**more):
     return KernelClassifier(n_components=64, scale="minmax", C=1.0, **more)
 
 
-# -- The values ---------------------------------------------------------------------------------------------
+# -- The values
+# ---------------------------------------------------------------------------------------------
 
 
-def words_of(words) -> Words:
+def words_of(words) -> Categorical:
     known = sorted({word for word in words if isinstance(word, str)})
-    return Words(
-        np.array([known.index(w) if isinstance(w, str) else -1 for w in words], dtype=np.int32), tuple(known)
+    return Categorical(
+        np.array([known.index(w) if isinstance(w, str) else -1 for w in words], dtype=np.int32),
+        tuple(known),
     )
 
 
 def slow_values(words, target, weight, own_fold):
-    """Row by row: the shrunken mean of the rows of the same word that are in none of the row's fold (or all of them)."""
+    """Row by row: the shrunken mean of the rows of the same word that are in none of the row's fold
+    (or all of them)."""
     words, weight = [str(word) for word in words], weight / weight.mean()
     groups = {word: [i for i, other in enumerate(words) if other == word] for word in set(words)}
     n, count = len(words), len(groups)
     mean = np.average(target, weights=weight)
     means = {w: np.average(target[at], weights=weight[at]) for w, at in groups.items()}
-    within = sum((weight[at] * (target[at] - means[w]) ** 2).sum() for w, at in groups.items()) / (n - count)
+    within = sum((weight[at] * (target[at] - means[w]) ** 2).sum() for w, at in groups.items()) / (
+        n - count
+    )
     sizes = {w: weight[at].sum() for w, at in groups.items()}
     between = sum(sizes[w] * (means[w] - mean) ** 2 for w in groups) / (count - 1)
     each = (n - sum(size**2 for size in sizes.values()) / n) / (count - 1)
@@ -82,7 +91,8 @@ def slow_values(words, target, weight, own_fold):
     for i, word in enumerate(words):
         at = [j for j in groups[word] if not own_fold or fold[j] != fold[i]]
         found.append(
-            (sum(weight[j] * target[j] for j in at) + strength * mean) / (weight[at].sum() + strength)
+            (sum(weight[j] * target[j] for j in at) + strength * mean)
+            / (weight[at].sum() + strength)
         )
     return np.array(found)
 
@@ -92,14 +102,20 @@ def slow_values(words, target, weight, own_fold):
 def test_the_values_are_shrunken_means_of_the_other_folds(weighted, quantities):
     frame = FRAME[:600]
     words = words_of(frame["town"])
-    target = frame["price"].to_numpy() if quantities else (frame["bought"] == "yes").to_numpy().astype(float)
+    target = (
+        frame["price"].to_numpy()
+        if quantities
+        else (frame["bought"] == "yes").to_numpy().astype(float)
+    )
     weight = np.random.default_rng(1).random(600) + 0.5 if weighted else np.ones(600)
     outputs = Outputs.of_quantities(["price"]) if quantities else Outputs.of_classes(["no", "yes"])
     fit = CrossFit({"town": words.values}, outputs)
     fit.add([words], target[:, None] if quantities else target.astype(int), np.arange(600), weight)
     fit.settle()
     expected = slow_values(frame["town"], target, weight, own_fold=True)
-    np.testing.assert_allclose(fit.of_training("town", words, np.arange(600))[:, 0], expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        fit.of_training("town", words, np.arange(600))[:, 0], expected, rtol=1e-9
+    )
     expected = slow_values(frame["town"], target, weight, own_fold=False)
     np.testing.assert_allclose(fit.values["town"](words)[:, 0], expected, rtol=1e-9)
     strange = fit.values["town"](words_of(["Atlantis"]))
@@ -109,7 +125,9 @@ def test_the_values_are_shrunken_means_of_the_other_folds(weighted, quantities):
 def test_three_classes_have_a_share_each_and_targets_a_mean_each():
     kind = np.random.default_rng(0).integers(0, 3, ROWS)
     town = FRAME["town"].fillna("none").to_numpy()
-    y = np.where(np.array([word[-1] in "02468" for word in town]), "a", np.array(["a", "b", "c"])[kind])
+    y = np.where(
+        np.array([word[-1] in "02468" for word in town]), "a", np.array(["a", "b", "c"])[kind]
+    )
     model = small().fit(X, y)
     assert model.encoding_.feature_names[-4:] == [
         "town: share of a",
@@ -119,10 +137,13 @@ def test_three_classes_have_a_share_each_and_targets_a_mean_each():
     ]
     shares = model.encoding_.columns[0].targets.table
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    both = np.column_stack([FRAME["price"], np.random.default_rng(1).random(ROWS), -1e6 * FRAME["price"]])
+    both = np.column_stack(
+        [FRAME["price"], np.random.default_rng(1).random(ROWS), -1e6 * FRAME["price"]]
+    )
     several = KernelRegressor(n_components=64, scale="minmax", C=1.0).fit(X, both)
     outputs = several.encoding_.columns[0].targets.outputs
-    assert outputs == ("mean target 1", "mean target 3")  # towns say nothing about the second target
+    # towns say nothing about the second target
+    assert outputs == ("mean target 1", "mean target 3")
     table = several.encoding_.columns[0].targets.table
     np.testing.assert_allclose(table[:, 1], -1e6 * table[:, 0], rtol=1e-6)
 
@@ -168,11 +189,13 @@ def test_words_and_values_are_bounded(monkeypatch):
     assert len(small().fit(X, Y).encoding_.columns[0].targets.words) == 11
 
 
-# -- Leaks --------------------------------------------------------------------------------------------------
+# -- Leaks
+# --------------------------------------------------------------------------------------------------
 
 
 def noise(seed: int, each: int = 6, rows: int = 1_200) -> tuple[pd.DataFrame, np.ndarray]:
-    """Words that tell nothing, of six rows each, and classes drawn at random; a second half to test on."""
+    """Words that tell nothing, of six rows each, and classes drawn at random; a second half to test
+    on."""
     rng = np.random.default_rng(seed)
     word = rng.permutation(np.repeat(np.arange(2 * rows // each), each))
     frame = pd.DataFrame({"word": [f"w{at}" for at in word], "x": rng.random(2 * rows)})
@@ -184,7 +207,12 @@ def test_words_that_tell_nothing_do_not_mislead():
     for seed in range(4):
         frame, y = noise(seed)
         half = len(y) // 2
-        means = pd.Series(y[:half]).groupby(frame["word"][:half].to_numpy()).transform("mean").to_numpy()
+        means = (
+            pd.Series(y[:half])
+            .groupby(frame["word"][:half].to_numpy())
+            .transform("mean")
+            .to_numpy()
+        )
         leaking = np.column_stack([means, frame["x"][:half]])
         naive.append(small().fit(leaking, y[:half]).score(leaking, y[:half]))
         model = KernelClassifier(n_components=64, scale="minmax", cv=3).fit(frame[:half], y[:half])
@@ -200,7 +228,8 @@ def test_words_that_tell_nothing_do_not_mislead():
 @pytest.mark.parametrize("table", [False, True], ids=["frame", "table"])
 def test_rows_held_out_of_the_search_are_held_out_of_the_values(monkeypatch, table):
     """Values of other rows that know the classes of those held out made noise look like 54 %."""
-    monkeypatch.setattr(target_values, "DEVIATIONS", -np.inf)  # words that tell nothing have values as well
+    # words that tell nothing have values as well
+    monkeypatch.setattr(target_values, "DEVIATIONS", -np.inf)
     scores = []
     for seed in range(3):
         frame, y = noise(seed)
@@ -218,7 +247,9 @@ def test_words_that_tell_nothing_cost_little_beside_a_column_that_tells():
     with_words, without = [], []
     for seed in range(3):
         frame, y = noise(seed)
-        y = (frame["x"] + 0.2 * np.random.default_rng(seed).standard_normal(len(y)) > 0.5).to_numpy()
+        y = (
+            frame["x"] + 0.2 * np.random.default_rng(seed).standard_normal(len(y)) > 0.5
+        ).to_numpy()
         half = len(y) // 2
         with_words.append(small().fit(frame[:half], y[:half]).score(frame[half:], y[half:]))
         alone = frame[["x"]].to_numpy()
@@ -238,7 +269,9 @@ def test_towns_are_learned_where_frequent_words_are_not_enough():
 def test_exact_machines_and_maps_that_learn_labels_are_searched_as_well():
     frame, y = X[:300], Y[:300]
     for method, kernel in (("exact", "gmm"), ("aligned", "gaussian")):
-        model = KernelClassifier(kernel, n_components=32, method=method, scale="minmax", C="tune", gamma=1.0)
+        model = KernelClassifier(
+            kernel, n_components=32, method=method, scale="minmax", C="tune", gamma=1.0
+        )
         assert (
             model.set_params(gamma="tune" if kernel == "gmm" else 1.0)
             .fit(frame, y)
@@ -247,7 +280,8 @@ def test_exact_machines_and_maps_that_learn_labels_are_searched_as_well():
         assert 0.4 < model.validation_score_ < 0.9
 
 
-# -- The same on every way ----------------------------------------------------------------------------------
+# -- The same on every way
+# ----------------------------------------------------------------------------------
 
 
 def test_training_rows_have_other_values_than_the_same_rows_as_new_ones():
@@ -267,7 +301,9 @@ def test_files_and_frames_of_any_form_and_batches_of_any_size_give_the_same_bits
     table = FRAME.drop(columns="price")
     table.loc[::40, "bought"] = None  # rows without a target are left out everywhere
     table.to_csv("towns.csv", index=False)
-    pq.write_table(pa.Table.from_pandas(table, preserve_index=False), "towns.parquet", row_group_size=100)
+    pq.write_table(
+        pa.Table.from_pandas(table, preserve_index=False), "towns.parquet", row_group_size=100
+    )
     rows, labels = open_dataset(table, target="bought").supervised().materialise()
     assert len(labels) < ROWS
     for form in ("towns.csv", "towns.parquet", table):
@@ -291,7 +327,9 @@ def test_quantities_do_not_depend_on_blocks():
         fit = CrossFit({"town": words.values}, Outputs.of_quantities(["price"]))
         for start in range(0, ROWS, size):
             part = slice(start, min(start + size, ROWS))
-            fit.add([Words(words.codes[part], words.values)], price[part], np.arange(ROWS)[part])
+            fit.add(
+                [Categorical(words.codes[part], words.values)], price[part], np.arange(ROWS)[part]
+            )
         fit.settle()
         tables.append((fit.values["town"].table, fit.of_training("town", words, np.arange(ROWS))))
     for table in tables[1:]:
@@ -337,9 +375,16 @@ def test_passes_over_a_file_hold_rows_out_of_the_values_too(monkeypatch):
     held = HeldOut.of(rows).among(np.arange(rows))
     assert held.sum() == rows // 10
     assert 0 < model.held_out_["rows"] <= rows // 10
-    learned = small().fit(table[~held][["town", "size"]], table[~held]["bought"]).encoding_.columns[0].targets
+    learned = (
+        small()
+        .fit(table[~held][["town", "size"]], table[~held]["bought"])
+        .encoding_.columns[0]
+        .targets
+    )
     values = model.encoding_.columns[0].targets
-    np.testing.assert_allclose(values(words_of(learned.words)), learned(words_of(learned.words)), rtol=1e-9)
+    np.testing.assert_allclose(
+        values(words_of(learned.words)), learned(words_of(learned.words)), rtol=1e-9
+    )
     new = towns(9)[["town", "size", "bought"]]
     tested = model.evaluate(new)["accuracy"]
     assert tested > 0.8
@@ -356,12 +401,16 @@ def test_memory_of_the_sums_counts():
     assert held[1] == 2 * many.cross_fit.n_bytes > 2 * 295 * 8 * FOLDS
 
 
-# -- Kept ---------------------------------------------------------------------------------------------------
+# -- Kept
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_models_are_saved_loaded_piped_pickled_and_cloned(capsys):
     new = towns(1)[["town", "size"]]
-    model, table = small().fit(X, Y), TableModel(small()).fit(FRAME.drop(columns="price"), target="bought")
+    model, table = (
+        small().fit(X, Y),
+        TableModel(small()).fit(FRAME.drop(columns="price"), target="bought"),
+    )
     expected = model.predict_proba(new)
     model.save("m.klt")
     table.save("t.klt")
@@ -430,7 +479,11 @@ def test_encodings_of_before_have_no_values_and_stay_what_they_are():
 )
 def test_hostile_values_are_refused(change):
     plain = {"outputs": ["share of b"], "words": ["a"], "values": [0.25, 0.5, 0.5]}
-    assert TargetValues.from_plain(plain)(words_of(["a", None, "z"]))[:, 0].tolist() == [0.25, 0.5, 0.5]
+    assert TargetValues.from_plain(plain)(words_of(["a", None, "z"]))[:, 0].tolist() == [
+        0.25,
+        0.5,
+        0.5,
+    ]
     with pytest.raises(ValueError, match="A stored encoding has"):
         TargetValues.from_plain(plain | change)
     with pytest.raises(ValueError, match="A stored encoding has"):
@@ -442,7 +495,8 @@ def test_folds_are_fair():
     assert abs(counts - 10_000).max() < 400
 
 
-# -- The study ----------------------------------------------------------------------------------------------
+# -- The study
+# ----------------------------------------------------------------------------------------------
 
 
 def test_the_study_learns_values_without_its_test_rows():

@@ -28,7 +28,10 @@ def libsvm_rows(text: bytes, base: int, limit: int):
 
 def _libsvm_row(line, line_start, base, limit):
     body = line.split(b"#")[0]
-    tokens = [(found.start() + line_start, found.group()) for found in re.finditer(rb"[^ \t\r\v\f]+", body)]
+    tokens = [
+        (found.start() + line_start, found.group())
+        for found in re.finditer(rb"[^ \t\r\v\f]+", body)
+    ]
     if not tokens:
         return None
     at, token = tokens.pop(0)
@@ -60,11 +63,13 @@ def _libsvm_row(line, line_start, base, limit):
 
 
 def csv_rows(text: bytes, delimiter: bytes, kinds, missing):
-    """A list of rows; of each field its number (NaN: missing), its word (None: missing), or "skipped"."""
+    """A list of rows; of each field its number (NaN: missing), its word (None: missing), or
+    "skipped"."""
     rows, at = [], 0
     while at < len(text):
         blank = re.match(
-            rb"[ \t]*(?:\r?\n|\r?\Z)".replace(b"\\t" if delimiter == b"\t" else b"\0", b""), text[at:]
+            rb"[ \t]*(?:\r?\n|\r?\Z)".replace(b"\\t" if delimiter == b"\t" else b"\0", b""),
+            text[at:],
         )
         if blank:
             at += max(1, blank.end())
@@ -112,7 +117,9 @@ def _csv_number(cell, content, column, missing):
 def _csv_field(text, at, delimiter):
     """Its content, place of the quote, place of the content, kind of error, and where it ends."""
     blanks = b" \t".replace(delimiter, b"")
-    while text[at : at + 1] and text[at : at + 1] in (blanks[i : i + 1] for i in range(len(blanks))):
+    while text[at : at + 1] and text[at : at + 1] in (
+        blanks[i : i + 1] for i in range(len(blanks))
+    ):
         at += 1
     rest = re.compile(rb"(?:(?!" + re.escape(delimiter) + rb"|\n|\r\n|\r\Z)[\s\S])*")
     if text[at : at + 1] != b'"':

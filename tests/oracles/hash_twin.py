@@ -1,8 +1,8 @@
 """The hash, written a second time from docs/hash-spec.md alone: plain NumPy, slow and obvious.
 
-Nothing here is shared with the library; section numbers are those of the specification. Rows are float64
-arrays, or dictionaries {feature: value} for wide data. Keys and words are uint64 arrays, which NumPy wraps
-modulo 2^64, as the specification asks.
+Nothing here is shared with the library; section numbers are those of the specification. Rows are
+float64 arrays, or dictionaries {feature: value} for wide data. Keys and words are uint64 arrays,
+which NumPy wraps modulo 2^64, as the specification asks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ U64 = np.uint64
 MASK = 2**64 - 1
 
 
-# --- 1. random bits ---------------------------------------------------------------------------------------
+# --- 1. random bits
+# ---------------------------------------------------------------------------------------
 
 
 def mix64(z):
@@ -45,13 +46,20 @@ def low(word):
     return ((word & U64(0xFFFFFFFF)).astype(np.float64) + 0.5) * 2.0**-32
 
 
-# --- 2. the row -------------------------------------------------------------------------------------------
+# --- 2. the row
+# -------------------------------------------------------------------------------------------
 
 
 def weights(row, *, center=None, l1=False):
     """Expanded coordinates (ascending, uint64) and their weights (float64)."""
-    items = row.items() if isinstance(row, dict) else enumerate(np.asarray(row, dtype=np.float64).tolist())
-    signed = [(f, float(x) - (0.0 if center is None else float(center[f]))) for f, x in sorted(items)]
+    items = (
+        row.items()
+        if isinstance(row, dict)
+        else enumerate(np.asarray(row, dtype=np.float64).tolist())
+    )
+    signed = [
+        (f, float(x) - (0.0 if center is None else float(center[f]))) for f, x in sorted(items)
+    ]
     if l1:
         shrink = 1.0
         if math.isinf(ordered_sum(abs(s) for _, s in signed)):
@@ -61,7 +69,9 @@ def weights(row, *, center=None, l1=False):
     else:
         weight = [abs(s) for _, s in signed]
     kept = [(2 * f + (s < 0), w) for (f, s), w in zip(signed, weight, strict=True) if w > 0]
-    return np.array([i for i, _ in kept], dtype=U64), np.array([w for _, w in kept], dtype=np.float64)
+    return np.array([i for i, _ in kept], dtype=U64), np.array(
+        [w for _, w in kept], dtype=np.float64
+    )
 
 
 def ordered_sum(values):
@@ -71,7 +81,8 @@ def ordered_sum(values):
     return total
 
 
-# --- 3. the logarithm -------------------------------------------------------------------------------------
+# --- 3. the logarithm
+# -------------------------------------------------------------------------------------
 
 
 def log_normal(x):
@@ -96,10 +107,13 @@ def log(x):
     x = np.asarray(x, dtype=np.float64)
     small = x < 2.0**-1022
     lifted = np.where(small, x, 1.0) * 2.0**54
-    return np.where(small, log_normal(lifted) - 37.429947750237047899, log_normal(np.where(small, 1.0, x)))
+    return np.where(
+        small, log_normal(lifted) - 37.429947750237047899, log_normal(np.where(small, 1.0, x))
+    )
 
 
-# --- 4. consistent weighted sampling ----------------------------------------------------------------------
+# --- 4. consistent weighted sampling
+# ----------------------------------------------------------------------
 
 
 def gamma2(word):
@@ -141,7 +155,8 @@ def cws_codes(coordinates, weight, k, *, seed=0, bits=8, t_bits=None, coding="mi
     return (word & U64(2**bits - 1)).astype(np.int64)
 
 
-# --- 5. darts ---------------------------------------------------------------------------------------------
+# --- 5. darts
+# ---------------------------------------------------------------------------------------------
 
 POISSON_THRESHOLD_TEXT = """
     5E2D58D8B3BCDF1A BC5AB1B16779BE35 EB715E1DC1582DC2 FB23979734A252F1 FF1025F59174DC3D
@@ -174,7 +189,8 @@ def slices(base, step, count, end):
 
 
 def region_darts(key, nu, rho, rate, value, rank_end):
-    """weight, rank and identity of all darts in the cells of a region that start below value and rank_end."""
+    """weight, rank and identity of all darts in the cells of a region that start below value and
+    rank_end."""
     weight_base, weight_step = (2.0**nu - 1.0) / rate, 2.0 ** (nu - rho) / rate
     rank_base, rank_step = 2.0**rho - 1.0, 2.0 ** (rho - nu)
     a = slices(weight_base, weight_step, 2**rho, value)[:, None]
@@ -191,7 +207,8 @@ def region_darts(key, nu, rho, rate, value, rank_end):
 
 
 def coordinate_darts(seed, i, rate, value, rank_end):
-    """rank and identity of all darts of coordinate i with weight below ``value``, rank below ``rank_end``."""
+    """rank and identity of all darts of coordinate i with weight below ``value``, rank below
+    ``rank_end``."""
     key = child(stream(seed, 3), U64(i))
     ranks, identities = [np.empty(0, np.float32)], [np.empty(0, U64)]
     nu = 0
@@ -217,7 +234,8 @@ def dart_keys(coordinates, weight, k, *, seed=0, scale=1.0):
     rank_end = float(np.float32(1.25 / total))
     while True:
         found = [
-            coordinate_darts(seed, i, rate, v, rank_end) for i, v in zip(coordinates, value, strict=True)
+            coordinate_darts(seed, i, rate, v, rank_end)
+            for i, v in zip(coordinates, value, strict=True)
         ]
         rank, identity = (np.concatenate(part) for part in zip(*found, strict=True))
         slot = ((identity >> U64(32)) * U64(k)) >> U64(32)
@@ -230,10 +248,13 @@ def dart_keys(coordinates, weight, k, *, seed=0, scale=1.0):
 
 
 def dart_codes(coordinates, weight, k, *, seed=0, bits=8, scale=1.0):
-    return (dart_keys(coordinates, weight, k, seed=seed, scale=scale) & U64(2**bits - 1)).astype(np.int64)
+    return (dart_keys(coordinates, weight, k, seed=seed, scale=scale) & U64(2**bits - 1)).astype(
+        np.int64
+    )
 
 
-# --- 8. the exponentiated kernel --------------------------------------------------------------------------
+# --- 8. the exponentiated kernel
+# --------------------------------------------------------------------------
 
 
 def poisson(key, gamma):
@@ -278,13 +299,25 @@ def exponentiated_codes(
     return folded(words, counts, seed=seed, bits=bits)
 
 
-# --- the whole --------------------------------------------------------------------------------------------
+# --- the whole
+# --------------------------------------------------------------------------------------------
 
 
 def codes(
-    rows, k, *, sampler="cws", gamma=None, normalize=None, center=None, scale=1.0, seed=0, bits=8, **cws_options
-):  # fmt: skip
-    """(codes as int64 with 0 in empty rows, mask of the empty rows), as `hashing.gcws` defines them."""
+    rows,
+    k,
+    *,
+    sampler="cws",
+    gamma=None,
+    normalize=None,
+    center=None,
+    scale=1.0,
+    seed=0,
+    bits=8,
+    **cws_options,
+):
+    """(codes as int64 with 0 in empty rows, mask of the empty rows), as `hashing.gcws` defines
+    them."""
     out, empty = np.zeros((len(rows), k), dtype=np.int64), np.zeros(len(rows), dtype=bool)
     for n, row in enumerate(rows):
         coordinates, weight = weights(row, center=center, l1=normalize == "l1")
@@ -310,7 +343,8 @@ def codes(
     return out, empty
 
 
-# --- 6. what fit decides ----------------------------------------------------------------------------------
+# --- 6. what fit decides
+# ----------------------------------------------------------------------------------
 
 
 def exponent(total):
@@ -324,7 +358,9 @@ def median_exponent(sums):
 
 
 def fitted_scale(rows, *, center=None, l1=False):
-    sums = [ordered_sum(w) for _, w in (weights(row, center=center, l1=l1) for row in rows) if len(w)]
+    sums = [
+        ordered_sum(w) for _, w in (weights(row, center=center, l1=l1) for row in rows) if len(w)
+    ]
     return 2.0 ** -max(-1000, min(1000, median_exponent(sums))) if sums else 1.0
 
 

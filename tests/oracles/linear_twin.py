@@ -1,4 +1,5 @@
-"""Slow, obvious twin of the linear models: objectives written out, optima by Newton's method or by plain coordinate descent.
+"""Slow, obvious twin of the linear models: objectives written out, optima by Newton's method or by
+plain coordinate descent.
 
 For one output, rows x_i, costs c_i and targets y_i (+1 and -1, or numbers),
 
@@ -29,7 +30,8 @@ def losses(loss, m, y, c, epsilon=0.0):
 
 
 def conjugates(loss, b, y, c, epsilon=0.0):
-    """sup over m of (-b m - c loss(m, y)) at -b: what each row takes from D; infinite outside the bounds of b."""
+    """sup over m of (-b m - c loss(m, y)) at -b: what each row takes from D; infinite outside the
+    bounds of b."""
     a = y * b
     if loss == "squared_hinge":
         quadratic = np.divide(b**2, 4 * c, out=np.where(b == 0, 0.0, np.inf), where=c > 0)
@@ -63,7 +65,8 @@ def optimum(loss, X, y, c, epsilon=0.0):
 
 
 def _newton(loss, X, y, c):
-    """Newton's method, its steps halved until P falls: exact for squares, quadratic convergence for the rest."""
+    """Newton's method, its steps halved until P falls: exact for squares, quadratic convergence for
+    the rest."""
     w = np.zeros(X.shape[1])
     for _ in range(100):
         m = X @ w

@@ -1,8 +1,10 @@
-"""Projections, written a second time from docs/projection-spec.md alone: plain NumPy, slow and obvious.
+"""Projections, written a second time from docs/projection-spec.md alone: plain NumPy, slow and
+obvious.
 
-Only the random bits and the logarithm are shared, with the twin of docs/hash-spec.md; nothing is shared with the
-library. Section numbers are those of the specification. An operation on float32 arrays is rounded to float32 by
-NumPy, one on float64 arrays to float64, so the types of the arrays are the types that the specification names.
+Only the random bits and the logarithm are shared, with the twin of docs/hash-spec.md; nothing is
+shared with the library. Section numbers are those of the specification. An operation on float32
+arrays is rounded to float32 by NumPy, one on float64 arrays to float64, so the types of the arrays
+are the types that the specification names.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ TWO_PI = 6.283185307179586477
 F = 1.0 / TWO_PI
 
 
-# --- 1. functions -----------------------------------------------------------------------------------------
+# --- 1. functions
+# -----------------------------------------------------------------------------------------
 
 
 def sqrt(x):
@@ -69,7 +72,8 @@ def circle_of(y):
     return quarter(n, [c, -s, -c, s]), quarter(n, [s, c, -s, -c])
 
 
-# --- 2. laws ----------------------------------------------------------------------------------------------
+# --- 2. laws
+# ----------------------------------------------------------------------------------------------
 
 
 def normal_pair(word):
@@ -124,7 +128,8 @@ def permutation(key, n):
     return np.array(P)
 
 
-# --- 3. the row -------------------------------------------------------------------------------------------
+# --- 3. the row
+# -------------------------------------------------------------------------------------------
 
 
 def exponent(x):
@@ -133,7 +138,8 @@ def exponent(x):
 
 
 def sixteen_sums(products):
-    """Sums over the last axis as Q in section 3: sixteen sums by i mod 16, then those from first to last."""
+    """Sums over the last axis as Q in section 3: sixteen sums by i mod 16, then those from first to
+    last."""
     lanes = np.zeros((*products.shape[:-1], 16))
     for begin in range(0, products.shape[-1], 16):
         part = products[..., begin : begin + 16]
@@ -157,7 +163,8 @@ def entered(row, f, g=1.0):
 
 
 def unit(row):
-    """The row as it enters where only its direction counts, as a float32 array; None if it is empty."""
+    """The row as it enters where only its direction counts, as a float32 array; None if it is
+    empty."""
     f = scale_of_directions(row)
     if f is None:
         return None
@@ -165,7 +172,8 @@ def unit(row):
     return entered(row, f, 1.0 / float(sqrt(sixteen_sums(scaled * scaled)))).astype(F32)
 
 
-# --- 4. projections ---------------------------------------------------------------------------------------
+# --- 4. projections
+# ---------------------------------------------------------------------------------------
 
 
 def hadamard(x):
@@ -191,7 +199,9 @@ def gaussian_weights(seed, d, outputs):
 
 
 def cauchy_weights(seed, d, m):
-    return cauchy(child(child(stream(seed, 5), np.arange(d))[:, None], np.arange(m)[None, :])).astype(F32)
+    return cauchy(
+        child(child(stream(seed, 5), np.arange(d))[:, None], np.arange(m)[None, :])
+    ).astype(F32)
 
 
 def orthogonal_weights(seed, d, m):
@@ -200,7 +210,8 @@ def orthogonal_weights(seed, d, m):
         outputs = np.arange(begin, min(m, begin + d))
         g = gaussian_weights(seed, d, outputs).T.copy()
         for b in range(len(g)):
-            # All later vectors lose their part along g_b at once: each still meets g_0, g_1, ... in order.
+            # All later vectors lose their part along g_b at once: each still meets g_0, g_1, ... in
+            # order.
             g[b] = g[b] / sqrt(sixteen_sums(g[b] * g[b]))
             t = sixteen_sums(g[b + 1 :] * g[b])
             g[b + 1 :] = g[b + 1 :] - t[:, None] * g[b]
@@ -252,7 +263,11 @@ def fastfood_gaussians(seed, block, D):
 def fastfood_block(seed, block, D):
     """A function that applies a block to a row of D numbers."""
     K = fastfood_keys(seed, block)
-    b, P, g = sign(K[0], np.arange(D)).astype(F32), permutation(K[1], D), fastfood_gaussians(seed, block, D)
+    b, P, g = (
+        sign(K[0], np.arange(D)).astype(F32),
+        permutation(K[1], D),
+        fastfood_gaussians(seed, block, D),
+    )
 
     def apply(e):
         return hadamard(g * hadamard(b * e)[P])
@@ -300,7 +315,8 @@ class Projection:
         return np.full(self.m, factor, dtype=F64).astype(F32)
 
 
-# --- 5. bits ----------------------------------------------------------------------------------------------
+# --- 5. bits
+# ----------------------------------------------------------------------------------------------
 
 
 def phases(seed, m):
@@ -312,7 +328,8 @@ def thresholds(seed, m):
 
 
 def sign_codes(rows, m, *, projection="gaussian", seed=0):
-    """Bits of `SignProjection` (0 in empty rows) and the mask of the empty rows; "cauchy" is a projection here."""
+    """Bits of `SignProjection` (0 in empty rows) and the mask of the empty rows; "cauchy" is a
+    projection here."""
     rows = np.asarray(rows, dtype=F64)
     project = Projection(projection, seed, rows.shape[1], m)
     bits, empty = np.zeros((len(rows), m), dtype=np.int64), np.zeros(len(rows), dtype=bool)
@@ -343,7 +360,8 @@ def binary_codes(rows, m, sigma, *, projection="fastfood", threshold=True, seed=
     return bits
 
 
-# --- 6. the median ----------------------------------------------------------------------------------------
+# --- 6. the median
+# ----------------------------------------------------------------------------------------
 
 
 def pairs_of_rows(N, seed):

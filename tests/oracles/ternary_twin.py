@@ -1,4 +1,5 @@
-"""The slow, obvious twin of the optimiser of `TernaryClassifier`: every candidate is tried, every score is a dot product."""
+"""The slow, obvious twin of the optimiser of `TernaryClassifier`: every candidate is tried, every
+score is a dot product."""
 
 import numpy as np
 
@@ -16,7 +17,8 @@ def objective(name, Z, y, weights, w, scale, bias, l0, l2):
 
 
 def swept(name, Z, y, weights, w, scale, bias, l0, l2, order, least):
-    """One sweep: each coordinate goes to the best of its three values, if that lowers F by more than ``least``."""
+    """One sweep: each coordinate goes to the best of its three values, if that lowers F by more
+    than ``least``."""
     w = np.array(w)
     for slot in order:
         tried = {}

@@ -1,4 +1,5 @@
-"""Weights in a chi-square ball: the closed form against bisection and a general optimiser, and what defines a solution."""
+"""Weights in a chi-square ball: the closed form against bisection and a general optimiser, and what
+defines a solution."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def divergence(q):
 
 
 def by_bisection(v, rho):
-    """The slow twin: the q of a given lambda is a projection of v / lambda, and is nearer to uniform the larger lambda is."""
+    """The slow twin: the q of a given lambda is a projection of v / lambda, and is nearer to
+    uniform the larger lambda is."""
     v = (v - v.max()) / max(np.ptp(v), np.finfo(float).tiny)
     best = (v == 0) / np.count_nonzero(v == 0)
     if divergence(best) <= rho:
@@ -63,7 +65,8 @@ def test_it_is_the_best_point_of_the_ball(v, share):
 @given(SCORES, st.floats(1e-3, 1))
 @settings(max_examples=200)
 def test_optimality_conditions(v, share):
-    """On the support, weights are linear in the scores with a slope >= 0; off it, the line is not above zero."""
+    """On the support, weights are linear in the scores with a slope >= 0; off it, the line is not
+    above zero."""
     q = aligned_weights(v, ball(v, share))
     w = (v - v.max()) / max(np.ptp(v), 1e-300)
     support = q > 1e-12
@@ -87,7 +90,8 @@ def test_order_scale_and_shift(v, share, seed, factor, shift):
     np.testing.assert_allclose(aligned_weights(v[order], rho), q[order], rtol=0, atol=1e-15)
     for value in np.unique(v):
         assert len(np.unique(q[v == value])) == 1
-    # rounding of what is scaled or shifted can part scores that were equal: compare what they earn instead
+    # rounding of what is scaled or shifted can part scores that were equal: compare what they earn
+    # instead
     spread = max(np.ptp(v), 1e-300)
     for moved in (v * factor, v + shift * spread):
         assert v @ aligned_weights(moved, rho) == pytest.approx(v @ q, abs=1e-7 * spread)
@@ -114,12 +118,14 @@ def test_general_optimiser_agrees(seed):
         bounds=[(0, 1)] * n,
         constraints=[
             {"type": "eq", "fun": lambda q: q.sum() - 1},
-            {"type": "ineq", "fun": lambda q: rho - divergence(q), "jac": lambda q: -2 * n * (q - 1 / n)},
+            {
+                "type": "ineq",
+                "fun": lambda q: rho - divergence(q),
+                "jac": lambda q: -2 * n * (q - 1 / n),
+            },
         ],
         options={"maxiter": 500, "ftol": 1e-11},
-    )  # fmt: skip
-    assert found.status in (
-        0,
-        8,
-    )  # 8: at the optimum, rounding leaves its line search no way down; the next line decides
+    )
+    # 8: at the optimum, rounding leaves its line search no way down; the next line decides
+    assert found.status in (0, 8)
     np.testing.assert_allclose(aligned_weights(v, rho), found.x, rtol=0, atol=1e-5)

@@ -1,4 +1,5 @@
-"""The compiled parsers of text against their slow twins: valid files, thousands of damaged ones, files cut at every place."""
+"""The compiled parsers of text against their slow twins: valid files, thousands of damaged ones,
+files cut at every place."""
 
 from __future__ import annotations
 
@@ -59,9 +60,20 @@ def csv(content, kinds, delimiter=b",", threads=1):
     features, aside = np.zeros((count, total[1])), np.zeros((total[2], count))
     places, lengths = np.zeros((total[3], count), np.int64), np.zeros((total[3], count), np.int32)
     kind, at, column = _core.csv_parse(
-        text, ord(delimiter), as_text(b"".join(MISSING)), np.cumsum([len(word) for word in MISSING]), starts, rows,
-        np.array(kinds, np.int8), slots, features, aside, places, lengths, threads,
-    )  # fmt: skip
+        text,
+        ord(delimiter),
+        as_text(b"".join(MISSING)),
+        np.cumsum([len(word) for word in MISSING]),
+        starts,
+        rows,
+        np.array(kinds, np.int8),
+        slots,
+        features,
+        aside,
+        places,
+        lengths,
+        threads,
+    )
     if kind:
         return kind, at, column
 
@@ -92,7 +104,11 @@ def mutated(content: bytes, rng, alphabet: bytes) -> bytes:
     for _ in range(rng.integers(1, 4)):
         at = int(rng.integers(0, len(changed) + 1))
         choice = rng.integers(6)
-        some = alphabet[int(rng.integers(len(alphabet)))] if rng.random() < 0.8 else int(rng.integers(256))
+        some = (
+            alphabet[int(rng.integers(len(alphabet)))]
+            if rng.random() < 0.8
+            else int(rng.integers(256))
+        )
         if choice == 0 and at < len(changed):
             changed[at] = some
         elif choice == 1:
@@ -131,7 +147,8 @@ def libsvm_file(rng, rows=8) -> bytes:
         indices = np.sort(rng.choice(40, rng.integers(0, 6), replace=False)) + 1
         entries = " ".join(f"{i}:{number(rng)}" for i in indices)
         lines.append(
-            f"{rng.choice(['1', '-1', '+1', '2.5'])} {rng.choice(['', 'qid:3 '])}{entries}{rng.choice(['', ' # why', ' '])}"
+            f"{rng.choice(['1', '-1', '+1', '2.5'])} "
+            f"{rng.choice(['', 'qid:3 '])}{entries}{rng.choice(['', ' # why', ' '])}"
         )
     return rng.choice(["\n", "\r\n"]).join([*lines, rng.choice(["", "# end", " "])]).encode()
 
@@ -180,10 +197,14 @@ def test_libsvm_files_and_damaged_ones():
     kinds = set()
     for trial in range(2000):
         content = libsvm_file(rng)
-        content = content if trial % 10 == 0 else mutated(content, rng, b"0123456789:. \n#-+e\tqidnaf")
+        content = (
+            content if trial % 10 == 0 else mutated(content, rng, b"0123456789:. \n#-+e\tqidnaf")
+        )
         base = trial % 2
         found, wanted = libsvm(content, base), libsvm_twin(content, base)
-        found = [(float(label), i, v) for label, i, v in found] if isinstance(found, list) else found
+        found = (
+            [(float(label), i, v) for label, i, v in found] if isinstance(found, list) else found
+        )
         assert same(found, wanted), content
         kinds.add(found[0] if isinstance(found, tuple) else 0)
     assert kinds == set(range(8))
@@ -196,8 +217,13 @@ def test_csv_files_and_damaged_ones(delimiter):
     for trial in range(700):
         kinds = rng.integers(0, 4, rng.integers(1, 6)).tolist()
         content = csv_file(rng, kinds, delimiter=delimiter)
-        content = content if trial % 10 == 0 else mutated(content, rng, b'0123456789.-+e," \n\r\t;NA?x')
-        found, wanted = csv(content, kinds, delimiter.encode()), csv_twin(content, kinds, delimiter.encode())
+        content = (
+            content if trial % 10 == 0 else mutated(content, rng, b'0123456789.-+e," \n\r\t;NA?x')
+        )
+        found, wanted = (
+            csv(content, kinds, delimiter.encode()),
+            csv_twin(content, kinds, delimiter.encode()),
+        )
         assert same(plain(found), wanted), (content, kinds)
         seen.add(found[0] if isinstance(found, tuple) else 0)
     assert seen == {0, *range(1, 6)}
@@ -208,7 +234,9 @@ def test_bytes_of_all_kinds():
     for _ in range(300):
         content = rng.integers(0, 256, rng.integers(0, 60), dtype=np.uint8).tobytes()
         found = libsvm(content)
-        found = [(float(label), i, v) for label, i, v in found] if isinstance(found, list) else found
+        found = (
+            [(float(label), i, v) for label, i, v in found] if isinstance(found, list) else found
+        )
         assert same(found, libsvm_twin(content)), content
         assert same(plain(csv(content, [1, 3])), csv_twin(content, [1, 3])), content
 
@@ -251,16 +279,49 @@ def one_number(text: str) -> float:
 def test_numbers_are_rounded_correctly():
     rng = np.random.default_rng(4)
     hard = [
-        "2.2250738585072011e-308", "2.2250738585072014e-308", "4.9e-324", "2.4703282292062327e-324",
-        "2.4703282292062329e-324", "1.7976931348623157e308", "1.7976931348623159e308", "9007199254740993",
-        "9007199254740992.5", "1e23", "8.5e-323", "0." + "0" * 400 + "1", "1" + "0" * 308,
-        "0." + "0" * 400 + "1e401", "1" + "0" * 400 + "e-400", "1e999999999999", "1e-99999999999",
-        "123456789012345678901234567890", "0.1", "-0", "-0.0", "1e22", "1e-22", "9007199254740992e22",
-        "6.02214076e+23", "1." + "3" * 800, "0e25", "0e-26", "-0e99", "9007199254740993e1", "9007199254740993e-1",
-        "1.00000000000000011102230246251565", "1.0000000000000001110", "4503599627370496.5", "4503599627370497.5",
-        "9223372036854775808.0", "18446744073709551615e-27", "9999999999999999999", "9999999999999999999e27",
-        "1e-27", "0.500000000000000166533453693773481063544750213623046875", "00000000000000000000000001.5",
-    ]  # fmt: skip
+        "2.2250738585072011e-308",
+        "2.2250738585072014e-308",
+        "4.9e-324",
+        "2.4703282292062327e-324",
+        "2.4703282292062329e-324",
+        "1.7976931348623157e308",
+        "1.7976931348623159e308",
+        "9007199254740993",
+        "9007199254740992.5",
+        "1e23",
+        "8.5e-323",
+        "0." + "0" * 400 + "1",
+        "1" + "0" * 308,
+        "0." + "0" * 400 + "1e401",
+        "1" + "0" * 400 + "e-400",
+        "1e999999999999",
+        "1e-99999999999",
+        "123456789012345678901234567890",
+        "0.1",
+        "-0",
+        "-0.0",
+        "1e22",
+        "1e-22",
+        "9007199254740992e22",
+        "6.02214076e+23",
+        "1." + "3" * 800,
+        "0e25",
+        "0e-26",
+        "-0e99",
+        "9007199254740993e1",
+        "9007199254740993e-1",
+        "1.00000000000000011102230246251565",
+        "1.0000000000000001110",
+        "4503599627370496.5",
+        "4503599627370497.5",
+        "9223372036854775808.0",
+        "18446744073709551615e-27",
+        "9999999999999999999",
+        "9999999999999999999e27",
+        "1e-27",
+        "0.500000000000000166533453693773481063544750213623046875",
+        "00000000000000000000000001.5",
+    ]
     for bits in rng.integers(0, 2**64, 3000, dtype=np.uint64):
         value = struct.unpack("<d", struct.pack("<Q", int(bits)))[0]
         if math.isfinite(value):
@@ -282,7 +343,8 @@ def test_words_are_numbered_in_order():
     known, stopped = _core.intern_words(as_text(content), starts, lengths, codes, firsts)
     numbers: dict[bytes, int] = {}
     wanted = [
-        -1 if s < 0 else numbers.setdefault(word, len(numbers)) for word, s in zip(words, starts, strict=True)
+        -1 if s < 0 else numbers.setdefault(word, len(numbers))
+        for word, s in zip(words, starts, strict=True)
     ]
     assert (known, stopped) == (len(numbers), -1)
     np.testing.assert_array_equal(codes, wanted)

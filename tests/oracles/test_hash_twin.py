@@ -52,7 +52,8 @@ DART_SCHEMES = {
 
 
 def rows():
-    """Few rows of few features: signs, zeros, an empty row, a single element, equal and tiny entries."""
+    """Few rows of few features: signs, zeros, an empty row, a single element, equal and tiny
+    entries."""
     X = signed_rows(3, 7, 7, density=0.7).copy()
     X[2] = 0.0
     X[3] = 0.0
@@ -115,7 +116,9 @@ def test_cws_of_every_magnitude(power):
 
 @pytest.mark.parametrize("power", [-90, -40, -10, 10, 40, 90])
 def test_darts_of_every_magnitude(power):
-    assert_equals_twin(np.ldexp(signed_rows(9, 3, 5), power), 20, bits=16, sampler="dart", scale=1.0)
+    assert_equals_twin(
+        np.ldexp(signed_rows(9, 3, 5), power), 20, bits=16, sampler="dart", scale=1.0
+    )
 
 
 def test_l1_of_a_row_whose_sum_overflows():
@@ -175,7 +178,9 @@ def test_counts_of_base_slots(seed, k, gamma):
 
 def test_arrivals_at_gamma_itself_count():
     first = float(
-        -hash_twin.log_normal(hash_twin.high(hash_twin.child(hash_twin.child(hash_twin.stream(0, 11), 0), 0)))
+        -hash_twin.log_normal(
+            hash_twin.high(hash_twin.child(hash_twin.child(hash_twin.stream(0, 11), 0), 0))
+        )
     )
     found = np.empty(1, dtype=np.int64)
     for gamma, count in ((math.nextafter(first, 0.0), 0), (first, 1)):
@@ -198,9 +203,8 @@ def test_the_first_word_is_splitmix64s():
 def test_the_logarithm(x):
     found = _core.log(x)
     assert found == float(hash_twin.log(x))
-    assert abs(found - math.log(x)) <= 2 * math.ulp(
-        max(abs(math.log(x)), 2.0**-52)
-    )  # and it is the logarithm
+    # and it is the logarithm
+    assert abs(found - math.log(x)) <= 2 * math.ulp(max(abs(math.log(x)), 2.0**-52))
 
 
 CORNERS = [5e-324, 2.0**-1022, 1.0, 2.0, math.sqrt(0.5), math.sqrt(2.0), 1.7976931348623157e308]
@@ -245,7 +249,10 @@ def test_the_rate_of_darts(k):
 
 
 @given(
-    seed=WORDS, slot=st.integers(0, 2**24), coordinate=st.integers(0, 2**63), t=st.integers(-(2**62), 2**62)
+    seed=WORDS,
+    slot=st.integers(0, 2**24),
+    coordinate=st.integers(0, 2**63),
+    t=st.integers(-(2**62), 2**62),
 )
 def test_cells_and_words_of_samples(seed, slot, coordinate, t):
     cell = [float(part[0, 0]) for part in hash_twin.cws_cells(seed, [coordinate], [slot])]

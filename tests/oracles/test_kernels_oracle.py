@@ -1,4 +1,5 @@
-"""Every kernel against a slow obvious twin, and against reference values computed independently of both."""
+"""Every kernel against a slow obvious twin, and against reference values computed independently of
+both."""
 
 from __future__ import annotations
 
@@ -66,7 +67,9 @@ TWINS = {
     AcosChi2(): slow_chi2,
     MinMax(): slow_minmax,
     GMM(): slow_minmax,
-    GMM(p=0.3): lambda u, v: slow_minmax(np.sign(u) * np.abs(u) ** 0.3, np.sign(v) * np.abs(v) ** 0.3),
+    GMM(p=0.3): lambda u, v: slow_minmax(
+        np.sign(u) * np.abs(u) ** 0.3, np.sign(v) * np.abs(v) ** 0.3
+    ),
     GMM(p=3.0): lambda u, v: slow_minmax(u**3, v**3),
     GMM(center=CENTER): lambda u, v: slow_minmax(u - CENTER, v - CENTER),
     ExpGMM(gamma=4.0, p=3.0): lambda u, v: np.exp(-4 * (1 - slow_minmax(u**3, v**3))),
@@ -89,13 +92,17 @@ FORMS = [(kernel, np.asarray) for kernel in TWINS]
 FORMS += [(kernel, sp.csr_matrix) for kernel in TWINS if not getattr(kernel, "center", None)]
 
 
-@pytest.mark.parametrize(("kernel", "form"), FORMS, ids=lambda part: getattr(part, "__name__", repr(part)))
+@pytest.mark.parametrize(
+    ("kernel", "form"), FORMS, ids=lambda part: getattr(part, "__name__", repr(part))
+)
 def test_kernel_equals_its_slow_twin(kernel, form):
     rng = np.random.default_rng(1)
     X, Y = rows(rng, kernel, 9), rows(rng, kernel, 5)
     slow = np.array([[TWINS[kernel](u, v) for v in Y] for u in X])
     np.testing.assert_allclose(kernel(form(X), form(Y)), slow, rtol=1e-11, atol=1e-14)
-    np.testing.assert_allclose(kernel(form(X)), [[TWINS[kernel](u, v) for v in X] for u in X], rtol=1e-7)
+    np.testing.assert_allclose(
+        kernel(form(X)), [[TWINS[kernel](u, v) for v in X] for u in X], rtol=1e-7
+    )
     np.testing.assert_allclose(kernel(form(X), Y), slow, rtol=1e-11, atol=1e-14)
     np.testing.assert_allclose(kernel(X, form(Y)), slow, rtol=1e-11, atol=1e-14)
 
@@ -167,9 +174,9 @@ def test_large_powers_of_raw_values(form, dtype):
     """p = 40 on rows of peak 1e-3 to 1e6: a scale fit for the largest would erase all others."""
     rng = np.random.default_rng(3)
     scales = 10.0 ** np.linspace(-3, 6, 30)
-    X = (np.repeat(scales, 2)[:, None] * rng.uniform(0.9, 1, (60, 20)) * rng.choice([-1, 1], 20)).astype(
-        dtype
-    )
+    X = (
+        np.repeat(scales, 2)[:, None] * rng.uniform(0.9, 1, (60, 20)) * rng.choice([-1, 1], 20)
+    ).astype(dtype)
     K = GMM(p=40)(form(X))
     exact = np.exp([[logarithm_of_minmax_power(*np.float64([u, v]), 40) for v in X] for u in X])
     assert (exact[np.arange(0, 60, 2), np.arange(1, 60, 2)] > 1e-3).all()  # the pairs that matter
@@ -181,7 +188,8 @@ def test_large_powers_of_raw_values(form, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_powers_across_a_ladder_of_scales(dtype):
-    """Rows two percent apart over 12 orders of magnitude: wherever bands are cut, neighbours must meet."""
+    """Rows two percent apart over 12 orders of magnitude: wherever bands are cut, neighbours must
+    meet."""
     steps = np.arange(-1400, 1400)
     K = GMM(p=40)((1.02 ** (steps[:, None] / 2)).astype(dtype)[::2])
     rungs = np.log(1.02) * steps[::2] / 2
@@ -193,7 +201,9 @@ finite = st.floats(-1e6, 1e6, allow_subnormal=False, width=32)
 
 
 @settings(max_examples=60)
-@given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=6), elements=finite))
+@given(
+    hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=6), elements=finite)
+)
 def test_gmm_of_any_matrix(X):
     K = GMM()(X)
     slow = [[slow_minmax(u, v) if u.any() or v.any() else 0.0 for v in X] for u in X]
@@ -231,7 +241,8 @@ def test_float32_sums_of_long_rows_stay_accurate():
 
 
 def test_nearly_equal_rows_keep_their_digits():
-    """The arc cosine magnifies rounding near 1: float32 through a naive rho would be off by 1e-4."""
+    """The arc cosine magnifies rounding near 1: float32 through a naive rho would be off by
+    1e-4."""
     rng = np.random.default_rng(4)
     X = rng.random((20, 50)).astype("f4")
     Y = X * (1 + 1e-4 * rng.standard_normal(X.shape)).astype("f4")

@@ -1,4 +1,5 @@
-"""Linear models against their slow twin and against scikit-learn's liblinear: the same problem has the same optimum."""
+"""Linear models against their slow twin and against scikit-learn's liblinear: the same problem has
+the same optimum."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils.class_weight import compute_class_weight
 
 from kernelight import Codes, LinearClassifier, LinearRegressor
-from kernelight._checks import resources
-from kernelight.linear import _rows, base
+from kernelight.base.checks import resources
+from kernelight.linear import base, design
 
 CLASSIFIERS = ("squared_hinge", "hinge", "logistic")
 REGRESSORS = ("squared", "epsilon_insensitive")
@@ -62,7 +63,16 @@ class Problem:
     """The problems of all outputs of a model, for the twin."""
 
     def __init__(
-        self, loss, X, y, *, C=1.0, intercept=True, class_weight=None, sample_weight=None, epsilon=EPSILON
+        self,
+        loss,
+        X,
+        y,
+        *,
+        C=1.0,
+        intercept=True,
+        class_weight=None,
+        sample_weight=None,
+        epsilon=EPSILON,
     ):
         self.loss, self.epsilon = loss, epsilon
         n = len(X)
@@ -102,17 +112,25 @@ class Problem:
         )
 
     def primals(self, weights):
-        return np.array([
-            twin.primal(self.loss, self.X, y, c, w, self.epsilon) for (y, c), w in zip(self.outputs, weights, strict=True)
-        ])  # fmt: skip
+        return np.array(
+            [
+                twin.primal(self.loss, self.X, y, c, w, self.epsilon)
+                for (y, c), w in zip(self.outputs, weights, strict=True)
+            ]
+        )
 
     def duals(self, duals):
-        return np.array([
-            twin.dual(self.loss, self.X, y, c, b, self.epsilon) for (y, c), b in zip(self.outputs, duals.T, strict=True)
-        ])  # fmt: skip
+        return np.array(
+            [
+                twin.dual(self.loss, self.X, y, c, b, self.epsilon)
+                for (y, c), b in zip(self.outputs, duals.T, strict=True)
+            ]
+        )
 
     def optima(self):
-        return np.array([twin.optimum(self.loss, self.X, y, c, self.epsilon) for y, c in self.outputs])
+        return np.array(
+            [twin.optimum(self.loss, self.X, y, c, self.epsilon) for y, c in self.outputs]
+        )
 
 
 def model_of(loss, **params):
@@ -126,7 +144,8 @@ def task_of(loss, kind, n=36, classes=3, seed=0):
     return rows, X, numbers_of(n, seed) if loss in REGRESSORS else labels_of(n, classes, seed)
 
 
-# -- The twin itself ---------------------------------------------------------------------------------------------
+# -- The twin itself
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", twin.LOSSES)
@@ -156,7 +175,8 @@ def test_the_twin_is_at_the_least_of_its_objective(loss):
             assert twin.primal(loss, X, y, c, other, EPSILON) > least
 
 
-# -- The same optimum ----------------------------------------------------------------------------------------------
+# -- The same optimum
+# ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -170,7 +190,9 @@ def test_optimum_is_that_of_the_twin(loss, kind, intercept):
     np.testing.assert_allclose(problem.full(model), best, atol=2e-4)
     np.testing.assert_allclose(model.objective_, problem.primals(best), rtol=1e-7)
     # weights of codes are kept as float32
-    np.testing.assert_allclose(problem.primals(problem.full(model)), problem.primals(best), rtol=1e-6)
+    np.testing.assert_allclose(
+        problem.primals(problem.full(model)), problem.primals(best), rtol=1e-6
+    )
     assert (model.dual_gap_ <= 1e-8 * model.objective_).all()
 
 
@@ -208,9 +230,9 @@ def test_several_targets_with_weights(loss, C):
 
 PATHS = {
     "single precision": [(base, "SMALL", 0)],
-    "codes looked up": [(_rows, "RANK_BYTES", 0)],
-    "single precision, codes looked up": [(base, "SMALL", 0), (_rows, "RANK_BYTES", 0)],
-    "sparse rows one by one": [(_rows, "DENSE_BYTES", -1)],
+    "codes looked up": [(design, "RANK_BYTES", 0)],
+    "single precision, codes looked up": [(base, "SMALL", 0), (design, "RANK_BYTES", 0)],
+    "sparse rows one by one": [(design, "DENSE_BYTES", -1)],
 }
 
 
@@ -232,8 +254,8 @@ def test_every_path_leads_to_the_same_optimum(monkeypatch, loss, path, simd):
             X = (rows.toarray() if sp.issparse(rows) else rows).astype(np.float64)
         if "sparse" in path:
             rows = sp.hstack([rows, sp.csr_matrix((80, 300))], format="csr")
-            monkeypatch.setattr(_rows, "DENSE_BYTES", -1)
-            assert sp.issparse(_rows.MatrixRows(rows, np.float64, resources(1)).X)
+            monkeypatch.setattr(design, "DENSE_BYTES", -1)
+            assert sp.issparse(design.MatrixDesign(rows, np.float64, resources(1)).X)
         model = model_of(loss, tol=tol, max_iter=5000).fit(rows, y)
         if "sparse" in path:
             monkeypatch.undo()
@@ -244,16 +266,20 @@ def test_every_path_leads_to_the_same_optimum(monkeypatch, loss, path, simd):
             least = reference.objective_
             assert (least <= model.objective_ * (1 + 1e-6)).all()
             assert (model.objective_ <= least * (1 + 2 * tol)).all()
-        np.testing.assert_allclose(problem.primals(problem.full(model)), model.objective_, rtol=2e-5)
+        np.testing.assert_allclose(
+            problem.primals(problem.full(model)), model.objective_, rtol=2e-5
+        )
 
 
-# -- Certificates --------------------------------------------------------------------------------------------------
+# -- Certificates
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["codes4", "csr", "dense"])
 @pytest.mark.parametrize("loss", twin.LOSSES)
 def test_the_gap_is_the_one_that_the_duals_have(loss, kind):
-    """After 1, 2, ... epochs: P >= D, the gap reported is P - D, and P is that close to the least."""
+    """After 1, 2, ... epochs: P >= D, the gap reported is P - D, and P is that close to the
+    least."""
     rows, X, y = task_of(loss, kind)
     problem = Problem(loss, X, y)
     least = problem.primals(problem.optima())
@@ -264,7 +290,9 @@ def test_the_gap_is_the_one_that_the_duals_have(loss, kind):
         P, D = problem.primals(problem.full(model)), problem.duals(model._duals)
         assert (least * (1 + 1e-9) >= D).all()
         np.testing.assert_allclose(model.objective_, P, rtol=1e-5)
-        np.testing.assert_allclose(model.dual_gap_, model.objective_ - D, rtol=1e-6, atol=1e-9 * P.max())
+        np.testing.assert_allclose(
+            model.dual_gap_, model.objective_ - D, rtol=1e-6, atol=1e-9 * P.max()
+        )
         # the weights are those of the duals
         np.testing.assert_allclose(problem.full(model), model._duals.T @ problem.X, atol=1e-5)
 
@@ -285,7 +313,8 @@ def test_certificates_are_true(monkeypatch, loss, single, tol):
     assert (P - least <= model.dual_gap_ + 1e-5 * P).all()
 
 
-# -- liblinear -----------------------------------------------------------------------------------------------------
+# -- liblinear
+# -----------------------------------------------------------------------------------------------------
 
 
 def close_to(problem, ours, theirs):
@@ -325,7 +354,13 @@ def test_objective_is_that_of_logistic_regression(C, intercept):
         problem = Problem("logistic", X, y, C=C, class_weight=weights, intercept=intercept)
         close_to(problem, ours, solver.fit(X, y))
         problem = Problem(
-            "logistic", X, y, C=C, class_weight=weights, intercept=intercept, sample_weight=sample_weight
+            "logistic",
+            X,
+            y,
+            C=C,
+            class_weight=weights,
+            intercept=intercept,
+            sample_weight=sample_weight,
         )
         close_to(problem, ours.fit(rows, y, sample_weight), solver.fit(X, y, sample_weight))
 
@@ -341,7 +376,9 @@ def test_objective_is_that_of_linear_svr(C, intercept):
     ):
         options = {"C": C, "fit_intercept": intercept}
         ours = model_of(loss, tol=1e-8, max_iter=20_000, **options).fit(rows, y, weight)
-        peer = LinearSVR(loss=theirs, dual=True, epsilon=epsilon, tol=1e-8, max_iter=1_000_000, **options)
+        peer = LinearSVR(
+            loss=theirs, dual=True, epsilon=epsilon, tol=1e-8, max_iter=1_000_000, **options
+        )
         problem = Problem(loss, X, y, C=C, intercept=intercept, sample_weight=weight)
         close_to(problem, ours, peer.fit(X, y, weight))
 

@@ -1,4 +1,5 @@
-"""Every bit of `SignProjection` and `BinaryFourier` equals that of the twin written from docs/projection-spec.md."""
+"""Every bit of `SignProjection` and `BinaryFourier` equals that of the twin written from
+docs/projection-spec.md."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def shapes_of(projection):
 @functools.cache
 def rows(d):
     """float32 numbers: dense rows, rows with zeros, a single element, all equal, a row of zeros."""
-    X = np.concatenate([signed_rows(d, 3, d), signed_rows(d + 1, 3, d, density=0.3)]).astype(np.float32)
+    X = np.concatenate([signed_rows(d, 3, d), signed_rows(d + 1, 3, d, density=0.3)]).astype(
+        np.float32
+    )
     X[3, :] = 0.0
     X[4, :] = 0.0
     X[4, d // 2] = -3.0
@@ -52,7 +55,8 @@ def assert_codes(found, bits, empty=None, message=""):
     np.testing.assert_array_equal(found.empty, wanted, err_msg=message)
 
 
-# --- laws -------------------------------------------------------------------------------------------------
+# --- laws
+# -------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=200)
@@ -132,7 +136,8 @@ def test_the_laws_of_the_twin_are_those_they_are_called():
     assert np.abs(twin.circle(u)[1] - np.sin(2 * np.pi * u)).max() < 1e-14
 
 
-# --- bits -------------------------------------------------------------------------------------------------
+# --- bits
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("projection", [*PROJECTIONS, "cauchy"])
@@ -160,7 +165,11 @@ def test_thresholded_cosines_equal_the_twin(projection, monkeypatch):
         for simd in SIMD_NAMES:
             monkeypatch.setenv("KERNELIGHT_SIMD", simd)
             for made in (X, X.astype(np.float32), sp.csr_array(X)):
-                found = BinaryFourier(m, sigma=sigma, random_state=seed, **options).fit(made).encode(made)
+                found = (
+                    BinaryFourier(m, sigma=sigma, random_state=seed, **options)
+                    .fit(made)
+                    .encode(made)
+                )
                 assert_codes(found, bits, message=f"{d} {m} {simd} {type(made)}")
 
 
@@ -235,7 +244,10 @@ def test_far_rows_equal_the_twin_up_to_the_reach():
 
 
 numbers = st.one_of(
-    st.just(0.0), st.floats(-1e3, 1e3), st.floats(allow_nan=False, allow_infinity=False), st.just(-1.0)
+    st.just(0.0),
+    st.floats(-1e3, 1e3),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.just(-1.0),
 )
 
 
@@ -250,13 +262,17 @@ numbers = st.one_of(
 )
 def test_signs_of_any_rows(X, m, seed, projection):
     X = np.array(X)
-    assert_codes(signs(X, m, projection, seed), *twin.sign_codes(X, m, projection=projection, seed=seed))
+    assert_codes(
+        signs(X, m, projection, seed), *twin.sign_codes(X, m, projection=projection, seed=seed)
+    )
 
 
 @settings(max_examples=80)
 @given(
     X=st.integers(1, 9).flatmap(
-        lambda d: st.lists(st.lists(st.floats(-2e4, 2e4), min_size=d, max_size=d), min_size=1, max_size=3)
+        lambda d: st.lists(
+            st.lists(st.floats(-2e4, 2e4), min_size=d, max_size=d), min_size=1, max_size=3
+        )
     ),
     m=st.integers(1, 20),
     seed=WORDS,
@@ -269,7 +285,8 @@ def test_thresholded_cosines_of_any_rows(X, m, seed, projection, threshold):
     assert_codes(found, twin.binary_codes(X, m, 1.25, seed=seed, **options))
 
 
-# --- the median -------------------------------------------------------------------------------------------
+# --- the median
+# -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -278,7 +295,9 @@ def test_the_median(n, seed):
     """91 rows are the most of which all pairs are taken."""
     X = np.random.default_rng(n).normal(size=(n, 3)).round(1).astype(np.float32)
     for made in (X, X.astype(np.float64), sp.csr_array(X)):
-        assert BinaryFourier(4, random_state=seed).fit(made).bandwidth_ == twin.median_sigma(X, seed)
+        assert BinaryFourier(4, random_state=seed).fit(made).bandwidth_ == twin.median_sigma(
+            X, seed
+        )
 
 
 @pytest.mark.parametrize("X", [[[8.0]], [[0.0]], [[8.0], [8.0]], [[0.0, 0.0], [0.0, -0.0]]])
@@ -292,7 +311,8 @@ def test_the_median_leaves_equal_rows_out():
 
 
 def test_the_median_of_subnormal_numbers():
-    """1 / unit must not overflow: infinite differences would leave no pair, and sigma would be 1."""
+    """1 / unit must not overflow: infinite differences would leave no pair, and sigma would be
+    1."""
     X = np.array([[1e-310, 0.0], [3e-310, 1e-320], [5e-324, -2e-310]])
     fitted = BinaryFourier(4).fit(X)
     assert fitted.bandwidth_ == twin.median_sigma(X) == pytest.approx(2.24e-310, rel=0.01)
@@ -305,7 +325,8 @@ def test_an_infinite_median_is_refused():
         BinaryFourier(4).fit(np.array([[1.7e308], [-1.7e308]]))
 
 
-# --- features: the same directions, to rounding -----------------------------------------------------------
+# --- features: the same directions, to rounding
+# -----------------------------------------------------------
 
 
 def reference_turns(X, m, projection, seed, factor):
@@ -320,7 +341,9 @@ def reference_turns(X, m, projection, seed, factor):
 @pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_features_have_the_directions_of_the_twin(projection, metric):
-    for (d, m), features in itertools.product([(1, 4), (3, 10), (65, 70), (784, 130)], ["paired", "phase"]):
+    for (d, m), features in itertools.product(
+        [(1, 4), (3, 10), (65, 70), (784, 130)], ["paired", "phase"]
+    ):
         X = rows(d)[[0, 1, 2, 4, 5]]
         if metric == "cosine":
             options, factor = {"gamma": 2.5}, math.sqrt(2.5)
@@ -334,8 +357,15 @@ def test_features_have_the_directions_of_the_twin(projection, metric):
             wanted = np.stack([np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns)], axis=2)
         else:
             wanted = np.cos(2 * np.pi * (turns + twin.phases(11, m)))
-        options |= {"features": features, "normalize": False, "projection": projection, "metric": metric}
+        options |= {
+            "features": features,
+            "normalize": False,
+            "projection": projection,
+            "metric": metric,
+        }
         fourier = RandomFourier(m * (1 + (features == "paired")), random_state=11, **options)
         for made in (X, sp.csr_array(X)):
             found = fourier.fit(made).transform(made)
-            np.testing.assert_allclose(found / amplitude, wanted.reshape(len(X), -1), rtol=0, atol=2e-5)
+            np.testing.assert_allclose(
+                found / amplitude, wanted.reshape(len(X), -1), rtol=0, atol=2e-5
+            )

@@ -9,8 +9,8 @@ from oracles.ternary_twin import objective, scores, swept
 from scipy.optimize import minimize
 
 from kernelight import Codes
-from kernelight._checks import resources
-from kernelight.linear._ternary_fit import (
+from kernelight.base.checks import resources
+from kernelight.linear.ternary_fit import (
     LEAST_DECREASE,
     TernaryPoint,
     TernaryProblem,
@@ -19,8 +19,8 @@ from kernelight.linear._ternary_fit import (
     optimal_rounding,
     sweep,
 )
-from kernelight.linear._ternary_loss import LOSSES, fitted_scale
-from kernelight.linear._ternary_planes import TernaryPlanes
+from kernelight.linear.ternary_loss import LOSSES, fitted_scale
+from kernelight.linear.ternary_planes import TernaryPlanes
 
 
 def problem_of(seed, n=90, p=40, classes=3, loss="squared_hinge", l0=0.0, C=5.0, empty=0):
@@ -39,13 +39,20 @@ def point_of(problem, seed=1):
     rng = np.random.default_rng(seed)
     shape = len(problem.positive), problem.n_slots
     w = rng.integers(-1, 2, shape).astype(np.int8)
-    return TernaryPoint(w, rng.uniform(0.02, 0.2, shape[0]), rng.normal(0, 0.3, shape[0]), problem.scores(w))
+    return TernaryPoint(
+        w, rng.uniform(0.02, 0.2, shape[0]), rng.normal(0, 0.3, shape[0]), problem.scores(w)
+    )
 
 
 @pytest.mark.parametrize("simd", SIMD_NAMES)
 @pytest.mark.parametrize(
     ("loss", "l0", "empty"),
-    [("squared_hinge", 0.0, 0), ("squared_hinge", 0.003, 2), ("logistic", 0.001, 0), ("squared", 0.0, 1)],
+    [
+        ("squared_hinge", 0.0, 0),
+        ("squared_hinge", 0.003, 2),
+        ("logistic", 0.001, 0),
+        ("squared", 0.0, 1),
+    ],
 )
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 200])
 def test_sweep_is_that_of_the_twin(monkeypatch, simd, loss, l0, empty, n):
@@ -53,18 +60,40 @@ def test_sweep_is_that_of_the_twin(monkeypatch, simd, loss, l0, empty, n):
     problem, Z, y = problem_of(n, n=n, loss=loss, l0=l0, empty=empty)
     point = point_of(problem)
     start, everyone = point.coefficients.copy(), np.arange(3)
-    objectives = np.array([
-        objective(loss, Z, y[c], problem.weights, start[c], point.scale[c], point.bias[c], l0, problem.l2) for c in range(3)
-    ])  # fmt: skip
-    orders = np.stack([np.random.default_rng(c).permutation(problem.n_slots) for c in range(3)]).astype(
-        np.int32
+    objectives = np.array(
+        [
+            objective(
+                loss,
+                Z,
+                y[c],
+                problem.weights,
+                start[c],
+                point.scale[c],
+                point.bias[c],
+                l0,
+                problem.l2,
+            )
+            for c in range(3)
+        ]
     )
+    orders = np.stack(
+        [np.random.default_rng(c).permutation(problem.n_slots) for c in range(3)]
+    ).astype(np.int32)
     moves = sweep(problem, point, everyone, objectives, orders, resources())
     for c in range(3):
         wanted = swept(
-            loss, Z, y[c], problem.weights, start[c], point.scale[c], point.bias[c], l0, problem.l2, orders[c],
+            loss,
+            Z,
+            y[c],
+            problem.weights,
+            start[c],
+            point.scale[c],
+            point.bias[c],
+            l0,
+            problem.l2,
+            orders[c],
             LEAST_DECREASE * objectives[c],
-        )  # fmt: skip
+        )
         np.testing.assert_array_equal(point.coefficients[c], wanted)
         np.testing.assert_array_equal(point.scores[c], Z @ wanted)
         assert (moves[c] > 0) == (wanted != start[c]).any()
@@ -90,7 +119,9 @@ def test_descent_is_monotone_and_ends_where_no_single_move_helps(loss, l0):
             for value in (-1, 0, 1):
                 other = point.coefficients[c].copy()
                 other[slot] = value
-                assert objective(loss, Z, y[c], weights, other, *rest) >= best * (1 - 2 * LEAST_DECREASE)
+                assert objective(loss, Z, y[c], weights, other, *rest) >= best * (
+                    1 - 2 * LEAST_DECREASE
+                )
         around = minimize(
             lambda at, c=c: objective(
                 loss, Z, y[c], problem.weights, point.coefficients[c], *at, l0, problem.l2
@@ -111,14 +142,18 @@ def test_scale_and_bias_are_the_minimum(loss, ridge):
         margins = np.array([[-1.0], [1.0]]) * (at[0] * values + at[1])
         return float((weights * LOSSES[loss].value(margins)).sum() + ridge * at[0] ** 2)
 
-    other = minimize(value, (0.1, 0.1), method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14})
+    other = minimize(
+        value, (0.1, 0.1), method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14}
+    )
     assert found.objective == pytest.approx(value(found[:2]))
     assert found.objective <= other.fun + 1e-10
 
 
 def test_scale_of_one_sided_data_stays_finite():
     """All rows on one side: no bias is best for the logistic loss, but steps end."""
-    found = fitted_scale(LOSSES["logistic"], np.array([0.0]), np.array([[0.0], [1.0]]), 0.1, (0.1, 0.0))
+    found = fitted_scale(
+        LOSSES["logistic"], np.array([0.0]), np.array([[0.0], [1.0]]), 0.1, (0.1, 0.0)
+    )
     assert np.isfinite(found).all()
 
 
@@ -161,5 +196,7 @@ def test_counted_scores_are_dot_products(monkeypatch, simd, p, n):
     planes = TernaryPlanes.of(w)
     np.testing.assert_array_equal(planes.coefficients, w)
     found = planes.scores(codes.packed, scale, bias, 1)
-    np.testing.assert_allclose(found, scores(2.0 * codes.array - 1, w, scale, bias), rtol=1e-14, atol=1e-12)
+    np.testing.assert_allclose(
+        found, scores(2.0 * codes.array - 1, w, scale, bias), rtol=1e-14, atol=1e-12
+    )
     np.testing.assert_array_equal(found, planes.scores(codes.packed, scale, bias, 3))

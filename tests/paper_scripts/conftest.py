@@ -1,4 +1,5 @@
-"""The scripts are no package that is installed: their folder goes on the path. And data that are made up."""
+"""The scripts are no package that is installed: their folder goes on the path. And data that are
+made up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Numbers of papers/: votes that are LIBSVM's, choices on the test part and by validation, maps by the names of the page."""
+"""Numbers of papers/: votes that are LIBSVM's, choices on the test part and by validation, maps by
+the names of the page."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def test_votes_are_those_of_libsvm(n_classes: int) -> None:
     X, y = rng.standard_normal((150, 4)), np.sort(rng.integers(0, n_classes, 100) * 3)
     K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
     model = _svm.SVC(C=2.0, kernel="precomputed").fit(K[:100, :100], y)
-    np.testing.assert_array_equal(_svm.predicted(model, y, K[100:, :100]), model.predict(K[100:, :100]))
+    np.testing.assert_array_equal(
+        _svm.predicted(model, y, K[100:, :100]), model.predict(K[100:, :100])
+    )
 
 
 def test_gammas_of_the_papers() -> None:
@@ -54,7 +57,8 @@ def test_exact_cell_is_chosen_on_the_test_part_and_by_validation(folder: Path) -
 
 
 def test_validation_never_looks_at_the_test_part() -> None:
-    # Two gammas, three C: gamma 1 validates best everywhere, gamma 2 would be best on the test part.
+    # Two gammas, three C: gamma 1 validates best everywhere, gamma 2 would be best on the test
+    # part.
     validated = np.array([[60.0, 80.0, 70.0], [50.0, 60.0, 55.0]])
     tested = np.array([[61.0, 71.0, 75.0], [90.0, 91.0, 92.0]])
     result = _svm.summary([0.1, 1.0, 10.0], [1.0, 2.0], tested, validated, {})
@@ -67,7 +71,8 @@ def test_validation_never_looks_at_the_test_part() -> None:
 
 @pytest.mark.parametrize(("window", "exhaustive"), [(1, False), (3, True)])
 def test_a_window_of_gammas_is_tested(folder: Path, window: int, exhaustive: bool) -> None:
-    """With one gamma for each C, it is the one that validates best; with all, the best on the test part."""
+    """With one gamma for each C, it is the one that validates best; with all, the best on the test
+    part."""
     gammas, cs = [0.01, 1.0, 50.0], [1.0, 100.0]
     result = _svm.exact(
         dataset="Vowel",
@@ -84,7 +89,9 @@ def test_a_window_of_gammas_is_tested(folder: Path, window: int, exhaustive: boo
     rho, rho_test = _svm.Linear()(data.X[order]), _svm.Linear()(data.X_test, data.X[order])
     every = np.array(
         [
-            _svm.accuracies(np.exp(g * (rho - 1)), data.y[order], np.exp(g * (rho_test - 1)), data.y_test, cs)
+            _svm.accuracies(
+                np.exp(g * (rho - 1)), data.y[order], np.exp(g * (rho_test - 1)), data.y_test, cs
+            )
             for g in gammas
         ]
     )
@@ -117,11 +124,15 @@ def test_names_of_maps_are_what_they_say() -> None:
 def test_means_are_at_the_c_that_is_best_on_average(tmp_path: Path) -> None:
     store = Store(tmp_path / "cells.jsonl")
     plan = Plan(quick=False, present=frozenset({"ImageSeg"}))
-    cells = [hashed_cell("ImageSeg", "raw", "GCWS", 16, 8, None, repetition) for repetition in range(3)]
+    cells = [
+        hashed_cell("ImageSeg", "raw", "GCWS", 16, 8, None, repetition) for repetition in range(3)
+    ]
     assert repetitions("ImageSeg", "GCWS", 16, 8, quick=False) == len(cells)
     for at, done in enumerate(cells[:2]):
         store.put(done, {"cs": [1.0, 10.0, 100.0], "test": [90.0 - 10 * at, 86.0 + at, 50.0]})
-    found = best_mean(Book(store, plan, tmp_path / "page.md"), "ImageSeg", "raw", "GCWS", 16, 8, None)
+    found = best_mean(
+        Book(store, plan, tmp_path / "page.md"), "ImageSeg", "raw", "GCWS", 16, 8, None
+    )
     assert found is not None
     assert (found.value, found.repetitions) == (86.5, 2)
     assert found.error == pytest.approx(0.5)
@@ -137,7 +148,8 @@ def test_a_set_that_is_only_printed_has_the_printed_size() -> None:
 def test_kernels_that_can_be_computed() -> None:
     kernels = ("GMM", "linear", "RBF")
     named = {
-        name: kernels_of(Entry("LGMM", name, name, "raw"), kernels) for name in ("Vowel", "Letter", "IJCNN")
+        name: kernels_of(Entry("LGMM", name, name, "raw"), kernels)
+        for name in ("Vowel", "Letter", "IJCNN")
     }
     assert named["Vowel"] == ["GMM", "linear", "linear, squared hinge", "RBF"]
     assert set_of("Letter").rows > LARGE

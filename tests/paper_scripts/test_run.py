@@ -31,7 +31,9 @@ def counted(*, number: int) -> dict[str, int]:
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     path = tmp_path / "cells.jsonl"
-    wanted = [cell("counted", number=number, stage=stage) for stage, number in enumerate((1, 2, -1, 3))]
+    wanted = [
+        cell("counted", number=number, stage=stage) for stage, number in enumerate((1, 2, -1, 3))
+    ]
     calls.clear()
     with pytest.raises(KeyboardInterrupt):
         run.work(wanted, Store(path), jobs=1, minutes=None)
@@ -47,7 +49,9 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert Store(path).get(wanted[2]) is None
 
 
-def test_a_changed_computation_is_done_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_computation_is_done_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path / "cells.jsonl")
     run.work([cell("counted", number=5)], store, jobs=1, minutes=None)
     assert cell("counted", number=5) in store
@@ -68,7 +72,9 @@ def test_several_processes_give_the_same(tmp_path: Path) -> None:
     assert [store.get(done) for done in wanted] == [{"square": number**2} for number in range(5)]
 
 
-def test_quick_run_on_a_folder(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quick_run_on_a_folder(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     asked = ["cnk/exact", "lgmm/noise", "be/pictures", "--quick", "--build", str(tmp_path)]
     assert run.main(asked) == 0
     page = (tmp_path / "quick" / "papers.md").read_text()
@@ -90,8 +96,11 @@ def test_without_data_one_sentence(given: str | None, tmp_path: Path) -> None:
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     options = [] if given is None else ["--data", str(tmp_path / given)]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "papers" / "run.py"), "--quick", *options], env=environment, capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, str(ROOT / "papers" / "run.py"), "--quick", *options],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 2
     assert "make papers DATA=<folder>" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -101,7 +110,12 @@ def test_without_data_one_sentence(given: str | None, tmp_path: Path) -> None:
 def test_make_without_data_one_sentence() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "KERNELIGHT_DATA"}
     done = subprocess.run(
-        ["make", "papers-quick"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        ["make", "papers-quick"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2
     assert "make papers-quick DATA=<folder>" in done.stderr
@@ -127,7 +141,10 @@ def test_a_cell_that_fails_stops_no_other(
     store = Store(tmp_path / "cells.jsonl")
     cells = [cell("failing", number=number) for number in range(4)]
     failures = run.work(cells, store, jobs=jobs, minutes=None)
-    assert sorted(failures) == ["failing 1: ValueError: 1 is odd.", "failing 3: ValueError: 3 is odd."]
+    assert sorted(failures) == [
+        "failing 1: ValueError: 1 is odd.",
+        "failing 3: ValueError: 3 is odd.",
+    ]
     assert [done in store for done in cells] == [True, False, True, False]
     assert capsys.readouterr().err.count("Failed: failing") == 2
 
@@ -211,8 +228,13 @@ def test_a_damaged_record_of_the_data(
     assert len(said.splitlines()) == 1
 
 
-def test_a_set_that_is_not_there(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["cnk/exact", "--quick", "--sets", "Nope", "--build", str(tmp_path / "build")]) == 2
+def test_a_set_that_is_not_there(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        run.main(["cnk/exact", "--quick", "--sets", "Nope", "--build", str(tmp_path / "build")])
+        == 2
+    )
     assert capsys.readouterr().err.startswith(
         "The folder has no data set called Nope; it has M-Noise1, Sonar, Vowel"
     )
@@ -238,13 +260,18 @@ def test_a_loader_that_is_none(
 
 
 def test_a_data_set_that_no_table_of_ours_knows(folder: Path, tmp_path: Path) -> None:
-    (folder / "loader.py").write_text((folder / "loader.py").read_text().replace('"Sonar"', '"Car"'))
+    (folder / "loader.py").write_text(
+        (folder / "loader.py").read_text().replace('"Sonar"', '"Car"')
+    )
     run.main(["lgmm/exact", "--minutes", "0", "--build", str(tmp_path / "build")])
     assert "Car (" in (tmp_path / "build" / "full" / "papers.md").read_text()
 
 
 def test_a_page_that_shows_more_is_left_alone(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(run, "ROOT", tmp_path)
     monkeypatch.setattr(run, "PAGE", tmp_path / "docs" / "papers.md")
@@ -262,14 +289,21 @@ def test_a_page_that_shows_more_is_left_alone(
 def test_a_script_alone_has_the_options() -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
-        [sys.executable, "-m", "papers.lgmm.exact", "--help"], cwd=ROOT, env=environment, capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "papers.lgmm.exact", "--help"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0
     assert "--minutes" in done.stdout
 
 
 def test_an_interrupt_is_one_sentence(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def interrupted(*_: object) -> list[str]:
         raise KeyboardInterrupt

@@ -1,4 +1,5 @@
-"""The report in a real browser: nothing from outside, no errors, every chart seen on phone and desktop, sorting works."""
+"""The report in a real browser: nothing from outside, no errors, every chart seen on phone and
+desktop, sorting works."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ from sklearn.datasets import load_digits
 from kernelight.study import Study, compare, write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
 
 SIZES = [(390, 844), (1280, 900)]
@@ -24,8 +27,15 @@ SCHEMES = ["light", "dark"]
 @pytest.fixture(scope="module")
 def studies() -> dict[str, Study]:
     X, y = load_digits(return_X_y=True)
-    settings: dict[str, Any] = {"budget": "60s", "components": [32, 128], "progress": False, "n_jobs": 1}
-    digits = compare(X[:400], y[:400], kernels=["gmm", "gaussian", "gmm_nystroem"], name="digits", **settings)
+    settings: dict[str, Any] = {
+        "budget": "60s",
+        "components": [32, 128],
+        "progress": False,
+        "n_jobs": 1,
+    }
+    digits = compare(
+        X[:400], y[:400], kernels=["gmm", "gaussian", "gmm_nystroem"], name="digits", **settings
+    )
     rng = np.random.default_rng(0)
     X = rng.random((300, 4))
     numbers = compare(
@@ -113,7 +123,8 @@ def test_no_labels_overlap(visit: Any, name: str, size: tuple[int, int]) -> None
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_counts_can_be_read(visit: Any, scheme: str) -> None:
-    """The contrast of every number in the confusion matrix with what is behind it, as WCAG reckons it, is 4.5 or more."""
+    """The contrast of every number in the confusion matrix with what is behind it, as WCAG reckons
+    it, is 4.5 or more."""
     page = visit("digits", SIZES[0], scheme)
     contrasts = page.evaluate("""() => {
       const parts = colour => colour.match(/[0-9.]+/g).map(Number);
@@ -136,7 +147,9 @@ def test_options_are_not_broken_at_their_hyphens(visit: Any, studies: dict[str, 
         "kernelight compare digits --budget 75s --output report.html --jobs 2"
     )
     page = visit("digits", SIZES[0])
-    lines = page.locator(".word").evaluate_all("words => words.map(word => word.getClientRects().length)")
+    lines = page.locator(".word").evaluate_all(
+        "words => words.map(word => word.getClientRects().length)"
+    )
     assert lines == [1, 1, 1]
     copied = page.locator("pre").last.text_content()
     assert copied == studies["digits"].settings["command"]
@@ -164,8 +177,11 @@ def test_a_mark_says_its_values(visit: Any) -> None:
     page = visit("digits")
     mark = page.locator("#chart-time .mark.s0:has(.touch)").first
     mark.scroll_into_view_if_needed()
-    # a page hides its tip when it is scrolled, and tells of the scrolling with the next picture: let that pass
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    # a page hides its tip when it is scrolled, and tells of the scrolling with the next picture:
+    # let that pass
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
     mark.locator(".touch").hover(force=True)
     tip = page.locator("#tip")
     playwright.expect(tip).to_have_class("on")

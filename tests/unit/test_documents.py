@@ -29,7 +29,9 @@ RUNNABLE = [
     ROOT / "docs" / "when-it-is-not-good-enough.md",
 ]
 # a block of Python, and the block of text behind it, if there is one
-EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+EXAMPLE = re.compile(
+    r"^```python\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE
+)
 
 EXAMPLES = [
     pytest.param(code, output, id=f"{document.stem}-{at}")
@@ -58,7 +60,9 @@ def test_readme_has_an_example() -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text()):
-        assert (document.parent / target).exists(), f"{document.name} links to {target}, which is not there"
+        assert (document.parent / target).exists(), (
+            f"{document.name} links to {target}, which is not there"
+        )
 
 
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
@@ -70,7 +74,8 @@ def numbers_of(text: str) -> set[str]:
 
 
 def test_numbers_of_the_readme_stand_in_the_benchmarks() -> None:
-    """A row that cites a section shares its numbers with the lines there that have all its words in backticks."""
+    """A row that cites a section shares its numbers with the lines there that have all its words in
+    backticks."""
     readme = (ROOT / "README.md").read_text()
     report = (ROOT / "docs" / "benchmarks.md").read_text()
     sections = {part.split("\n", 1)[0]: part for part in report.split("\n## ")}
@@ -78,7 +83,9 @@ def test_numbers_of_the_readme_stand_in_the_benchmarks() -> None:
     assert len(rows) >= 8
     for row in rows:
         words = re.findall(r"`([^`]+)`", row.group())
-        lines = [line for line in sections[row.group(1)].splitlines() if all(w in line for w in words)]
+        lines = [
+            line for line in sections[row.group(1)].splitlines() if all(w in line for w in words)
+        ]
         missing = numbers_of(row.group()) - numbers_of("\n".join(lines))
         assert words, row.group()
         assert not missing, f"{row.group()}: docs/benchmarks.md does not say {sorted(missing)}"

@@ -14,7 +14,8 @@ import kernelight
 
 
 def public() -> list[tuple[str, ModuleType, str]]:
-    """Dotted name, home and name of everything in the package's __all__, and in that of its public modules."""
+    """Dotted name, home and name of everything in the package's __all__, and in that of its public
+    modules."""
     found = []
     for name in kernelight.__all__:
         found.append((f"kernelight.{name}", kernelight, name))
@@ -27,7 +28,9 @@ def public() -> list[tuple[str, ModuleType, str]]:
 NAMES = public()
 
 
-@pytest.mark.parametrize(("home", "name"), [pair[1:] for pair in NAMES], ids=[pair[0] for pair in NAMES])
+@pytest.mark.parametrize(
+    ("home", "name"), [pair[1:] for pair in NAMES], ids=[pair[0] for pair in NAMES]
+)
 def test_name_is_documented(home: ModuleType, name: str) -> None:
     value: Any = getattr(home, name)
     if isinstance(value, str):

@@ -1,7 +1,8 @@
 """The command itself: its verbs, and what becomes of errors.
 
-Exit status: 0 done, 1 done but the answer is no (or an interrupt), 2 wrong input or usage, 3 a mistake of ours. Whatever is
-wrong is one sentence on standard error; a traceback is for ``--debug`` alone.
+Exit status: 0 done, 1 done but the answer is no (or an interrupt), 2 wrong input or usage, 3 a
+mistake of ours. Whatever is wrong is one sentence on standard error; a traceback is for ``--debug``
+alone.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 theory = typer.Typer(
-    help="How many components, bits or bytes an error takes.", no_args_is_help=True, rich_markup_mode=None
+    help="How many components, bits or bytes an error takes.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 app.add_typer(theory, name="theory")
 
@@ -50,7 +53,10 @@ def _version(asked: bool) -> None:
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Nonlinear kernels at the price of a linear model."""
@@ -59,8 +65,8 @@ def options(
 
 
 def verb(module: str, quiet: bool = False) -> Callable[..., Any]:
-    """What does the work of a verb, loaded when it is called: help must not wait for scikit-learn. Where it is to be quiet,
-    there are no notes on the data."""
+    """What does the work of a verb, loaded when it is called: help must not wait for scikit-learn.
+    Where it is to be quiet, there are no notes on the data."""
 
     def call(*args: Any, **kwargs: Any) -> None:
         if quiet:
@@ -80,9 +86,15 @@ def compare(
     data: opt.Data,
     target: opt.Target = "auto",
     task: opt.Task = None,
-    budget: Annotated[str, typer.Option(help="Time for it, once the data are read: 90s, 2m, 1h.")] = "2m",
-    output: Annotated[str, typer.Option("--output", "-o", help="Where the report goes.")] = "report.html",
-    resume: Annotated[str | None, typer.Option(help="A file of what is finished, to go on from.")] = None,
+    budget: Annotated[
+        str, typer.Option(help="Time for it, once the data are read: 90s, 2m, 1h.")
+    ] = "2m",
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where the report goes.")
+    ] = "report.html",
+    resume: Annotated[
+        str | None, typer.Option(help="A file of what is finished, to go on from.")
+    ] = None,
     ids: opt.Ids = None,
     ignore: opt.Ignore = None,
     categorical: opt.Categorical = None,
@@ -101,10 +113,21 @@ def compare(
 ) -> None:
     """Compare kernels on your data: a recommendation, a table, and a report to look at."""
     reading = opt.reading(
-        target=target, task=task, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter,
-        header=header, max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
-        decimal=decimal, encoding=encoding,
-    )  # fmt: skip
+        target=target,
+        task=task,
+        ids=ids,
+        ignore=ignore,
+        categorical=categorical,
+        format=format,
+        delimiter=delimiter,
+        header=header,
+        max_categories=max_categories,
+        jobs=jobs,
+        missing=missing,
+        strict=strict,
+        decimal=decimal,
+        encoding=encoding,
+    )
     verb("compare", quiet)(data, reading, budget, seed, jobs, output, resume, quiet, as_json)
 
 
@@ -119,8 +142,12 @@ def fit(
     bits: opt.Bits = 8,
     method: opt.Method = None,
     C: Annotated[str, typer.Option("-C", "--C", help="A number, or tune.")] = "tune",
-    gamma: Annotated[str, typer.Option(help="A number, scale or tune; of kernels that have one.")] = "tune",
-    p: Annotated[str, typer.Option("--p", help="A number, or tune; the power of gmm and exp_gmm.")] = "1",
+    gamma: Annotated[
+        str, typer.Option(help="A number, scale or tune; of kernels that have one.")
+    ] = "tune",
+    p: Annotated[
+        str, typer.Option("--p", help="A number, or tune; the power of gmm and exp_gmm.")
+    ] = "1",
     scale: Annotated[
         str,
         typer.Option(
@@ -133,7 +160,9 @@ def fit(
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Of epsilon_insensitive: errors up to so many standard deviations cost nothing."),
+        typer.Option(
+            help="Of epsilon_insensitive: errors up to so many standard deviations cost nothing."
+        ),
     ] = None,
     scoring: Annotated[
         str | None,
@@ -142,12 +171,16 @@ def fit(
             "neg_log_loss or neg_mean_absolute_error; otherwise accuracy or r2."
         ),
     ] = None,
-    balanced: Annotated[bool, typer.Option("--balanced", help="Let every class weigh the same.")] = False,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Let every class weigh the same.")
+    ] = False,
     memory: opt.Memory = None,
     passes: Annotated[
         int, typer.Option(help="How often each row is seen where they do not fit into memory.")
     ] = 3,
-    half: Annotated[bool, typer.Option("--half", help="Store the weights in half precision.")] = False,
+    half: Annotated[
+        bool, typer.Option("--half", help="Store the weights in half precision.")
+    ] = False,
     ids: opt.Ids = None,
     ignore: opt.Ignore = None,
     categorical: opt.Categorical = None,
@@ -166,15 +199,37 @@ def fit(
 ) -> None:
     """Train a model and write it to a file."""
     given = {
-        "kernel": kernel, "n_components": components, "bits": bits, "method": method, "C": C, "gamma": gamma, "p": p,
-        "scale": scale, "loss": loss, "epsilon": epsilon, "scoring": scoring,
-        "class_weight": "balanced" if balanced else None, "random_state": seed, "n_jobs": jobs,
-    }  # fmt: skip
+        "kernel": kernel,
+        "n_components": components,
+        "bits": bits,
+        "method": method,
+        "C": C,
+        "gamma": gamma,
+        "p": p,
+        "scale": scale,
+        "loss": loss,
+        "epsilon": epsilon,
+        "scoring": scoring,
+        "class_weight": "balanced" if balanced else None,
+        "random_state": seed,
+        "n_jobs": jobs,
+    }
     reading = opt.reading(
-        target=target, task=task, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter,
-        header=header, max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
-        decimal=decimal, encoding=encoding,
-    )  # fmt: skip
+        target=target,
+        task=task,
+        ids=ids,
+        ignore=ignore,
+        categorical=categorical,
+        format=format,
+        delimiter=delimiter,
+        header=header,
+        max_categories=max_categories,
+        jobs=jobs,
+        missing=missing,
+        strict=strict,
+        decimal=decimal,
+        encoding=encoding,
+    )
     verb("fit", quiet)(data, output, given, reading, memory, passes, half, quiet, as_json)
 
 
@@ -182,7 +237,9 @@ def fit(
 def predict(
     model: opt.Model,
     data: opt.Data,
-    proba: Annotated[bool, typer.Option("--proba", help="Probabilities of the classes too.")] = False,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Probabilities of the classes too.")
+    ] = False,
     interval: Annotated[
         float | None,
         typer.Option(
@@ -205,9 +262,17 @@ def predict(
 ) -> None:
     """Predict the target of each row of a file."""
     reading = opt.reading(
-        ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs, missing=missing, strict=strict,
-        decimal=decimal, encoding=encoding,
-    )  # fmt: skip
+        ids=ids,
+        ignore=ignore,
+        format=format,
+        delimiter=delimiter,
+        header=header,
+        jobs=jobs,
+        missing=missing,
+        strict=strict,
+        decimal=decimal,
+        encoding=encoding,
+    )
     verb("predict", quiet)(model, data, proba, interval, output, reading, quiet, as_json)
 
 
@@ -230,9 +295,17 @@ def evaluate(
 ) -> None:
     """Compare predictions with the target of a file that has it."""
     reading = opt.reading(
-        ids=ids, ignore=ignore, format=format, delimiter=delimiter, header=header, jobs=jobs, missing=missing, strict=strict,
-        decimal=decimal, encoding=encoding,
-    )  # fmt: skip
+        ids=ids,
+        ignore=ignore,
+        format=format,
+        delimiter=delimiter,
+        header=header,
+        jobs=jobs,
+        missing=missing,
+        strict=strict,
+        decimal=decimal,
+        encoding=encoding,
+    )
     verb("evaluate", quiet)(model, data, reading, as_json)
 
 
@@ -248,19 +321,26 @@ def encode(
         str | None, typer.Option(help="Its name: see kernelight kernels; gmm if not said.")
     ] = None,
     components: Annotated[
-        int | None, typer.Option("--components", "-k", help="Codes or features of a row; 1024 if not said.")
+        int | None,
+        typer.Option("--components", "-k", help="Codes or features of a row; 1024 if not said."),
     ] = None,
     bits: Annotated[int | None, typer.Option(help="Bits of a code; 8 if not said.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="gcws, fourier, nystroem, sign, binary or product; dense features have no codes."),
+        typer.Option(
+            help="gcws, fourier, nystroem, sign, binary or product; dense features have no codes."
+        ),
     ] = None,
-    gamma: Annotated[str | None, typer.Option(help="A number, or median; of kernels that have one.")] = None,
+    gamma: Annotated[
+        str | None, typer.Option(help="A number, or median; of kernels that have one.")
+    ] = None,
     p: opt.Power = None,
     scale: opt.Scale = None,
     map: Annotated[
         str | None,
-        typer.Option(help="A file that --save-map or fit wrote: rows are encoded as they were there."),
+        typer.Option(
+            help="A file that --save-map or fit wrote: rows are encoded as they were there."
+        ),
     ] = None,
     save_map: Annotated[
         str | None, typer.Option(help="Where the map goes, with what became of columns.")
@@ -284,14 +364,30 @@ def encode(
 ) -> None:
     """Write the codes of each row, or its dense features, to a file."""
     given = {
-        "kernel": kernel, "n_components": components, "bits": bits, "method": method, "gamma": gamma, "p": p,
-        "scale": scale, "random_state": seed,
-    }  # fmt: skip
+        "kernel": kernel,
+        "n_components": components,
+        "bits": bits,
+        "method": method,
+        "gamma": gamma,
+        "p": p,
+        "scale": scale,
+        "random_state": seed,
+    }
     reading = opt.reading(
-        target=target, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter, header=header,
-        max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
-        decimal=decimal, encoding=encoding,
-    )  # fmt: skip
+        target=target,
+        ids=ids,
+        ignore=ignore,
+        categorical=categorical,
+        format=format,
+        delimiter=delimiter,
+        header=header,
+        max_categories=max_categories,
+        jobs=jobs,
+        missing=missing,
+        strict=strict,
+        decimal=decimal,
+        encoding=encoding,
+    )
     verb("encode", quiet)(data, output, given, reading, map, save_map, memory, jobs, quiet, as_json)
 
 
@@ -301,17 +397,25 @@ def encode(
 )
 def similarity(
     a: Annotated[
-        str, typer.Argument(metavar="A", help="Data, or codes or features that kernelight encode wrote.")
+        str,
+        typer.Argument(
+            metavar="A", help="Data, or codes or features that kernelight encode wrote."
+        ),
     ],
     b: Annotated[
-        str | None, typer.Argument(metavar="[B]", help="The same; without it, A is compared with itself.")
+        str | None,
+        typer.Argument(metavar="[B]", help="The same; without it, A is compared with itself."),
     ] = None,
     top: Annotated[
-        int | None, typer.Option(help="The most similar rows of B for each row of A; 5 if not said.")
+        int | None,
+        typer.Option(help="The most similar rows of B for each row of A; 5 if not said."),
     ] = None,
-    above: Annotated[float | None, typer.Option(help="All pairs as similar as this or more.")] = None,
+    above: Annotated[
+        float | None, typer.Option(help="All pairs as similar as this or more.")
+    ] = None,
     kernel: Annotated[
-        str | None, typer.Option(help="The exact kernel, for data: see kernelight kernels; gmm if not said.")
+        str | None,
+        typer.Option(help="The exact kernel, for data: see kernelight kernels; gmm if not said."),
     ] = None,
     gamma: Annotated[float | None, typer.Option(help="Of kernels that have one.")] = None,
     p: opt.Power = None,
@@ -342,10 +446,20 @@ def similarity(
     """Find the most similar rows of another file, or of the same."""
     given = {"kernel": kernel, "gamma": gamma, "p": p, "scale": scale, "target": target, "ids": ids}
     reading = opt.reading(
-        target=target, ids=ids, ignore=ignore, categorical=categorical, format=format, delimiter=delimiter, header=header,
-        max_categories=max_categories, jobs=jobs, missing=missing, strict=strict,
-        decimal=decimal, encoding=encoding,
-    )  # fmt: skip
+        target=target,
+        ids=ids,
+        ignore=ignore,
+        categorical=categorical,
+        format=format,
+        delimiter=delimiter,
+        header=header,
+        max_categories=max_categories,
+        jobs=jobs,
+        missing=missing,
+        strict=strict,
+        decimal=decimal,
+        encoding=encoding,
+    )
     verb("similarity", quiet)(a, b, top, above, given, reading, map, output, jobs, quiet, as_json)
 
 
@@ -366,11 +480,15 @@ def info(
     verb("info")(file, as_json)
 
 
-@theory.command(epilog="Example: kernelight theory components --error 0.02 --method paired --kernel 0.5")
+@theory.command(
+    epilog="Example: kernelight theory components --error 0.02 --method paired --kernel 0.5"
+)
 def components(
     error: Annotated[float, typer.Option(help="How far an estimate of the kernel may be off.")],
     confidence: Annotated[float, typer.Option(help="With what probability it is not.")] = 0.95,
-    method: Annotated[str, typer.Option(help="gcws, paired, rff, nrff, binary or sign_cosine.")] = "gcws",
+    method: Annotated[
+        str, typer.Option(help="gcws, paired, rff, nrff, binary or sign_cosine.")
+    ] = "gcws",
     kernel: Annotated[
         float | None, typer.Option(help="The value of the kernel; without it, the worst.")
     ] = None,
@@ -382,13 +500,24 @@ def components(
     as_json: opt.Json = False,
 ) -> None:
     """How many components an error takes."""
-    verb("theory")("components", {
-        "error": error, "confidence": confidence, "method": method, "kernel": kernel, "bits": bits, "n_pairs": pairs,
-        "bound": bound,
-    }, as_json)  # fmt: skip
+    verb("theory")(
+        "components",
+        {
+            "error": error,
+            "confidence": confidence,
+            "method": method,
+            "kernel": kernel,
+            "bits": bits,
+            "n_pairs": pairs,
+            "bound": bound,
+        },
+        as_json,
+    )
 
 
-@theory.command(epilog="Example: kernelight theory memory --rows 1000000 --components 1024 --bits 8")
+@theory.command(
+    epilog="Example: kernelight theory memory --rows 1000000 --components 1024 --bits 8"
+)
 def memory(
     rows: Annotated[int, typer.Option(help="Rows.")],
     components: Annotated[int, typer.Option(help="Components of a row.")],
@@ -398,14 +527,17 @@ def memory(
 ) -> None:
     """How many bytes codes take."""
     verb("theory")(
-        "memory", {"n_rows": rows, "n_components": components, "bits": bits, "packed": packed}, as_json
+        "memory",
+        {"n_rows": rows, "n_components": components, "bits": bits, "packed": packed},
+        as_json,
     )
 
 
 def main() -> None:
     """Run the command; errors of input become one sentence and status 2."""
     if hasattr(sys.stdout, "reconfigure"):
-        # names of files are bytes: print them as they are; what another encoding does not have, by its number
+        # names of files are bytes: print them as they are; what another encoding does not have, by
+        # its number
         whole = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
         sys.stdout.reconfigure(errors="surrogateescape" if whole else "backslashreplace")
     try:
@@ -423,7 +555,8 @@ def main() -> None:
     except Exception as error:
         if "KERNELIGHT_DEBUG" in os.environ:
             raise
-        if type(error).__name__ == "NoArgsIsHelpError":  # nothing was asked for: its message is the help
+        # nothing was asked for: its message is the help
+        if type(error).__name__ == "NoArgsIsHelpError":
             print(error, file=sys.stderr)
             sys.exit(2)
         _silence()
@@ -455,11 +588,13 @@ def _ending_in_order() -> Iterator[None]:
 
 
 def _silence() -> None:
-    """Let what is still to be written to standard output vanish: Python would complain about it at its end."""
+    """Let what is still to be written to standard output vanish: Python would complain about it at
+    its end."""
     try:
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
-    except (OSError, ValueError, AttributeError):  # standard output is no file, as in tests, or closed
+    # standard output is no file, as in tests, or closed
+    except (OSError, ValueError, AttributeError):
         return
 
 

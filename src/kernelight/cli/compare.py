@@ -1,4 +1,5 @@
-"""``kernelight compare``: would a nonlinear kernel help on these data, which one, and what does it cost?"""
+"""``kernelight compare``: would a nonlinear kernel help on these data, which one, and what does it
+cost?"""
 
 from __future__ import annotations
 
@@ -17,18 +18,31 @@ from kernelight.study.recommend import Given, python_of
 
 
 def run(
-    data: str, reading: dict[str, Any], budget: str, seed: int, jobs: int | None, output: str, resume: str | None,
-    quiet: bool, as_json: bool,
-) -> None:  # fmt: skip
+    data: str,
+    reading: dict[str, Any],
+    budget: str,
+    seed: int,
+    jobs: int | None,
+    output: str,
+    resume: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """Read the data, compare, write the report, and say what was found."""
     show.refuse_no_place(output, data)
     seconds_of(budget)
     check_seed(seed)
     dataset = open_dataset(data, **reading)
     study = compare(
-        dataset, budget=budget, seed=seed, resume=resume, name=dataset.name, n_jobs=jobs,
-        progress=None if sys.stderr.isatty() and not quiet else False, command=shlex.join(["kernelight", *sys.argv[1:]]),
-    )  # fmt: skip
+        dataset,
+        budget=budget,
+        seed=seed,
+        resume=resume,
+        name=dataset.name,
+        n_jobs=jobs,
+        progress=None if sys.stderr.isatty() and not quiet else False,
+        command=shlex.join(["kernelight", *sys.argv[1:]]),
+    )
     study.recommendation = _for_file(study.recommendation, data, reading, study.task)
     if study.small is not None:
         study.small = _for_file(study.small, data, reading, study.task)
@@ -41,21 +55,25 @@ def run(
             for card in study.cards:
                 if card.command is not None:
                     print(
-                        f"{'Train it' if card is study.recommendation else 'Train the small one'}: {card.command}"
+                        f"{'Train it' if card is study.recommendation else 'Train the small one'}: "
+                        f"{card.command}"
                     )
         print(f"The report is {report}.")
     if study.interrupted:
         sys.exit(1)
 
 
-def _for_file(card: Recommendation, data: str, reading: dict[str, Any], task: str) -> Recommendation:
+def _for_file(
+    card: Recommendation, data: str, reading: dict[str, Any], task: str
+) -> Recommendation:
     """The recommendation with the command and the Python that train it on the file."""
     python = _python(data, reading, card, task)
     return replace(card, command=_training(data, reading, card.parameters), python=python)
 
 
 def _training(data: str, reading: dict[str, Any], parameters: dict[str, Any] | None) -> str | None:
-    """The command that makes a recommended model of all rows; None for a linear one, which scikit-learn makes."""
+    """The command that makes a recommended model of all rows; None for a linear one, which
+    scikit-learn makes."""
     if parameters is None:
         return None
     words = ["kernelight", "fit", data]

@@ -5,19 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from kernelight import TableMap, load, open_dataset
+from kernelight.base import counted
 from kernelight.cli import show
 from kernelight.cli.messages import option
-from kernelight.compose.progress import Event
+from kernelight.estimators import Event
 from kernelight.tables.code_files import form_of, write_encoded
-from kernelight.tables.memory import bytes_of
-from kernelight.wording import counted
+from kernelight.tables.memory_limit import bytes_of
 
 
 def run(
-    data: str, output: str, given: dict[str, Any], reading: dict[str, Any], map: str | None, save_map: str | None,
-    memory: str | None, jobs: int | None, quiet: bool, as_json: bool,
-) -> None:  # fmt: skip
-    """Fit a map or take one, encode, write, batch by batch; the map is written once the codes are there."""
+    data: str,
+    output: str,
+    given: dict[str, Any],
+    reading: dict[str, Any],
+    map: str | None,
+    save_map: str | None,
+    memory: str | None,
+    jobs: int | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Fit a map or take one, encode, write, batch by batch; the map is written once the codes are
+    there."""
     form_of(output, ids=reading["ids"] is not None)
     for place in (output, save_map):
         if place is not None:
@@ -51,13 +60,25 @@ def run(
         table_map.save(save_map)
     kind = "codes" if table_map.has_codes else "features"
     if as_json:
-        show.as_json({
-            "output": output, "data": dataset.name, "rows": rows, "kind": kind, "features": table_map.scaling_.n_features,
-            "map": type(table_map.map_).__name__, "kernel": repr(table_map.map_.kernel), "scale": table_map.scaling_.name,
-            "provenance": table_map.provenance, "saved_map": save_map,
-        })  # fmt: skip
+        show.as_json(
+            {
+                "output": output,
+                "data": dataset.name,
+                "rows": rows,
+                "kind": kind,
+                "features": table_map.scaling_.n_features,
+                "map": type(table_map.map_).__name__,
+                "kernel": repr(table_map.map_.kernel),
+                "scale": table_map.scaling_.name,
+                "provenance": table_map.provenance,
+                "saved_map": save_map,
+            }
+        )
     elif not quiet:
-        print(f"{kind.capitalize()} of {counted(rows, 'row')}, by {table_map.map_!r}, are in {output}.")
+        print(
+            f"{kind.capitalize()} of {counted(rows, 'row')}, by {table_map.map_!r}, are in "
+            f"{output}."
+        )
 
 
 def _gamma(given: str | None) -> float | str | None:

@@ -17,25 +17,42 @@ def run(model: str, data: str, reading: dict[str, Any], as_json: bool) -> None:
         return
     if found["task"] == "regression":
         r2 = "none: the target is constant" if found["r2"] is None else f"{found['r2']:.4f}"
-        show.pairs({
-            **_rows(found), "R^2": r2,
-            "root mean squared error": f"{found['root_mean_squared_error']:.6g}",
-            "mean absolute error": f"{found['mean_absolute_error']:.6g}", "largest error": f"{found['largest_error']:.6g}",
-        })  # fmt: skip
+        show.pairs(
+            {
+                **_rows(found),
+                "R^2": r2,
+                "root mean squared error": f"{found['root_mean_squared_error']:.6g}",
+                "mean absolute error": f"{found['mean_absolute_error']:.6g}",
+                "largest error": f"{found['largest_error']:.6g}",
+            }
+        )
         return
     accuracy = f"{_percent(found['accuracy'])}, standard error {_percent(found['standard_error'])}"
-    show.pairs({
-        **_rows(found), "accuracy": accuracy,
-        "balanced accuracy": _percent(found["balanced_accuracy"]), **_of_probabilities(found, len(fitted.classes_)),
-    })  # fmt: skip
+    show.pairs(
+        {
+            **_rows(found),
+            "accuracy": accuracy,
+            "balanced accuracy": _percent(found["balanced_accuracy"]),
+            **_of_probabilities(found, len(fitted.classes_)),
+        }
+    )
     print()
-    rows = [(entry["class"], f"{entry['rows']:,}", _percent(entry["precision"]), _percent(entry["recall"]))
-            for entry in found["classes"]]  # fmt: skip
+    rows = [
+        (
+            entry["class"],
+            f"{entry['rows']:,}",
+            _percent(entry["precision"]),
+            _percent(entry["recall"]),
+        )
+        for entry in found["classes"]
+    ]
     show.table(("class", "rows", "precision", "recall"), rows, right=(1, 2, 3))
     if "calibration" in found:
         print()
-        lines = [(_percent(entry["predicted"]), _percent(entry["observed"]), f"{entry['rows']:,}")
-                 for entry in found["calibration"]]  # fmt: skip
+        lines = [
+            (_percent(entry["predicted"]), _percent(entry["observed"]), f"{entry['rows']:,}")
+            for entry in found["calibration"]
+        ]
         positive = found["positive_class"]
         of = "predicted class" if positive is None else show.plain(positive)
         show.table((f"P({of})", "was so", "rows"), lines, right=(0, 1, 2))

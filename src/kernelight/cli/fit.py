@@ -7,8 +7,8 @@ from typing import Any
 
 from kernelight import KernelClassifier, KernelRegressor, TableModel
 from kernelight.cli import show
-from kernelight.compose.measures import EXAMPLES, scored_kind
-from kernelight.data.encoding import CLASSIFICATION, REGRESSION
+from kernelight.data import CLASSIFICATION, REGRESSION
+from kernelight.estimators import EXAMPLES, scored_kind
 
 TUNED = ("C", "gamma", "p")
 ESTIMATORS: dict[str, Any] = {CLASSIFICATION: KernelClassifier, REGRESSION: KernelRegressor}
@@ -17,9 +17,16 @@ LOSSES = {task: tuple(kind._losses) for task, kind in ESTIMATORS.items()}
 
 
 def run(
-    data: str, output: str, given: dict[str, Any], reading: dict[str, Any], memory: str | None, passes: int, half: bool,
-    quiet: bool, as_json: bool,
-) -> None:  # fmt: skip
+    data: str,
+    output: str,
+    given: dict[str, Any],
+    reading: dict[str, Any],
+    memory: str | None,
+    passes: int,
+    half: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """Read, train, write the model, and say what was chosen."""
     show.refuse_no_place(output, data)
     given = {name: _number(name, value) for name, value in given.items() if value is not None}
@@ -32,7 +39,8 @@ def run(
             if wanted != task:
                 kind = "class" if task == CLASSIFICATION else "quantity"
                 raise ValueError(
-                    f"{said} is for {KINDS[wanted]}, but the target is a {kind}: leave it out{_instead(said, task)}."
+                    f"{said} is for {KINDS[wanted]}, but the target is a {kind}: leave it "
+                    f"out{_instead(said, task)}."
                 )
         return ESTIMATORS[task](**given)
 
@@ -42,12 +50,25 @@ def run(
     model.save(output, weights="float16" if half else None)
     if as_json:
         fitted = model.model_
-        show.as_json({
-            "model": output, "data": model.trained_on_, "rows": model.n_rows_, "task": model.task,
-            "features": fitted.n_features_in_, "kernel": fitted.kernel, "components": fitted.n_components,
-            "scale": fitted.scale_, "gamma": fitted.gamma_, "p": fitted.p_, "C": fitted.C_, "sources": fitted.sources_,
-            "validation_score": fitted.validation_score_, "scoring": fitted.scoring, "held_out": model.held_out_,
-        })  # fmt: skip
+        show.as_json(
+            {
+                "model": output,
+                "data": model.trained_on_,
+                "rows": model.n_rows_,
+                "task": model.task,
+                "features": fitted.n_features_in_,
+                "kernel": fitted.kernel,
+                "components": fitted.n_components,
+                "scale": fitted.scale_,
+                "gamma": fitted.gamma_,
+                "p": fitted.p_,
+                "C": fitted.C_,
+                "sources": fitted.sources_,
+                "validation_score": fitted.validation_score_,
+                "scoring": fitted.scoring,
+                "held_out": model.held_out_,
+            }
+        )
         return
     if not quiet:
         print(model.summary())
@@ -56,13 +77,16 @@ def run(
 
 
 def _tasks_of(given: dict[str, Any], task: str | None) -> dict[str, str]:
-    """The options that are for one task only, as they were written, and that task; names that do not exist are refused."""
+    """The options that are for one task only, as they were written, and that task; names that do
+    not exist are refused."""
     found = {}
     if task in KINDS:
         found[f"--task {task}"] = task
     if "loss" in given:
         _refuse_unknown_loss(given["loss"])
-        found[f"--loss {given['loss']}"] = next(task for task in KINDS if given["loss"] in LOSSES[task])
+        found[f"--loss {given['loss']}"] = next(
+            task for task in KINDS if given["loss"] in LOSSES[task]
+        )
     if "class_weight" in given:
         found["--balanced"] = CLASSIFICATION
     if "epsilon" in given:
@@ -87,7 +111,9 @@ def _refuse_conflict(tasks: dict[str, str]) -> None:
     first = {task: said for said, task in reversed(tasks.items())}
     if len(first) == 2:
         classes, quantities = first[CLASSIFICATION], first[REGRESSION]
-        raise ValueError(f"{classes} is for classes and {quantities} for quantities: leave one of them out.")
+        raise ValueError(
+            f"{classes} is for classes and {quantities} for quantities: leave one of them out."
+        )
 
 
 def _instead(said: str, task: str) -> str:

@@ -1,4 +1,7 @@
-"""``kernelight info``: what a file of ours holds. Nothing is made of it: plain data are read and shown."""
+"""``kernelight info``: what a file of ours holds.
+
+Nothing is made of it: plain data are read and shown.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from kernelight import State
+from kernelight.base import counted
 from kernelight.cli import show
 from kernelight.tables.code_files import describe_encoded, source_of
-from kernelight.wording import counted
 
 
 def run(file: str, as_json: bool) -> None:
@@ -21,13 +24,21 @@ def run(file: str, as_json: bool) -> None:
         _print_encoded(file, size, encoded, as_json)
         return
     state = State.load(source.path, name=file)
-    arrays = {name: {"dtype": str(array.dtype), "shape": list(array.shape), "bytes": array.nbytes}
-              for name, array in state.arrays.items()}  # fmt: skip
+    arrays = {
+        name: {"dtype": str(array.dtype), "shape": list(array.shape), "bytes": array.nbytes}
+        for name, array in state.arrays.items()
+    }
     if as_json:
-        show.as_json({
-            "file": file, "kind": state.kind, "bytes": size, "algorithm_version": state.algorithm_version,
-            "meta": state.meta, "arrays": arrays,
-        })  # fmt: skip
+        show.as_json(
+            {
+                "file": file,
+                "kind": state.kind,
+                "bytes": size,
+                "algorithm_version": state.algorithm_version,
+                "meta": state.meta,
+                "arrays": arrays,
+            }
+        )
         return
     try:
         said = _said(state.meta)
@@ -76,7 +87,8 @@ def _said(meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_table(meta: dict[str, Any]) -> dict[str, Any]:
-    """Of a model of a file: what it was trained on, which columns it wants, and what its model says."""
+    """Of a model of a file: what it was trained on, which columns it wants, and what its model
+    says."""
     encoding = meta["encoding"]
     said = {"trained on": f"{meta['trained_on']}, {counted(meta['n_rows'], 'row')}"}
     if encoding["target"] is not None:

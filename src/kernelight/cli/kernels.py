@@ -28,13 +28,19 @@ def run(as_json: bool) -> None:
     """Print the list."""
     if as_json:
         show.as_json(
-            [dict(zip(("name", "rows", "parameters", "value"), row, strict=True)) for row in KERNELS]
+            [
+                dict(zip(("name", "rows", "parameters", "value"), row, strict=True))
+                for row in KERNELS
+            ]
         )
     else:
-        # The few long cells are said below: in 80 columns a kernel then takes a line, or two at most.
+        # The few long cells are said below: in 80 columns a kernel then takes a line, or two at
+        # most.
         short = [
             (name, rows.partition(";")[0], given.partition(" =")[0], value)
             for name, rows, given, value in KERNELS
         ]
         show.table(HEADS, short)
-        print("\nThe gamma of gaussian is 1 / (2 sigma^2).\nfolded_rbf is best for rows not below 0.")
+        print(
+            "\nThe gamma of gaussian is 1 / (2 sigma^2).\nfolded_rbf is best for rows not below 0."
+        )

@@ -1,4 +1,5 @@
-"""What the command says of errors and warnings: one sentence each, with advice as options of the command."""
+"""What the command says of errors and warnings: one sentence each, with advice as options of the
+command."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def note(message: Warning | str, *_: Any, **__: Any) -> None:
 def sentence(error: BaseException) -> str:
     """What an error says, on one line."""
     if isinstance(error, OSError) and error.strerror:
-        where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+        where = (
+            f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+        )
         return _on_one_line(f"{where}{error.strerror}.")
     if isinstance(error, MemoryError):
         return "There is not enough memory for this: use fewer components or rows, or --memory."
@@ -59,9 +62,15 @@ def _on_one_line(text: str) -> str:
 
 #: What options are called whose parameters of the library have another name.
 OPTIONS = {
-    "n_components": "components", "n_rows": "rows", "n_pairs": "pairs", "random_state": "seed", "n_jobs": "jobs",
-    "charset": "encoding", "coverage": "interval", "max_categories": "max-categories",
-}  # fmt: skip
+    "n_components": "components",
+    "n_rows": "rows",
+    "n_pairs": "pairs",
+    "random_state": "seed",
+    "n_jobs": "jobs",
+    "charset": "encoding",
+    "coverage": "interval",
+    "max_categories": "max-categories",
+}
 _SAME = (
     "C|above|bits|bound|budget|confidence|decimal|delimiter|epsilon|error|format|gamma|kernel|loss|memory|method|missing|p|"
     "passes|scale|scoring|seed|task|top"
@@ -76,8 +85,12 @@ def _in_options(text: str) -> str:
     text = re.sub(r"\b(target|ids)=(-?\d+)\b", _with_number, text)
     text = re.sub(r"(?<!['\"\w])n_components(?!['\"\w])", option("n_components"), text)
     text = re.sub(r"^(coverage)=(\S+)|(?<=: )(gamma|p)=(\S+)(?= is ignored)", _with_number, text)
-    text = re.sub(rf"^({'|'.join(OPTIONS)}|{_SAME}) must ", lambda name: f"{option(name[1])} must ", text)
-    text = re.sub(rf"(?<= must be one of )(?:None, )?((?:{_VALUES})(?:, (?:{_VALUES}))*)", _as_words, text)
+    text = re.sub(
+        rf"^({'|'.join(OPTIONS)}|{_SAME}) must ", lambda name: f"{option(name[1])} must ", text
+    )
+    text = re.sub(
+        rf"(?<= must be one of )(?:None, )?((?:{_VALUES})(?:, (?:{_VALUES}))*)", _as_words, text
+    )
     for ours, said in (
         ("class_weight='balanced'", "--balanced"),
         ("strict=True", "--strict"),
@@ -106,7 +119,9 @@ def _as_words(found: re.Match[str]) -> str:
     """``'a', 'b'`` as words; what is more than a word keeps its quotes."""
     words = _read(f"[{found[1]}]")
     return (
-        found[0] if words is None else ", ".join(w if re.fullmatch(r"[\w+]+", w) else repr(w) for w in words)
+        found[0]
+        if words is None
+        else ", ".join(w if re.fullmatch(r"[\w+]+", w) else repr(w) for w in words)
     )
 
 

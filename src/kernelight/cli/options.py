@@ -10,7 +10,10 @@ from kernelight.maps import METHODS
 
 MAX_CATEGORIES = 100
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="A file of any format we read, - or the name of a data set.")
+    str,
+    typer.Argument(
+        metavar="DATA", help="A file of any format we read, - or the name of a data set."
+    ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model, written by kernelight fit.")]
 Target = Annotated[
@@ -20,19 +23,27 @@ Target = Annotated[
     ),
 ]
 Apart = Annotated[
-    str | None, typer.Option(help="A column that is no feature; without it, every column is a feature.")
+    str | None,
+    typer.Option(help="A column that is no feature; without it, every column is a feature."),
 ]
 Ids = Annotated[str | None, typer.Option(help="A column that only names the rows.")]
-Ignore = Annotated[list[str] | None, typer.Option(help="A column to leave out; may be given several times.")]
+Ignore = Annotated[
+    list[str] | None, typer.Option(help="A column to leave out; may be given several times.")
+]
 Categorical = Annotated[
     list[str] | None,
     typer.Option(help="A column of numbers to be read as words; may be given several times."),
 ]
 MaxCategories = Annotated[
-    int, typer.Option(help="How many columns the words of a column may become; more words share one.")
+    int,
+    typer.Option(help="How many columns the words of a column may become; more words share one."),
 ]
-Task = Annotated[str | None, typer.Option(help="classification or regression; otherwise the target decides.")]
-Format = Annotated[str | None, typer.Option(help="csv, libsvm, parquet, arrow or npz; otherwise recognised.")]
+Task = Annotated[
+    str | None, typer.Option(help="classification or regression; otherwise the target decides.")
+]
+Format = Annotated[
+    str | None, typer.Option(help="csv, libsvm, parquet, arrow or npz; otherwise recognised.")
+]
 Delimiter = Annotated[str | None, typer.Option(help="Of delimited text; otherwise recognised.")]
 Decimal = Annotated[
     str | None,
@@ -48,7 +59,9 @@ Encoding = Annotated[
 ]
 Header = Annotated[
     bool | None,
-    typer.Option("--header/--no-header", help="Whether the first row has names; otherwise recognised."),
+    typer.Option(
+        "--header/--no-header", help="Whether the first row has names; otherwise recognised."
+    ),
 ]
 Missing = Annotated[
     list[str] | None,
@@ -62,8 +75,12 @@ Strict = Annotated[
 Kernel = Annotated[str, typer.Option(help="Its name: see kernelight kernels.")]
 Components = Annotated[int, typer.Option("--components", "-k", help="Codes or features of a row.")]
 Bits = Annotated[int, typer.Option(help="Bits of a code.")]
-Method = Annotated[str | None, typer.Option(help=f"The feature map: {', '.join(METHODS)}; or exact.")]
-Power = Annotated[float | None, typer.Option("--p", help="The power of gmm and exp_gmm; 1 if not said.")]
+Method = Annotated[
+    str | None, typer.Option(help=f"The feature map: {', '.join(METHODS)}; or exact.")
+]
+Power = Annotated[
+    float | None, typer.Option("--p", help="The power of gmm and exp_gmm; 1 if not said.")
+]
 Scale = Annotated[
     str | None,
     typer.Option(
@@ -73,31 +90,58 @@ Scale = Annotated[
 ]
 Table = Annotated[
     str | None,
-    typer.Option("--output", "-o", help="A .csv, .tsv, .jsonl or .parquet file; otherwise printed."),
+    typer.Option(
+        "--output", "-o", help="A .csv, .tsv, .jsonl or .parquet file; otherwise printed."
+    ),
 ]
 Memory = Annotated[
     str | None,
-    typer.Option(help="A limit for the memory of the whole process: 512M, 2G; rows are read batch by batch."),
+    typer.Option(
+        help="A limit for the memory of the whole process: 512M, 2G; rows are read batch by batch."
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Draws splits and hashes.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; all cores otherwise.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but errors and what was asked for.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Nothing but errors and what was asked for.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
 def reading(
-    *, target: str | None = None, ids: str | None = None, ignore: list[str] | None = None,
-    categorical: list[str] | None = None, task: str | None = None, format: str | None = None, delimiter: str | None = None,
-    header: bool | None = None, max_categories: int = MAX_CATEGORIES, jobs: int | None = None,
-    missing: list[str] | None = None, strict: bool = False, encoding: str | None = None, decimal: str | None = None,
-) -> dict[str, object]:  # fmt: skip
+    *,
+    target: str | None = None,
+    ids: str | None = None,
+    ignore: list[str] | None = None,
+    categorical: list[str] | None = None,
+    task: str | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    max_categories: int = MAX_CATEGORIES,
+    jobs: int | None = None,
+    missing: list[str] | None = None,
+    strict: bool = False,
+    encoding: str | None = None,
+    decimal: str | None = None,
+) -> dict[str, object]:
     """What `open_dataset` is asked for."""
     return {
-        "target": target, "ids": ids, "ignore": ignore or (), "categorical": categorical or (), "task": task,
-        "format": format, "delimiter": delimiter, "header": header,
-        "max_categories": max_categories, "n_jobs": jobs, "missing": _missing(missing), "strict": strict,
-        "charset": encoding, "decimal": decimal,
-    }  # fmt: skip
+        "target": target,
+        "ids": ids,
+        "ignore": ignore or (),
+        "categorical": categorical or (),
+        "task": task,
+        "format": format,
+        "delimiter": delimiter,
+        "header": header,
+        "max_categories": max_categories,
+        "n_jobs": jobs,
+        "missing": _missing(missing),
+        "strict": strict,
+        "charset": encoding,
+        "decimal": decimal,
+    }
 
 
 def _missing(words: list[str] | None) -> tuple[str, ...] | None:

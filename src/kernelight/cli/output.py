@@ -1,4 +1,5 @@
-"""Tables that are written row by row: to standard output, or to a file that is there when it is whole."""
+"""Tables that are written row by row: to standard output, or to a file that is there when it is
+whole."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class Writer(Protocol):
 
 @contextmanager
 def opened(path: str | None, *, lines: bool = False) -> Iterator[Writer]:
-    """A writer by the ending of ``path`` (.csv, .tsv, .jsonl, .parquet); without, CSV or JSON ``lines`` to standard output."""
+    """A writer by the ending of ``path`` (.csv, .tsv, .jsonl, .parquet); without, CSV or JSON
+    ``lines`` to standard output."""
     if path is None:
         if sys.stdout is None:
             raise ValueError("Standard output is closed: name a file by --output.")

@@ -7,7 +7,7 @@ from typing import Any
 from kernelight import TableModel
 from kernelight.cli import show
 from kernelight.cli.output import opened
-from kernelight.compose.progress import Event
+from kernelight.estimators import Event
 
 
 def run(

@@ -21,19 +21,27 @@ def _plain(value: Any) -> Any:
 
 
 def plain(value: Any) -> str:
-    """A name out of a file as one piece of a line: line ends and what a terminal would obey are written as Python does."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+    """A name out of a file as one piece of a line: line ends and what a terminal would obey are
+    written as Python does."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value)
+    )
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[int] = ()) -> None:
-    """Aligned columns, those of numbers to the right; colours only where the terminal has them (rich knows NO_COLOR)."""
+def table(
+    heads: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[int] = ()
+) -> None:
+    """Aligned columns, those of numbers to the right; colours only where the terminal has them
+    (rich knows NO_COLOR)."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console()
-    shown = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False, show_edge=False)
+    shown = Table(
+        box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False, show_edge=False
+    )
     for at, head in enumerate(heads):
         shown.add_column(head, justify="right" if at in right else "left", overflow="fold")
     for row in rows:
@@ -61,7 +69,8 @@ def size(count: float) -> str:
 
 
 def refuse_no_place(path: str, *inputs: str) -> None:
-    """Refuse a file that cannot be written, or is one of the ``inputs``, before the work for it is done."""
+    """Refuse a file that cannot be written, or is one of the ``inputs``, before the work for it is
+    done."""
     if not path:
         raise ValueError("The name of the file to write is empty.")
     folder = os.path.dirname(path) or "."
@@ -75,7 +84,9 @@ def refuse_no_place(path: str, *inputs: str) -> None:
         os.lstat(path)  # says if a name is too long, for instance
     if os.path.exists(path):
         if not os.path.isfile(path):
-            raise ValueError(f"{path} is not a regular file, which writing would replace: name another.")
+            raise ValueError(
+                f"{path} is not a regular file, which writing would replace: name another."
+            )
         for given in inputs:
             if os.path.exists(given) and os.path.samefile(path, given):
                 raise ValueError(f"{path} is what is read: name another file to write.")
@@ -83,7 +94,8 @@ def refuse_no_place(path: str, *inputs: str) -> None:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Around what is written to standard output: an error of it has no name of a file, and gets one."""
+    """Around what is written to standard output: an error of it has no name of a file, and gets
+    one."""
     try:
         yield
     except BrokenPipeError:  # no error, but a reader that has seen enough
@@ -103,7 +115,9 @@ def refuse_overwriting(path: str, *sources: str | None) -> None:
             and os.path.exists(path)
             and os.path.samefile(source, path)
         ):
-            raise ValueError(f"{path} is read here and would be written over: name another file to write.")
+            raise ValueError(
+                f"{path} is read here and would be written over: name another file to write."
+            )
 
 
 def about(seconds: float) -> str:
@@ -135,7 +149,8 @@ def event_text(event: Any) -> str:
 def progress(silent: bool) -> Iterator[Callable[[Any], None]]:
     """A bar on standard error that is told events; nothing if there is no terminal.
 
-    The bar is the share of the whole job, and so is the time that is left; it counts down while a long step is under way.
+    The bar is the share of the whole job, and so is the time that is left; it counts down while a
+    long step is under way.
     """
     if silent or not sys.stderr.isatty():
         yield lambda event: None
@@ -166,7 +181,11 @@ def progress(silent: bool) -> Iterator[Callable[[Any], None]]:
             ends = None if event.left is None else time.monotonic() + event.left
             total = None if event.share is None else 1.0
             bar.update(
-                task, completed=event.share or 0.0, total=total, description=event_text(event), ends=ends
+                task,
+                completed=event.share or 0.0,
+                total=total,
+                description=event_text(event),
+                ends=ends,
             )
             if event.what != last:  # at once: the next step may be a long one
                 bar.refresh()

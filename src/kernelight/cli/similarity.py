@@ -1,4 +1,5 @@
-"""``kernelight similarity``: which rows are most similar to those of another file, or of the same."""
+"""``kernelight similarity``: which rows are most similar to those of another file, or of the
+same."""
 
 from __future__ import annotations
 
@@ -7,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from kernelight import TableMap, load
+from kernelight.base import counted
 from kernelight.cli import show
 from kernelight.cli.output import opened
 from kernelight.tables.similarity import (
+    ComparableRows,
     Pairs,
-    Rows,
     check_limits,
     kept,
     kernel_of,
@@ -19,19 +21,29 @@ from kernelight.tables.similarity import (
     similar_rows,
     stored_rows,
 )
-from kernelight.wording import counted
 
 
 def run(
-    a: str, b: str | None, top: int | None, above: float | None, given: dict[str, Any], reading: dict[str, Any],
-    map: str | None, output: str | None, jobs: int | None, quiet: bool, as_json: bool,
-) -> None:  # fmt: skip
+    a: str,
+    b: str | None,
+    top: int | None,
+    above: float | None,
+    given: dict[str, Any],
+    reading: dict[str, Any],
+    map: str | None,
+    output: str | None,
+    jobs: int | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """Compare block by block, and write what was found for each block."""
     if output is not None:
         show.refuse_no_place(output)
         show.refuse_overwriting(output, a, b, map)
     check_limits(top, above)
-    TableMap(given["kernel"] or "gmm", gamma=given["gamma"], p=given["p"], scale=given["scale"]).choice()
+    TableMap(
+        given["kernel"] or "gmm", gamma=given["gamma"], p=given["p"], scale=given["scale"]
+    ).choice()
     if "-" in (a, b) and a == b:
         raise ValueError("Standard input can be read once only: name a file for A or for B.")
     pairs = 0
@@ -52,7 +64,7 @@ def _sources(
     map: str | None,
     jobs: int | None,
     watch: Any,
-) -> tuple[Rows, Rows]:
+) -> tuple[ComparableRows, ComparableRows]:
     """What is compared: codes of files that hold them, or rows of data by an exact kernel."""
     left, right = kept(a), None if b is None else kept(b)
     table_map = None if map is None else TableMap.of(load(map), where=map)
@@ -60,7 +72,9 @@ def _sources(
     if stored is not None:
         for name, value in given.items():
             if value is not None:
-                raise ValueError(f"{a} holds codes or features: --{name} is for data; leave it out.")
+                raise ValueError(
+                    f"{a} holds codes or features: --{name} is for data; leave it out."
+                )
         return stored
     if map is not None:
         raise ValueError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kernelight import theory
+from kernelight.base import counted
 from kernelight.cli import show
-from kernelight.wording import counted
 
 
 def run(what: str, given: dict[str, Any], as_json: bool) -> None:
@@ -20,7 +20,9 @@ def run(what: str, given: dict[str, Any], as_json: bool) -> None:
         _print("components", found, counted(found, "component"), as_json)
         return
     found = int(
-        theory.memory_needed(given["n_rows"], given["n_components"], given["bits"], packed=given["packed"])
+        theory.memory_needed(
+            given["n_rows"], given["n_components"], given["bits"], packed=given["packed"]
+        )
     )
     _print("bytes", found, show.size(found), as_json)
 

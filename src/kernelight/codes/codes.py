@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import as_slot_numbers, check_int, resources
-from kernelight._files import Path, Spool
+from kernelight.base.checks import as_slot_numbers, check_int, resources
+from kernelight.base.files import FilePath, Spool
 from kernelight.codes.provenance import derived, slots_provenance
 from kernelight.codes.slots import (
     MAX_BITS,
@@ -36,9 +36,9 @@ CALL_PAIRS = 1 << 33  # pairs of slots that one compiled call compares, for each
 class Codes(Immutable):
     """An immutable (n, k) array of integers below 2^bits that means k one-hot blocks for each row.
 
-    Slot j with value c is coordinate j * 2^bits + c with value 1/sqrt(k), so that the inner product of two
-    rows is their fraction of equal slots. An empty row stands for the zero vector: it has no coordinate at
-    all.
+    Slot j with value c is coordinate j * 2^bits + c with value 1/sqrt(k), so that the inner product
+    of two rows is their fraction of equal slots. An empty row stands for the zero vector: it has no
+    coordinate at all.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class Codes(Immutable):
     empty : (n,) array of bool, optional
         True for the rows that emit nothing; their entries of ``array`` are set to 0.
     provenance : str
-        Fingerprint of what made the codes. Codes of different provenance cannot be compared or stacked. Codes
-        that are made by hand have the provenance ``""``, which meets only ``""``.
+        Fingerprint of what made the codes. Codes of different provenance cannot be compared or
+        stacked. Codes that are made by hand have the provenance ``""``, which meets only ``""``.
     n_features : int, optional
         Width of the data the codes were made of; None if unknown, which meets any width.
 
@@ -73,7 +73,8 @@ class Codes(Immutable):
     """
 
     __slots__ = ("_array", "_bits", "_empty", "_n_features", "_provenance")
-    __array_ufunc__ = None  # arithmetic with arrays is refused instead of going through an object array
+    # arithmetic with arrays is refused instead of going through an object array
+    __array_ufunc__ = None
     _array: NDArray[Any]
     _bits: int
     _empty: NDArray[np.bool_] | None
@@ -111,7 +112,9 @@ class Codes(Immutable):
         self._set(
             _array=read_only(np.ascontiguousarray(array)),
             _bits=bits,
-            _empty=read_only(np.ascontiguousarray(empty)) if empty is not None and empty.any() else None,
+            _empty=read_only(np.ascontiguousarray(empty))
+            if empty is not None and empty.any()
+            else None,
             _provenance=provenance,
             _n_features=n_features,
         )
@@ -126,7 +129,8 @@ class Codes(Immutable):
         provenance: str = "",
         n_features: int | None = None,
     ) -> Codes:
-        """Codes of a fresh C-ordered array of the right dtype that nobody else holds: no copy, no check.
+        """Codes of a fresh C-ordered array of the right dtype that nobody else holds: no copy, no
+        check.
 
         Values must be below 2^bits, and 0 in empty rows.
         """
@@ -152,7 +156,9 @@ class Codes(Immutable):
     @property
     def empty(self) -> NDArray[np.bool_]:
         """For each row, whether it is empty: it stands for the zero vector. Read-only."""
-        return read_only(np.zeros(len(self), dtype=np.bool_)) if self._empty is None else self._empty
+        return (
+            read_only(np.zeros(len(self), dtype=np.bool_)) if self._empty is None else self._empty
+        )
 
     @property
     def provenance(self) -> str:
@@ -193,9 +199,9 @@ class Codes(Immutable):
     def packed(self) -> NDArray[np.uint64]:
         """The slots packed into words, (n, words) of uint64; computed at each access.
 
-        A slot takes a lane of 1, 2, 4, 8 or 16 bits, the narrowest that holds ``bits``. With ``m = 64 //
-        lane`` slots a word, slot s is in word ``s // m`` at bit ``(s % m) * lane``: lowest bits first. Unused
-        bits are 0.
+        A slot takes a lane of 1, 2, 4, 8 or 16 bits, the narrowest that holds ``bits``. With ``m =
+        64 // lane`` slots a word, slot s is in word ``s // m`` at bit ``(s % m) * lane``: lowest
+        bits first. Unused bits are 0.
 
         >>> from kernelight import Codes
         >>> [hex(word) for word in Codes([[1, 2, 3, 15]], bits=4).packed[0]]
@@ -227,11 +233,13 @@ class Codes(Immutable):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         raise TypeError(
-            "Codes are not numbers: use codes.array for the integers or codes.to_csr() for the features."
+            "Codes are not numbers: use codes.array for the integers or codes.to_csr() for the "
+            "features."
         )
 
     def __getitem__(self, key: Any) -> Codes:
-        """Rows by slice, boolean mask, index array or a single index (which gives one row of codes)."""
+        """Rows by slice, boolean mask, index array or a single index (which gives one row of
+        codes)."""
         rows = row_key(key, len(self))
         empty = None if self._empty is None else self._empty[rows]
         return self._like(self._array[rows], empty=empty)
@@ -241,7 +249,8 @@ class Codes(Immutable):
         return (self[row] for row in range(len(self)))
 
     def first(self, n_components: int) -> Codes:
-        """The first slots only; of the same provenance, because a slot does not depend on later ones.
+        """The first slots only; of the same provenance, because a slot does not depend on later
+        ones.
 
         >>> from kernelight import Codes
         >>> Codes([[1, 2, 3]], bits=2).first(2).array
@@ -251,7 +260,8 @@ class Codes(Immutable):
         return self._like(self._array[:, :n_components])
 
     def take_slots(self, slots: Any) -> Codes:
-        """Some slots, by their ascending numbers; of a provenance of their own, because a slot means another projection.
+        """Some slots, by their ascending numbers; of a provenance of their own, because a slot
+        means another projection.
 
         It is the provenance of what a map gives that keeps the same slots (`BinaryFourier.keep`).
 
@@ -260,11 +270,13 @@ class Codes(Immutable):
         array([[1, 3]], dtype=uint8)
         """
         numbers = as_slot_numbers(slots, self.n_components)
-        return self._like(self._array[:, numbers], provenance=slots_provenance(self._provenance, numbers))
+        return self._like(
+            self._array[:, numbers], provenance=slots_provenance(self._provenance, numbers)
+        )
 
     def low_bits(self, bits: int) -> Codes:
-        """The lowest ``bits`` of each slot; of the same provenance, because they are what a run of fewer bits
-        gives.
+        """The lowest ``bits`` of each slot; of the same provenance, because they are what a run of
+        fewer bits gives.
 
         >>> from kernelight import Codes
         >>> Codes([[1, 2, 3]], bits=2).low_bits(1).array
@@ -278,11 +290,11 @@ class Codes(Immutable):
         return self._like(low, bits=bits)
 
     def __or__(self, other: Codes) -> Codes:
-        """The slots of both, one after the other: their kernel is the mean of both kernels, weighted by
-        slots.
+        """The slots of both, one after the other: their kernel is the mean of both kernels,
+        weighted by slots.
 
-        Both need the same bits, rows and empty rows: a row that is empty on one side only would be half a
-        row, which codes cannot say.
+        Both need the same bits, rows and empty rows: a row that is empty on one side only would be
+        half a row, which codes cannot say.
 
         >>> from kernelight import Codes
         >>> (Codes([[1, 2]], bits=2) | Codes([[3]], bits=2)).array
@@ -299,11 +311,12 @@ class Codes(Immutable):
         half = np.flatnonzero(self.empty != other.empty)
         if len(half):
             raise ValueError(
-                f"codes | other needs the same empty rows, but row {half[0]} is empty on one side only: "
+                f"codes | other needs the same empty rows, but row {half[0]} is empty on one side "
+                f"only: "
                 "drop such rows or stack the features, scipy.sparse.hstack of both to_csr()."
             )
-        # The layout is fixed by how many slots the left side has; bits and the slots of the right side can be
-        # cut later with the same result, so they do not enter.
+        # The layout is fixed by how many slots the left side has; bits and the slots of the right
+        # side can be cut later with the same result, so they do not enter.
         return self._like(
             np.concatenate([self._array, other._array], axis=1),
             provenance=derived("|", [*_origin(self), self.n_components], _origin(other)),
@@ -311,10 +324,10 @@ class Codes(Immutable):
         )
 
     def __and__(self, other: Codes) -> Codes:
-        """Slots paired, ``value << other.bits | other's value``: a pair is equal when both are, so the
-        expected fraction of equal slots is the product of both kernels if their maps draw independently (other
-        kinds or other seeds: ``codes & codes`` is as equal as ``codes``). Rows that are empty on either side
-        are empty.
+        """Slots paired, ``value << other.bits | other's value``: a pair is equal when both are, so
+        the expected fraction of equal slots is the product of both kernels if their maps draw
+        independently (other kinds or other seeds: ``codes & codes`` is as equal as ``codes``). Rows
+        that are empty on either side are empty.
 
         >>> from kernelight import Codes
         >>> (Codes([[1, 2]], bits=2) & Codes([[3, 0]], bits=2)).array
@@ -326,19 +339,22 @@ class Codes(Immutable):
         if self.n_components != other.n_components:
             few = min(self.n_components, other.n_components)
             raise ValueError(
-                f"codes & other needs equally many slots, got {self.n_components} and {other.n_components}: "
+                f"codes & other needs equally many slots, got {self.n_components} and "
+                f"{other.n_components}: "
                 f"cut the longer one with first({few})."
             )
         bits = self._bits + other._bits
         if bits > MAX_BITS:
             raise ValueError(
-                f"codes & other would need {self._bits} + {other._bits} = {bits} bits, more than {MAX_BITS}: "
+                f"codes & other would need {self._bits} + {other._bits} = {bits} bits, more than "
+                f"{MAX_BITS}: "
                 "cut one or both with low_bits."
             )
         pairs = paired(self._array, other._array, other._bits, bits)
         empty = self.empty | other.empty
         pairs[empty] = 0
-        # Slots and the bits of the left side can be cut later with the same result, so they do not enter.
+        # Slots and the bits of the left side can be cut later with the same result, so they do not
+        # enter.
         return self._like(
             pairs,
             bits=bits,
@@ -366,10 +382,14 @@ class Codes(Immutable):
             n_features=_common(*(part._n_features for part in parts)),
         )
 
-    def collisions(self, other: Codes | None = None, *, n_jobs: int | None = None) -> NDArray[np.int32]:
-        """(n, m) numbers of equal slots of each row here and each row of ``other``, 0 for empty rows.
+    def collisions(
+        self, other: Codes | None = None, *, n_jobs: int | None = None
+    ) -> NDArray[np.int32]:
+        """(n, m) numbers of equal slots of each row here and each row of ``other``, 0 for empty
+        rows.
 
-        Divided by `n_components` it is the inner product of the features. ``other=None`` means these codes.
+        Divided by `n_components` it is the inner product of the features. ``other=None`` means
+        these codes.
 
         >>> from kernelight import Codes
         >>> Codes([[1, 2, 3]], bits=2).collisions(Codes([[1, 0, 3], [0, 0, 0]], bits=2))
@@ -383,15 +403,17 @@ class Codes(Immutable):
         for begin in range(0, len(self), step):  # between two calls Ctrl-C is heard
             rows = slice(begin, begin + step)
             empty = None if self._empty is None else self._empty[rows]
-            _core.codes_collisions(self._array[rows], empty, other._array, other._empty, counts[rows], *use)
+            _core.codes_collisions(
+                self._array[rows], empty, other._array, other._empty, counts[rows], *use
+            )
         return counts
 
     def to_csr(self, *, array: bool = False) -> Any:
-        """The features: (n, k * 2^bits) float32 CSR matrix with k entries 1/sqrt(k) a row, none in empty
-        rows.
+        """The features: (n, k * 2^bits) float32 CSR matrix with k entries 1/sqrt(k) a row, none in
+        empty rows.
 
-        Indices are int32 where they fit (scikit-learn's liblinear refuses int64). ``array=True`` gives a
-        ``scipy.sparse.csr_array`` instead of a ``csr_matrix``.
+        Indices are int32 where they fit (scikit-learn's liblinear refuses int64). ``array=True``
+        gives a ``scipy.sparse.csr_array`` instead of a ``csr_matrix``.
 
         >>> from kernelight import Codes
         >>> Codes([[1, 0, 0, 1]], bits=1).to_csr().toarray()
@@ -420,7 +442,9 @@ class Codes(Immutable):
 
     def _stored(self) -> tuple[str, NDArray[Any]]:
         """What a state holds of the slots, and what it calls it."""
-        smaller = 8 * n_words(self.n_components, self._bits) < self._array.itemsize * self.n_components
+        smaller = (
+            8 * n_words(self.n_components, self._bits) < self._array.itemsize * self.n_components
+        )
         return ("packed", self.packed) if smaller else ("slots", self._array)
 
     @classmethod
@@ -440,7 +464,11 @@ class Codes(Immutable):
         try:
             bits = check_int("bits", meta["bits"], 1, MAX_BITS)
             n_components = check_int("n_components", meta["n_components"], 1)
-            slots = unpacked(arrays["packed"], n_components, bits) if "packed" in arrays else arrays["slots"]
+            slots = (
+                unpacked(arrays["packed"], n_components, bits)
+                if "packed" in arrays
+                else arrays["slots"]
+            )
             if slots.shape[1:] != (n_components,):
                 raise ValueError(f"slots have the shape {slots.shape}.")
             origin = {"provenance": meta["provenance"], "n_features": meta["n_features"]}
@@ -450,7 +478,7 @@ class Codes(Immutable):
         except (TypeError, ValueError) as error:
             raise ValueError(f"{where} does not describe Codes: {error}") from error
 
-    def save(self, path: Path) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the codes to a file, all or nothing.
 
         >>> import os, tempfile
@@ -464,8 +492,9 @@ class Codes(Immutable):
         self.to_state().save(path)
 
     @classmethod
-    def save_parts(cls, path: Path, parts: Iterable[Codes]) -> int:
-        """Write the file that ``Codes.concatenate(parts).save(path)`` would, with one part in memory at a time; the rows.
+    def save_parts(cls, path: FilePath, parts: Iterable[Codes]) -> int:
+        """Write the file that ``Codes.concatenate(parts).save(path)`` would, with one part in
+        memory at a time; the rows.
 
         Beside the file there is another of its size while it is being written.
 
@@ -502,7 +531,7 @@ class Codes(Immutable):
         return n_rows
 
     @classmethod
-    def load(cls, path: Path) -> Codes:
+    def load(cls, path: FilePath) -> Codes:
         """The codes of a file; a file of anything else is a ValueError that says what it is."""
         return cls._from_state(State.load(path), os.fsdecode(path))
 
@@ -521,16 +550,19 @@ def _common(*values: int | None) -> int | None:
 def _refuse_different_rows(left: Codes, right: Codes, operation: str) -> None:
     if len(left) != len(right):
         raise ValueError(
-            f"codes {operation} other needs the same rows on both sides, got {len(left)} and {len(right)}."
+            f"codes {operation} other needs the same rows on both sides, got {len(left)} and "
+            f"{len(right)}."
         )
 
 
 def _refuse_other_origin(left: Codes, right: Any, verb: str) -> None:
-    """Refuse to let codes meet whose values do not mean the same; say what differs and what to do."""
+    """Refuse to let codes meet whose values do not mean the same; say what differs and what to
+    do."""
     if not isinstance(right, Codes):
         raise TypeError(f"Codes can only be {verb} with Codes, got {type(right).__name__}.")
     widths, bits, slots = (
-        (getattr(left, name), getattr(right, name)) for name in ("n_features", "bits", "n_components")
+        (getattr(left, name), getattr(right, name))
+        for name in ("n_features", "bits", "n_components")
     )
     if left.provenance != right.provenance:
         origins = f"{left.provenance!r} and {right.provenance!r}"

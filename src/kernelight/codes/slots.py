@@ -1,5 +1,5 @@
-"""The arrays inside `Codes`: their dtype, their packed form, and the checks of what users give and ask
-for."""
+"""The arrays inside `Codes`: their dtype, their packed form, and the checks of what users give and
+ask for."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import resources
+from kernelight.base import counted
+from kernelight.base.checks import resources
 from kernelight.state import may_change
-from kernelight.wording import counted
 
 MAX_BITS = 16
 _INT32_MAX = int(np.iinfo(np.int32).max)
@@ -66,11 +66,11 @@ def one_hot(
     *,
     array: bool = False,
 ) -> Any:
-    """A CSR matrix with m entries for each slot, none in empty rows: entry e of slot j with value c is in column
-    m (j 2^bits + c) + e.
+    """A CSR matrix with m entries for each slot, none in empty rows: entry e of slot j with value c
+    is in column m (j 2^bits + c) + e.
 
-    ``values`` are the (n, m k) entries of all rows, slot by slot, or the k entries of each row. Indices are int32 where they
-    fit (scikit-learn's liblinear refuses int64).
+    ``values`` are the (n, m k) entries of all rows, slot by slot, or the k entries of each row.
+    Indices are int32 where they fit (scikit-learn's liblinear refuses int64).
     """
     (n, k), per_row = slots.shape, values.shape[-1]
     m = per_row // k
@@ -100,11 +100,13 @@ def one_hot(
 
 
 def as_slots(array: Any, bits: int) -> NDArray[Any]:
-    """``array`` as C-ordered slots of the right dtype that nobody else can change, every value below
-    2^bits."""
+    """``array`` as C-ordered slots of the right dtype that nobody else can change, every value
+    below 2^bits."""
     given = np.asarray(array)
     if given.ndim != 2 or given.shape[1] == 0:
-        raise ValueError(f"Codes need a 2D array of rows and at least one slot, got the shape {given.shape}.")
+        raise ValueError(
+            f"Codes need a 2D array of rows and at least one slot, got the shape {given.shape}."
+        )
     if given.dtype.kind not in "iub":
         raise TypeError(f"Codes need an array of integers, got {given.dtype}.")
     if given.size and (int(given.min()) < 0 or int(given.max()) >> bits):
@@ -124,7 +126,8 @@ def empty_mask(empty: Any, n_rows: int) -> NDArray[np.bool_] | None:
     mask = np.array(empty)
     if mask.dtype != np.bool_ or mask.shape != (n_rows,):
         raise ValueError(
-            f"empty must be {n_rows} booleans, one a row, got {mask.dtype} of the shape {mask.shape}."
+            f"empty must be {n_rows} booleans, one a row, got {mask.dtype} of the shape "
+            f"{mask.shape}."
         )
     return mask
 
@@ -132,13 +135,19 @@ def empty_mask(empty: Any, n_rows: int) -> NDArray[np.bool_] | None:
 def row_key(key: Any, n_rows: int) -> slice | NDArray[Any]:
     """A key of ``codes[key]`` as what selects rows of an array and keeps two dimensions."""
     if isinstance(key, tuple):  # scikit-learn writes X[rows, ...]
-        if len(key) != 2 or not (key[1] is Ellipsis or (isinstance(key[1], slice) and key[1] == slice(None))):
-            raise IndexError("Codes are indexed by rows only: use first(k) for slots, or codes.array.")
+        if len(key) != 2 or not (
+            key[1] is Ellipsis or (isinstance(key[1], slice) and key[1] == slice(None))
+        ):
+            raise IndexError(
+                "Codes are indexed by rows only: use first(k) for slots, or codes.array."
+            )
         key = key[0]
     if isinstance(key, slice):
         return key
     if key is None or key is Ellipsis or isinstance(key, (bool, np.bool_, str)):
-        raise IndexError(f"Codes are indexed by rows: slices, masks, index arrays or a number, got {key!r}.")
+        raise IndexError(
+            f"Codes are indexed by rows: slices, masks, index arrays or a number, got {key!r}."
+        )
     if hasattr(key, "__index__") and not isinstance(key, np.ndarray):
         row = operator.index(key)
         if not -n_rows <= row < n_rows:
@@ -149,6 +158,7 @@ def row_key(key: Any, n_rows: int) -> slice | NDArray[Any]:
         rows = rows.astype(np.intp)
     if rows.ndim != 1 or rows.dtype.kind not in "iub":
         raise IndexError(
-            f"Row indices must be a 1D array of integers or booleans, got {rows.ndim}D {rows.dtype}."
+            f"Row indices must be a 1D array of integers or booleans, got {rows.ndim}D "
+            f"{rows.dtype}."
         )
     return rows

@@ -1,13 +1,28 @@
 """Data sets from files, standard input and names, as matrices or in batches.
 
-`open_dataset` recognises the format, learns what becomes of each column (`Encoding`), and gives a `Dataset`. What is wrong
-with data is a `DataError`: one sentence with the file, the place and what was found. `replacing` writes files all or nothing.
+`open_dataset` recognises the format, learns what becomes of each column (`Encoding`), and gives a
+`Dataset`. What is wrong with data is a `DataError`: one sentence with the file, the place and what
+was found. `replacing` writes files all or nothing.
 """
 
-from kernelight._files import replacing
+from kernelight.base.files import replacing
+from kernelight.data import dialect, frames, supervision
 from kernelight.data.dataset import Batch, Dataset
-from kernelight.data.encoding import Encoding
+from kernelight.data.encoding import CLASSIFICATION, REGRESSION, Encoding
 from kernelight.data.errors import DataError, DataWarning
 from kernelight.data.opening import open_dataset
 
-__all__ = ["Batch", "DataError", "DataWarning", "Dataset", "Encoding", "open_dataset", "replacing"]
+__all__ = [
+    "CLASSIFICATION",
+    "REGRESSION",
+    "Batch",
+    "DataError",
+    "DataWarning",
+    "Dataset",
+    "Encoding",
+    "dialect",
+    "frames",
+    "open_dataset",
+    "replacing",
+    "supervision",
+]

@@ -1,7 +1,8 @@
-"""Booleans, which every format spells in its own way: ``True`` (pandas), ``true`` (Arrow, polars), ``TRUE``, 1 and 0.
+"""Booleans, which every format spells in its own way: ``True`` (pandas), ``true`` (Arrow, polars),
+``TRUE``, 1 and 0.
 
-A model knows the words of its training file. A word that it does not know, but that says the same truth value as one that it
-does know, is taken for that one.
+A model knows the words of its training file. A word that it does not know, but that says the same
+truth value as one that it does know, is taken for that one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ def truth_of(word: str) -> float | None:
 
 
 def as_known(words: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Each word, or the known word of the same truth value. 1 and 0 are booleans only where all known words are.
+    """Each word, or the known word of the same truth value. 1 and 0 are booleans only where all
+    known words are.
 
     >>> from kernelight.data.booleans import as_known
     >>> as_known(["True", "false", "maybe", "1"], ["FALSE", "true"])
@@ -26,7 +28,8 @@ def as_known(words: Sequence[str], known: Sequence[str]) -> list[str]:
     >>> as_known(["True", "1"], ["false", "true", "unknown"])
     ['true', '1']
     """
-    if not any(word.strip().lower() in _ALL for word in words):  # nearly always, and known words may be many
+    # nearly always, and known words may be many
+    if not any(word.strip().lower() in _ALL for word in words):
         return list(words)
     values = _ALL if all(word.strip().lower() in _ALL for word in known) else SPELLED
     own: dict[float | None, str] = {}
@@ -36,4 +39,6 @@ def as_known(words: Sequence[str], known: Sequence[str]) -> list[str]:
     if not own:
         return list(words)
     exact = set(known)
-    return [word if word in exact else own.get(values.get(word.strip().lower()), word) for word in words]
+    return [
+        word if word in exact else own.get(values.get(word.strip().lower()), word) for word in words
+    ]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kernelight._sparse import sound_csr
+from kernelight.base.sparse import sound_csr
 from kernelight.data.errors import DataError, one_line
-from kernelight.data.table import ArraySource, Words, words_of
+from kernelight.data.table_source import ArraySource, Categorical, words_of
 
 BUNDLED = {
     "breast_cancer": "diagnosis",
@@ -28,23 +28,27 @@ def bundled(name: str) -> ArraySource:
     names = [str(feature) for feature in found.feature_names]
     target: Any = found.target
     if name in ("breast_cancer", "iris", "wine"):
-        target = Words(target.astype(np.int32), tuple(map(str, found.target_names)))
+        target = Categorical(target.astype(np.int32), tuple(map(str, found.target_names)))
     return ArraySource(name, names, found.data, {}, (BUNDLED[name], target))
 
 
 def openml(name: str) -> ArraySource:
-    """``NAME`` or ``NAME:VERSION`` of openml.org; downloads are kept in the folder of scikit-learn's data."""
+    """``NAME`` or ``NAME:VERSION`` of openml.org; downloads are kept in the folder of
+    scikit-learn's data."""
     from sklearn import datasets
 
     label = f"openml:{name}"
     title, _, version = name.partition(":")
     if not title or (version and not version.isdecimal()):
-        raise DataError(f"{label} names no data set: openml:NAME or openml:NAME:VERSION is expected.")
+        raise DataError(
+            f"{label} names no data set: openml:NAME or openml:NAME:VERSION is expected."
+        )
     try:
         found = datasets.fetch_openml(
             title, version=int(version) if version else "active", as_frame=False, parser="liac-arff"
         )
-    except Exception as error:  # no network, no such set, a set that cannot be parsed: each in its own way
+    # no network, no such set, a set that cannot be parsed: each in its own way
+    except Exception as error:
         reason = one_line(str(error))[:200].rstrip(". ") or type(error).__name__
         raise DataError(f"{label} could not be fetched: {reason}.") from error
     target = None
@@ -74,6 +78,8 @@ def _table(label: str, found: Any, target: Any) -> ArraySource:
     for name, values in categories.items():
         if name in names:
             column = data[:, names.index(name)]
-            words[name] = Words(np.where(np.isnan(column), -1, column).astype(np.int32), values)
+            words[name] = Categorical(
+                np.where(np.isnan(column), -1, column).astype(np.int32), values
+            )
     numbers = [at for at, name in enumerate(names) if name not in words]
     return ArraySource(label, names, data[:, numbers], words, target)

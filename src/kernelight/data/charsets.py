@@ -1,8 +1,10 @@
-"""Text that is not UTF-8: which encoding it has, and a stream of UTF-8 made of it, so that nothing else has to know.
+"""Text that is not UTF-8: which encoding it has, and a stream of UTF-8 made of it, so that nothing
+else has to know.
 
-A file says nothing about its encoding, except by a byte-order mark. Bytes that are not UTF-8 are nearly always cp1252, what
-Windows calls ANSI, of which Latin-1 is a part but for control characters; so that is the guess. It is made from the first
-4 megabytes. A byte that is not UTF-8 and comes later is an error that names the option.
+A file says nothing about its encoding, except by a byte-order mark. Bytes that are not UTF-8 are
+nearly always cp1252, what Windows calls ANSI, of which Latin-1 is a part but for control
+characters; so that is the guess. It is made from the first 4 megabytes. A byte that is not UTF-8
+and comes later is an error that names the option.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ def checked_charset(name: Any) -> str:
         text = False
     if not text:
         raise DataError(
-            f"charset={shown(str(name))} is no encoding of text that is known here; utf-8, cp1252, latin-1, utf-16, gb18030 "
+            f"charset={shown(str(name))} is no encoding of text that is known here; utf-8, cp1252, "
+            f"latin-1, utf-16, gb18030 "
             "are."
         )
     return found.name
@@ -48,7 +51,9 @@ def guessed_charset(head: bytes, ended: bool) -> str | None:
         codecs.getincrementaldecoder("utf-8")().decode(head, ended)
     except UnicodeDecodeError:
         return (
-            "latin-1" if any(bytes([byte]) in head for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D)) else "cp1252"
+            "latin-1"
+            if any(bytes([byte]) in head for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
+            else "cp1252"
         )
     return None
 
@@ -80,5 +85,6 @@ class Transcoder:
             found = f"{error.object[error.start : error.start + 8]!r} is "
             line += error.object[: error.start].decode(self._charset, "replace").count("\n")
         return DataError(
-            f"{self._label}, line {line}: {found}not {self._charset}; charset='NAME' names the encoding of the text."
+            f"{self._label}, line {line}: {found}not {self._charset}; charset='NAME' names the "
+            f"encoding of the text."
         )

@@ -1,8 +1,9 @@
-"""Parquet, Arrow and Feather files, read by pyarrow, a batch of rows at a time; and Arrow tables in memory.
+"""Parquet, Arrow and Feather files, read by pyarrow, a batch of rows at a time; and Arrow tables in
+memory.
 
-Numbers, booleans (0 and 1), decimals and durations (in seconds) are numbers; text and dictionaries, whatever their values
-are, are words; timestamps, dates and times of day are dates; the rest (lists) can be no feature. A null and NaN are
-missing values.
+Numbers, booleans (0 and 1), decimals and durations (in seconds) are numbers; text and dictionaries,
+whatever their values are, are words; timestamps, dates and times of day are dates; the rest (lists)
+can be no feature. A null and NaN are missing values.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelight.data.byte_sources import ByteSource
 from kernelight.data.errors import DataError, one_line, shown
-from kernelight.data.exact import Targets, restored
-from kernelight.data.sources import ByteSource
-from kernelight.data.table import (
+from kernelight.data.exact_integers import Targets, restored
+from kernelight.data.table_source import (
+    CATEGORICAL,
     DATE,
     NUMBER,
-    WORDS,
     Block,
+    Categorical,
     Column,
-    Plan,
-    Source,
-    Words,
+    ColumnSelection,
+    TableSource,
     refuse_infinite,
     words_of,
 )
@@ -48,7 +49,7 @@ def pyarrow_for(label: str) -> Any:
     return pyarrow
 
 
-class ArrowSource(Source):
+class ArrowSource(TableSource):
     """Columns of Arrow's types."""
 
     def __init__(self, label: str, categorical: tuple[str, ...]) -> None:
@@ -56,7 +57,8 @@ class ArrowSource(Source):
         self._pa = pyarrow_for(label)
 
     def _named(self, schema: Any, names: Sequence[str]) -> tuple[Column, ...]:
-        """The columns of a schema by the names that they have here; those of text may be anything."""
+        """The columns of a schema by the names that they have here; those of text may be
+        anything."""
         kinds = [self._kind(field.name, field.type) for field in schema]
         self.guessed = frozenset(
             name
@@ -72,37 +74,42 @@ class ArrowSource(Source):
     def _kind(self, name: str, type_: Any) -> str:
         t = self._pa.types
         if t.is_dictionary(type_) or self._is_text(type_):
-            return WORDS
-        numeric = t.is_integer(type_) or t.is_floating(type_) or t.is_boolean(type_) or t.is_decimal(type_)
+            return CATEGORICAL
+        numeric = (
+            t.is_integer(type_)
+            or t.is_floating(type_)
+            or t.is_boolean(type_)
+            or t.is_decimal(type_)
+        )
         if numeric or t.is_null(type_) or t.is_duration(type_):
-            return WORDS if name in self._categorical else NUMBER
+            return CATEGORICAL if name in self._categorical else NUMBER
         if t.is_timestamp(type_) or t.is_date(type_) or t.is_time(type_):
-            return WORDS if name in self._categorical else DATE
+            return CATEGORICAL if name in self._categorical else DATE
         return one_line(str(type_))
 
-    def _block(self, batch: Any, plan: Plan, first_row: int) -> Block:
-        matrix = np.empty((batch.num_rows, len(plan.numbers)), dtype=plan.dtype)
-        for at, name in enumerate(plan.numbers):
+    def _block(self, batch: Any, selection: ColumnSelection, first_row: int) -> Block:
+        matrix = np.empty((batch.num_rows, len(selection.numbers)), dtype=selection.dtype)
+        for at, name in enumerate(selection.numbers):
             with np.errstate(over="ignore"):
                 matrix[:, at] = self._numbers(batch.column(name), name)
-        refuse_infinite(self.label, matrix, plan.numbers, first_row)
+        refuse_infinite(self.label, matrix, selection.numbers, first_row)
         words = []
-        for name in plan.words:
+        for name in selection.words:
             words.append(self.cells.read(name, self._words(batch.column(name))))
-            if plan.limit is not None and len(words[-1].values) > plan.limit:
-                raise too_many_words(self.label, name, plan.limit)
+            if selection.limit is not None and len(words[-1].values) > selection.limit:
+                raise too_many_words(self.label, name, selection.limit)
         target: Any = None
-        if plan.target is not None:
-            column = batch.column(plan.target)
-            if plan.target_kind == WORDS:
-                target = self.cells.read(plan.target, self._words(column))
+        if selection.target is not None:
+            column = batch.column(selection.target)
+            if selection.target_kind == CATEGORICAL:
+                target = self.cells.read(selection.target, self._words(column))
             else:
-                target = self._targets(column, plan.target, first_row)
-        ids = None if plan.ids is None else self._words(batch.column(plan.ids)).texts()
+                target = self._targets(column, selection.target, first_row)
+        ids = None if selection.ids is None else self._words(batch.column(selection.ids)).texts()
         dates = None
-        if plan.dates:
-            dates = np.empty((batch.num_rows, len(plan.dates)), dtype="datetime64[us]")
-            for at, name in enumerate(plan.dates):
+        if selection.dates:
+            dates = np.empty((batch.num_rows, len(selection.dates)), dtype="datetime64[us]")
+            for at, name in enumerate(selection.dates):
                 dates[:, at] = self._dates(batch.column(name), name)
         return Block(matrix, tuple(words), target, ids, first_row, dates=dates)
 
@@ -113,7 +120,9 @@ class ArrowSource(Source):
             return np.full(len(column), np.datetime64("NaT"), dtype="datetime64[us]")
         kind = self._kind("", column.type)
         if kind != DATE:
-            raise DataError(f"{self.label}, column {shown(name)}: {kind} where the model has dates.")
+            raise DataError(
+                f"{self.label}, column {shown(name)}: {kind} where the model has dates."
+            )
         if pa.types.is_time32(column.type):
             column = column.cast(pa.time64("us"), safe=False)
         if pa.types.is_time(column.type):
@@ -134,7 +143,9 @@ class ArrowSource(Source):
             column = column.dictionary_decode()
         kind = self._kind("", column.type)
         if kind != NUMBER:
-            raise DataError(f"{self.label}, column {shown(name)}: {kind} where the model has numbers.")
+            raise DataError(
+                f"{self.label}, column {shown(name)}: {kind} where the model has numbers."
+            )
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.uint8())
         if pa.types.is_duration(column.type):
@@ -152,24 +163,28 @@ class ArrowSource(Source):
             return doubles
         return restored(doubles, lambda rows: column.take(self._pa.array(rows)).to_pylist())
 
-    def _words(self, column: Any) -> Words:
+    def _words(self, column: Any) -> Categorical:
         pa = self._pa
         if not pa.types.is_dictionary(column.type):
             column = column.cast(pa.string()).dictionary_encode()
         indices = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        used, places = np.unique(
-            indices, return_inverse=True
-        )  # a dictionary may hold words that do not occur
+        # a dictionary may hold words that do not occur
+        used, places = np.unique(indices, return_inverse=True)
         values = column.dictionary.cast(pa.string()).take(pa.array(used[used >= 0])).to_pylist()
         known = words_of([*[None] * int((used < 0).sum()), *values])
-        return Words(known.codes[places], known.values)
+        return Categorical(known.codes[places], known.values)
 
 
 class ColumnarSource(ArrowSource):
     """A Parquet file, or an Arrow file or stream (Feather of version 2 is an Arrow file)."""
 
     def __init__(
-        self, source: ByteSource, *, form: str, categorical: tuple[str, ...], known: Collection[str] = ()
+        self,
+        source: ByteSource,
+        *,
+        form: str,
+        categorical: tuple[str, ...],
+        known: Collection[str] = (),
     ) -> None:
         super().__init__(source.label, categorical)
         self._source, self._form = source, form
@@ -186,7 +201,9 @@ class ColumnarSource(ArrowSource):
             if self._form == "parquet":
                 with (
                     self._source.opened(),
-                    self._pa.parquet.ParquetFile(self._source.path, page_checksum_verification=True) as file,
+                    self._pa.parquet.ParquetFile(
+                        self._source.path, page_checksum_verification=True
+                    ) as file,
                 ):
                     yield file
             else:
@@ -206,12 +223,12 @@ class ColumnarSource(ArrowSource):
         reason = one_line(str(error))[:200].rstrip(". ") or type(error).__name__
         return DataError(f"{self.label} cannot be read as {self._form}: {reason}.")
 
-    def blocks(self, plan: Plan) -> Iterator[Block]:
+    def blocks(self, selection: ColumnSelection) -> Iterator[Block]:
         wanted = [
-            *plan.numbers,
-            *plan.words,
-            *plan.dates,
-            *(name for name in (plan.target, plan.ids) if name is not None),
+            *selection.numbers,
+            *selection.words,
+            *selection.dates,
+            *(name for name in (selection.target, selection.ids) if name is not None),
         ]
         row = 0
         with self._opened() as opened:
@@ -219,7 +236,7 @@ class ColumnarSource(ArrowSource):
                 self._source.refuse_more_rows(row + batch.num_rows)
                 batch.validate(full=True)  # before anything follows its offsets
                 for start in range(0, batch.num_rows, BATCH):
-                    block = self._block(batch.slice(start, BATCH), plan, row)
+                    block = self._block(batch.slice(start, BATCH), selection, row)
                     row += block.n_rows
                     yield block
 
@@ -229,9 +246,8 @@ class ColumnarSource(ArrowSource):
             if not names:
                 names = self._names[:1]  # so that rows are counted
             places = [at for at, name in enumerate(self._names) if name in names]
-            asked = list(
-                dict.fromkeys(self._given[at] for at in places)
-            )  # of a name that is there twice, both
+            # of a name that is there twice, both
+            asked = list(dict.fromkeys(self._given[at] for at in places))
             batches: Iterable[Any] = opened.iter_batches(BATCH, columns=asked, use_threads=True)
         elif hasattr(opened, "num_record_batches"):
             batches = (opened.get_batch(at) for at in range(opened.num_record_batches))
@@ -240,7 +256,8 @@ class ColumnarSource(ArrowSource):
         yield from map(self._called, batches) if self.renamed else batches
 
     def _called(self, batch: Any) -> Any:
-        """A batch with the names that the columns have here; those of one name come in the order of the file."""
+        """A batch with the names that the columns have here; those of one name come in the order of
+        the file."""
         names: dict[str, list[str]] = {}
         for new, old in zip(self._names, self._given, strict=True):
             names.setdefault(old, []).append(new)
@@ -249,7 +266,7 @@ class ColumnarSource(ArrowSource):
         )
 
 
-class TableSource(ArrowSource):
+class ArrowTableSource(ArrowSource):
     """An Arrow table in memory, whose columns have different names."""
 
     def __init__(self, label: str, table: Any, categorical: tuple[str, ...]) -> None:
@@ -268,10 +285,12 @@ class TableSource(ArrowSource):
             or pa.types.is_boolean(field.type)
             or pa.types.is_duration(field.type)
         ]
-        return np.dtype(np.float32 if numeric and np.result_type(*numeric) == np.float32 else np.float64)
+        return np.dtype(
+            np.float32 if numeric and np.result_type(*numeric) == np.float32 else np.float64
+        )
 
-    def blocks(self, plan: Plan) -> Iterator[Block]:
+    def blocks(self, selection: ColumnSelection) -> Iterator[Block]:
         row = 0
         for batch in self._table.to_batches(BATCH):
-            yield self._block(batch, plan, row)
+            yield self._block(batch, selection, row)
             row += batch.num_rows

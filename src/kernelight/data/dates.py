@@ -1,7 +1,8 @@
 """Dates as numbers: year, month, weekday, time of day, and days since the first day of training.
 
-A date is a moment in UTC (NumPy's ``datetime64[us]``; NaT where it is missing). Only those parts become features that vary in
-training. A missing date is taken as the median of the first training rows.
+A date is a moment in UTC (NumPy's ``datetime64[us]``; NaT where it is missing). Only those parts
+become features that vary in training. A missing date is taken as the median of the first training
+rows.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ _MICROSECONDS_OF_AN_HOUR = 3_600_000_000
 
 
 class DateRecipe(NamedTuple):
-    """What becomes of a column of dates: the parts that are features, the day that days are counted from (in days since
-    1970), and the date that stands for a missing one (in microseconds since 1970)."""
+    """What becomes of a column of dates: the parts that are features, the day that days are counted
+    from (in days since 1970), and the date that stands for a missing one (in microseconds since
+    1970)."""
 
     parts: tuple[str, ...]
     origin: int
@@ -41,7 +43,8 @@ class DateRecipe(NamedTuple):
 
 
 def part_of(dates: Dates, part: str) -> NDArray[Any]:
-    """One part of dates, none of them missing; weekdays count from Monday, 0, and days from 1970-01-01."""
+    """One part of dates, none of them missing; weekdays count from Monday, 0, and days from
+    1970-01-01."""
     days = dates.astype("datetime64[D]")
     if part == YEAR:
         return np.asarray(dates.astype("datetime64[Y]").astype(np.int64) + 1970)

@@ -1,4 +1,5 @@
-"""What is decided about data without being asked: told as notes, or refused where nothing may be decided (strict)."""
+"""What is decided about data without being asked: told as notes, or refused where nothing may be
+decided (strict)."""
 
 from __future__ import annotations
 
@@ -11,16 +12,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelight.base import counted
 from kernelight.data.booleans import as_known, truth_of
 from kernelight.data.dialect import MISSING
 from kernelight.data.encoding import EncodedColumn, EncodedTarget, Encoding
 from kernelight.data.errors import DataError, DataWarning, listed, shown
-from kernelight.data.exact import as_doubles
+from kernelight.data.exact_integers import as_doubles
 from kernelight.data.formatted import FormattedSource
 from kernelight.data.survey import Survey
-from kernelight.data.table import DATE, NUMBER, WORDS, Block, CellRule, Odd, Plan, Source, Words, joined_odd
-from kernelight.data.text_formats import BOOLEAN, NUMERIC, WRITTEN, YEAR_FIRST, decimal_format, decimal_of
-from kernelight.wording import counted
+from kernelight.data.table_source import (
+    CATEGORICAL,
+    DATE,
+    NUMBER,
+    Block,
+    Categorical,
+    CellRule,
+    ColumnSelection,
+    Odd,
+    TableSource,
+    joined_odd,
+)
+from kernelight.data.text_formats import (
+    BOOLEAN,
+    NUMERIC,
+    WRITTEN,
+    YEAR_FIRST,
+    decimal_format,
+    decimal_of,
+)
 
 FEW_ROWS = 20
 MOST_ODD = 0.1  # of the values of a column may be something else than the column is
@@ -46,7 +65,9 @@ class Decisions:
         """Note classes that look like one."""
         alike = [] if target is None else spelt_alike(target.labels or ())
         if alike:
-            self.notes.append(f"classes {listed(alike)} differ in spelling only; each is a class of its own")
+            self.notes.append(
+                f"classes {listed(alike)} differ in spelling only; each is a class of its own"
+            )
 
     def rename(self, renamed: Iterable[tuple[str, str]]) -> None:
         """Note columns whose names are there twice."""
@@ -56,9 +77,10 @@ class Decisions:
     def refuse(
         self, found: Survey | None = None, target: str | None = None, missing: str | None = None
     ) -> None:
-        """Raise an error that lists everything, with the options that settle it, if there is anything: also columns of numbers
-        with words among them and columns of too many words, as they were ``found`` in the first rows, and how many targets are
-        ``missing`` there. Where one of these is alone, the reading says it, by line."""
+        """Raise an error that lists everything, with the options that settle it, if there is
+        anything: also columns of numbers with words among them and columns of too many words, as
+        they were ``found`` in the first rows, and how many targets are ``missing`` there. Where one
+        of these is alone, the reading says it, by line."""
         later = {} if found is None else {**found.odd, **found.many}
         columns = [*self._columns, *later]
         if not self._columns and len(later) < 2:
@@ -68,7 +90,8 @@ class Decisions:
             said.append(f"column {shown(str(target))}: {missing}")
         many = "columns need a decision" if len(columns) > 1 else "column needs a decision"
         raise DataError(
-            f"{self.label}: {len(columns)} {many}: {'; '.join(said)}. That is what is done without strict=True; "
+            f"{self.label}: {len(columns)} {many}: {'; '.join(said)}. That is what is done without "
+            f"strict=True; "
             f"{', '.join(_settling(found, columns, target))}."
         )
 
@@ -77,7 +100,11 @@ class Decisions:
         notes = [*self.notes, *more]
         if rows_left_out:
             one = rows_left_out == 1
-            rows = "1 row has no target and is" if one else f"{rows_left_out:,} rows have no target and are"
+            rows = (
+                "1 row has no target and is"
+                if one
+                else f"{rows_left_out:,} rows have no target and are"
+            )
             notes.append(f"{rows} left out")
         fresh = [note for note in notes if note not in self._told]
         self._told.update(fresh)
@@ -91,7 +118,9 @@ def _settling(found: Survey | None, columns: Iterable[str], target: str | None) 
     options = [f"ignore={others!r} leaves out"] if others else []
     if found is not None:
         separators = {decimal_of(form) for form in found.formats.values() if form in NUMERIC}
-        options += [f"decimal={mark!r} reads numbers that are written so" for mark in sorted(separators)]
+        options += [
+            f"decimal={mark!r} reads numbers that are written so" for mark in sorted(separators)
+        ]
         if found.odd and len(found.strange) <= MOST_LISTED:
             options.append(f"missing={found.strange!r} takes as missing")
         if found.many:
@@ -100,10 +129,11 @@ def _settling(found: Survey | None, columns: Iterable[str], target: str | None) 
 
 
 def _callers_level() -> int:
-    """The ``stacklevel``, for a warning of the function that calls this, of the first line outside kernelight and scikit-learn.
+    """The ``stacklevel``, for a warning of the function that calls this, of the first line outside
+    kernelight and scikit-learn.
 
-    scikit-learn's frames are passed over because fits go through its decorators and pipelines. If there is no other line,
-    the outermost is taken.
+    scikit-learn's frames are passed over because fits go through its decorators and pipelines. If
+    there is no other line, the outermost is taken.
     """
     level, frame = 1, inspect.currentframe()
     frame = frame and frame.f_back
@@ -115,22 +145,27 @@ def _callers_level() -> int:
 
 
 class OddValues:
-    """Values that are not what their column is, or words that a model never saw, counted over the rows of one reading."""
+    """Values that are not what their column is, or words that a model never saw, counted over the
+    rows of one reading."""
 
-    def __init__(self, label: str, encoding: Encoding | None = None, options: bool = True) -> None:
-        self._label, self._options = label, options
+    def __init__(
+        self, label: str, encoding: Encoding | None = None, has_options: bool = True
+    ) -> None:
+        self._label, self._has_options = label, has_options
         self._settled = encoding is not None  # whether a model has settled what the columns are
         self._found: dict[str, Odd] = {}
         self._rows = 0
         columns = encoding.columns if encoding is not None else None
-        self._words = [_NewWords(column) for column in columns or () if column.kind == WORDS]
+        self._words = [_NewWords(column) for column in columns or () if column.kind == CATEGORICAL]
 
     def add(self, block: Block) -> None:
         """Count those of a block."""
         self._rows += block.n_rows
         for name, odd in joined_odd([block]).items():
             known = self._found.get(name)
-            self._found[name] = odd if known is None else known._replace(number=known.number + odd.number)
+            self._found[name] = (
+                odd if known is None else known._replace(number=known.number + odd.number)
+            )
         if self._words:
             for new, words in zip(self._words, block.words, strict=True):
                 new.add(words)
@@ -140,7 +175,7 @@ class OddValues:
         for name, odd in sorted(self._found.items()):
             if odd.number > MOST_ODD * self._rows:
                 hint = ""
-                if not self._settled and not self._options:
+                if not self._settled and not self._has_options:
                     hint = "; make it a categorical column if it is words"
                 elif not self._settled and odd.first[0] in "'\"":  # not of bytes that are no text
                     hint = (
@@ -148,19 +183,23 @@ class OddValues:
                         f"missing=[{odd.first}] takes the word as missing"
                     )
                 more = (
-                    f" (of {counted(self._rows, 'value')} {odd.number:,} are not)" if odd.number > 1 else ""
+                    f" (of {counted(self._rows, 'value')} {odd.number:,} are not)"
+                    if odd.number > 1
+                    else ""
                 )
                 if self._settled:
                     hint = f", where the model has {odd.kind}s"
                 raise DataError(
-                    f"{self._label}, {odd.where}, column {shown(name)}: {odd.first} is not a {odd.kind}{more}{hint}."
+                    f"{self._label}, {odd.where}, column {shown(name)}: {odd.first} is not a "
+                    f"{odd.kind}{more}{hint}."
                 )
 
     def notes(self) -> list[str]:
         """A sentence for each column that has some."""
         odd = [
             f"column {shown(name)}: {odd.number:,} of {counted(self._rows, 'value')} "
-            f"{'is' if odd.number == 1 else 'are'} not a {odd.kind} ({odd.first} in {odd.where} first); taken as missing"
+            f"{'is' if odd.number == 1 else 'are'} not a {odd.kind} ({odd.first} in {odd.where} "
+            f"first); taken as missing"
             for name, odd in sorted(self._found.items())
         ]
         return odd + [new.note for new in self._words if new.many]
@@ -174,7 +213,7 @@ class _NewWords:
         self._new = self._words = 0
         self._first = ""
 
-    def add(self, words: Words) -> None:
+    def add(self, words: Categorical) -> None:
         """Count those of more rows."""
         if self._column.others:
             return
@@ -194,19 +233,22 @@ class _NewWords:
     def note(self) -> str:
         """What is said of them."""
         return (
-            f"column {shown(self._column.name)}: {self._new:,} of {counted(self._words, 'word')} never occurred in training "
+            f"column {shown(self._column.name)}: {self._new:,} of {counted(self._words, 'word')} "
+            f"never occurred in training "
             f"({shown(self._first)} first)"
         )
 
 
 class Unvarying:
-    """Columns in which nothing differs from row to row, over the rows of one reading: constant, or empty."""
+    """Columns in which nothing differs from row to row, over the rows of one reading: constant, or
+    empty."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan, self._rows = plan, 0
-        self._places = np.arange(len(plan.numbers))  # of the columns of numbers that have not varied yet
-        self._values = np.full(len(plan.numbers), np.nan)
-        self._words: list[set[str | None]] = [set() for _ in plan.words]
+    def __init__(self, selection: ColumnSelection) -> None:
+        self._selection, self._rows = selection, 0
+        # of the columns of numbers that have not varied yet
+        self._places = np.arange(len(selection.numbers))
+        self._values = np.full(len(selection.numbers), np.nan)
+        self._words: list[set[str | None]] = [set() for _ in selection.words]
 
     def add(self, block: Block) -> None:
         """Look at more rows, before missing values are filled."""
@@ -226,20 +268,23 @@ class Unvarying:
 
     def notes(self) -> list[str]:
         """One sentence for all of them; of few rows, which may well agree, none."""
-        words = [n for n, found in zip(self._plan.words, self._words, strict=True) if len(found) < 2]
-        names = [*(self._plan.numbers[at] for at in self._places.tolist()), *words]
+        words = [
+            n for n, found in zip(self._selection.words, self._words, strict=True) if len(found) < 2
+        ]
+        names = [*(self._selection.numbers[at] for at in self._places.tolist()), *words]
         if not names or self._rows < FEW_ROWS:
             return []
         many = len(names) > 1
         return [
-            f"{'columns' if many else 'column'} {listed(names)}: every value is the same or missing; "
+            f"{'columns' if many else 'column'} {listed(names)}: every value is the same or "
+            f"missing; "
             f"nothing can be learned from {'them' if many else 'it'}"
         ]
 
 
 def cell_rule(missing: Sequence[str] | None, encoding: Encoding | None) -> CellRule:
-    """How text of typed tables is read: by the words that stand for a missing value (None: the usual ones). Words that a model
-    knows stay what they are."""
+    """How text of typed tables is read: by the words that stand for a missing value (None: the
+    usual ones). Words that a model knows stay what they are."""
     known: dict[str, frozenset[str]] = {}
     if encoding is not None:
         known = {column.name: frozenset(column.categories) for column in encoding.columns or ()}
@@ -248,8 +293,11 @@ def cell_rule(missing: Sequence[str] | None, encoding: Encoding | None) -> CellR
     return CellRule(frozenset(MISSING if missing is None else missing), known)
 
 
-def formatted_by(encoding: Encoding, source: Source, decimal: str | None = None) -> Source:
-    """A source whose columns of text are read in the formats of an encoding, with another decimal separator if one is given."""
+def formatted_by(
+    encoding: Encoding, source: TableSource, decimal: str | None = None
+) -> TableSource:
+    """A source whose columns of text are read in the formats of an encoding, with another decimal
+    separator if one is given."""
     kinds = {column.name: column.kind for column in source.columns or ()}
     formats = {}
     for column in encoding.columns or ():
@@ -262,14 +310,18 @@ def formatted_by(encoding: Encoding, source: Source, decimal: str | None = None)
             formats[column.name] = YEAR_FIRST
     target = encoding.target
     if target is not None and target.format is not None and target.name in kinds:
-        as_text = source.text or kinds[target.name] == WORDS
+        as_text = source.text or kinds[target.name] == CATEGORICAL
         formats.update({target.name: target.format} if as_text else {})
     if decimal is not None:
         numbers = [column.name for column in encoding.columns or () if column.kind == NUMBER]
         numbers += [target.name] if target is not None and target.kind == NUMBER else []
         numbers = [name for name in numbers if name in kinds]
         formats.update(
-            {n: decimal_format(decimal) for n in numbers if n in formats or (source.text and decimal == ",")}
+            {
+                n: decimal_format(decimal)
+                for n in numbers
+                if n in formats or (source.text and decimal == ",")
+            }
         )
     elif source.delimiter == ",":
         formats.update(dict.fromkeys(_with_points(formats, source), decimal_format(".")))
@@ -280,25 +332,27 @@ def formatted_by(encoding: Encoding, source: Source, decimal: str | None = None)
     return FormattedSource(source, formats, {}) if formats else source
 
 
-def _with_points(formats: Mapping[str, str], source: Source) -> list[str]:
-    """Columns that had decimal commas in training, and have points and no comma where commas stand between the cells.
+def _with_points(formats: Mapping[str, str], source: TableSource) -> list[str]:
+    """Columns that had decimal commas in training, and have points and no comma where commas stand
+    between the cells.
 
-    Elsewhere 5.123 may well be five thousand. Here cells with a comma would have to be quoted, and none is.
+    Elsewhere 5.123 may well be five thousand. Here cells with a comma would have to be quoted, and
+    none is.
     """
     names = [name for name, form in formats.items() if form in NUMERIC and decimal_of(form) == ","]
     texts = {name: "".join(words.values) for name, words in _first_words(names, source)}
     return [name for name, text in texts.items() if "." in text and "," not in text]
 
 
-def _unformatted(encoding: Encoding, source: Source) -> list[str]:
+def _unformatted(encoding: Encoding, source: TableSource) -> list[str]:
     """Columns of words where the model has numbers without a format of their own."""
     known: list[EncodedColumn | EncodedTarget] = [*(encoding.columns or ())]
     known += [encoding.target] if encoding.target is not None else []
     numbers = {column.name for column in known if column.kind == NUMBER and column.format is None}
-    return [c.name for c in source.columns or () if c.kind == WORDS and c.name in numbers]
+    return [c.name for c in source.columns or () if c.kind == CATEGORICAL and c.name in numbers]
 
 
-def _booleans(names: Sequence[str], source: Source) -> list[str]:
+def _booleans(names: Sequence[str], source: TableSource) -> list[str]:
     """Those of some columns whose first words are booleans."""
     return [
         name
@@ -307,10 +361,12 @@ def _booleans(names: Sequence[str], source: Source) -> list[str]:
     ]
 
 
-def _first_words(names: Sequence[str], source: Source) -> list[tuple[str, Words]]:
+def _first_words(names: Sequence[str], source: TableSource) -> list[tuple[str, Categorical]]:
     """Some columns with the words of their first rows."""
     try:
-        first = next(iter(source.blocks(Plan(words=tuple(names)))), None) if names else None
+        first = (
+            next(iter(source.blocks(ColumnSelection(words=tuple(names)))), None) if names else None
+        )
     except DataError:  # damage, which is spoken of when the rows are read
         return []
     return [] if first is None else list(zip(names, first.words, strict=True))
@@ -332,7 +388,7 @@ def spelt_alike(labels: Iterable[Any]) -> list[str]:
 
 def missing_targets(block: Block) -> NDArray[np.bool_]:
     """Which rows have no target."""
-    if isinstance(block.target, Words):
+    if isinstance(block.target, Categorical):
         return block.target.codes < 0
     assert block.target is not None
     return np.isnan(as_doubles(block.target))
@@ -341,9 +397,9 @@ def missing_targets(block: Block) -> NDArray[np.bool_]:
 def with_targets(block: Block, gone: NDArray[np.bool_]) -> Block:
     """The block with the target of another row wherever one is missing."""
     other = int(np.argmin(gone))
-    if isinstance(block.target, Words):
+    if isinstance(block.target, Categorical):
         codes = np.where(gone, block.target.codes[other], block.target.codes)
-        return replace(block, target=Words(codes, block.target.values))
+        return replace(block, target=Categorical(codes, block.target.values))
     assert block.target is not None
     target = block.target.copy()
     target[gone] = target[other]

@@ -1,8 +1,8 @@
 """Delimited text: CSV, TSV and the like, with or without names, quoted or not.
 
-The first 500 rows (of the first 4 MB) decide what a column is: words, if half or more of what is there is not numbers; else
-numbers, and then a word in it is missing, or an error (strict). ``categorical``
-names columns that look like numbers and are words.
+The first 500 rows (of the first 4 MB) decide what a column is: words, if half or more of what is
+there is not numbers; else numbers, and then a word in it is missing, or an error (strict).
+``categorical`` names columns that look like numbers and are words.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import resources
-from kernelight.data import sources
+from kernelight.base import counted
+from kernelight.base.checks import resources
+from kernelight.data import byte_sources
+from kernelight.data.byte_sources import CHUNK, LONGEST_ROW, ByteSource, Text
 from kernelight.data.dialect import (
     A_NUMBER,
     MISSING,
@@ -34,11 +36,17 @@ from kernelight.data.dialect import (
     sniffed,
 )
 from kernelight.data.errors import DataError, shown
-from kernelight.data.exact import restored
-from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
-from kernelight.data.table import NUMBER, Block, Column, Odd, Plan, Source, Words
+from kernelight.data.exact_integers import restored
+from kernelight.data.table_source import (
+    NUMBER,
+    Block,
+    Categorical,
+    Column,
+    ColumnSelection,
+    Odd,
+    TableSource,
+)
 from kernelight.data.word_counts import too_many_words
-from kernelight.wording import counted
 
 _FEW, _MANY, _NOT_NUMBER, _OPEN, _AFTER, _LONG = range(1, 7)  # of core/parse_csv.h
 _SKIP, _FEATURE, _ASIDE, _WORD = range(4)
@@ -59,7 +67,7 @@ class _WordAmongNumbersError(DataError):
         self.column = column
 
 
-class DelimitedSource(Source):
+class DelimitedSource(TableSource):
     """A delimited text file."""
 
     text = True
@@ -98,25 +106,32 @@ class DelimitedSource(Source):
             elif second and more < 0 and not any(first[more:]):  # and the other way round
                 first = first[:more]
             self._names = self._distinct(names_in(first, self.label), known)
-            self.nameless = frozenset(name for cell, name in zip(first, self._names, strict=True) if not cell)
+            self.nameless = frozenset(
+                name for cell, name in zip(first, self._names, strict=True) if not cell
+            )
             self._offset = self._after_first(sample, ended)
         else:
             count = len(first)
             trained = list(names or ())
-            self._names = trained if len(trained) == count else [f"column_{at + 1}" for at in range(count)]
+            self._names = (
+                trained if len(trained) == count else [f"column_{at + 1}" for at in range(count)]
+            )
         self._first_line = 1 + sample.count(b"\n", 0, self._offset)
         self.columns = self._kinds(sample, ended, set(categorical))
         if not self.headed and self._names[-1] in self.blank:  # rows end with a delimiter
             self.nameless = frozenset(self._names[-1:])
 
-    # -- What is in the file --------------------------------------------------------------------------------
+    # -- What is in the file
+    # --------------------------------------------------------------------------------
 
     def _after_first(self, sample: bytes, ended: bool) -> int:
         """Where the rows behind the names begin."""
         text = np.frombuffer(sample, np.uint8)
         at = self._end_of(text, 1)
         if at == len(text) and not ended:
-            raise DataError(f"{self.label}, line 1: the names of the columns do not end within 4 megabytes.")
+            raise DataError(
+                f"{self.label}, line 1: the names of the columns do not end within 4 megabytes."
+            )
         return at
 
     def _kinds(self, sample: bytes, ended: bool, categorical: set[str]) -> tuple[Column, ...]:
@@ -129,11 +144,18 @@ class DelimitedSource(Source):
         text = text[:position] if position else text
         starts, rows, _ = self._layout(text, final=ended and position == 0)
         count = len(self._names)
-        found = self._run(text, starts, rows, [(_WORD, at) for at in range(count)], 0, 0, count, np.float64)
+        found = self._run(
+            text, starts, rows, [(_WORD, at) for at in range(count)], 0, 0, count, np.float64
+        )
         absent = {word.encode() for word in self._dialect.missing} | {b""}
-        if found is None:  # damaged: what is whole decides, so that the damage is what will be spoken of
-            whole = (row for row in rows_of(text.tobytes(), self._dialect.delimiter) if len(row) == count)
-            table = list(zip(*(row for _, row in zip(range(SAMPLE_ROWS), whole, strict=False)), strict=True))
+        # damaged: what is whole decides, so that the damage is what will be spoken of
+        if found is None:
+            whole = (
+                row for row in rows_of(text.tobytes(), self._dialect.delimiter) if len(row) == count
+            )
+            table = list(
+                zip(*(row for _, row in zip(range(SAMPLE_ROWS), whole, strict=False)), strict=True)
+            )
         kinds, guessed, blank = [], [], []
         for at, name in enumerate(self._names):
             if found is not None:
@@ -149,13 +171,14 @@ class DelimitedSource(Source):
         self.guessed, self.blank = frozenset(guessed), frozenset(blank)
         return tuple(kinds)
 
-    # -- Rows -----------------------------------------------------------------------------------------------
+    # -- Rows
+    # -----------------------------------------------------------------------------------------------
 
-    def whole(self, plan: Plan) -> Block:
+    def whole(self, selection: ColumnSelection) -> Block:
         text = self._source.whole()[self._mark + self._offset :]
-        return self._block(text, plan, 0, self._first_line, self._layout(text, final=True))
+        return self._block(text, selection, 0, self._first_line, self._layout(text, final=True))
 
-    def blocks(self, plan: Plan) -> Iterator[Block]:
+    def blocks(self, selection: ColumnSelection) -> Iterator[Block]:
         row, line, carry, wanted = 0, self._first_line, b"", CHUNK
         with self._source.reader() as reader:
             reader.read(self._mark + self._offset)
@@ -169,7 +192,7 @@ class DelimitedSource(Source):
                     here = line + content.count(b"\n", 0, end)
                     raise self._source.endless_row(here)
                 if end:
-                    block = self._block(text, plan, row, line, layout)
+                    block = self._block(text, selection, row, line, layout)
                     row, line = row + block.n_rows, line + content.count(b"\n", 0, end)
                     if block.n_rows:
                         yield block
@@ -178,18 +201,24 @@ class DelimitedSource(Source):
                 if not part:
                     return
 
-    def _layout(self, text: Text, *, final: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    def _layout(
+        self, text: Text, *, final: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         starts, rows = np.zeros((2, _core.text_pieces(len(text)) + 1), dtype=np.int64)
-        end = _core.csv_layout(text, ord(self._dialect.delimiter), final, starts, rows, self._workers(text))
+        end = _core.csv_layout(
+            text, ord(self._dialect.delimiter), final, starts, rows, self._workers(text)
+        )
         return starts, rows, end
 
     def _workers(self, text: Text) -> int:
         return resources(self._threads).for_work(16 * len(text)).threads
 
-    def _block(self, text: Text, plan: Plan, first_row: int, first_line: int, layout: Any) -> Block:
+    def _block(
+        self, text: Text, selection: ColumnSelection, first_row: int, first_line: int, layout: Any
+    ) -> Block:
         starts, rows, _ = layout
-        numbers = {name: at for at, name in enumerate(plan.numbers)}
-        words = {name: at for at, name in enumerate(plan.words)}
+        numbers = {name: at for at, name in enumerate(selection.numbers)}
+        words = {name: at for at, name in enumerate(selection.words)}
         aside = 0
         roles = []
         for name in self._names:
@@ -197,17 +226,20 @@ class DelimitedSource(Source):
                 roles.append((_FEATURE, numbers[name]))
             elif name in words:
                 roles.append((_WORD, words[name]))
-            elif name == plan.target and plan.target_kind == NUMBER:
+            elif name == selection.target and selection.target_kind == NUMBER:
                 roles.append((_ASIDE, 0))
                 aside = 1
-            elif name in (plan.target, plan.ids):
+            elif name in (selection.target, selection.ids):
                 words[name] = len(words)
                 roles.append((_WORD, words[name]))
             else:
                 roles.append((_SKIP, 0))
         wanted = list(roles)
-        loose = [name for name in self._loose if roles[self._names.index(name)][0] in (_FEATURE, _ASIDE)]
-        while True:  # columns of numbers in which there is a word are read as words, and made numbers here
+        loose = [
+            name for name in self._loose if roles[self._names.index(name)][0] in (_FEATURE, _ASIDE)
+        ]
+        # columns of numbers in which there is a word are read as words, and made numbers here
+        while True:
             texts: dict[str, int] = {}
             for name in loose:
                 roles[self._names.index(name)] = _WORD, len(words) + len(texts)
@@ -215,11 +247,19 @@ class DelimitedSource(Source):
             count = len(words) + len(texts)
             try:
                 found = self._run(
-                    text, starts, rows, roles, len(numbers), aside, count, plan.dtype, first_line=first_line
+                    text,
+                    starts,
+                    rows,
+                    roles,
+                    len(numbers),
+                    aside,
+                    count,
+                    selection.dtype,
+                    first_line=first_line,
                 )
                 break
             except _WordAmongNumbersError as odd_one:
-                if plan.strict:
+                if selection.strict:
                     raise DataError(str(odd_one)) from None
                 loose.append(odd_one.column)
                 self._loose.append(odd_one.column)
@@ -232,7 +272,9 @@ class DelimitedSource(Source):
         odd: dict[str, Odd] = {}
         for name in loose:
             where = self._names.index(name)
-            values = self._loose_numbers(text, spans, texts[name], where, locate, first_row, odd, first_line)
+            values = self._loose_numbers(
+                text, spans, texts[name], where, locate, first_row, odd, first_line
+            )
             kind, slot = wanted[where]
             if kind == _FEATURE:
                 matrix[:, slot] = values
@@ -243,27 +285,35 @@ class DelimitedSource(Source):
             else:
                 apart[slot] = values
 
-        def column(name: str, limit: int | None) -> Words:
-            return self._words(text, spans, words[name], name, limit, lambda row: locate(first_row + row))
+        def column(name: str, limit: int | None) -> Categorical:
+            return self._words(
+                text, spans, words[name], name, limit, lambda row: locate(first_row + row)
+            )
 
         target: Any = None
-        if plan.target is not None:
-            if plan.target_kind == NUMBER:
-                place = self._names.index(plan.target)
-                target = restored(apart[0], lambda some: self._written(text, starts, rows, place, some))
+        if selection.target is not None:
+            if selection.target_kind == NUMBER:
+                place = self._names.index(selection.target)
+                target = restored(
+                    apart[0], lambda some: self._written(text, starts, rows, place, some)
+                )
             else:
-                target = column(plan.target, None)
+                target = column(selection.target, None)
         ids = None
-        if plan.ids is not None:
-            if plan.ids in numbers or plan.ids not in words:
-                raise DataError(f"{self.label}: column {shown(plan.ids)} cannot be an id and something else.")
+        if selection.ids is not None:
+            if selection.ids in numbers or selection.ids not in words:
+                raise DataError(
+                    f"{self.label}: column {shown(selection.ids)} cannot be an id and something else."
+                )
             ids = [
-                "" if cell is None else self._decoded(cell, plan.ids, lambda r=r: locate(first_row + r))
-                for r, cell in enumerate(_cells(text, spans, words[plan.ids]))
+                ""
+                if cell is None
+                else self._decoded(cell, selection.ids, lambda r=r: locate(first_row + r))
+                for r, cell in enumerate(_cells(text, spans, words[selection.ids]))
             ]
         return Block(
             matrix,
-            tuple(column(name, plan.limit) for name in plan.words),
+            tuple(column(name, selection.limit) for name in selection.words),
             target,
             ids,
             first_row,
@@ -282,7 +332,8 @@ class DelimitedSource(Source):
         odd: dict[str, Odd],
         first_line: int,
     ) -> NDArray[np.float64]:
-        """The numbers of a column that was read as words; NaN, and counted, where there is a word."""
+        """The numbers of a column that was read as words; NaN, and counted, where there is a
+        word."""
         starts, lengths = spans.starts[at], spans.lengths[at]
         codes = np.empty(len(starts), np.int32)
         firsts = np.empty(len(starts), np.int64)
@@ -297,14 +348,18 @@ class DelimitedSource(Source):
             if A_NUMBER.fullmatch(content):
                 values[code] = float(content)
                 if not math.isfinite(values[code]):
-                    raise self._error(text, _NOT_NUMBER, int(starts[places[code]]), column, first_line)
+                    raise self._error(
+                        text, _NOT_NUMBER, int(starts[places[code]]), column, first_line
+                    )
             else:
                 strange[code] = content not in absent
         gone = strange[codes]
         if gone.any():
             row = int(np.argmax(gone))
             name = self._names[column]
-            odd[name] = Odd(int(gone.sum()), shown(cells[codes[row]] or b""), locate(first_row + row))
+            odd[name] = Odd(
+                int(gone.sum()), shown(cells[codes[row]] or b""), locate(first_row + row)
+            )
         return values[codes]
 
     def _run(
@@ -319,7 +374,8 @@ class DelimitedSource(Source):
         dtype: Any,
         first_line: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.float64], _Spans] | None:
-        """Rows of a text, or None if they are damaged and it does not matter where (no ``first_line``)."""
+        """Rows of a text, or None if they are damaged and it does not matter where (no
+        ``first_line``)."""
         count = int(rows[-1])
         matrix = np.empty((count, n_numbers), dtype=dtype)
         aside = np.empty((n_aside, count))
@@ -328,7 +384,11 @@ class DelimitedSource(Source):
         ends = np.cumsum([len(word) for word in absent], dtype=np.int64)
         kinds = np.array([kind for kind, _ in roles], dtype=np.int8)
         slots = np.array([slot for _, slot in roles], dtype=np.int64)
-        known = ord(self._dialect.delimiter), np.frombuffer(b"".join(absent) or b"\0", np.uint8), ends
+        known = (
+            ord(self._dialect.delimiter),
+            np.frombuffer(b"".join(absent) or b"\0", np.uint8),
+            ends,
+        )
         for begin, end, first, last in _calls(starts, rows):
             part, layout, apart, words = text, (starts, rows), aside, spans
             if (first, last) != (0, count):
@@ -337,7 +397,15 @@ class DelimitedSource(Source):
                 apart = np.empty((n_aside, last - first))
                 words = _Spans(*(np.empty((n_words, last - first), each.dtype) for each in spans))
             kind, at, column = _core.csv_parse(
-                part, *known, *layout, kinds, slots, matrix[first:last], apart, *words, self._workers(part)
+                part,
+                *known,
+                *layout,
+                kinds,
+                slots,
+                matrix[first:last],
+                apart,
+                *words,
+                self._workers(part),
             )
             if kind:
                 if first_line is None:
@@ -345,7 +413,9 @@ class DelimitedSource(Source):
                 raise self._error(text, kind, begin + at, column, first_line)
             if words is not spans:
                 aside[:, first:last] = apart
-                spans.starts[:, first:last] = np.where(words.starts < 0, words.starts, words.starts + begin)
+                spans.starts[:, first:last] = np.where(
+                    words.starts < 0, words.starts, words.starts + begin
+                )
                 spans.lengths[:, first:last] = words.lengths
         return matrix, aside, spans
 
@@ -364,7 +434,9 @@ class DelimitedSource(Source):
         spans = _Spans(found[2].starts[:, some], found[2].lengths[:, some])
         return [(cell or b"").decode("ascii", "replace").strip() for cell in _cells(text, spans, 0)]
 
-    def _words(self, text: Text, spans: _Spans, at: int, name: str, limit: int | None, where: Any) -> Words:
+    def _words(
+        self, text: Text, spans: _Spans, at: int, name: str, limit: int | None, where: Any
+    ) -> Categorical:
         starts, lengths = spans.starts[at], spans.lengths[at]
         codes = np.empty(len(starts), np.int32)
         firsts = np.empty(len(starts) if limit is None else min(len(starts), limit + 1), np.int64)
@@ -378,18 +450,22 @@ class DelimitedSource(Source):
             for cell, row in zip(cells, firsts[:known], strict=True)
         ]
         numbers: dict[str, int] = {}  # "a" and a are one word
-        table = np.array([*(numbers.setdefault(v, len(numbers)) for v in values), -1], dtype=np.int32)
-        return Words(table[codes], tuple(numbers))
+        table = np.array(
+            [*(numbers.setdefault(v, len(numbers)) for v in values), -1], dtype=np.int32
+        )
+        return Categorical(table[codes], tuple(numbers))
 
     def _decoded(self, cell: bytes, name: str, where: Any) -> str:
         try:
             return cell.decode()
         except UnicodeDecodeError:
             raise DataError(
-                f"{self.label}, {where()}, column {shown(name)}: {cell[:40]!r} is not UTF-8{OTHER_CHARSET}."
+                f"{self.label}, {where()}, column {shown(name)}: {cell[:40]!r} is not "
+                f"UTF-8{OTHER_CHARSET}."
             ) from None
 
-    # -- Errors ---------------------------------------------------------------------------------------------
+    # -- Errors
+    # ---------------------------------------------------------------------------------------------
 
     def _end_of(self, text: Text, count: int) -> int:
         """How many bytes at least hold so many rows; all, if there are not so many."""
@@ -432,12 +508,17 @@ class DelimitedSource(Source):
             if self._settled or not cell.isascii()
             else f"; categorical=[{shown(self._names[column])}] reads the column as words"
         )
-        return _WordAmongNumbersError(f"{where}: {shown(cell)} is not a number{hint}.", self._names[column])
+        return _WordAmongNumbersError(
+            f"{where}: {shown(cell)} is not a number{hint}.", self._names[column]
+        )
 
 
-def _calls(starts: NDArray[np.int64], rows: NDArray[np.int64]) -> Iterator[tuple[int, int, int, int]]:
-    """Where each compiled call begins and ends: bytes and rows, at the borders of pieces of a layout."""
-    wanted = np.arange(sources.CALL_BYTES, int(starts[-1]), sources.CALL_BYTES)
+def _calls(
+    starts: NDArray[np.int64], rows: NDArray[np.int64]
+) -> Iterator[tuple[int, int, int, int]]:
+    """Where each compiled call begins and ends: bytes and rows, at the borders of pieces of a
+    layout."""
+    wanted = np.arange(byte_sources.CALL_BYTES, int(starts[-1]), byte_sources.CALL_BYTES)
     cuts = np.unique([0, *np.searchsorted(starts, wanted), len(starts) - 1])
     for left, right in pairwise(cuts):
         yield int(starts[left]), int(starts[right]), int(rows[left]), int(rows[right])

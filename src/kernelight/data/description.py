@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kernelight.base import counted
 from kernelight.data.encoding import EncodedColumn, Encoding
 from kernelight.data.errors import listed, shown
-from kernelight.data.table import NUMBER
-from kernelight.wording import counted
+from kernelight.data.table_source import NUMBER
 
 
 def described(label: str, encoding: Encoding, notes: Sequence[str]) -> str:
-    """Numbers in one line; columns of words, dates and other formats, and those that are left out, by a line each."""
+    """Numbers in one line; columns of words, dates and other formats, and those that are left out,
+    by a line each."""
     lines = [
-        f"{label}: {counted(encoding.width, 'sparse feature' if encoding.columns is None else 'feature')}"
+        f"{label}: "
+        f"{counted(encoding.width, 'sparse feature' if encoding.columns is None else 'feature')}"
     ]
     plain = [c.name for c in encoding.columns or () if c.kind == NUMBER and c.format is None]
     if plain:
         lines.append(f"{_columns(plain)}: {'a number' if len(plain) == 1 else 'numbers'}")
-    lines += [f"column {shown(c.name)}: {_fate(c)}" for c in encoding.columns or () if c.name not in plain]
+    lines += [
+        f"column {shown(c.name)}: {_fate(c)}" for c in encoding.columns or () if c.name not in plain
+    ]
     if encoding.ids is not None:
         lines.append(f"column {shown(encoding.ids)}: names the rows")
     noted = " ".join(notes)
@@ -29,7 +33,8 @@ def described(label: str, encoding: Encoding, notes: Sequence[str]) -> str:
     if target is not None and target.labels is not None:
         labels = listed([str(known) for known in target.labels])
         lines.append(
-            f"target {shown(target.name)}: {target.task}, {counted(len(target.labels), 'class', 'classes')}: {labels}"
+            f"target {shown(target.name)}: {target.task}, "
+            f"{counted(len(target.labels), 'class', 'classes')}: {labels}"
         )
     elif target is not None:
         lines.append(f"target {shown(target.name)}: {target.task}")
@@ -51,5 +56,7 @@ def _fate(column: EncodedColumn) -> str:
     said = f"words, {counted(len(column.categories), 'column')} of 0 and 1{also}"
     if column.targets is None:
         return said
-    values = ", ".join(column.targets.outputs[:3]) + (", ..." if len(column.targets.outputs) > 3 else "")
+    values = ", ".join(column.targets.outputs[:3]) + (
+        ", ..." if len(column.targets.outputs) > 3 else ""
+    )
     return f"{len(column.targets.words):,} words, by their target values ({values}); and {said.partition(', ')[2]}"

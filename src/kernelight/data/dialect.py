@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from kernelight.data.byte_sources import ByteSource
 from kernelight.data.errors import DataError
-from kernelight.data.sources import ByteSource
-from kernelight.data.table import NUMBER, WORDS, Column
+from kernelight.data.table_source import CATEGORICAL, NUMBER, Column
 
 SAMPLE = 1 << 22  # bytes
 SAMPLE_ROWS = 500
@@ -32,7 +32,9 @@ MISSING = (
 )
 OTHER_CHARSET = "; charset='cp1252', or the encoding that it has, reads it"
 A_NUMBER = re.compile(
-    rb"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:inity|INITY)?)[ \t]*"
+    rb"[ "
+    rb"\t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:inity|INITY)?)[ "
+    rb"\t]*"
 )
 
 
@@ -58,11 +60,13 @@ def sample_of(source: ByteSource) -> Sample:
         raise DataError(f"{source.label} is UTF-16; charset='utf-16' reads it.")
     if 0 in content:
         raise DataError(
-            f"{source.label} is not text: byte {content.index(0)} is 0, and it is no other format that is known here."
+            f"{source.label} is not text: byte {content.index(0)} is 0, and it is no other format "
+            f"that is known here."
         )
     if b"\r" in content and b"\n" not in content and b"\r" in content.rstrip(b"\r"):
         raise DataError(
-            f"{source.label} ends its lines with carriage returns alone; convert them to line feeds."
+            f"{source.label} ends its lines with carriage returns alone; convert them to line "
+            f"feeds."
         )
     mark = 3 if content.startswith(b"\xef\xbb\xbf") else 0
     return Sample(content[mark:], mark, len(content) <= SAMPLE)
@@ -79,14 +83,17 @@ def names_in(first: Sequence[bytes], label: str) -> list[str]:
     try:
         return [cell.decode() or f"column_{at + 1}" for at, cell in enumerate(first)]
     except UnicodeDecodeError:
-        raise DataError(f"{label}, line 1: the names of the columns are not UTF-8{OTHER_CHARSET}.") from None
+        raise DataError(
+            f"{label}, line 1: the names of the columns are not UTF-8{OTHER_CHARSET}."
+        ) from None
 
 
 def kind_of(name: str, cells: Sequence[bytes], categorical: set[str]) -> tuple[Column, bool]:
-    """Numbers or words, by the first values that are there, and whether that is a guess, because some are not numbers."""
+    """Numbers or words, by the first values that are there, and whether that is a guess, because
+    some are not numbers."""
     odd = sum(not A_NUMBER.fullmatch(cell) for cell in cells)
     words = name in categorical or (bool(cells) and 2 * odd >= len(cells))
-    return Column(name, WORDS if words else NUMBER), odd > 0 and name not in categorical
+    return Column(name, CATEGORICAL if words else NUMBER), odd > 0 and name not in categorical
 
 
 def checked_delimiter(delimiter: Any) -> str:
@@ -98,7 +105,8 @@ def checked_delimiter(delimiter: Any) -> str:
 
 
 def rows_of(text: bytes, delimiter: str) -> Iterator[list[bytes]]:
-    """The rows of a text as fields, slowly: for the first ones, before anything is known. A quote left open ends it."""
+    """The rows of a text as fields, slowly: for the first ones, before anything is known. A quote
+    left open ends it."""
     stop = re.compile(b"[\n" + re.escape(delimiter.encode()) + b"]")
     blanks = b" \t".replace(delimiter.encode(), b"")
     at, row, quoted = 0, list[bytes](), False
@@ -119,7 +127,9 @@ def rows_of(text: bytes, delimiter: str) -> Iterator[list[bytes]]:
         end = found.start() if found else len(text)
         more = found is not None and text[end] != 10
         plain = text[start:end]
-        row.append((plain if more else plain.removesuffix(b"\r")).strip(blanks) if cell is None else cell)
+        row.append(
+            (plain if more else plain.removesuffix(b"\r")).strip(blanks) if cell is None else cell
+        )
         at = end + 1
         if more and at < len(text):
             continue
@@ -131,8 +141,8 @@ def rows_of(text: bytes, delimiter: str) -> Iterator[list[bytes]]:
 
 
 def sniffed(sample: bytes, comma: bool = False) -> str:
-    """The delimiter that gives most of the first rows the same number of fields, at least two; with decimal commas it is
-    a comma only if nothing else gives two."""
+    """The delimiter that gives most of the first rows the same number of fields, at least two; with
+    decimal commas it is a comma only if nothing else gives two."""
     start = sample[: 1 << 16]
     best, chosen = (0.0, 0), ","
     for delimiter in DELIMITERS:

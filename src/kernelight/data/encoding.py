@@ -1,17 +1,23 @@
-"""`Encoding`: from the columns of a file to a matrix, by a recipe learned from training rows and then applied unchanged.
+"""`Encoding`: from the columns of a file to a matrix, by a recipe learned from training rows and
+then applied unchanged.
 
 The rules:
 
-* A number that is missing becomes the median of its column among the first 20,000 training rows (0 if there is none there).
-* A column of words becomes one column of 0 and 1 for each word that occurs in training, in alphabetical order, and one
-  more for missing words if some are missing in training. A word never seen in training is 0 in all of them;
-  a boolean that is spelled otherwise there is no such word (`booleans`).
-* Of more than ``max_categories`` words (100 unless told otherwise) the most frequent have a column each, and the others,
-  words never seen in training too, share one (`word_counts`). A plan with a limit makes that an error.
-* Where the target is known, such a column also becomes the mean target of the rows of each word, in training of the rows of
-  other folds (`target_values`).
-* A date becomes its year, month, weekday, time of day and days since the first, as far as they vary (`dates`).
-* A target must not be missing. It is a class if it is words, or whole numbers of at most 50 kinds; else it is a quantity.
+* A number that is missing becomes the median of its column among the first 20,000 training rows (0
+  if there is none there).
+* A column of words becomes one column of 0 and 1 for each word that occurs in training, in
+  alphabetical order, and one more for missing words if some are missing in training. A word never
+  seen in training is 0 in all of them; a boolean that is spelled otherwise there is no such word
+  (`booleans`).
+* Of more than ``max_categories`` words (100 unless told otherwise) the most frequent have a column
+  each, and the others, words never seen in training too, share one (`word_counts`). A plan with a
+  limit makes that an error.
+* Where the target is known, such a column also becomes the mean target of the rows of each word, in
+  training of the rows of other folds (`target_values`).
+* A date becomes its year, month, weekday, time of day and days since the first, as far as they vary
+  (`dates`).
+* A target must not be missing. It is a class if it is words, or whole numbers of at most 50 kinds;
+  else it is a quantity.
 """
 
 from __future__ import annotations
@@ -28,8 +34,16 @@ from kernelight.data.booleans import as_known
 from kernelight.data.charsets import checked_charset
 from kernelight.data.dates import DateRecipe, recipe_from
 from kernelight.data.errors import DataError, listed, nearest, shown
-from kernelight.data.exact import as_doubles, classes_of
-from kernelight.data.table import DATE, NUMBER, WORDS, Block, Plan, Words, resized
+from kernelight.data.exact_integers import as_doubles, classes_of
+from kernelight.data.table_source import (
+    CATEGORICAL,
+    DATE,
+    NUMBER,
+    Block,
+    Categorical,
+    ColumnSelection,
+    resized,
+)
 from kernelight.data.target_values import TargetValues, TrainingRows
 from kernelight.data.text_formats import STORED
 from kernelight.data.word_counts import put_ones
@@ -40,16 +54,15 @@ MAX_WHOLE_LABELS = 50
 MAX_LABELS = 100_000
 CLASSIFICATION, REGRESSION = "classification", "regression"
 _VERSION = 3
-_KEYS = {
-    2: {"format", "parts", "others"},
-    3: {"targets"},
-}  # of columns and targets, by the version that brought them
+# of columns and targets, by the version that brought them
+_KEYS = {2: {"format", "parts", "others"}, 3: {"targets"}}
 Label = str | int | float
 
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """A column of the file and what becomes of it: a number (``fill`` where it is missing), or a column for each category."""
+    """A column of the file and what becomes of it: a number (``fill`` where it is missing), or a
+    column for each category."""
 
     name: str
     kind: str
@@ -57,7 +70,8 @@ class EncodedColumn:
     categories: tuple[str, ...] = ()
     missing: bool = False  # whether missing words have a column of their own
     recipe: DateRecipe | None = None  # of dates
-    format: str | None = None  # how numbers or dates are written, where they are text (`text_formats`)
+    # how numbers or dates are written, where they are text (`text_formats`)
+    format: str | None = None
     others: bool = False  # whether all words that are no category share a column
     targets: TargetValues | None = None  # of words, in more columns after these
 
@@ -76,7 +90,8 @@ class EncodedColumn:
         return len(self.categories) + self.others + self.missing
 
     def put_values(self, X: NDArray[Any], place: int, values: NDArray[np.float64]) -> None:
-        """Target values into their columns of ``X``, where the features of this column begin at ``place``."""
+        """Target values into their columns of ``X``, where the features of this column begin at
+        ``place``."""
         most = np.finfo(X.dtype).max
         X[:, place + self.n_ones : place + self.width] = np.clip(values, -most, most)
 
@@ -88,9 +103,13 @@ class EncodedColumn:
         if self.kind == NUMBER:
             return [self.name]
         own = [f"{self.name}={value}" for value in self.categories]
-        own += [f"{self.name}: other words"] * self.others + [f"{self.name} is missing"] * self.missing
+        own += [f"{self.name}: other words"] * self.others + [
+            f"{self.name} is missing"
+        ] * self.missing
         return (
-            own if self.targets is None else own + [f"{self.name}: {said}" for said in self.targets.outputs]
+            own
+            if self.targets is None
+            else own + [f"{self.name}: {said}" for said in self.targets.outputs]
         )
 
 
@@ -107,7 +126,8 @@ class EncodedTarget:
 
 @dataclass(frozen=True)
 class Encoding:
-    """How raw columns become features: plain data that is stored with a model (`to_plain`, `from_plain`).
+    """How raw columns become features: plain data that is stored with a model (`to_plain`,
+    `from_plain`).
 
     ``columns`` is None for sparse rows (LIBSVM), which have ``width`` features and need no recipe.
 
@@ -132,7 +152,8 @@ class Encoding:
     ignored: tuple[str, ...] = ()
     file_columns: tuple[str, ...] = ()  # of a table without names, all of its columns in order
     dtype: str = "float64"
-    missing_words: tuple[str, ...] | None = None  # what stands for a missing value; None: the usual words
+    # what stands for a missing value; None: the usual words
+    missing_words: tuple[str, ...] | None = None
     zero_based: bool = False  # LIBSVM: whether indices begin at 0
     charset: str | None = None  # the encoding of the text, if it was said
 
@@ -145,7 +166,8 @@ class Encoding:
 
     @property
     def has_target_values(self) -> bool:
-        """Whether a column of words has target values, so that training rows have other features than the same rows as new."""
+        """Whether a column of words has target values, so that training rows have other features
+        than the same rows as new."""
         return any(column.targets is not None for column in self.columns or ())
 
     def with_target_values(self, values: Mapping[str, TargetValues]) -> Encoding:
@@ -155,12 +177,15 @@ class Encoding:
         made = tuple(replace(column, targets=values.get(column.name)) for column in self.columns)
         return replace(self, columns=made, width=sum(column.width for column in made))
 
-    # -- Use ------------------------------------------------------------------------------------------------
+    # -- Use
+    # ------------------------------------------------------------------------------------------------
 
     def apply(self, block: Block, training: TrainingRows | None = None) -> Any:
-        """The features of raw rows, which were read by this encoding's own plan. The block must not be used again.
+        """The features of raw rows, which were read by this encoding's own plan. The block must not
+        be used again.
 
-        ``training`` says which of the rows that the encoding was learned from these are; else they are new rows.
+        ``training`` says which of the rows that the encoding was learned from these are; else they
+        are new rows.
         """
         if self.columns is None:
             return resized(block.numbers, self.width)
@@ -188,7 +213,9 @@ class Encoding:
                 put_ones(X, place, found, column.categories, column.others, column.missing)
                 if column.targets is not None:
                     values = (
-                        column.targets(found) if training is None else training.values(column.name, found)
+                        column.targets(found)
+                        if training is None
+                        else training.values(column.name, found)
                     )
                     column.put_values(X, place, values)
             place += column.width
@@ -199,18 +226,23 @@ class Encoding:
         if self.target is None or block.target is None:
             return None
         values = block.target
-        gone = values.codes < 0 if isinstance(values, Words) else ~np.isfinite(as_doubles(values))
+        gone = (
+            values.codes < 0
+            if isinstance(values, Categorical)
+            else ~np.isfinite(as_doubles(values))
+        )
         if gone.any():
             at = block.first_row + int(np.argmax(gone))
             found = (
                 "missing"
-                if isinstance(values, Words) or np.isnan(float(values[at - block.first_row]))
+                if isinstance(values, Categorical) or np.isnan(float(values[at - block.first_row]))
                 else "infinite"
             )
             raise DataError(
-                f"{label}, {block.locate(at)}, column {shown(self.target.name)}: the target is {found}; leave such rows out."
+                f"{label}, {block.locate(at)}, column {shown(self.target.name)}: the target is "
+                f"{found}; leave such rows out."
             )
-        if isinstance(values, Words):
+        if isinstance(values, Categorical):
             known = [str(word) for word in self.target.labels or ()]
             return np.array(as_known(values.values, known) or [""])[values.codes]
         if self.target.task == CLASSIFICATION and self.target.labels is not None:
@@ -219,7 +251,8 @@ class Encoding:
 
     @property
     def names(self) -> set[str]:
-        """All columns of files that the model knows: features, the target, ids, and those that are left out."""
+        """All columns of files that the model knows: features, the target, ids, and those that are
+        left out."""
         apart = [self.target.name] if self.target else []
         apart += [self.ids] if self.ids else []
         return {*(column.name for column in self.columns or ()), *self.ignored, *apart}
@@ -229,15 +262,21 @@ class Encoding:
         known = {*self.names, *allowed}
         return [name for name in available if name not in known]
 
-    def plan(self, available: Sequence[str] | None, label: str, allowed: Iterable[str] = ()) -> Plan:
-        """What to read of a file with these columns; columns that are missing are an error that lists them."""
+    def selection(
+        self, available: Sequence[str] | None, label: str, allowed: Iterable[str] = ()
+    ) -> ColumnSelection:
+        """What to read of a file with these columns; columns that are missing are an error that
+        lists them."""
         target = self.target
         if self.columns is None:
             if available is not None:
                 raise DataError(
-                    f"{label} has named columns, but the model was trained on sparse rows without names."
+                    f"{label} has named columns, but the model was trained on sparse rows without "
+                    f"names."
                 )
-            return Plan(target=target.name if target else None, dtype=self.dtype, width=self.width)
+            return ColumnSelection(
+                target=target.name if target else None, dtype=self.dtype, width=self.width
+            )
         if available is None:
             raise DataError(
                 f"{label} has sparse rows without names, but the model was trained on the columns "
@@ -249,11 +288,12 @@ class Encoding:
             strange = f"; {listed(more)} not known to the model" if more else ""
             hint = nearest(absent[0], more) or "."
             raise DataError(
-                f"{label}: its columns do not match those of the model: {listed(absent)} missing{strange}{hint}"
+                f"{label}: its columns do not match those of the model: {listed(absent)} "
+                f"missing{strange}{hint}"
             )
-        return Plan(
+        return ColumnSelection(
             numbers=tuple(c.name for c in self.columns if c.kind == NUMBER),
-            words=tuple(c.name for c in self.columns if c.kind == WORDS),
+            words=tuple(c.name for c in self.columns if c.kind == CATEGORICAL),
             dates=tuple(c.name for c in self.columns if c.kind == DATE),
             target=target.name if target and target.name in available else None,
             target_kind=target.kind if target else NUMBER,
@@ -261,7 +301,8 @@ class Encoding:
             dtype=self.dtype,
         )
 
-    # -- Plain data -----------------------------------------------------------------------------------------
+    # -- Plain data
+    # -----------------------------------------------------------------------------------------
 
     def to_plain(self) -> dict[str, Any]:
         """Plain data that JSON can say."""
@@ -272,8 +313,11 @@ class Encoding:
         if self.target is not None:
             labels = None if self.target.labels is None else list(self.target.labels)
             target = {
-                "name": self.target.name, "kind": self.target.kind, "task": self.target.task, "labels": labels,
-            }  # fmt: skip
+                "name": self.target.name,
+                "kind": self.target.kind,
+                "task": self.target.task,
+                "labels": labels,
+            }
             if self.target.format is not None:
                 target["format"] = self.target.format
         entries = [*(columns or ()), *([target] if target else [])]
@@ -285,10 +329,17 @@ class Encoding:
         charset = {} if self.charset is None else {"charset": self.charset}
         return {
             **charset,
-            "version": version, "columns": columns, "width": self.width, "target": target, "ids": self.ids,
-            "ignored": list(self.ignored), "file_columns": list(self.file_columns), "dtype": self.dtype,
-            "missing_words": None if self.missing_words is None else list(self.missing_words), "zero_based": self.zero_based,
-        }  # fmt: skip
+            "version": version,
+            "columns": columns,
+            "width": self.width,
+            "target": target,
+            "ids": self.ids,
+            "ignored": list(self.ignored),
+            "file_columns": list(self.file_columns),
+            "dtype": self.dtype,
+            "missing_words": None if self.missing_words is None else list(self.missing_words),
+            "zero_based": self.zero_based,
+        }
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> Encoding:
@@ -302,7 +353,8 @@ class Encoding:
     def _from_plain(cls, plain: dict[str, Any]) -> Encoding:
         if plain["version"] not in (1, *_KEYS) or isinstance(plain["version"], bool):
             raise ValueError(
-                f"This encoding has version {plain['version']!r}; this kernelight reads versions up to {_VERSION}: update it."
+                f"This encoding has version {plain['version']!r}; this kernelight reads versions "
+                f"up to {_VERSION}: update it."
             )
         columns = None
         if plain["columns"] is not None:
@@ -310,23 +362,37 @@ class Encoding:
         width = plain["width"]
         whole = isinstance(width, int) and not isinstance(width, bool) and width >= 0
         if not whole or (columns is not None and width != sum(column.width for column in columns)):
-            raise ValueError(f"A stored encoding has the width {width!r}, which its columns do not have.")
+            raise ValueError(
+                f"A stored encoding has the width {width!r}, which its columns do not have."
+            )
         target = None
         if plain["target"] is not None:
             entry = plain["target"]
-            if entry["kind"] not in (NUMBER, WORDS) or entry["task"] not in (CLASSIFICATION, REGRESSION):
-                raise ValueError(f"A stored encoding has a target that cannot be: {shown(str(entry))}.")
+            if entry["kind"] not in (NUMBER, CATEGORICAL) or entry["task"] not in (
+                CLASSIFICATION,
+                REGRESSION,
+            ):
+                raise ValueError(
+                    f"A stored encoding has a target that cannot be: {shown(str(entry))}."
+                )
             labels = None if entry["labels"] is None else tuple(entry["labels"])
-            if labels is not None and not all(isinstance(known, (str, int, float)) for known in labels):
+            if labels is not None and not all(
+                isinstance(known, (str, int, float)) for known in labels
+            ):
                 raise ValueError("A stored encoding has labels that are neither words nor numbers.")
             format = _format(entry, NUMBER)
-            target = EncodedTarget(_text(entry["name"]), entry["kind"], entry["task"], labels, format)
+            target = EncodedTarget(
+                _text(entry["name"]), entry["kind"], entry["task"], labels, format
+            )
         if plain["dtype"] not in ("float32", "float64"):
             raise ValueError(
-                f"A stored encoding has the dtype {plain['dtype']!r}; float32 or float64 is expected."
+                f"A stored encoding has the dtype {plain['dtype']!r}; float32 or float64 is "
+                f"expected."
             )
         ids = None if plain["ids"] is None else _text(plain["ids"])
-        ignored, file_columns = (tuple(map(_text, plain[key])) for key in ("ignored", "file_columns"))
+        ignored, file_columns = (
+            tuple(map(_text, plain[key])) for key in ("ignored", "file_columns")
+        )
         words = plain["missing_words"]
         words = None if words is None else tuple(map(_text, words))
         if not isinstance(plain["zero_based"], bool):
@@ -382,15 +448,22 @@ def _column(entry: dict[str, Any]) -> EncodedColumn:
     if "categories" in entry:
         categories, missing = tuple(map(_text, entry["categories"])), entry["missing"]
         others = entry.get("others", False)
-        if not (isinstance(missing, bool) and isinstance(others, bool)) or len(set(categories)) != len(
-            categories
-        ):
+        if not (isinstance(missing, bool) and isinstance(others, bool)) or len(
+            set(categories)
+        ) != len(categories):
             raise ValueError(f"A stored encoding has categories of {shown(name)} that cannot be.")
         targets = TargetValues.from_plain(entry["targets"]) if "targets" in entry else None
         return EncodedColumn(
-            name, WORDS, categories=categories, missing=missing, others=others, targets=targets
+            name,
+            CATEGORICAL,
+            categories=categories,
+            missing=missing,
+            others=others,
+            targets=targets,
         )
     fill = entry["fill"]
     if isinstance(fill, bool) or not isinstance(fill, (int, float)) or not math.isfinite(fill):
-        raise ValueError(f"A stored encoding fills {shown(name)} with {fill!r}; a finite number is expected.")
+        raise ValueError(
+            f"A stored encoding fills {shown(name)} with {fill!r}; a finite number is expected."
+        )
     return EncodedColumn(name, NUMBER, fill=float(fill), format=_format(entry, NUMBER))

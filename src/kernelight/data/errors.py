@@ -11,7 +11,8 @@ LISTED = 8  # names in a list
 
 
 class DataError(ValueError):
-    """Data that cannot be read or used; its text is one sentence with the file, the place and what was found there.
+    """Data that cannot be read or used; its text is one sentence with the file, the place and what
+    was found there.
 
     >>> from kernelight.data import DataError, open_dataset
     >>> try:
@@ -26,7 +27,8 @@ class DataError(ValueError):
 
 
 class DataWarning(UserWarning):
-    """What was decided about a data set without being asked: ``notes`` has a sentence for each decision.
+    """What was decided about a data set without being asked: ``notes`` has a sentence for each
+    decision.
 
     >>> from kernelight.data import DataWarning
     >>> print(DataWarning("x.csv", ["column 'name': left out"]))
@@ -40,12 +42,14 @@ class DataWarning(UserWarning):
 
 
 def one_line(text: str) -> str:
-    """A text of others as part of a sentence: no line ends, and nothing that a terminal would obey."""
+    """A text of others as part of a sentence: no line ends, and nothing that a terminal would
+    obey."""
     return "".join(c if c.isprintable() else " " for c in " ".join(str(text).split()))
 
 
 def shown(found: bytes | str) -> str:
-    """What was found, quoted, cut to a readable length; bytes that are no UTF-8 are said to be so."""
+    """What was found, quoted, cut to a readable length; bytes that are no UTF-8 are said to be
+    so."""
     if isinstance(found, bytes):
         try:
             text = found[: 4 * SHOWN].decode(
@@ -73,7 +77,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @contextmanager
 def explained(label: str, form: str) -> Iterator[None]:
-    """Of damaged files the libraries that read them say all kinds of things: each becomes one sentence."""
+    """Of damaged files the libraries that read them say all kinds of things: each becomes one
+    sentence."""
     try:
         yield
     except (DataError, ImportError):

@@ -1,4 +1,5 @@
-"""`FormattedSource`: a source some of whose columns of text are numbers or dates, in formats that are known."""
+"""`FormattedSource`: a source some of whose columns of text are numbers or dates, in formats that
+are known."""
 
 from __future__ import annotations
 
@@ -10,15 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.data.errors import shown
-from kernelight.data.exact import Targets, restored
-from kernelight.data.table import DATE, NUMBER, WORDS, Block, Column, Odd, Plan, Source, Words
+from kernelight.data.exact_integers import Targets, restored
+from kernelight.data.table_source import (
+    CATEGORICAL,
+    DATE,
+    NUMBER,
+    Block,
+    Categorical,
+    Column,
+    ColumnSelection,
+    Odd,
+    TableSource,
+)
 from kernelight.data.text_formats import STORED, converted
 
 
-class FormattedSource(Source):
-    """``formats``: column -> format of `text_formats`; ``kinds``: column -> what else it has turned out to be."""
+class FormattedSource(TableSource):
+    """``formats``: column -> format of `text_formats`; ``kinds``: column -> what else it has turned
+    out to be."""
 
-    def __init__(self, source: Source, formats: Mapping[str, str], kinds: Mapping[str, str]) -> None:
+    def __init__(
+        self, source: TableSource, formats: Mapping[str, str], kinds: Mapping[str, str]
+    ) -> None:
         self._source, self._formats = source, dict(formats)
         self.label, self.target, self.target_kind = source.label, source.target, source.target_kind
         self.headed, self.guesses, self.text, self.notes = (
@@ -27,41 +41,43 @@ class FormattedSource(Source):
             source.text,
             source.notes,
         )
-        self.options = source.options
+        self.has_options = source.has_options
         known = {**kinds, **{name: _kind(form) for name, form in formats.items()}}
-        self.columns = tuple(Column(c.name, known.get(c.name, c.kind)) for c in source.columns or ())
+        self.columns = tuple(
+            Column(c.name, known.get(c.name, c.kind)) for c in source.columns or ()
+        )
         if self.target in known:
             self.target_kind = known[self.target]
 
-    def blocks(self, plan: Plan) -> Iterator[Block]:
-        for block in self._source.blocks(self._inner(plan)):
-            yield self._converted(block, plan)
+    def blocks(self, selection: ColumnSelection) -> Iterator[Block]:
+        for block in self._source.blocks(self._inner(selection)):
+            yield self._converted(block, selection)
 
-    def whole(self, plan: Plan) -> Block:
-        return self._converted(self._source.whole(self._inner(plan)), plan)
+    def whole(self, selection: ColumnSelection) -> Block:
+        return self._converted(self._source.whole(self._inner(selection)), selection)
 
-    def _inner(self, plan: Plan) -> Plan:
+    def _inner(self, selection: ColumnSelection) -> ColumnSelection:
         """What to read: formatted columns as words, behind the words that are wanted."""
-        mine = [name for name in (*plan.numbers, *plan.dates) if name in self._formats]
-        as_words = plan.target in self._formats
+        mine = [name for name in (*selection.numbers, *selection.dates) if name in self._formats]
+        as_words = selection.target in self._formats
         return replace(
-            plan,
-            numbers=tuple(name for name in plan.numbers if name not in self._formats),
-            dates=tuple(name for name in plan.dates if name not in self._formats),
-            words=(*plan.words, *mine),
-            target_kind=WORDS if as_words else plan.target_kind,
-            limit=None if mine else plan.limit,
+            selection,
+            numbers=tuple(name for name in selection.numbers if name not in self._formats),
+            dates=tuple(name for name in selection.dates if name not in self._formats),
+            words=(*selection.words, *mine),
+            target_kind=CATEGORICAL if as_words else selection.target_kind,
+            limit=None if mine else selection.limit,
         )
 
-    def _converted(self, block: Block, plan: Plan) -> Block:
-        inner = self._inner(plan)
+    def _converted(self, block: Block, selection: ColumnSelection) -> Block:
+        inner = self._inner(selection)
         texts = dict(zip(inner.words, block.words, strict=True))
         odd = dict(block.odd)
         matrix: Any = block.numbers
-        if inner.numbers != plan.numbers:
-            matrix = np.empty((block.n_rows, len(plan.numbers)), dtype=plan.dtype)
+        if inner.numbers != selection.numbers:
+            matrix = np.empty((block.n_rows, len(selection.numbers)), dtype=selection.dtype)
             places = {name: at for at, name in enumerate(inner.numbers)}
-            for at, name in enumerate(plan.numbers):
+            for at, name in enumerate(selection.numbers):
                 plain = name in places
                 with np.errstate(over="ignore"):
                     matrix[:, at] = (
@@ -70,10 +86,10 @@ class FormattedSource(Source):
                         else self._values(name, texts[name], block, odd)
                     )
         dates: Any = block.dates
-        if inner.dates != plan.dates:
-            dates = np.empty((block.n_rows, len(plan.dates)), dtype="datetime64[us]")
+        if inner.dates != selection.dates:
+            dates = np.empty((block.n_rows, len(selection.dates)), dtype="datetime64[us]")
             places = {name: at for at, name in enumerate(inner.dates)}
-            for at, name in enumerate(plan.dates):
+            for at, name in enumerate(selection.dates):
                 plain = name in places
                 dates[:, at] = (
                     block.dates[:, places[name]]  # type: ignore[index]
@@ -81,17 +97,21 @@ class FormattedSource(Source):
                     else self._values(name, texts[name], block, odd)
                 )
         target: Any = block.target
-        if plan.target in self._formats:
-            assert plan.target is not None
-            target = self._targets(plan.target, target, block, odd)
-        words = block.words[: len(plan.words)]
+        if selection.target in self._formats:
+            assert selection.target is not None
+            target = self._targets(selection.target, target, block, odd)
+        words = block.words[: len(selection.words)]
         return replace(block, numbers=matrix, words=words, dates=dates, target=target, odd=odd)
 
-    def _targets(self, name: str, words: Words, block: Block, odd: dict[str, Odd]) -> Targets:
+    def _targets(self, name: str, words: Categorical, block: Block, odd: dict[str, Odd]) -> Targets:
         values = self._values(name, words, block, odd)
-        return restored(values, lambda rows: [words.values[words.codes[row]].strip() for row in rows])
+        return restored(
+            values, lambda rows: [words.values[words.codes[row]].strip() for row in rows]
+        )
 
-    def _values(self, name: str, words: Words, block: Block, odd: dict[str, Odd]) -> NDArray[Any]:
+    def _values(
+        self, name: str, words: Categorical, block: Block, odd: dict[str, Odd]
+    ) -> NDArray[Any]:
         """The values of a column; those that cannot be read are missing, and counted."""
         form = self._formats[name]
         known = converted(words.values, form)
@@ -104,7 +124,9 @@ class FormattedSource(Source):
             text = words.values[words.codes[row]]
             where = block.locate(block.first_row + row)
             odd[name] = Odd(int(strange.sum()), shown(text), where, _kind(form))
-        nothing = np.array([np.nan if known.dtype.kind == "f" else np.datetime64("NaT")], dtype=known.dtype)
+        nothing = np.array(
+            [np.nan if known.dtype.kind == "f" else np.datetime64("NaT")], dtype=known.dtype
+        )
         return np.concatenate([known, nothing])[words.codes]
 
 

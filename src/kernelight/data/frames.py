@@ -1,9 +1,10 @@
-"""Data sets that are frames in memory: of pandas, of polars, of Arrow, and whatever speaks their protocols.
+"""Data sets that are frames in memory: of pandas, of polars, of Arrow, and whatever speaks their
+protocols.
 
-Numbers, booleans (0 and 1), nullable numbers and durations (in seconds) are numbers; text and categoricals, whatever their
-categories are, are words; timestamps and dates are dates. None, NaN, NA and NaT are missing values. The index of a frame is
-ignored. pandas is read by its own methods; everything else is read through pyarrow. Neither is imported before a frame of
-theirs is there.
+Numbers, booleans (0 and 1), nullable numbers and durations (in seconds) are numbers; text and
+categoricals, whatever their categories are, are words; timestamps and dates are dates. None, NaN,
+NA and NaT are missing values. The index of a frame is ignored. pandas is read by its own methods;
+everything else is read through pyarrow. Neither is imported before a frame of theirs is there.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.data.columnar import TableSource, pyarrow_for
+from kernelight.data.columnar import ArrowTableSource, pyarrow_for
 from kernelight.data.errors import DataError, one_line, shown
-from kernelight.data.exact import Targets, restored
-from kernelight.data.table import (
+from kernelight.data.exact_integers import Targets, restored
+from kernelight.data.table_source import (
+    CATEGORICAL,
     DATE,
     NUMBER,
-    WORDS,
     Block,
+    Categorical,
     Column,
-    Plan,
-    Source,
-    Words,
+    ColumnSelection,
+    TableSource,
     distinct,
     refuse_infinite,
     words_of,
@@ -46,7 +47,8 @@ _SECOND = datetime.timedelta(seconds=1)
 
 
 def is_frame(thing: Any) -> bool:
-    """Whether this is a table with named columns: a frame of pandas or polars, an Arrow table, or one of their protocols.
+    """Whether this is a table with named columns: a frame of pandas or polars, an Arrow table, or
+    one of their protocols.
 
     >>> from kernelight.data.frames import is_frame
     >>> import pandas as pd
@@ -88,9 +90,12 @@ def as_table(frame: Any, label: str = LABEL) -> Any:
         from pyarrow.interchange import from_dataframe
 
         return from_dataframe(frame)
-    except Exception as error:  # of types that Arrow does not know, libraries say all kinds of things
+    # of types that Arrow does not know, libraries say all kinds of things
+    except Exception as error:
         reason = one_line(str(error))[:200].rstrip(". ") or type(error).__name__
-        raise DataError(f"{label} is a {type(frame).__name__} that cannot be read: {reason}.") from error
+        raise DataError(
+            f"{label} is a {type(frame).__name__} that cannot be read: {reason}."
+        ) from error
 
 
 def frame_source(
@@ -100,18 +105,19 @@ def frame_source(
     categorical: Sequence[str] = (),
     names: Sequence[str] | None = None,
     known: Collection[str] = (),
-) -> Source:
-    """The columns of a frame; ``names`` are used instead of those that it has, ``known`` are those of a model."""
+) -> TableSource:
+    """The columns of a frame; ``names`` are used instead of those that it has, ``known`` are those
+    of a model."""
     table = as_table(frame, label)
     given = list(table.columns if is_pandas(table) else table.column_names)
     called = [str(name) for name in given]
     found = distinct(called, known) if names is None else list(names)
-    source: Source
+    source: TableSource
     if is_pandas(table):
         columns = [_pandas_column(table.iloc[:, at]) for at in range(table.shape[1])]
         source = FrameSource(label, dict(zip(found, columns, strict=True)), len(table), categorical)
     else:
-        source = TableSource(label, table.rename_columns(found), tuple(categorical))
+        source = ArrowTableSource(label, table.rename_columns(found), tuple(categorical))
     if names is None:
         pairs = zip(called, found, strict=True)
         source.renamed = tuple((old, new) for old, new in pairs if old != new)
@@ -124,20 +130,23 @@ def frame_source(
         source.blank = frozenset(
             name
             for name in source.nameless
-            if kinds[name] == NUMBER and np.isnan(source.whole(Plan(numbers=(name,))).numbers).all()
+            if kinds[name] == NUMBER
+            and np.isnan(source.whole(ColumnSelection(numbers=(name,))).numbers).all()
         )
     return source
 
 
-def array_source(array: NDArray[Any], label: str, names: Sequence[str]) -> Source:
-    """The columns of a two-dimensional array of objects or text, where numbers may be written as text."""
+def array_source(array: NDArray[Any], label: str, names: Sequence[str]) -> TableSource:
+    """The columns of a two-dimensional array of objects or text, where numbers may be written as
+    text."""
     columns = [_objects(array[:, at], written=True) for at in range(array.shape[1])]
     return FrameSource(label, dict(zip(names, columns, strict=True)), len(array))
 
 
 def column_values(values: Any, name: str = "y") -> Any:
-    """A target as a NumPy array of numbers, booleans or objects, where it is one of NumPy, pandas, polars or Arrow, or a list;
-    anything else as it is. Durations are seconds. Missing values and dates are refused."""
+    """A target as a NumPy array of numbers, booleans or objects, where it is one of NumPy, pandas,
+    polars or Arrow, or a list; anything else as it is. Durations are seconds. Missing values and
+    dates are refused."""
     found = _array_of(values)
     if not isinstance(found, np.ndarray):
         return found
@@ -147,7 +156,11 @@ def column_values(values: Any, name: str = "y") -> Any:
         gone = np.array([_is_missing(value) for value in objects], dtype=bool).reshape(found.shape)
     else:
         gone = (
-            np.isnat(found) if kind in "mM" else np.isnan(found) if kind == "f" else np.zeros(0, dtype=bool)
+            np.isnat(found)
+            if kind in "mM"
+            else np.isnan(found)
+            if kind == "f"
+            else np.zeros(0, dtype=bool)
         )
     if gone.any():
         row = int(np.argwhere(gone)[0][0])
@@ -156,14 +169,19 @@ def column_values(values: Any, name: str = "y") -> Any:
         )
     if kind == "M" or any(isinstance(value, (datetime.date, np.datetime64)) for value in objects):
         raise ValueError(
-            f"Input {name} contains dates, which are neither classes nor quantities: make numbers of them "
+            f"Input {name} contains dates, which are neither classes nor quantities: make numbers "
+            f"of them "
             "(such as days since a day), or text if each date is a class."
         )
     if kind == "m":
         return found / np.timedelta64(1, "s")
     if objects and all(isinstance(value, _DURATIONS) for value in objects):
         return np.array([_number(value) for value in objects]).reshape(found.shape)
-    if objects and values is not found and all(isinstance(value, numbers.Real) for value in objects):
+    if (
+        objects
+        and values is not found
+        and all(isinstance(value, numbers.Real) for value in objects)
+    ):
         return np.asarray(found.tolist())  # a categorical of numbers, for instance
     return values if isinstance(values, (list, tuple)) else found
 
@@ -175,15 +193,16 @@ def _array_of(values: Any) -> Any:
             return np.asarray(values)
         except ValueError:  # rows of several lengths: scikit-learn says it
             return values
-    if (
-        hasattr(values, "isna") and getattr(values, "ndim", 0) == 1
-    ):  # a Series, an Index or an array of pandas
+    # a Series, an Index or an array of pandas
+    if hasattr(values, "isna") and getattr(values, "ndim", 0) == 1:
         dtype = values.dtype
         if isinstance(dtype, np.dtype) and dtype.kind != "O":
             return np.asarray(values)
         numeric = getattr(dtype, "kind", "O") in "biuf" and not hasattr(dtype, "categories")
         if numeric and not values.isna().any():
-            return np.asarray(values, dtype=object).astype(getattr(dtype, "numpy_dtype", np.float64))
+            return np.asarray(values, dtype=object).astype(
+                getattr(dtype, "numpy_dtype", np.float64)
+            )
         return np.asarray(values, dtype=object)
     if hasattr(values, "null_count") and hasattr(values, "to_numpy"):  # of polars or Arrow
         listed = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
@@ -192,7 +211,8 @@ def _array_of(values: Any) -> Any:
     return values
 
 
-# -- Columns --------------------------------------------------------------------------------------------------
+# -- Columns
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -225,7 +245,7 @@ class Plain:
         """Some values as they are."""
         return list(self.values.iloc[rows])
 
-    def words(self) -> Words:
+    def words(self) -> Categorical:
         """As words: of a categorical its categories, as far as they occur."""
         if hasattr(self.values.dtype, "categories"):
             codes = np.asarray(self.values.cat.codes)
@@ -233,14 +253,17 @@ class Plain:
             found = np.full(len(codes), -1, dtype=np.int32)
             known = words_of([_text(value) for value in self.values.cat.categories[used].tolist()])
             found[codes >= 0] = known.codes[places]
-            return Words(found, known.values)
+            return Categorical(found, known.values)
         gone = self.values.isna().to_numpy()
         return _words_of(self.values.to_numpy(dtype=object), gone)
 
 
 @dataclass(frozen=True)
 class Objects:
-    """A column of Python objects. ``kind`` is NUMBER, WORDS, or the name of a type that is neither."""
+    """A column of Python objects.
+
+    ``kind`` is NUMBER, WORDS, or the name of a type that is neither.
+    """
 
     values: NDArray[np.object_]
     kind: str
@@ -260,24 +283,31 @@ class Objects:
 
     def dates(self) -> NDArray[np.datetime64]:
         """As moments, NaT where one is missing."""
-        found = [None if _is_missing(value) else np.datetime64(_without_zone(value)) for value in self.values]
+        found = [
+            None if _is_missing(value) else np.datetime64(_without_zone(value))
+            for value in self.values
+        ]
         return np.array(found, dtype="datetime64[us]")
 
     def written(self, rows: NDArray[np.intp]) -> list[Any]:
-        """Some values as they are; a floating-point number as text that does not claim to be exact."""
+        """Some values as they are; a floating-point number as text that does not claim to be
+        exact."""
         return [
-            str(value) if isinstance(value, (float, np.floating)) else value for value in self.values[rows]
+            str(value) if isinstance(value, (float, np.floating)) else value
+            for value in self.values[rows]
         ]
 
-    def words(self) -> Words:
+    def words(self) -> Categorical:
         """As words."""
-        return _words_of(self.values, np.array([_is_missing(value) for value in self.values], dtype=bool))
+        return _words_of(
+            self.values, np.array([_is_missing(value) for value in self.values], dtype=bool)
+        )
 
 
 def _pandas_column(series: Any) -> Plain | Objects:
     dtype = series.dtype
     if hasattr(dtype, "categories"):
-        return Plain(series, WORDS, np.dtype(object))
+        return Plain(series, CATEGORICAL, np.dtype(object))
     if hasattr(dtype, "fill_value") and hasattr(series, "sparse"):
         return _pandas_column(series.sparse.to_dense())
     kind = getattr(dtype, "kind", "O")
@@ -289,12 +319,13 @@ def _pandas_column(series: Any) -> Plain | Objects:
     if isinstance(dtype, np.dtype) and kind == "O":
         return _objects(series.to_numpy())
     if getattr(dtype, "type", None) is str:
-        return Plain(series, WORDS, np.dtype(object))
+        return Plain(series, CATEGORICAL, np.dtype(object))
     return _objects(series.to_numpy(dtype=object), other=str(dtype))
 
 
 def _objects(values: NDArray[Any], *, other: str = "", written: bool = False) -> Objects:
-    """A column of objects by the types that occur; ``written``: text that a number can be read from is one."""
+    """A column of objects by the types that occur; ``written``: text that a number can be read from
+    is one."""
     values = values.astype(object, copy=False)
     types = {type(value) for value in values if not _is_missing(value)}
     if all(issubclass(found, _NUMBERS) for found in types):
@@ -306,7 +337,7 @@ def _objects(values: NDArray[Any], *, other: str = "", written: bool = False) ->
     strange = next((found for found in types if not issubclass(found, (str, *_NUMBERS))), None)
     if strange is not None:
         return Objects(values, other or strange.__name__)
-    return Objects(values, NUMBER if written and all(map(_is_written, values)) else WORDS)
+    return Objects(values, NUMBER if written and all(map(_is_written, values)) else CATEGORICAL)
 
 
 def _is_written(value: Any) -> bool:
@@ -319,7 +350,9 @@ def _is_written(value: Any) -> bool:
 
 def _number(value: Any) -> float:
     if isinstance(value, _DURATIONS):
-        return float(value / (np.timedelta64(1, "s") if isinstance(value, np.timedelta64) else _SECOND))
+        return float(
+            value / (np.timedelta64(1, "s") if isinstance(value, np.timedelta64) else _SECOND)
+        )
     try:
         return float(value)
     except OverflowError:
@@ -341,8 +374,10 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating, decimal.Decimal)) and value != value
 
 
-def _words_of(values: NDArray[Any], gone: NDArray[np.bool_]) -> Words:
-    return words_of([None if absent else _text(value) for value, absent in zip(values, gone, strict=True)])
+def _words_of(values: NDArray[Any], gone: NDArray[np.bool_]) -> Categorical:
+    return words_of(
+        [None if absent else _text(value) for value, absent in zip(values, gone, strict=True)]
+    )
 
 
 def _text(value: Any) -> str:
@@ -352,7 +387,7 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-class FrameSource(Source):
+class FrameSource(TableSource):
     """Columns that are in memory, each of a type of its own."""
 
     def __init__(
@@ -365,13 +400,16 @@ class FrameSource(Source):
         self.label, self._columns, self._n_rows = label, columns, n_rows
         as_words = set(categorical)
         self.columns = tuple(
-            Column(name, WORDS if name in as_words and column.kind in (NUMBER, DATE) else column.kind)
+            Column(
+                name,
+                CATEGORICAL if name in as_words and column.kind in (NUMBER, DATE) else column.kind,
+            )
             for name, column in columns.items()
         )
         self.guessed = frozenset(
             name
             for name, column in columns.items()
-            if column.kind == WORDS
+            if column.kind == CATEGORICAL
             and name not in as_words
             and not hasattr(column.values.dtype, "categories")
         )
@@ -379,47 +417,55 @@ class FrameSource(Source):
     @property
     def dtype(self) -> np.dtype[Any]:
         found = [
-            np.dtype(np.float64) if column.dtype.kind == "m" else column.dtype  # durations become seconds
+            # durations become seconds
+            np.dtype(np.float64) if column.dtype.kind == "m" else column.dtype
             for column in self._columns.values()
             if column.kind == NUMBER
         ]
-        return np.dtype(np.float32 if found and np.result_type(*found) == np.float32 else np.float64)
+        return np.dtype(
+            np.float32 if found and np.result_type(*found) == np.float32 else np.float64
+        )
 
-    def blocks(self, plan: Plan) -> Iterator[Block]:
+    def blocks(self, selection: ColumnSelection) -> Iterator[Block]:
         for start in range(0, self._n_rows, STEP):
-            yield self._block(plan, slice(start, min(self._n_rows, start + STEP)))
+            yield self._block(selection, slice(start, min(self._n_rows, start + STEP)))
 
-    def whole(self, plan: Plan) -> Block:
-        return self._block(plan, slice(0, self._n_rows))
+    def whole(self, selection: ColumnSelection) -> Block:
+        return self._block(selection, slice(0, self._n_rows))
 
-    def _block(self, plan: Plan, rows: slice) -> Block:
-        matrix = np.empty((rows.stop - rows.start, len(plan.numbers)), dtype=plan.dtype)
-        for at, name in enumerate(plan.numbers):
+    def _block(self, selection: ColumnSelection, rows: slice) -> Block:
+        matrix = np.empty((rows.stop - rows.start, len(selection.numbers)), dtype=selection.dtype)
+        for at, name in enumerate(selection.numbers):
             with np.errstate(over="ignore"):
                 matrix[:, at] = self._numbers(name, rows)
-        refuse_infinite(self.label, matrix, plan.numbers, rows.start)
-        words = tuple(self._words(name, rows) for name in plan.words)
+        refuse_infinite(self.label, matrix, selection.numbers, rows.start)
+        words = tuple(self._words(name, rows) for name in selection.words)
         target: Any = None
-        if plan.target is not None:
-            read = self._words if plan.target_kind == WORDS else self._targets
-            target = read(plan.target, rows)
-        ids = None if plan.ids is None else self._columns[plan.ids].part(rows).words().texts()
+        if selection.target is not None:
+            read = self._words if selection.target_kind == CATEGORICAL else self._targets
+            target = read(selection.target, rows)
+        ids = (
+            None
+            if selection.ids is None
+            else self._columns[selection.ids].part(rows).words().texts()
+        )
         dates = None
-        if plan.dates:
-            dates = np.empty((matrix.shape[0], len(plan.dates)), dtype="datetime64[us]")
-            for at, name in enumerate(plan.dates):
+        if selection.dates:
+            dates = np.empty((matrix.shape[0], len(selection.dates)), dtype="datetime64[us]")
+            for at, name in enumerate(selection.dates):
                 column = self._columns[name].part(rows)
                 if column.kind == NUMBER and np.isnan(column.numbers()).all():
                     dates[:, at] = np.datetime64("NaT")
                     continue
                 if column.kind != DATE:
                     raise DataError(
-                        f"{self.label}, column {shown(name)}: {column.kind} where the model has dates."
+                        f"{self.label}, column {shown(name)}: {column.kind} where the model has "
+                        f"dates."
                     )
                 dates[:, at] = column.dates()
         return Block(matrix, words, target, ids, rows.start, dates=dates)
 
-    def _words(self, name: str, rows: slice) -> Words:
+    def _words(self, name: str, rows: slice) -> Categorical:
         return self.cells.read(name, self._columns[name].part(rows).words())
 
     def _targets(self, name: str, rows: slice) -> Targets:

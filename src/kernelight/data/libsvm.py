@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import resources
-from kernelight.data import sources
+from kernelight.base.checks import resources
+from kernelight.data import byte_sources
+from kernelight.data.byte_sources import CHUNK, LONGEST_ROW, ByteSource, Text
 from kernelight.data.errors import DataError, shown
-from kernelight.data.exact import restored
-from kernelight.data.sources import CHUNK, LONGEST_ROW, ByteSource, Text
-from kernelight.data.table import Block, Plan, Source
+from kernelight.data.exact_integers import restored
+from kernelight.data.table_source import Block, ColumnSelection, TableSource
 
 _INT32 = 2**31 - 1
 LARGEST_INDEX = 2**62  # that a model can have as its width
@@ -27,7 +27,7 @@ _LOOK = 1 << 16  # bytes in which the end of a line is looked for
 _LABELS = re.compile(rb"^[ \t\r\v\f]*([^\s#]+)", re.MULTILINE)  # of lines that are rows
 
 
-class LibsvmSource(Source):
+class LibsvmSource(TableSource):
     """A LIBSVM file."""
 
     columns = None
@@ -38,11 +38,11 @@ class LibsvmSource(Source):
         self.label, self._source = source.label, source
         self._base, self._threads = (0 if zero_based else 1), threads
 
-    def whole(self, plan: Plan) -> Block:
+    def whole(self, selection: ColumnSelection) -> Block:
         text = self._source.whole()
-        return self._parsed(text, plan, 0, 1)
+        return self._parsed(text, selection, 0, 1)
 
-    def blocks(self, plan: Plan) -> Iterator[Block]:
+    def blocks(self, selection: ColumnSelection) -> Iterator[Block]:
         row, line, carry, wanted = 0, 1, b"", CHUNK
         with self._source.reader() as reader:
             while True:
@@ -50,18 +50,24 @@ class LibsvmSource(Source):
                 content = carry + part
                 end = content.rfind(b"\n", len(carry)) + 1 if part else len(content)
                 if len(content) - end > LONGEST_ROW:
-                    raise DataError(f"{self.label}, line {line}: it has more than {LONGEST_ROW} bytes.")
+                    raise DataError(
+                        f"{self.label}, line {line}: it has more than {LONGEST_ROW} bytes."
+                    )
                 carry = content[end:]
                 wanted = max(CHUNK, len(carry))  # a long row is not copied again and again
                 if end:
-                    block = self._parsed(np.frombuffer(content, np.uint8, end), plan, row, line)
+                    block = self._parsed(
+                        np.frombuffer(content, np.uint8, end), selection, row, line
+                    )
                     row, line = row + block.n_rows, line + content.count(b"\n", 0, end)
                     if block.n_rows:
                         yield block
                 if not part:
                     return
 
-    def _parsed(self, text: Text, plan: Plan, first_row: int, first_line: int) -> Block:
+    def _parsed(
+        self, text: Text, selection: ColumnSelection, first_row: int, first_line: int
+    ) -> Block:
         threads = resources(self._threads).for_work(16 * len(text)).threads
         parts = [(begin, text[begin:end]) for begin, end in _calls(text)]
         layouts = []
@@ -73,8 +79,8 @@ class LibsvmSource(Source):
         most_entries = sum(int(entries[-1]) for _, entries in layouts)
         labels = np.empty(most_rows)
         starts = np.zeros(most_rows + 1, dtype=np.int64)
-        values = np.empty(most_entries, dtype=plan.dtype)
-        limit = LARGEST_INDEX if plan.width is None else plan.width
+        values = np.empty(most_entries, dtype=selection.dtype)
+        limit = LARGEST_INDEX if selection.width is None else selection.width
         indices: Any = np.empty(most_entries, dtype=np.int32)
         n_rows = n_entries = width = 0
         for (begin, part), (rows, entries) in zip(parts, layouts, strict=True):
@@ -82,25 +88,49 @@ class LibsvmSource(Source):
             here = starts[n_rows : n_rows + rows[-1] + 1]
             most = limit if indices.dtype == np.int64 else min(limit, _INT32)
             found = _core.libsvm_parse(
-                part, rows, entries, self._base, most, labels[r], here, indices[e], values[e], threads
+                part,
+                rows,
+                entries,
+                self._base,
+                most,
+                labels[r],
+                here,
+                indices[e],
+                values[e],
+                threads,
             )
             if found[3] == _BEYOND and limit > most:
                 indices = indices.astype(np.int64)
                 found = _core.libsvm_parse(
-                    part, rows, entries, self._base, limit, labels[r], here, indices[e], values[e], threads
+                    part,
+                    rows,
+                    entries,
+                    self._base,
+                    limit,
+                    labels[r],
+                    here,
+                    indices[e],
+                    values[e],
+                    threads,
                 )
             if found[3]:
-                raise self._error(text, found[3], begin + found[4], first_line, plan.width)
+                raise self._error(text, found[3], begin + found[4], first_line, selection.width)
             here += n_entries
             n_rows, n_entries, width = n_rows + found[0], n_entries + found[1], max(width, found[2])
-        shape = (n_rows, width if plan.width is None else plan.width)
+        shape = (n_rows, width if selection.width is None else selection.width)
         X = sp.csr_matrix(
             (values[:n_entries], indices[:n_entries], starts[: n_rows + 1]), shape=shape, copy=False
         )
-        target = None if plan.target is None else restored(labels[:n_rows], lambda rows: _labels(text, rows))
+        target = (
+            None
+            if selection.target is None
+            else restored(labels[:n_rows], lambda rows: _labels(text, rows))
+        )
         return Block(X, target=target, first_row=first_row)
 
-    def _error(self, text: Text, kind: int, at: int, first_line: int, width: int | None) -> DataError:
+    def _error(
+        self, text: Text, kind: int, at: int, first_line: int, width: int | None
+    ) -> DataError:
         line = first_line + int(np.count_nonzero(text[:at] == 10))
         token = re.split(rb"[\s#]", text[at : at + 4096].tobytes(), maxsplit=1)[0]
         where = f"{self.label}, line {line}"
@@ -112,7 +142,8 @@ class LibsvmSource(Source):
             return DataError(f"{where}: {entry} has no value; index:value is expected.")
         if kind == _INDEX:
             return DataError(
-                f"{where}: {entry} is not index:value with a whole index of at most {LARGEST_INDEX}."
+                f"{where}: {entry} is not index:value with a whole index of at most "
+                f"{LARGEST_INDEX}."
             )
         if kind == _VALUE:
             reason = "is not a finite number" if value else "is missing"
@@ -121,17 +152,20 @@ class LibsvmSource(Source):
             return DataError(f"{where}: index {index.decode()} does not ascend.")
         if kind == _BELOW:
             return DataError(
-                f"{where}: index 0, where the first is 1; zero_based=True reads files that begin at 0."
+                f"{where}: index 0, where the first is 1; zero_based=True reads files that begin "
+                f"at 0."
             )
         last = (
-            f"the last feature, {width}" if width is not None else f"the largest that can be, {LARGEST_INDEX}"
+            f"the last feature, {width}"
+            if width is not None
+            else f"the largest that can be, {LARGEST_INDEX}"
         )
         return DataError(f"{where}: index {index.decode()} is beyond {last}.")
 
 
 def _calls(text: Text) -> Iterator[tuple[int, int]]:
     """Where each compiled call begins and ends, at ends of lines."""
-    begin, at = 0, sources.CALL_BYTES - 1
+    begin, at = 0, byte_sources.CALL_BYTES - 1
     while at < len(text):
         found = np.flatnonzero(text[at : at + _LOOK] == ord("\n"))
         if not len(found):
@@ -139,7 +173,7 @@ def _calls(text: Text) -> Iterator[tuple[int, int]]:
             continue
         end = at + int(found[0]) + 1
         yield begin, end
-        begin, at = end, end + sources.CALL_BYTES - 1
+        begin, at = end, end + byte_sources.CALL_BYTES - 1
     yield begin, len(text)
 
 
@@ -152,4 +186,6 @@ def _labels(text: Text, rows: NDArray[np.intp]) -> list[str]:
 def looks_like_libsvm(lines: list[bytes]) -> bool:
     """Whether the first lines of a text are rows of this format."""
     rows = [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]
-    return bool(rows) and bool(LINE.fullmatch(rows[0])) and any(ENTRY.search(row) for row in rows[:5])
+    return (
+        bool(rows) and bool(LINE.fullmatch(rows[0])) and any(ENTRY.search(row) for row in rows[:5])
+    )

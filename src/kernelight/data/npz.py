@@ -1,7 +1,9 @@
-"""NPZ files: ours (``X``, ``y`` or ``X_train``, ``y_train``, ``X_test``, ``y_test``) and those of `scipy.sparse.save_npz`.
+"""NPZ files: ours (``X``, ``y`` or ``X_train``, ``y_train``, ``X_test``, ``y_test``) and those of
+`scipy.sparse.save_npz`.
 
-Nothing that is stored as Python objects is read: it would be run. A dense matrix stays in the file and is read some rows at a
-time; one in Fortran order, whose rows lie scattered, and a sparse one are read when the file is opened.
+Nothing that is stored as Python objects is read: it would be run. A dense matrix stays in the file
+and is read some rows at a time; one in Fortran order, whose rows lie scattered, and a sparse one
+are read when the file is opened.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._sparse import compressed
+from kernelight.base import counted
+from kernelight.base.sparse import compressed
+from kernelight.data.byte_sources import ByteSource
 from kernelight.data.errors import DataError, explained, listed
-from kernelight.data.exact import targets_of
-from kernelight.data.sources import ByteSource
-from kernelight.data.table import ArraySource, Block, Plan, words_of
-from kernelight.wording import counted
+from kernelight.data.exact_integers import targets_of
+from kernelight.data.table_source import ArraySource, Block, ColumnSelection, words_of
 
 BLOCK_BYTES = 1 << 22  # of rows that are read at a time
 _SPARSE = {"indices", "indptr", "format", "shape", "data"}
@@ -40,7 +42,10 @@ class Member:
         return int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
 
     def pieces(self, archive: zipfile.ZipFile, rows: int) -> Iterator[NDArray[Any]]:
-        """The array, so many rows at a time. The archive compares its checksum when the last of them are read."""
+        """The array, so many rows at a time.
+
+        The archive compares its checksum when the last of them are read.
+        """
         with archive.open(f"{self.key}.npy") as handle:
             _header(self.key, handle)
             for start in range(0, self.shape[0], rows):
@@ -63,7 +68,8 @@ class NpzSource(ArraySource):
         self.headed = False
 
     def _opened(self, part: str | None) -> tuple[Any, Any, list[str] | None]:
-        """The matrix and the target, no rows of them where they are to be streamed, and the names of columns."""
+        """The matrix and the target, no rows of them where they are to be streamed, and the names
+        of columns."""
         label = self._source.label
         with self._source.opened() as handle, zipfile.ZipFile(handle) as archive:
             members = _members(label, archive)
@@ -100,21 +106,21 @@ class NpzSource(ArraySource):
             names = [str(name) for name in given]
         return matrix, target, names
 
-    def blocks(self, plan: Plan) -> Iterator[Block]:
+    def blocks(self, selection: ColumnSelection) -> Iterator[Block]:
         if self._streamed is None:
-            yield from super().blocks(plan)
+            yield from super().blocks(selection)
             return
         yield from self._read(
-            plan, min(self.STEP, max(1, BLOCK_BYTES // max(1, self._streamed[0].row_bytes)))
+            selection, min(self.STEP, max(1, BLOCK_BYTES // max(1, self._streamed[0].row_bytes)))
         )
 
-    def whole(self, plan: Plan) -> Block:
+    def whole(self, selection: ColumnSelection) -> Block:
         if self._streamed is None:
-            return super().whole(plan)
+            return super().whole(selection)
         rows = self._streamed[0].shape[0]
-        return next(self._read(plan, rows)) if rows else super().whole(plan)
+        return next(self._read(selection, rows)) if rows else super().whole(selection)
 
-    def _read(self, plan: Plan, rows: int) -> Iterator[Block]:
+    def _read(self, selection: ColumnSelection, rows: int) -> Iterator[Block]:
         assert self._streamed is not None
         stored, of_target = self._streamed
         with (
@@ -126,13 +132,13 @@ class NpzSource(ArraySource):
             start = 0
             for matrix in stored.pieces(archive, rows):
                 apart = None if targets is None else _targets(next(targets))
-                yield self._block(plan, start, matrix, apart)
+                yield self._block(selection, start, matrix, apart)
                 start += len(matrix)
 
 
 def _members(label: str, archive: zipfile.ZipFile) -> dict[str, Member]:
-    """The arrays by their names. One whose header promises more than there is is refused: the memory for it would be taken
-    before that is noticed."""
+    """The arrays by their names. One whose header promises more than there is is refused: the
+    memory for it would be taken before that is noticed."""
     members = {}
     for name in archive.namelist():
         key = name.removesuffix(".npy")
@@ -147,7 +153,9 @@ def _members(label: str, archive: zipfile.ZipFile) -> dict[str, Member]:
                 f"{label}: {key!r} holds Python objects, which are not read; store numbers or text."
             )
         if wanted != size:
-            raise DataError(f"{label}: {key!r} should have {counted(wanted, 'byte')} and has {size}.")
+            raise DataError(
+                f"{label}: {key!r} should have {counted(wanted, 'byte')} and has {size}."
+            )
         members[key] = member
     return members
 
@@ -176,7 +184,9 @@ def _suffix(label: str, keys: Collection[str], part: str | None) -> str:
 
 def _refuse_no_matrix(label: str, key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
     if len(shape) != 2 or dtype.kind not in "biuf":
-        raise DataError(f"{label}: {key!r} must be a matrix of numbers, got {dtype} of shape {shape}.")
+        raise DataError(
+            f"{label}: {key!r} must be a matrix of numbers, got {dtype} of shape {shape}."
+        )
 
 
 def _refuse_sparse_nan(label: str, matrix: Any) -> None:
@@ -185,7 +195,8 @@ def _refuse_sparse_nan(label: str, matrix: Any) -> None:
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right"))
         column = int(matrix.indices[bad[0]]) + 1
         raise DataError(
-            f"{label}, row {row}, column {column}: {matrix.data[bad[0]]} is no value of a sparse row."
+            f"{label}, row {row}, column {column}: {matrix.data[bad[0]]} is no value of a sparse "
+            f"row."
         )
 
 
@@ -210,7 +221,8 @@ def _refuse_other_rows(label: str, target: Member, rows: int) -> None:
         )
     if target.dtype.kind == "M":
         raise DataError(
-            f"{label}: 'y' is dates, which are neither classes nor quantities: store numbers or text."
+            f"{label}: 'y' is dates, which are neither classes nor quantities: store numbers or "
+            f"text."
         )
     if target.dtype.kind not in "biufmUS":
         raise DataError(f"{label}: 'y' must be numbers or text, got {target.dtype}.")

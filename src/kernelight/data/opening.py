@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from kernelight._checks import check_choice, check_int, resources
+from kernelight.base.checks import check_choice, check_int, resources
 from kernelight.data.bundled import BUNDLED, bundled, openml
+from kernelight.data.byte_sources import ByteSource, file_source, standard_input
 from kernelight.data.charsets import HEAD, UTF8, checked_charset, guessed_charset
 from kernelight.data.columnar import ColumnarSource
-from kernelight.data.dataset import AUTO, CLASSIFICATION, REGRESSION, Dataset, Wishes
+from kernelight.data.dataset import AUTO, CLASSIFICATION, REGRESSION, Dataset, ReadingOptions
 from kernelight.data.delimited import DelimitedSource
 from kernelight.data.dialect import checked_delimiter
 from kernelight.data.encoding import MAX_CATEGORIES, Encoding
@@ -21,17 +22,29 @@ from kernelight.data.errors import DataError, nearest, shown
 from kernelight.data.frames import frame_source, is_frame
 from kernelight.data.libsvm import LibsvmSource, looks_like_libsvm
 from kernelight.data.npz import NpzSource
-from kernelight.data.sources import ByteSource, file_source, standard_input
-from kernelight.data.table import Source
+from kernelight.data.table_source import TableSource
 from kernelight.data.text_formats import COMMA
 
 FORMATS = ("csv", "libsvm", "parquet", "arrow", "npz")
 _ENDINGS = {
-    ".csv": "csv", ".tsv": "csv", ".svm": "libsvm", ".libsvm": "libsvm", ".svmlight": "libsvm", ".parquet": "parquet",
-    ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".npz": "npz",
-}  # fmt: skip
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".npz": "npz",
+}
 _COMPRESSED = (".gz", ".bz2", ".xz")
-_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz", b"\xff\xff\xff\xff": "arrow"}
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"PK\x03\x04": "npz",
+    b"\xff\xff\xff\xff": "arrow",
+}
 
 
 def open_dataset(
@@ -62,39 +75,46 @@ def open_dataset(
     Parameters
     ----------
     data : str, path or frame
-        A frame of pandas or polars, an Arrow table, or anything that speaks their protocols. Or a file (LIBSVM text, CSV or
-        TSV, each also as .gz, .bz2 or .xz; Parquet, Arrow, Feather; NPZ), ``-`` for standard input, the name of a .npz file in
-        the folder KERNELIGHT_DATA, a set that comes with scikit-learn (``digits``, ``wine``, ``breast_cancer``, ``iris``,
-        ``diabetes``), or ``openml:NAME``.
+        A frame of pandas or polars, an Arrow table, or anything that speaks their protocols. Or a
+        file (LIBSVM text, CSV or TSV, each also as .gz, .bz2 or .xz; Parquet, Arrow, Feather; NPZ),
+        ``-`` for standard input, the name of a .npz file in the folder KERNELIGHT_DATA, a set that
+        comes with scikit-learn (``digits``, ``wine``, ``breast_cancer``, ``iris``, ``diabetes``),
+        or ``openml:NAME``.
     target : str, int or None
-        The column to predict, by name or place; None if there is none. "auto" takes the one the format knows, else a column
-        called target, label, class or y, else the last, which must have a name.
+        The column to predict, by name or place; None if there is none. "auto" takes the one the
+        format knows, else a column called target, label, class or y, else the last, which must have
+        a name.
     ids : str, optional
         A column that only names the rows.
     ignore : list of str
         Columns to leave out.
     categorical : list of str
-        Columns of numbers that are to be read as words; categorical columns of frames are words anyway.
+        Columns of numbers that are to be read as words; categorical columns of frames are words
+        anyway.
     task : {"classification", "regression"}, optional
         What the target is; inferred if not said.
     encoding : Encoding, optional
-        That of a model: the file is then encoded like the one it was trained on, and must have the same columns.
+        That of a model: the file is then encoded like the one it was trained on, and must have the
+        same columns.
     format : {"csv", "libsvm", "parquet", "arrow", "npz"}, optional
         Of files; recognised if not said.
     delimiter, header, missing
-        Of delimited text: the delimiter, whether the first row has names, the words that stand for a missing value; recognised
-        if not said.
+        Of delimited text: the delimiter, whether the first row has names, the words that stand for
+        a missing value; recognised if not said.
     decimal : {".", ","}, optional
-        The decimal separator of numbers that are text; recognised column by column if not said. Given with an ``encoding``, it
-        goes before that of the training file.
+        The decimal separator of numbers that are text; recognised column by column if not said.
+        Given with an ``encoding``, it goes before that of the training file.
     charset : str, optional
-        The encoding of a text file, by a name that Python knows (cp1252, latin-1, utf-16). If not said, it is UTF-8; where
-        that cannot be, cp1252 (or what a byte-order mark says) is taken, with a note.
+        The encoding of a text file, by a name that Python knows (cp1252, latin-1, utf-16). If not
+        said, it is UTF-8; where that cannot be, cp1252 (or what a byte-order mark says) is taken,
+        with a note.
     max_categories : int
-        How many columns of 0 and 1 the words of a column may become. Of more words the most frequent have a column each and the
-        others share one; with ``strict`` they are an error. Models make target values of them as well (`Dataset.supervised`).
+        How many columns of 0 and 1 the words of a column may become. Of more words the most
+        frequent have a column each and the others share one; with ``strict`` they are an error.
+        Models make target values of them as well (`Dataset.supervised`).
     zero_based, n_features
-        Of LIBSVM files: whether indices begin at 0, and how many features there are (as many as occur if not said).
+        Of LIBSVM files: whether indices begin at 0, and how many features there are (as many as
+        occur if not said).
     part : {"train", "test"}, optional
         Of NPZ files that have both.
     dtype : {float64, float32}
@@ -102,9 +122,9 @@ def open_dataset(
     n_jobs : int, optional
         Threads for parsing.
     strict : bool
-        Refuse, with one error that lists them and the options that settle them, columns that need a decision: ids, dates,
-        numbers with signs, too many words. Otherwise the defaults are taken, and a `DataWarning` says so when the rows are
-        read.
+        Refuse, with one error that lists them and the options that settle them, columns that need a
+        decision: ids, dates, numbers with signs, too many words. Otherwise the defaults are taken,
+        and a `DataWarning` says so when the rows are read.
 
     Returns
     -------
@@ -132,20 +152,31 @@ def open_dataset(
     if encoding is not None:
         missing = encoding.missing_words if missing is None else missing
         zero_based = zero_based or encoding.zero_based
-    wishes = Wishes(
-        target, ids, tuple(ignore), task, max_categories, n_features, np.dtype(dtype).name,
-        None if missing is None else tuple(missing), zero_based, tuple(categorical), strict, decimal, charset,
-    )  # fmt: skip
+    options = ReadingOptions(
+        target,
+        ids,
+        tuple(ignore),
+        task,
+        max_categories,
+        n_features,
+        np.dtype(dtype).name,
+        None if missing is None else tuple(missing),
+        zero_based,
+        tuple(categorical),
+        strict,
+        decimal,
+        charset,
+    )
     if encoding is not None:
         categorical = [c.name for c in encoding.columns or () if c.kind == "words"]
     known = () if encoding is None else encoding.names
     if is_frame(data):
-        source: Source = frame_source(data, categorical=categorical, known=known)
+        source: TableSource = frame_source(data, categorical=categorical, known=known)
         _refuse_unknown(categorical if encoding is None else (), source)
-        return Dataset(source, wishes, encoding)
+        return Dataset(source, options, encoding)
     found = data if isinstance(data, ByteSource) else _found(_name(data))
-    if isinstance(found, Source):
-        return Dataset(found, wishes, encoding)
+    if isinstance(found, TableSource):
+        return Dataset(found, options, encoding)
     form = format or _format(found)
     threads = resources(n_jobs).threads
     if form not in ("csv", "libsvm") and found.compression:
@@ -158,10 +189,17 @@ def open_dataset(
         source = LibsvmSource(found, zero_based=zero_based, threads=threads)
     elif form == "csv":
         source = DelimitedSource(
-            found, delimiter=delimiter, header=header, missing=missing, categorical=categorical,
-            names=_names(encoding), settled=encoding is not None, threads=threads,
-            comma=_comma(decimal, encoding), known=known,
-        )  # fmt: skip
+            found,
+            delimiter=delimiter,
+            header=header,
+            missing=missing,
+            categorical=categorical,
+            names=_names(encoding),
+            settled=encoding is not None,
+            threads=threads,
+            comma=_comma(decimal, encoding),
+            known=known,
+        )
     elif form == "npz":
         source = NpzSource(found, part)
     else:
@@ -169,11 +207,14 @@ def open_dataset(
     source.n_bytes = found.n_bytes
     source.notes = (*notes, *source.notes)
     _refuse_unknown(categorical if encoding is None else (), source)
-    return Dataset(source, wishes, encoding)
+    return Dataset(source, options, encoding)
 
 
-def _transcoded(source: ByteSource, charset: str | None, known: str | None, guess: bool) -> tuple[str, ...]:
-    """Have a text read as UTF-8: from the encoding that was said, that of the training file, or one that is guessed."""
+def _transcoded(
+    source: ByteSource, charset: str | None, known: str | None, guess: bool
+) -> tuple[str, ...]:
+    """Have a text read as UTF-8: from the encoding that was said, that of the training file, or one
+    that is guessed."""
     if charset is not None:
         source.charset = None if charset in UTF8 else charset
         return ()
@@ -189,7 +230,8 @@ def _transcoded(source: ByteSource, charset: str | None, known: str | None, gues
 
 
 def _comma(decimal: str | None, encoding: Encoding | None) -> bool:
-    """Whether a text has decimal commas for certain: the user says so, or the file of training had them."""
+    """Whether a text has decimal commas for certain: the user says so, or the file of training had
+    them."""
     if decimal is not None or encoding is None:
         return decimal == ","
     return any(column.format == COMMA for column in encoding.columns or ())
@@ -200,11 +242,12 @@ def _name(data: Any) -> str:
         return os.fsdecode(data)
     except TypeError:
         raise TypeError(
-            f"A data set is a path, a name or a frame (pandas, polars, Arrow), got {type(data).__name__}."
+            f"A data set is a path, a name or a frame (pandas, polars, Arrow), got "
+            f"{type(data).__name__}."
         ) from None
 
 
-def _refuse_unknown(categorical: Sequence[str], source: Source) -> None:
+def _refuse_unknown(categorical: Sequence[str], source: TableSource) -> None:
     """Refuse columns that are to be words and are not there."""
     known = None if source.columns is None else [column.name for column in source.columns]
     unknown = next((name for name in categorical if known is not None and name not in known), None)
@@ -221,7 +264,7 @@ def _names(encoding: Encoding | None) -> tuple[str, ...]:
     return tuple(name for name in encoding.file_columns if name != target)
 
 
-def _found(name: str) -> ByteSource | Source:
+def _found(name: str) -> ByteSource | TableSource:
     """The bytes of a file, or a data set that is no file."""
     if name == "-":
         return standard_input()
@@ -243,9 +286,16 @@ def _found(name: str) -> ByteSource | Source:
     place, file = os.path.split(name)
     if place and not os.path.isdir(place):
         raise DataError(f"{name}: there is no directory {shown(place)}.")
-    known = {other: _stem(other) for other in _files(place or ".") if _is_data(os.path.join(place, other))}
+    known = {
+        other: _stem(other)
+        for other in _files(place or ".")
+        if _is_data(os.path.join(place, other))
+    }
     if not place and _stem(file) == file:  # a name, not the name of a file
-        sets = [*BUNDLED, *(s.removesuffix(".npz") for s in _files(folder or "") if s.endswith(".npz"))]
+        sets = [
+            *BUNDLED,
+            *(s.removesuffix(".npz") for s in _files(folder or "") if s.endswith(".npz")),
+        ]
         known = {other: other for other in sets} | known
     raise DataError(f"{name}: there is no such file or data set{_alike(_stem(file), known) or '.'}")
 
@@ -260,7 +310,8 @@ def _stem(name: str) -> str:
 
 
 def _is_data(path: str) -> bool:
-    """Whether a path may be suggested: a regular file with the ending of a format, and not a hidden one."""
+    """Whether a path may be suggested: a regular file with the ending of a format, and not a hidden
+    one."""
     name = os.path.basename(path)
     return not name.startswith(".") and _stem(name) != name and os.path.isfile(path)
 

@@ -1,4 +1,5 @@
-"""Columns of many words by their target values: what is needed of a data set, and the encoding that comes of it."""
+"""Columns of many words by their target values: what is needed of a data set, and the encoding that
+comes of it."""
 
 from __future__ import annotations
 
@@ -11,13 +12,14 @@ from numpy.typing import NDArray
 
 from kernelight.data.decisions import missing_targets, with_targets
 from kernelight.data.encoding import EncodedTarget, Encoding
-from kernelight.data.table import Block, Plan, Words
+from kernelight.data.table_source import Block, Categorical, ColumnSelection
 from kernelight.data.target_values import CrossFit, Outputs, Places, Whole
 
 
 @dataclass(frozen=True)
 class KnownTargets:
-    """Targets that are kept apart from the rows: class numbers (n,) or quantities (n, m), and weights."""
+    """Targets that are kept apart from the rows: class numbers (n,) or quantities (n, m), and
+    weights."""
 
     outputs: Outputs
     rows: NDArray[Any]
@@ -39,16 +41,21 @@ class KnownTargets:
 
 @dataclass(frozen=True)
 class Relearning:
-    """Training rows whose target values can be learned again without some of them, which a search holds out.
+    """Training rows whose target values can be learned again without some of them, which a search
+    holds out.
 
-    Else the values of the other rows would know the targets of those held out, and a model would seem better than it is.
+    Else the values of the other rows would know the targets of those held out, and a model would
+    seem better than it is.
     """
 
     encoding: Encoding
     fit: CrossFit
 
-    def __call__(self, X: NDArray[Any], rows: NDArray[np.intp], held: NDArray[np.intp]) -> NDArray[Any]:
-        """Some rows of all features X, with target values that were learned from all rows but ``held``."""
+    def __call__(
+        self, X: NDArray[Any], rows: NDArray[np.intp], held: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        """Some rows of all features X, with target values that were learned from all rows but
+        ``held``."""
         assert self.fit.whole is not None
         away = np.zeros(self.fit.n_rows, dtype=bool)
         away[held] = True
@@ -58,7 +65,9 @@ class Relearning:
         for column in self.encoding.columns or ():
             if column.targets is not None:
                 words = columns[column.name]
-                values = again.of_training(column.name, Words(words.codes[rows], words.values), rows)
+                values = again.of_training(
+                    column.name, Categorical(words.codes[rows], words.values), rows
+                )
                 column.put_values(found, place, values)
             place += column.width
         return found
@@ -68,8 +77,9 @@ class Relearning:
 class Supervision:
     """That the target of training rows may be used for their features.
 
-    ``known`` gives the targets if they are no column of the data set. Rows that are ``held_out`` are not learned from. If all
-    rows come at once, ``keep`` is given what can learn the values again without some of them.
+    ``known`` gives the targets if they are no column of the data set. Rows that are ``held_out``
+    are not learned from. If all rows come at once, ``keep`` is given what can learn the values
+    again without some of them.
     """
 
     known: Callable[[], KnownTargets] | None = None
@@ -77,15 +87,26 @@ class Supervision:
     keep: Callable[[Relearning], None] | None = None
 
     def fitted(
-        self, encoding: Encoding, words: Mapping[str, Sequence[str]], limit: int, plan: Plan,
-        blocks: Callable[[Plan], Iterable[Block]], label: str,
-    ) -> tuple[Encoding, CrossFit | None]:  # fmt: skip
-        """The encoding with target values of the columns ``words``, and what training rows have instead of these.
+        self,
+        encoding: Encoding,
+        words: Mapping[str, Sequence[str]],
+        limit: int,
+        selection: ColumnSelection,
+        blocks: Callable[[ColumnSelection], Iterable[Block]],
+        label: str,
+    ) -> tuple[Encoding, CrossFit | None]:
+        """The encoding with target values of the columns ``words``, and what training rows have
+        instead of these.
 
-        ``words`` of each column come most frequent first; ``blocks`` are the rows by a plan. A target of more than ``limit``
-        classes would become more columns than frequent words do, and none are made.
+        ``words`` of each column come most frequent first; ``blocks`` are the rows by a plan. A
+        target of more than ``limit`` classes would become more columns than frequent words do, and
+        none are made.
         """
-        if not words or encoding.columns is None or (self.known is None and encoding.target is None):
+        if (
+            not words
+            or encoding.columns is None
+            or (self.known is None and encoding.target is None)
+        ):
             return encoding, None
         known = None if self.known is None else self.known()
         outputs = _outputs(encoding.target) if known is None else known.outputs
@@ -94,13 +115,15 @@ class Supervision:
         fit = CrossFit(words, outputs, self.held_out)
         place = 0
         parts: list[Whole] = []
-        only = replace(plan, numbers=(), dates=(), ids=None, words=tuple(fit.names), limit=None)
+        only = replace(
+            selection, numbers=(), dates=(), ids=None, words=tuple(fit.names), limit=None
+        )
         for block in blocks(only):
-            columns: Sequence[Words] = block.words
+            columns: Sequence[Categorical] = block.words
             if known is None:
                 gone = missing_targets(block)
                 target = _target(block, gone, encoding, label)
-                columns = [Words(column.codes[~gone], column.values) for column in columns]
+                columns = [Categorical(column.codes[~gone], column.values) for column in columns]
                 weight = None
             else:
                 rows = slice(place, place + block.n_rows)
@@ -118,17 +141,21 @@ class Supervision:
         return encoding, fit
 
 
-def words_alone(block: Block, has: Plan, wanted: Plan) -> Block:
+def words_alone(block: Block, has: ColumnSelection, wanted: ColumnSelection) -> Block:
     """A block without its numbers and dates, with the columns of words that are wanted."""
     words = dict(zip(has.words, block.words, strict=True))
     numbers = np.zeros((block.n_rows, 0))
-    return replace(block, numbers=numbers, dates=None, words=tuple(words[name] for name in wanted.words))
+    return replace(
+        block, numbers=numbers, dates=None, words=tuple(words[name] for name in wanted.words)
+    )
 
 
 def _outputs(target: EncodedTarget | None) -> Outputs:
     assert target is not None
     return (
-        Outputs.of_quantities([target.name]) if target.labels is None else Outputs.of_classes(target.labels)
+        Outputs.of_quantities([target.name])
+        if target.labels is None
+        else Outputs.of_classes(target.labels)
     )
 
 
@@ -143,4 +170,8 @@ def _target(block: Block, gone: NDArray[np.bool_], encoding: Encoding, label: st
         found = whole[~gone]
     if encoding.target.labels is None:
         return found.reshape(-1, 1)
-    return np.searchsorted(np.array(encoding.target.labels), found) if len(found) else found.astype(np.int64)
+    return (
+        np.searchsorted(np.array(encoding.target.labels), found)
+        if len(found)
+        else found.astype(np.int64)
+    )

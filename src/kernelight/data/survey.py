@@ -2,22 +2,26 @@
 
 Of the first 20,000 rows every column of words is looked at, unless it was said what it is:
 
-* Numbers with signs and separators, and dates, are those if nine values of ten can be read so in one format.
-* Text is plain numbers if nine values of ten are. In a text file more than half are enough: if more than one of ten turns
-  out to be something else, that is an error, as the file does not say that the column is text; frames and Parquet do.
-* Dates in two formats that cannot be confused, such as ``2024-03-01`` and ``01.03.2024``, are read in both.
-* Words are an id (or free text) if clearly more than half of the values occur only once (`occur_once`). Such a column is left
-  out. Where the user has said how many words there may be, it is left out only if there are more.
-* Numbers are an id by the same rule, but only whole ones, and if the column is called so (``id``, ``index``, ``Unnamed: 0``,
-  ``customer_id``) or has no name (as the index that pandas writes).
+* Numbers with signs and separators, and dates, are those if nine values of ten can be read so in
+  one format.
+* Text is plain numbers if nine values of ten are. In a text file more than half are enough: if more
+  than one of ten turns out to be something else, that is an error, as the file does not say that
+  the column is text; frames and Parquet do.
+* Dates in two formats that cannot be confused, such as ``2024-03-01`` and ``01.03.2024``, are read
+  in both.
+* Words are an id (or free text) if clearly more than half of the values occur only once
+  (`occur_once`). Such a column is left out. Where the user has said how many words there may be, it
+  is left out only if there are more.
+* Numbers are an id by the same rule, but only whole ones, and if the column is called so (``id``,
+  ``index``, ``Unnamed: 0``, ``customer_id``) or has no name (as the index that pandas writes).
 * A column of a text file without any value is left out.
 
-Where two formats fit (``03/01/2024``; ``1,234``), the whole column is read; if it does not settle the matter, slashes are
-month first and other dates day first, and a comma followed by three digits stands between thousands, unless the file
-separates its columns by semicolons.
+Where two formats fit (``03/01/2024``; ``1,234``), the whole column is read; if it does not settle
+the matter, slashes are month first and other dates day first, and a comma followed by three digits
+stands between thousands, unless the file separates its columns by semicolons.
 
-Where the user has said what the decimal separator is, only formats with that one are tried. With a decimal comma every column
-of numbers of a text file is read so: 1.234 is 1234 then.
+Where the user has said what the decimal separator is, only formats with that one are tried. With a
+decimal comma every column of numbers of a text file is read so: 1.234 is 1234 then.
 """
 
 from __future__ import annotations
@@ -31,10 +35,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kernelight.base import counted
 from kernelight.data.booleans import truth_of
 from kernelight.data.errors import DataError, shown
-from kernelight.data.exact import as_doubles
-from kernelight.data.table import DATE, NUMBER, WORDS, Plan, Source, Words
+from kernelight.data.exact_integers import as_doubles
+from kernelight.data.table_source import (
+    CATEGORICAL,
+    DATE,
+    NUMBER,
+    Categorical,
+    ColumnSelection,
+    TableSource,
+)
 from kernelight.data.text_formats import (
     BOOLEAN,
     COMMA,
@@ -55,54 +67,54 @@ from kernelight.data.text_formats import (
     number_of,
     reads,
 )
-from kernelight.wording import counted
 
 HEAD_ROWS = 20_000
 FITS = 0.9  # of the values must be readable in a format
-_ID = re.compile(
-    "id|index|unnamed: 0|rownames|.*[_ ]id", re.IGNORECASE
-)  # names of columns that count or name the rows
+# names of columns that count or name the rows
+_ID = re.compile("id|index|unnamed: 0|rownames|.*[_ ]id", re.IGNORECASE)
 FEW = 20  # rows: with fewer, values that are all different or all missing may be so by chance
 
 
 @dataclass
 class Survey:
-    """What was decided: formats and kinds of columns, those to leave out, and a note for each decision."""
+    """What was decided: formats and kinds of columns, those to leave out, and a note for each
+    decision."""
 
     formats: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)  # column -> what was decided
-    odd: dict[str, str] = field(
-        default_factory=dict
-    )  # columns of numbers with words among them; told when they are read
+    # columns of numbers with words among them; told when they are read
+    odd: dict[str, str] = field(default_factory=dict)
     strange: list[str] = field(default_factory=list)  # those words
-    many: dict[str, str] = field(default_factory=dict)  # columns of too many words; told when they are read
+    # columns of too many words; told when they are read
+    many: dict[str, str] = field(default_factory=dict)
     most_words: int = 0  # of those columns
-    mixed: dict[str, str] = field(default_factory=dict)  # columns of dates -> which formats, if several
+    # columns of dates -> which formats, if several
+    mixed: dict[str, str] = field(default_factory=dict)
     target_date: str | None = None  # an example, if the target is dates
 
 
 def surveyed(
-    source: Source,
+    source: TableSource,
     settled: Iterable[str],
     target: str | None,
     max_categories: int,
     raised: bool,
     decimal: str | None = None,
 ) -> Survey:
-    """Look at the columns of words that nobody has settled; ``raised``: somebody has said how many words there may be;
-    ``decimal``: the decimal separator, if it was said."""
+    """Look at the columns of words that nobody has settled; ``raised``: somebody has said how many
+    words there may be; ``decimal``: the decimal separator, if it was said."""
     found = Survey()
     known = set(settled)
     everywhere = decimal == "," and source.text
     names = [
         c.name
         for c in source.columns or ()
-        if (c.kind == WORDS or c.name in source.guessed or (everywhere and c.kind == NUMBER))
+        if (c.kind == CATEGORICAL or c.name in source.guessed or (everywhere and c.kind == NUMBER))
         and c.name not in known
     ]
-    if source.options:  # estimators take the numbers that they are given
+    if source.has_options:  # estimators take the numbers that they are given
         _leave_out(found, source, {*known, target})
     if not names:
         return found
@@ -115,8 +127,9 @@ def surveyed(
     return found
 
 
-def _leave_out(found: Survey, source: Source, settled: Set[str | None]) -> None:
-    """Leave out columns of numbers without any value, and those that are called an id and are whole and all different."""
+def _leave_out(found: Survey, source: TableSource, settled: Set[str | None]) -> None:
+    """Leave out columns of numbers without any value, and those that are called an id and are whole
+    and all different."""
     empty = source.nameless & source.blank  # as where every row ends with a delimiter
     names = [
         column.name
@@ -130,7 +143,7 @@ def _leave_out(found: Survey, source: Source, settled: Set[str | None]) -> None:
     parts = []
     rows = 0
     try:
-        for block in source.blocks(Plan(numbers=tuple(names))):
+        for block in source.blocks(ColumnSelection(numbers=tuple(names))):
             parts.append(np.asarray(block.numbers[: HEAD_ROWS - rows], dtype=np.float64))
             rows += len(parts[-1])
             if rows >= HEAD_ROWS:
@@ -144,7 +157,9 @@ def _leave_out(found: Survey, source: Source, settled: Set[str | None]) -> None:
         once = int((np.unique(there, return_counts=True)[1] == 1).sum())
         if name in empty and not len(there):
             found.left_out.append(name)
-            found.notes[name] = "it has no name and no value, as if each row ended with a delimiter; left out"
+            found.notes[name] = (
+                "it has no name and no value, as if each row ended with a delimiter; left out"
+            )
         elif len(values) < FEW:
             continue
         elif not len(there):
@@ -157,21 +172,23 @@ def _leave_out(found: Survey, source: Source, settled: Set[str | None]) -> None:
             found.notes[name] = f"{_how_many(once, len(there), 'numbers')}, as ids are; left out"
 
 
-def _names_rows(source: Source, name: str) -> bool:
+def _names_rows(source: TableSource, name: str) -> bool:
     """Whether a column may be ids or an index by its name, or because it has none."""
     return name in source.nameless or _ID.fullmatch(name) is not None
 
 
-def _may_go(source: Source, name: str) -> bool:
+def _may_go(source: TableSource, name: str) -> bool:
     return name in source.blank or _names_rows(source, name)
 
 
 def occur_once(once: int, total: int) -> bool:
-    """Whether so many of the values occur only once that a new row probably brings another one, which a model knows nothing of.
+    """Whether so many of the values occur only once that a new row probably brings another one,
+    which a model knows nothing of.
 
-    The share of values that occur once estimates the probability of that (Good and Turing). It must be above one half by four
-    standard errors of a share, 2 / sqrt(total), because in few rows even common words occur once; so no single row decides,
-    and a fold of the rows is judged like the whole, unless the share is at the border.
+    The share of values that occur once estimates the probability of that (Good and Turing). It must
+    be above one half by four standard errors of a share, 2 / sqrt(total), because in few rows even
+    common words occur once; so no single row decides, and a fold of the rows is judged like the
+    whole, unless the share is at the border.
 
     >>> from kernelight.data.survey import occur_once
     >>> occur_once(20, 20), occur_once(18, 20), occur_once(70, 100), occur_once(71, 100), occur_once(5300, 10_000)
@@ -182,16 +199,21 @@ def occur_once(once: int, total: int) -> bool:
 
 def _how_many(once: int, total: int, what: str) -> str:
     return (
-        f"all {total:,} {what} are different" if once == total else f"{once:,} of {total:,} {what} occur once"
+        f"all {total:,} {what} are different"
+        if once == total
+        else f"{once:,} of {total:,} {what} occur once"
     )
 
 
-def _counts(source: Source, names: Sequence[str]) -> dict[str, Counter[str]]:
-    """How often each word occurs in the first rows. Damage ends the look: it is spoken of when the rows are read."""
+def _counts(source: TableSource, names: Sequence[str]) -> dict[str, Counter[str]]:
+    """How often each word occurs in the first rows.
+
+    Damage ends the look: it is spoken of when the rows are read.
+    """
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
     rows = 0
     try:
-        for block in source.blocks(Plan(words=tuple(names))):
+        for block in source.blocks(ColumnSelection(words=tuple(names))):
             for name, words in zip(names, block.words, strict=True):
                 codes = words.codes[: HEAD_ROWS - rows]
                 numbers = np.bincount(codes[codes >= 0], minlength=len(words.values))
@@ -205,17 +227,23 @@ def _counts(source: Source, names: Sequence[str]) -> dict[str, Counter[str]]:
     return counts
 
 
-def missing_in_head(source: Source, target: str | None, kinds: Mapping[str, str]) -> str | None:
+def missing_in_head(
+    source: TableSource, target: str | None, kinds: Mapping[str, str]
+) -> str | None:
     """In how many of the first rows the target is missing; None if it is there."""
     if target is None or source.columns is None:
         return None
     found = {column.name: column.kind for column in source.columns} | dict(kinds)
-    kind = WORDS if found.get(target, source.target_kind) == WORDS else NUMBER
+    kind = CATEGORICAL if found.get(target, source.target_kind) == CATEGORICAL else NUMBER
     rows = gone = 0
     try:
-        for block in source.blocks(Plan(target=target, target_kind=kind)):
+        for block in source.blocks(ColumnSelection(target=target, target_kind=kind)):
             values = block.target
-            missing = values.codes < 0 if isinstance(values, Words) else np.isnan(as_doubles(values))  # type: ignore[arg-type]
+            assert values is not None
+            if isinstance(values, Categorical):
+                missing = values.codes < 0
+            else:
+                missing = np.isnan(as_doubles(values))
             rows, gone = rows + block.n_rows, gone + int(missing.sum())
             if rows >= HEAD_ROWS:
                 break
@@ -230,7 +258,7 @@ def missing_in_head(source: Source, target: str | None, kinds: Mapping[str, str]
 
 def _decide(
     found: Survey,
-    source: Source,
+    source: TableSource,
     name: str,
     counts: Counter[str],
     target: bool,
@@ -247,7 +275,11 @@ def _decide(
         for form in _numbers(decimal)
     }
     number = max(share, key=lambda form: share[form])
-    if name in source.guessed and not target and all(truth_of(value) is not None for value in counts):
+    if (
+        name in source.guessed
+        and not target
+        and all(truth_of(value) is not None for value in counts)
+    ):
         found.formats[name] = BOOLEAN
         return
     # With a decimal comma plain digits with a point are something else.
@@ -264,14 +296,16 @@ def _decide(
             found.mixed[name] = dates.said
         return
     if every and 2 * plain > total:
-        example = next(value for value in counts if PLAIN.fullmatch(value) and not reads(value, number))
+        example = next(
+            value for value in counts if PLAIN.fullmatch(value) and not reads(value, number)
+        )
         _as_plain(found, source, name)
         found.notes[name] = (
             f"numbers such as {shown(example)} have no decimal comma; read with a decimal point"
         )
         return
     if name in source.guessed:
-        found.kinds[name] = WORDS
+        found.kinds[name] = CATEGORICAL
         if plain >= FITS * total or (source.text and 2 * plain > total):
             _as_plain(found, source, name)
             if plain < total:
@@ -287,7 +321,9 @@ def _decide(
     once = sum(count == 1 for count in counts.values())
     if not target and occur_once(once, total) and not (raised and len(counts) <= max_categories):
         found.left_out.append(name)
-        found.notes[name] = f"{reason}{_how_many(once, total, 'words')}, as ids or free text are; left out"
+        found.notes[name] = (
+            f"{reason}{_how_many(once, total, 'words')}, as ids or free text are; left out"
+        )
         return
     if reason:
         found.notes[name] = f"{reason}taken as words"
@@ -297,8 +333,9 @@ def _decide(
 
 
 class _Dates(NamedTuple):
-    """Dates among the values of a column of text: how many, in which format, an example of each format that occurs, what is
-    to be said if there are several, and whether some are day first for certain and others month first."""
+    """Dates among the values of a column of text: how many, in which format, an example of each
+    format that occurs, what is to be said if there are several, and whether some are day first for
+    certain and others month first."""
 
     number: int
     format: str
@@ -309,7 +346,9 @@ class _Dates(NamedTuple):
 
 def _dates(counts: Counter[str]) -> _Dates:
     """The dates that a column has, in one format or in several that cannot be confused."""
-    fits = {value: frozenset(form for form in FORMATS[DATE] if reads(value, form)) for value in counts}
+    fits = {
+        value: frozenset(form for form in FORMATS[DATE] if reads(value, form)) for value in counts
+    }
 
     def those(form: str, other: str | None = None) -> dict[str, int]:
         """The values that can be read in a format, and not in another."""
@@ -320,10 +359,8 @@ def _dates(counts: Counter[str]) -> _Dates:
     days = max((MONTH_FIRST, DAY_FIRST), key=lambda form: share[form])
     forms = [form for form in (YEAR_FIRST, days, NAMED) if share[form]]
     number = sum(count for value, count in counts.items() if fits[value] - {TIME})
-    certain = {
-        DAY_FIRST: those(DAY_FIRST, MONTH_FIRST),
-        MONTH_FIRST: those(MONTH_FIRST, DAY_FIRST),
-    }  # others can be either
+    # others can be either
+    certain = {DAY_FIRST: those(DAY_FIRST, MONTH_FIRST), MONTH_FIRST: those(MONTH_FIRST, DAY_FIRST)}
     if all(certain.values()) and share[best] < FITS * sum(counts.values()):
         examples = {form: next(iter(values)) for form, values in certain.items()}
         said = _several({form: sum(values.values()) for form, values in certain.items()}, examples)
@@ -341,21 +378,22 @@ def _several(share: Mapping[str, int], examples: Mapping[str, str]) -> str:
 
 
 def _reason(counts: Counter[str], dates: _Dates, number: tuple[str, int], total: int) -> str:
-    """Why a column is words although more than half of it is something else; "" if that is not so."""
+    """Why a column is words although more than half of it is something else; "" if that is not
+    so."""
     if dates.contrary and 2 * dates.number > total:
-        return (
-            f"dates that are day first and dates that are month first ({dates.said}) cannot be told apart; "
-        )
+        return f"dates that are day first and dates that are month first ({dates.said}) cannot be told apart; "
     what, form, count = "dates", dates.format, dates.number
     if number[1] >= count:
         what, (form, count) = "numbers", number
     if 2 * count <= total:
         return ""
-    example, other = (next((v for v in counts if reads(v, form) is yes), "") for yes in (True, False))
+    example, other = (
+        next((v for v in counts if reads(v, form) is yes), "") for yes in (True, False)
+    )
     return f"of {total:,} values {count:,} are {what} such as {shown(example)}, the others such as {shown(other)}; "
 
 
-def _as_plain(found: Survey, source: Source, name: str) -> None:
+def _as_plain(found: Survey, source: TableSource, name: str) -> None:
     """Have a column of text read as plain numbers, which a delimited file can do itself."""
     found.kinds[name] = NUMBER
     if not source.text:
@@ -367,8 +405,9 @@ def _numbers(decimal: str | None) -> tuple[str, ...]:
     return FORMATS[NUMBER] if decimal is None else (decimal_format(decimal),)
 
 
-def _settle_doubts(found: Survey, source: Source, decimal: str | None) -> None:
-    """Formats of columns that two formats fit, by reading them whole, and the notes of all formats."""
+def _settle_doubts(found: Survey, source: TableSource, decimal: str | None) -> None:
+    """Formats of columns that two formats fit, by reading them whole, and the notes of all
+    formats."""
     doubts = {
         name: _numbers(decimal) if form in FORMATS[NUMBER] else either(form)
         for name, form in found.formats.items()
@@ -377,15 +416,21 @@ def _settle_doubts(found: Survey, source: Source, decimal: str | None) -> None:
     plain = {name for name, form in found.formats.items() if form in (BOOLEAN, WRITTEN)}
     examples: dict[str, str] = {}
     try:
-        for block in source.blocks(Plan(words=tuple(found.formats))):
+        for block in source.blocks(ColumnSelection(words=tuple(found.formats))):
             for name, words in zip(found.formats, block.words, strict=True):
                 if name in plain:
-                    examples.setdefault(name, next((v for v in words.values if PLAIN.fullmatch(v)), ""))
+                    examples.setdefault(
+                        name, next((v for v in words.values if PLAIN.fullmatch(v)), "")
+                    )
                     continue
-                odd = (v for v in words.values if not PLAIN.fullmatch(v.replace(decimal or ".", ".")))
+                odd = (
+                    v for v in words.values if not PLAIN.fullmatch(v.replace(decimal or ".", "."))
+                )
                 examples.setdefault(name, next(odd, ""))
                 if name in found.mixed and not reads(examples[name], DAY_FIRST):
-                    examples[name] = next((v for v in words.values if reads(v, DAY_FIRST)), examples[name])
+                    examples[name] = next(
+                        (v for v in words.values if reads(v, DAY_FIRST)), examples[name]
+                    )
                 if name in doubts:
                     doubts[name] = narrowed(doubts[name], words.values)
             if all(len(left) == 1 for left in doubts.values()):
@@ -410,7 +455,9 @@ def _settle_doubts(found: Survey, source: Source, decimal: str | None) -> None:
             found.formats[name] = left[0] if "/" in example else left[1]
             doubt = f" ({MONTH_FIRST if '/' in example else DAY_FIRST})"
         if found.mixed.get(name):
-            found.notes[name] = f"dates in several formats, {found.mixed[name]}{doubt}; they become numbers"
+            found.notes[name] = (
+                f"dates in several formats, {found.mixed[name]}{doubt}; they become numbers"
+            )
         elif found.formats[name] in STORED[DATE]:
             found.notes[name] = f"dates such as {shown(example)}{doubt}; they become numbers"
         elif example or decimal is None:

@@ -1,23 +1,28 @@
-"""Target values: a number for each word of a column, the mean target of the rows that have the word.
+"""Target values: a number for each word of a column, the mean target of the rows that have the
+word.
 
-For a word w in n_w training rows with the mean target y_w (of classes: the share of each class), and the mean y of all rows,
+For a word w in n_w training rows with the mean target y_w (of classes: the share of each class),
+and the mean y of all rows,
 
     value of w = (n_w y_w + m y) / (n_w + m),        m = sigma^2 / tau^2.
 
-This is the posterior mean of a normal model in which targets vary by sigma^2 within a word and means of words by tau^2. Both
-are estimated by one-way analysis of variance. With N rows of W words, and sums of squares SSW within and SSB between words,
+This is the posterior mean of a normal model in which targets vary by sigma^2 within a word and
+means of words by tau^2. Both are estimated by one-way analysis of variance. With N rows of W words,
+and sums of squares SSW within and SSB between words,
 
     sigma^2 = MSW = SSW / (N - W),      MSB = SSB / (W - 1),
     tau^2 = (MSB - MSW) / n_0,          n_0 = (N - sum n_w^2 / N) / (W - 1).
 
-If all words were alike, MSB / MSW would be 1 with a variance of about 2 / (W - 1) + 2 / (N - W). Only a ratio more than three
-standard deviations above 1 makes a column of target values: words that tell nothing, as ids do, get none.
+If all words were alike, MSB / MSW would be 1 with a variance of about 2 / (W - 1) + 2 / (N - W).
+Only a ratio more than three standard deviations above 1 makes a column of target values: words that
+tell nothing, as ids do, get none.
 
-A value learned from a row's own target would tell the model that target, and the model would trust it far too much. So rows
-are cut into ten folds, and a training row gets the value of the rows of all other folds; y and m, which are the same for every
-row, are those of all rows. New rows get the value of all training rows, and a word never seen gets y. A missing word is a word.
-The fold of a row is a hash of its number: every pass over a file gives a row the same value. Sums are added in the order of the
-rows, so that values do not depend on how rows come in blocks.
+A value learned from a row's own target would tell the model that target, and the model would trust
+it far too much. So rows are cut into ten folds, and a training row gets the value of the rows of
+all other folds; y and m, which are the same for every row, are those of all rows. New rows get the
+value of all training rows, and a word never seen gets y. A missing word is a word. The fold of a
+row is a hash of its number: every pass over a file gives a row the same value. Sums are added in
+the order of the rows, so that values do not depend on how rows come in blocks.
 """
 
 from __future__ import annotations
@@ -33,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.data.booleans import as_known
-from kernelight.data.table import Words
+from kernelight.data.table_source import Categorical
 
 FOLDS = 10
 DEVIATIONS = 3.0  # above what chance makes of the ratio of variances
@@ -49,7 +54,10 @@ Places = NDArray[np.int64]  # numbers of rows, from 0, among those that have a t
 
 @dataclass(frozen=True)
 class Outputs:
-    """What is averaged: ``classes`` numbers 0, 1, ... (of two classes the share of the second), or quantities (None)."""
+    """What is averaged: ``classes`` numbers 0, 1, ...
+
+    (of two classes the share of the second), or quantities (None).
+    """
 
     names: tuple[str, ...]  # of the features that come of a word
     classes: int | None = None
@@ -68,7 +76,8 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Different words, and their places in tables: missing words come after them, and words that are not known last."""
+    """Different words, and their places in tables: missing words come after them, and words that
+    are not known last."""
 
     words: tuple[str, ...]
 
@@ -84,7 +93,7 @@ class Vocabulary:
     def _numbers(self) -> dict[str, int]:
         return {word: at for at, word in enumerate(self.words)}
 
-    def places(self, column: Words) -> NDArray[np.int64]:
+    def places(self, column: Categorical) -> NDArray[np.int64]:
         """The place of the word of each row. Booleans may be spelled otherwise."""
         numbers, unknown = self._numbers, len(self.words) + 1
         found = [numbers.get(word, unknown) for word in as_known(column.values, self.words)]
@@ -93,7 +102,8 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class TargetValues:
-    """The values of words: ``table`` has a row for each place of the vocabulary, and a column for each output."""
+    """The values of words: ``table`` has a row for each place of the vocabulary, and a column for
+    each output."""
 
     outputs: tuple[str, ...]
     vocabulary: Vocabulary
@@ -104,7 +114,7 @@ class TargetValues:
         """The words that have a value of their own."""
         return self.vocabulary.words
 
-    def __call__(self, column: Words) -> Array:
+    def __call__(self, column: Categorical) -> Array:
         """The values of new rows."""
         return np.asarray(self.table[self.vocabulary.places(column)])
 
@@ -150,16 +160,18 @@ class TargetValues:
 class Whole(NamedTuple):
     """All rows that target values are learned from: the columns of words, targets and weights."""
 
-    columns: Sequence[Words]
+    columns: Sequence[Categorical]
     target: NDArray[Any]
     weight: Array | None
 
 
 class CrossFit:
-    """Learns target values of columns from blocks of rows, and gives training rows those of the other folds.
+    """Learns target values of columns from blocks of rows, and gives training rows those of the
+    other folds.
 
-    ``words`` are the words of each column, most frequent first: as many of them have values as there is room for. Rows that are
-    ``held_out`` are not learned from, and get the values of new rows.
+    ``words`` are the words of each column, most frequent first: as many of them have values as
+    there is room for. Rows that are ``held_out`` are not learned from, and get the values of new
+    rows.
     """
 
     def __init__(
@@ -192,9 +204,14 @@ class CrossFit:
         return list(self._columns)
 
     def add(
-        self, columns: Sequence[Words], target: NDArray[Any], places: Places, weight: Array | None = None
+        self,
+        columns: Sequence[Categorical],
+        target: NDArray[Any],
+        places: Places,
+        weight: Array | None = None,
     ) -> None:
-        """Learn from more rows: class numbers of shape (n,), or quantities of shape (n, outputs)."""
+        """Learn from more rows: class numbers of shape (n,), or quantities of shape (n,
+        outputs)."""
         self.n_rows += len(places)
         kept = np.ones(len(places), bool) if self._held_out is None else ~self._held_out(places)
         if weight is not None:
@@ -205,11 +222,14 @@ class CrossFit:
         if not len(folds):
             return
         if self._outputs.classes is None:
-            # The first row is the origin, and the power of two nearest to it the unit: squares of targets that are all large
-            # stay exact and within range.
+            # The first row is the origin, and the power of two nearest to it the unit: squares of
+            # targets that are all large stay exact and within range.
             if self._units is None:
                 size = np.abs(target[0])
-                self._units = target[0].copy(), np.ldexp(1.0, np.frexp(np.where(size > 0, size, 1.0))[1] - 1)
+                self._units = (
+                    target[0].copy(),
+                    np.ldexp(1.0, np.frexp(np.where(size > 0, size, 1.0))[1] - 1),
+                )
             origin, unit = self._units
             with np.errstate(over="ignore", invalid="ignore"):
                 target = target / unit - origin / unit
@@ -217,7 +237,8 @@ class CrossFit:
             statistics.add(statistics.vocabulary.places(words)[kept], folds, target, weights)
 
     def relearned(self, held: NDArray[np.bool_]) -> CrossFit:
-        """The same of all rows but those held out; of the outputs that tell something in all rows."""
+        """The same of all rows but those held out; of the outputs that tell something in all
+        rows."""
         assert self.whole is not None
         words = {name: column.vocabulary.words for name, column in self._columns.items()}
         made = CrossFit(words, self._outputs, lambda places: held[places])
@@ -226,17 +247,20 @@ class CrossFit:
         return made
 
     def settle(self, telling: Mapping[str, NDArray[np.bool_]] | None = None) -> None:
-        """All rows were there: ``values`` are those of columns whose words tell something about the target, or are said to."""
+        """All rows were there: ``values`` are those of columns whose words tell something about the
+        target, or are said to."""
         for name, statistics in self._columns.items():
             tells = statistics.settle(None if telling is None else telling[name])
             if tells.any():
                 self.values[name] = TargetValues(
-                    tuple(said for said, told in zip(self._outputs.names, tells, strict=True) if told),
+                    tuple(
+                        said for said, told in zip(self._outputs.names, tells, strict=True) if told
+                    ),
                     statistics.vocabulary,
                     self._in_units(statistics.table, statistics),
                 )
 
-    def of_training(self, name: str, words: Words, places: Places) -> Array:
+    def of_training(self, name: str, words: Categorical, places: Places) -> Array:
         """The values of training rows: those of the other folds."""
         statistics = self._columns[name]
         at = statistics.vocabulary.places(words)
@@ -260,7 +284,7 @@ class TrainingRows:
     fit: CrossFit
     places: Places
 
-    def values(self, name: str, words: Words) -> Array:
+    def values(self, name: str, words: Categorical) -> Array:
         """Their values in a column."""
         return self.fit.of_training(name, words, self.places)
 
@@ -302,10 +326,13 @@ class _Statistics:
                 with np.errstate(over="ignore", invalid="ignore"):
                     weighted = weight * target[:, output]
                     np.add.at(self._sums.reshape(-1), cells * width + output, weighted)
-                    np.add.at(self._squares.reshape(-1), at * width + output, weighted * target[:, output])
+                    np.add.at(
+                        self._squares.reshape(-1), at * width + output, weighted * target[:, output]
+                    )
 
     def settle(self, telling: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
-        """Find the strength of the mean of all rows (m), and the values of new rows; which outputs differ between words."""
+        """Find the strength of the mean of all rows (m), and the values of new rows; which outputs
+        differ between words."""
         if not self._n_rows:
             return self.tells
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -315,7 +342,11 @@ class _Statistics:
             strength, tells = self._shrinkage(counts, sums, total)
         tells = tells & np.isfinite(prior) if telling is None else telling
         self.tells = tells
-        self._prior, self._strength, self._per_row = prior[tells], strength[tells], self._n_rows / total
+        self._prior, self._strength, self._per_row = (
+            prior[tells],
+            strength[tells],
+            self._n_rows / total,
+        )
         # of outputs that tell nothing, nothing is kept
         self._sums = np.ascontiguousarray(self._sums[:, :, tells])
         self._all_counts, self._all_sums = counts, sums[:, tells]
@@ -324,8 +355,11 @@ class _Statistics:
         self.table = self._shrunken(places, self._all_sums, self._all_counts)
         return tells
 
-    def _shrinkage(self, counts: Array, sums: Array, total: float) -> tuple[Array, NDArray[np.bool_]]:
-        """m of each output, and whether words differ by more than chance; classes have one m in common."""
+    def _shrinkage(
+        self, counts: Array, sums: Array, total: float
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """m of each output, and whether words differ by more than chance; classes have one m in
+        common."""
         width = sums.shape[1]
         nothing = np.full(width, NO_DIFFERENCE), np.zeros(width, dtype=bool)
         words = np.flatnonzero(counts[:-1] > 0)
@@ -345,7 +379,9 @@ class _Statistics:
         tells = np.isfinite(inner) & np.isfinite(outer) & (outer > chance * inner)
         each = (rows - np.square(per_row * counts).sum() / rows) / between
         more = outer > inner
-        return np.where(more, inner * each / np.where(more, outer - inner, 1.0), NO_DIFFERENCE), tells
+        return np.where(
+            more, inner * each / np.where(more, outer - inner, 1.0), NO_DIFFERENCE
+        ), tells
 
     def without(self, at: NDArray[np.int64], folds: NDArray[np.int64]) -> Array:
         """The values at these places from all folds but one, for each row."""
@@ -362,7 +398,8 @@ class _Statistics:
 
 
 def _within(words: Sequence[str], width: int, share: int) -> Iterator[str]:
-    """As many of the words as a column has room for, which is the same for each of ``share`` columns."""
+    """As many of the words as a column has room for, which is the same for each of ``share``
+    columns."""
     room = MOST_BYTES // share
     for word in words[: max(1, MOST_CELLS // (width * share))]:
         room -= len(json.dumps(word)) + VALUE_BYTES * width
@@ -377,7 +414,8 @@ def folds_of(places: Places) -> NDArray[np.int64]:
 
 
 def hashed(places: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A random-looking number of 64 bits for each place, no two the same (splitmix64's finalizer, which is one to one)."""
+    """A random-looking number of 64 bits for each place, no two the same (splitmix64's finalizer,
+    which is one to one)."""
     word = places.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)

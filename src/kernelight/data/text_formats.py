@@ -1,10 +1,13 @@
-"""Numbers and dates as people write them: ``$26,313.93``, ``79,00``, ``12 %``; ``03/01/2024``, ``1 Mar 2024 14:30``.
+"""Numbers and dates as people write them: ``$26,313.93``, ``79,00``, ``12 %``; ``03/01/2024``, ``1
+Mar 2024 14:30``.
 
-A format is a name that is recorded in the `Encoding`, so that files to predict for are read like the one of training. Numbers
-have two: decimal point or decimal comma; currency signs, percent signs and whatever stands between thousands go with both.
-Dates are written year first (ISO 8601 and the like), day first, month first, with the name of the month, or are times of day.
+A format is a name that is recorded in the `Encoding`, so that files to predict for are read like
+the one of training. Numbers have two: decimal point or decimal comma; currency signs, percent signs
+and whatever stands between thousands go with both. Dates are written year first (ISO 8601 and the
+like), day first, month first, with the name of the month, or are times of day.
 
-Whether a value can be read is decided value by value; which format a column has, by all its values (`narrowed`).
+Whether a value can be read is decided value by value; which format a column has, by all its values
+(`narrowed`).
 """
 
 from __future__ import annotations
@@ -19,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.data.booleans import truth_of
-from kernelight.data.table import DATE, NUMBER
+from kernelight.data.table_source import DATE, NUMBER
 
 POINT, COMMA = "decimal point", "decimal comma"
-# Never recorded, as numbers need no format: true and false as 1 and 0; and plain numbers in a column of text of a typed table.
+# Never recorded, as numbers need no format: true and false as 1 and 0; and plain numbers in a
+# column of text of a typed table.
 BOOLEAN, WRITTEN = "boolean", "plain number"
 NUMERIC = (POINT, COMMA, WRITTEN)  # what ``decimal=`` settles
 YEAR_FIRST, DAY_FIRST, MONTH_FIRST, NAMED, TIME = (
@@ -96,18 +100,30 @@ _TRIPLE = r"(?P<{0}>[0-9]{{{1}}})(?P<sep>[-/.])(?P<{2}>[0-9]{{1,2}})(?P=sep)(?P<
 _YEAR = r"(?P<y>[0-9]{4})"
 _DATES = {
     YEAR_FIRST: [_TRIPLE.format("y", "4", "m", "d", "1,2") + _REST],
-    DAY_FIRST: [_TRIPLE.format("d", "1,2", "m", "y", "4") + _REST, _TRIPLE.format("d", "1,2", "m", "y", "2") + _REST],
-    MONTH_FIRST: [_TRIPLE.format("m", "1,2", "d", "y", "4") + _REST, _TRIPLE.format("m", "1,2", "d", "y", "2") + _REST],
+    DAY_FIRST: [
+        _TRIPLE.format("d", "1,2", "m", "y", "4") + _REST,
+        _TRIPLE.format("d", "1,2", "m", "y", "2") + _REST,
+    ],
+    MONTH_FIRST: [
+        _TRIPLE.format("m", "1,2", "d", "y", "4") + _REST,
+        _TRIPLE.format("m", "1,2", "d", "y", "2") + _REST,
+    ],
     NAMED: [
-        rf"(?:[A-Za-z]{{3,9}}, ?)?(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?[ .-]+(?P<name>[A-Za-z]{{3,9}})[ .,-]+{_YEAR}{_REST}",
-        rf"(?:[A-Za-z]{{3,9}}, ?)?(?P<name>[A-Za-z]{{3,9}})[ .-]+(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?[ ,-]+{_YEAR}{_REST}",
+        rf"(?:[A-Za-z]{{3,9}}, ?)?(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?[ "
+        rf".-]+(?P<name>[A-Za-z]{{3,9}})[ .,-]+{_YEAR}{_REST}",
+        rf"(?:[A-Za-z]{{3,9}}, ?)?(?P<name>[A-Za-z]{{3,9}})[ "
+        rf".-]+(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?[ ,-]+{_YEAR}{_REST}",
     ],
     TIME: [_CLOCK],
-}  # fmt: skip
-_DATE_PATTERNS = {form: [re.compile(pattern) for pattern in patterns] for form, patterns in _DATES.items()}
+}
+_DATE_PATTERNS = {
+    form: [re.compile(pattern) for pattern in patterns] for form, patterns in _DATES.items()
+}
 _DATE_PATTERNS |= {mixed(mix): [p for form in mix for p in _DATE_PATTERNS[form]] for mix in _MIXES}
 _EPOCH = datetime(1970, 1, 1)
-_SIMPLE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?)?")
+_SIMPLE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?)?"
+)
 LONGEST = 64  # characters of a number or date
 
 
@@ -123,14 +139,17 @@ def number_of(text: str, form: str) -> float:
         or (found["one"] and found["two"])
     ):
         return math.nan
-    kept = "".join(c if c != decimal else "." for c in found["digits"] if c.isdigit() or c == decimal)
+    kept = "".join(
+        c if c != decimal else "." for c in found["digits"] if c.isdigit() or c == decimal
+    )
     value = float(kept + (found["power"] or ""))
     below = (found["one"] or found["two"]) in ("-", "\u2212") or found["open"] is not None
     return -value if below else value
 
 
 def date_of(text: str, form: str) -> int | None:
-    """The microseconds since 1970 (UTC) of the date that a text says in a format; None if it says none."""
+    """The microseconds since 1970 (UTC) of the date that a text says in a format; None if it says
+    none."""
     if len(text) > LONGEST:
         return None
     for pattern in _DATE_PATTERNS[form]:
@@ -156,7 +175,9 @@ def _moment(part: dict[str, Any]) -> int:
             raise ValueError
         hour = hour % 12 + (12 if part["half"] in "Pp" else 0)
     micro = int((part.get("f") or "0")[:6].ljust(6, "0"))
-    moment = datetime(year, month, day, hour, int(part.get("min") or 0), int(part.get("s") or 0), micro)
+    moment = datetime(
+        year, month, day, hour, int(part.get("min") or 0), int(part.get("s") or 0), micro
+    )
     zone = part.get("zone")
     if zone and zone[0] in "+-":
         digits = zone[1:].replace(":", "").ljust(4, "0")
@@ -178,7 +199,11 @@ def decimal_of(form: str) -> str:
 
 def reads(text: str, form: str) -> bool:
     """Whether a text can be read in a format."""
-    return not math.isnan(number_of(text, form)) if form in _NUMBERS else date_of(text, form) is not None
+    return (
+        not math.isnan(number_of(text, form))
+        if form in _NUMBERS
+        else date_of(text, form) is not None
+    )
 
 
 def converted(values: Sequence[str], form: str) -> NDArray[Any]:
@@ -190,7 +215,9 @@ def converted(values: Sequence[str], form: str) -> NDArray[Any]:
         )
     if form == WRITTEN:
         plain = (value.strip() for value in values)
-        return np.array([float(v) if PLAIN.fullmatch(v) else math.nan for v in plain], dtype=np.float64)
+        return np.array(
+            [float(v) if PLAIN.fullmatch(v) else math.nan for v in plain], dtype=np.float64
+        )
     if form in _NUMBERS:
         return np.array([number_of(value, form) for value in values], dtype=np.float64)
     if form == YEAR_FIRST and values and all(map(_SIMPLE.fullmatch, values)):
@@ -206,18 +233,21 @@ def converted(values: Sequence[str], form: str) -> NDArray[Any]:
 
 
 def either(form: str) -> tuple[str, ...]:
-    """A format of dates with the month first and the same with the day first; the format alone if it has neither."""
+    """A format of dates with the month first and the same with the day first; the format alone if
+    it has neither."""
     parts = form.split(_OR)
     day = next((part for part in parts if part in (MONTH_FIRST, DAY_FIRST)), None)
     if day is None:
         return (form,)
     return tuple(
-        mixed(other if part == day else part for part in parts) for other in (MONTH_FIRST, DAY_FIRST)
+        mixed(other if part == day else part for part in parts)
+        for other in (MONTH_FIRST, DAY_FIRST)
     )
 
 
 def narrowed(forms: Iterable[str], values: Iterable[str]) -> tuple[str, ...]:
-    """The formats in which every value can be read; a value that none of them reads is passed over."""
+    """The formats in which every value can be read; a value that none of them reads is passed
+    over."""
     left = tuple(forms)
     for value in values:
         fit = tuple(form for form in left if reads(value, form))

@@ -1,8 +1,10 @@
-"""Which words of a column get a column of their own: all of them, or the most frequent if there are too many.
+"""Which words of a column get a column of their own: all of them, or the most frequent if there are
+too many.
 
-Of more than ``limit`` words the ``limit - 1`` most frequent have a column each (of equally frequent words the first in
-alphabetical order), and all others, words never seen in training too, share one. That needs no labels; where there are some,
-target values are added (`target_values`). ``benchmarks/categories.py`` compares it with both, and with hashing.
+Of more than ``limit`` words the ``limit - 1`` most frequent have a column each (of equally frequent
+words the first in alphabetical order), and all others, words never seen in training too, share one.
+That needs no labels; where there are some, target values are added (`target_values`).
+``benchmarks/categories.py`` compares it with both, and with hashing.
 """
 
 from __future__ import annotations
@@ -14,16 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelight.base import counted
 from kernelight.data.booleans import as_known
 from kernelight.data.errors import DataError, shown
-from kernelight.data.table import Words
-from kernelight.wording import counted
+from kernelight.data.table_source import Categorical
 
-MAX_COUNTED = 100_000  # different words; those that occur for the first time after them are not counted
+# different words; those that occur for the first time after them are not counted
+MAX_COUNTED = 100_000
 
 
 class WordCounts:
-    """Counts the words of one column over blocks of rows. The result does not depend on how rows are cut into blocks."""
+    """Counts the words of one column over blocks of rows.
+
+    The result does not depend on how rows are cut into blocks.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit, self._counts = limit, Counter[str]()
@@ -31,7 +37,7 @@ class WordCounts:
         self._complete = True
         self.missing = False  # whether a word was missing
 
-    def add(self, words: Words) -> None:
+    def add(self, words: Categorical) -> None:
         """Count those of more rows."""
         there = words.codes >= 0
         self.missing |= not there.all()
@@ -64,18 +70,26 @@ class WordCounts:
 
     @property
     def by_frequency(self) -> list[str]:
-        """The words that were counted, the most frequent first; of equally frequent ones in alphabetical order."""
+        """The words that were counted, the most frequent first; of equally frequent ones in
+        alphabetical order."""
         return sorted(self._counts, key=lambda word: (-self._counts[word], word))
 
     def note(self, by_target: bool = False) -> str:
-        """What is said of a column with too many words; ``by_target``: they have target values as well."""
+        """What is said of a column with too many words; ``by_target``: they have target values as
+        well."""
         more = "" if self._complete else "more than "
-        said = f"{more}{counted(len(self), 'word')}" + (", by their target values" if by_target else "")
+        said = f"{more}{counted(len(self), 'word')}" + (
+            ", by their target values" if by_target else ""
+        )
         frequent = self._limit - 1
         if not frequent:
             return said if by_target else f"{said}; they share one column"
         also = " also" if by_target else ""
-        own = f"{also} has a column of its own" if frequent == 1 else f"{also} have columns of their own"
+        own = (
+            f"{also} has a column of its own"
+            if frequent == 1
+            else f"{also} have columns of their own"
+        )
         which = "most frequent" if frequent == 1 else f"{frequent:,} most frequent"
         return f"{said}; the {which}{own}, the others share one"
 
@@ -88,11 +102,18 @@ def _by_first_row(codes: NDArray[np.int32]) -> list[int]:
 
 
 def put_ones(
-    X: NDArray[Any], place: int, words: Words, categories: Sequence[str], others: bool, missing: bool
+    X: NDArray[Any],
+    place: int,
+    words: Categorical,
+    categories: Sequence[str],
+    others: bool,
+    missing: bool,
 ) -> None:
-    """Ones into the columns of ``X`` from ``place`` on: one for each category, for other words, and for missing words.
+    """Ones into the columns of ``X`` from ``place`` on: one for each category, for other words, and
+    for missing words.
 
-    Booleans may be spelled otherwise than the categories; not where other words share a column, which may be theirs.
+    Booleans may be spelled otherwise than the categories; not where other words share a column,
+    which may be theirs.
     """
     number = {value: at for at, value in enumerate(categories)}
     other = len(categories) if others else -1
@@ -105,8 +126,10 @@ def put_ones(
 
 
 def too_many_words(label: str, name: str, limit: int) -> DataError:
-    """The error of a column with too many words, where nothing may be decided without being asked (strict)."""
+    """The error of a column with too many words, where nothing may be decided without being asked
+    (strict)."""
     return DataError(
-        f"{label}, column {shown(name)}: more than {limit} different words; ignore=[{shown(name)}] leaves the column out, "
+        f"{label}, column {shown(name)}: more than {limit} different words; ignore=[{shown(name)}] "
+        f"leaves the column out, "
         f"max_categories raises the limit."
     )

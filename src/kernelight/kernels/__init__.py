@@ -23,11 +23,36 @@ from kernelight.kernels.product import Product
 from kernelight.kernels.sum import Sum
 
 __all__ = [
-    "GMM", "NGMM", "RBF", "Acos", "AcosChi2", "ExpGMM", "FoldedRBF", "Gaussian", "Intersection", "Kernel",
-    "Linear", "MinMax", "Product", "Sum", "get",
-]  # fmt: skip
+    "GMM",
+    "NGMM",
+    "RBF",
+    "Acos",
+    "AcosChi2",
+    "ExpGMM",
+    "FoldedRBF",
+    "Gaussian",
+    "Intersection",
+    "Kernel",
+    "Linear",
+    "MinMax",
+    "Product",
+    "Sum",
+    "get",
+]
 
-_CLASSES = (Linear, RBF, FoldedRBF, Gaussian, Acos, AcosChi2, MinMax, GMM, ExpGMM, NGMM, Intersection)
+_CLASSES = (
+    Linear,
+    RBF,
+    FoldedRBF,
+    Gaussian,
+    Acos,
+    AcosChi2,
+    MinMax,
+    GMM,
+    ExpGMM,
+    NGMM,
+    Intersection,
+)
 _MAKERS: dict[str, Callable[..., Kernel]] = {
     **{kind.name: kind for kind in _CLASSES},
     "frbf": FoldedRBF,
@@ -40,12 +65,14 @@ _MAKERS: dict[str, Callable[..., Kernel]] = {
 def get(name: str, **params: Any) -> Kernel:
     """The kernel of that name, with its parameters: ``get("rbf", gamma=5)`` is ``RBF(gamma=5)``.
 
-    Names are linear, rbf, folded_rbf (or frbf), gaussian, acos, acos_chi2, minmax, gmm, exp_gmm, ngmm,
-    intersection, and the products mm_acos, mm_acos_chi2 and mm_rbf.
+    Names are linear, rbf, folded_rbf (or frbf), gaussian, acos, acos_chi2, minmax, gmm, exp_gmm,
+    ngmm, intersection, and the products mm_acos, mm_acos_chi2 and mm_rbf.
     """
     if name not in _MAKERS:
         nearest = get_close_matches(str(name).lower(), _MAKERS, n=1, cutoff=0.5)
-        hint = f"did you mean {nearest[0]!r}?" if nearest else f"known names are {', '.join(_MAKERS)}."
+        hint = (
+            f"did you mean {nearest[0]!r}?" if nearest else f"known names are {', '.join(_MAKERS)}."
+        )
         raise ValueError(f"There is no kernel named {name!r}; {hint}")
     known = signature(_MAKERS[name]).parameters
     unknown = [parameter for parameter in params if parameter not in known]

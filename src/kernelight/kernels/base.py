@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix, as_matrix, check_same_width
+from kernelight.base.checks import Matrix, as_matrix, check_same_width
 from kernelight.kernels.prepare import row_peaks
 
 if TYPE_CHECKING:
@@ -21,18 +21,20 @@ if TYPE_CHECKING:
 class Kernel(ABC):
     """An immutable similarity of rows: ``K(X, Y) = K.pairwise(K.prepare(X), K.prepare(Y))``.
 
-    Rows may be dense or sparse, float32 or float64; anything else is converted. The result is a dense (n, m)
-    array, float32 when both matrices are float32 and float64 otherwise. A kernel is a plain callable on two
-    matrices, so ``sklearn.svm.SVC(kernel=K)`` takes it as it is. ``K1 * K2`` is the product kernel, ``K1 + K2`` the
-    sum.
+    Rows may be dense or sparse, float32 or float64; anything else is converted. The result is a
+    dense (n, m) array, float32 when both matrices are float32 and float64 otherwise. A kernel is a
+    plain callable on two matrices, so ``sklearn.svm.SVC(kernel=K)`` takes it as it is. ``K1 * K2``
+    is the product kernel, ``K1 + K2`` the sum.
 
-    A row of zeros has similarity 0 to everything, itself included; only for `Gaussian` is it a point.
+    A row of zeros has similarity 0 to everything, itself included; only for `Gaussian` is it a
+    point.
     """
 
     name: ClassVar[str]
 
     def prepare(self, X: Any, *, name: str = "X") -> Any:
-        """The rows as `pairwise` compares them, all checks passed; errors call the matrix ``name``."""
+        """The rows as `pairwise` compares them, all checks passed; errors call the matrix
+        ``name``."""
         return self._rows(as_matrix(X, name=name), name)
 
     @abstractmethod
@@ -41,10 +43,12 @@ class Kernel(ABC):
 
     @abstractmethod
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
-        """The kernel of each prepared row of ``A`` with each of ``B``, or of ``A`` without ``B``."""
+        """The kernel of each prepared row of ``A`` with each of ``B``, or of ``A`` without
+        ``B``."""
 
     def __call__(self, X: Any, Y: Any = None) -> NDArray[Any]:
-        """The kernel of each row of ``X`` with each row of ``Y``; without ``Y``, exactly symmetric."""
+        """The kernel of each row of ``X`` with each row of ``Y``; without ``Y``, exactly
+        symmetric."""
         rows = as_matrix(X)
         if Y is None or Y is X:
             return self.pairwise(self._rows(rows, "X"))
@@ -79,8 +83,9 @@ class Kernel(ABC):
         return Sum((self, other))
 
 
-# 1 - s of a similarity s is 0 or at least 2^-54, so a gamma above this one changes no result: exp is 0 there in any case. In
-# single precision a larger one would be infinite, and 0 times infinity no number.
+# 1 - s of a similarity s is 0 or at least 2^-54, so a gamma above this one changes no result: exp
+# is 0 there in any case. In single precision a larger one would be infinite, and 0 times infinity
+# no number.
 _DECISIVE = 1e30
 
 
@@ -100,7 +105,8 @@ def finish(K: NDArray[Any], kernel: Kernel, A: Matrix, B: Matrix | None) -> NDAr
 
 
 def with_diagonal(K: NDArray[Any], kernel: Kernel, A: Matrix, B: Matrix | None) -> NDArray[Any]:
-    """``K`` with the exact diagonal when ``B`` is None; enough where rows of zeros give 0 anyway."""
+    """``K`` with the exact diagonal when ``B`` is None; enough where rows of zeros give 0
+    anyway."""
     if B is None:
         np.fill_diagonal(K, kernel._diagonal(A))
     return K

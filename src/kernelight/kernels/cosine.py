@@ -1,4 +1,5 @@
-"""Functions of the correlation rho(u, v) = u.v / (|u| |v|): rows are brought to unit length first."""
+"""Functions of the correlation rho(u, v) = u.v / (|u| |v|): rows are brought to unit length
+first."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix, check_positive
+from kernelight.base.checks import Matrix, check_positive
 from kernelight.kernels.base import Kernel, decayed, finish
 from kernelight.kernels.linear import correlations
 from kernelight.kernels.prepare import unit_rows
@@ -23,7 +24,8 @@ class _OfCorrelation(Kernel):
 
 @dataclass(frozen=True)
 class RBF(_OfCorrelation):
-    """K(u, v) = exp(-gamma (1 - rho)), the Gaussian kernel of unit rows: scikit-learn's with half this gamma.
+    """K(u, v) = exp(-gamma (1 - rho)), the Gaussian kernel of unit rows: scikit-learn's with half
+    this gamma.
 
     >>> from kernelight.kernels import RBF
     >>> RBF(gamma=5)([[1, 2, 3]], [[3, 0, 1]]).round(6)
@@ -42,9 +44,11 @@ class RBF(_OfCorrelation):
 
 @dataclass(frozen=True)
 class FoldedRBF(_OfCorrelation):
-    """K(u, v) = (exp(-gamma (1 - rho)) + exp(-gamma (1 + rho))) / 2: what cosines without a phase average to.
+    """K(u, v) = (exp(-gamma (1 - rho)) + exp(-gamma (1 + rho))) / 2: what cosines without a phase
+    average to.
 
-    It is even in rho, so it suits nonnegative data. A row has similarity (1 + exp(-2 gamma)) / 2 to itself.
+    It is even in rho, so it suits nonnegative data. A row has similarity (1 + exp(-2 gamma)) / 2 to
+    itself.
 
     >>> from kernelight.kernels import FoldedRBF
     >>> FoldedRBF(gamma=1)([[1, 2, 3]], [[3, 0, 1]]).round(6)
@@ -72,9 +76,11 @@ class FoldedRBF(_OfCorrelation):
 
 @dataclass(frozen=True)
 class Acos(_OfCorrelation):
-    """K(u, v) = 1 - arccos(rho) / pi: the chance that a random hyperplane leaves both rows on one side.
+    """K(u, v) = 1 - arccos(rho) / pi: the chance that a random hyperplane leaves both rows on one
+    side.
 
-    The correlation is taken in double whatever the input: the arc cosine magnifies its rounding near 1.
+    The correlation is taken in double whatever the input: the arc cosine magnifies its rounding
+    near 1.
 
     >>> from kernelight.kernels import Acos
     >>> Acos()([[1, 2, 3]], [[3, 0, 1]]).round(6)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix, check_positive
+from kernelight.base.checks import Matrix, check_positive
 from kernelight.kernels.base import Kernel, finish
 from kernelight.kernels.pairs import DOT, pair_sums
 from kernelight.kernels.prepare import is_sparse, row_peaks, unit_rows
@@ -62,9 +62,11 @@ class Gaussian(Kernel):
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         dtype = A.dtype if B is None else np.result_type(A.dtype, B.dtype)
         root, unit = _distances(A, B)
-        # Before squaring: neither an enormous unit nor a tiny one does harm. A finite factor: points at distance 0 stay there.
+        # Before squaring: neither an enormous unit nor a tiny one does harm. A finite factor:
+        # points at distance 0 stay there.
         factor = min(unit / self.sigma, float(np.finfo(np.float64).max))
-        with np.errstate(over="ignore"):  # points so far apart that the square is infinite have similarity 0
+        # points so far apart that the square is infinite have similarity 0
+        with np.errstate(over="ignore"):
             root *= factor
             np.square(root, out=root)
         root *= -0.5
@@ -83,7 +85,8 @@ def _distances(A: Matrix, B: Matrix | None) -> tuple[NDArray[np.float64], float]
     """
     others = A if B is None else B
     peaks = np.concatenate([row_peaks(A), row_peaks(others)])
-    # A power of two at or below the largest value, so that it is finite, and 1 where every value is 0.
+    # A power of two at or below the largest value, so that it is finite, and 1 where every value is
+    # 0.
     unit = float(np.ldexp(1.0, np.frexp(peaks.max(initial=0.0))[1] - 1)) if peaks.any() else 1.0
     A = A.astype(np.float64) / unit
     B = None if B is None else B.astype(np.float64) / unit

@@ -1,7 +1,7 @@
 """The min-max kernel and its family.
 
-Signed rows are split into a positive and a negative half: u+ = max(u, 0), u- = max(-u, 0). Sums below run
-over both halves; the compiled loops get them without making the halves (core/pairwise.h).
+Signed rows are split into a positive and a negative half: u+ = max(u, 0), u- = max(-u, 0). Sums
+below run over both halves; the compiled loops get them without making the halves (core/pairwise.h).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._checks import (
+from kernelight.base.checks import (
     Matrix,
     as_center,
     check_center_fits,
@@ -30,7 +30,8 @@ from kernelight.kernels.prepare import is_sparse, row_peaks, unit_rows, with_val
 
 @dataclass(frozen=True)
 class MinMax(Kernel):
-    """K(u, v) = sum_i min(u_i, v_i) / sum_i max(u_i, v_i) of nonnegative rows as they are (weighted Jaccard).
+    """K(u, v) = sum_i min(u_i, v_i) / sum_i max(u_i, v_i) of nonnegative rows as they are (weighted
+    Jaccard).
 
     >>> from kernelight.kernels import MinMax
     >>> MinMax()([[1, 2, 3]], [[3, 0, 1]])
@@ -49,11 +50,13 @@ class MinMax(Kernel):
 
 @dataclass(frozen=True)
 class GMM(Kernel):
-    """The generalized min-max kernel: K(u, v) = sum min(u, v)^p / sum max(u, v)^p over both signed halves.
+    """The generalized min-max kernel: K(u, v) = sum min(u, v)^p / sum max(u, v)^p over both signed
+    halves.
 
-    ``p`` is the power of the tunable kernel: a small one looks at the supports, a large one at the peaks.
-    ``center`` (one number for each column) is subtracted before signs are split. Prepared rows are the
-    centred ones; the power is taken by `pairwise`, which knows the scale at which neither matrix overflows.
+    ``p`` is the power of the tunable kernel: a small one looks at the supports, a large one at the
+    peaks. ``center`` (one number for each column) is subtracted before signs are split. Prepared
+    rows are the centred ones; the power is taken by `pairwise`, which knows the scale at which
+    neither matrix overflows.
 
     >>> from kernelight.kernels import GMM
     >>> GMM()([[2, -1, 3]], [[1, -2, 3]]).round(6)
@@ -145,11 +148,11 @@ def _centred(X: Matrix, center: tuple[float, ...], name: str) -> NDArray[Any]:
     return np.asarray((X - np.asarray(center)).astype(X.dtype, copy=False))
 
 
-# Entries may be raised to a power, or be so large that their sums leave the range of their type. A common
-# scale leaves min-max unchanged, but no single one may serve both the largest and the smallest rows of a
-# matrix. So rows are put in bands by the logarithm of their (powered) peak. Rows of the same or of
-# neighbouring bands are compared at the scale of the largest of them; rows further apart differ by a factor
-# beyond rounding, and their kernel is 0.
+# Entries may be raised to a power, or be so large that their sums leave the range of their type. A
+# common scale leaves min-max unchanged, but no single one may serve both the largest and the
+# smallest rows of a matrix. So rows are put in bands by the logarithm of their (powered) peak. Rows
+# of the same or of neighbouring bands are compared at the scale of the largest of them; rows
+# further apart differ by a factor beyond rounding, and their kernel is 0.
 
 
 def _powered_minmax(A: Matrix, B: Matrix | None, p: float) -> NDArray[Any]:
@@ -157,12 +160,14 @@ def _powered_minmax(A: Matrix, B: Matrix | None, p: float) -> NDArray[Any]:
     if B is not None:
         A, B = in_common_type(A, B)
     if p == 1:
-        with suppress(OverflowError):  # the usual case; what is too large for it is scaled down below
+        # the usual case; what is too large for it is scaled down below
+        with suppress(OverflowError):
             return pair_sums(MINMAX, A, B)
     a_peaks = row_peaks(A).astype(np.float64)
     b_peaks = a_peaks if B is None else row_peaks(B).astype(np.float64)
     K = np.zeros((a_peaks.size, b_peaks.size), A.dtype)
-    width = -math.log(np.finfo(A.dtype).tiny) / 2.6  # two bands and the digits of a row fit the type
+    # two bands and the digits of a row fit the type
+    width = -math.log(np.finfo(A.dtype).tiny) / 2.6
     for rows, columns in _neighbours(_bands(a_peaks, p, width), _bands(b_peaks, p, width)):
         top = max(a_peaks[rows].max(), b_peaks[columns].max())
         left = _power(A[rows], top, p)

@@ -1,8 +1,8 @@
 """Sums over features for every pair of prepared rows, whatever the two matrices are.
 
-Dense with dense goes to BLAS (products) or to the compiled loops, sparse with sparse to the compiled lists of
-features. Of a dense and a sparse matrix, or of two sparse ones full enough to be faster that way, the sparse
-ones are made dense a block of rows at a time.
+Dense with dense goes to BLAS (products) or to the compiled loops, sparse with sparse to the
+compiled lists of features. Of a dense and a sparse matrix, or of two sparse ones full enough to be
+faster that way, the sparse ones are made dense a block of rows at a time.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import Matrix, resources
+from kernelight.base.checks import Matrix, resources
 from kernelight.kernels.prepare import is_sparse
 
 MINMAX, OVERLAP, CHI2, DOT = range(4)  # the forms of core/pairwise.h, which has the formulas
 _BLOCK_BYTES = 1 << 25  # a sparse matrix is made dense in blocks of rows of about this size
 _CALL_TERMS = 1 << 34  # terms (pairs times features) of one compiled call
-_FULL = 1 / 32  # lists lose to dense blocks when about this share of all (pair, feature) meet in both rows
+# lists lose to dense blocks when about this share of all (pair, feature) meet in both rows
+_FULL = 1 / 32
 
 
 def pair_sums(form: int, A: Matrix, B: Matrix | None = None) -> NDArray[Any]:
-    """The form of every row of ``A`` with every row of ``B``, or of ``A`` (then exactly symmetric)."""
+    """The form of every row of ``A`` with every row of ``B``, or of ``A`` (then exactly
+    symmetric)."""
     if B is not None:
         A, B = in_common_type(A, B)
     other = A if B is None else B
@@ -98,30 +100,44 @@ def _rows(X: Matrix, rows: slice) -> NDArray[Any]:
 def _sparse(form: int, A: Matrix, B: Matrix) -> NDArray[Any]:
     out = np.empty((A.shape[0], B.shape[0]), A.dtype)
     a_columns, b_columns, width = _narrow(A, B)
-    lists = sp.csr_array((B.data[: B.indptr[-1]], b_columns, B.indptr), shape=(B.shape[0], width)).tocsc()
+    lists = sp.csr_array(
+        (B.data[: B.indptr[-1]], b_columns, B.indptr), shape=(B.shape[0], width)
+    ).tocsc()
     index = np.result_type(a_columns, A.indptr, lists.indices, lists.indptr)
-    values, columns = np.ascontiguousarray(A.data[: A.indptr[-1]]), a_columns.astype(index, copy=False)
+    values, columns = (
+        np.ascontiguousarray(A.data[: A.indptr[-1]]),
+        a_columns.astype(index, copy=False),
+    )
     starts = A.indptr.astype(index, copy=False)
-    others = (lists.data, lists.indices.astype(index, copy=False), lists.indptr.astype(index, copy=False))
+    others = (
+        lists.data,
+        lists.indices.astype(index, copy=False),
+        lists.indptr.astype(index, copy=False),
+    )
     terms = B.shape[0] * (1.0 + _fullness(B) * A.nnz / max(1, A.shape[0]))  # of a row of A, about
-    step = max(
-        512, int(_CALL_TERMS / max(1.0, 16 * terms))
-    )  # a term of a list takes longer than one of a panel
+    # a term of a list takes longer than one of a panel
+    step = max(512, int(_CALL_TERMS / max(1.0, 16 * terms)))
     for start in range(0, A.shape[0], step):
         stop = min(start + step, A.shape[0])
         stored = slice(int(starts[start]), int(starts[stop]))
         _core.pair_sums_sparse(
-            values[stored], columns[stored], starts[start : stop + 1] - starts[start], *others, out[start:stop], form,
+            values[stored],
+            columns[stored],
+            starts[start : stop + 1] - starts[start],
+            *others,
+            out[start:stop],
+            form,
             *resources(),
-        )  # fmt: skip
+        )
     return out
 
 
 def _narrow(A: Matrix, B: Matrix) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Column numbers of both matrices for a table of lists, and the length of that table.
 
-    A width far above the number of entries (hashed features) would make a table of mostly empty lists: then
-    the columns ``B`` uses are renumbered, and what only ``A`` uses shares one empty list at the end.
+    A width far above the number of entries (hashed features) would make a table of mostly empty
+    lists: then the columns ``B`` uses are renumbered, and what only ``A`` uses shares one empty
+    list at the end.
     """
     a_columns, b_columns = A.indices[: A.indptr[-1]], B.indices[: B.indptr[-1]]
     if A.shape[1] <= 4 * (a_columns.size + b_columns.size) + 1024:  # renumbering goes over both

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from kernelight import _registry
+from kernelight.base import registry
 from kernelight.kernels.base import Kernel
 
 MAX_LEVELS = 16  # sums of products of sums: a description must not be nested without end
@@ -26,8 +26,10 @@ def to_plain(kernel: Kernel) -> dict[str, Any]:
 
 def _described(kernel: Kernel, levels: int) -> dict[str, Any]:
     kind = type(kernel).__name__
-    if kind not in _registry.names("kernel") or _registry.lookup(kind, "kernel") is not type(kernel):
-        raise ValueError(f"{kind} is not a kernel of kernelight: it cannot be stored as plain data.")
+    if kind not in registry.names("kernel") or registry.lookup(kind, "kernel") is not type(kernel):
+        raise ValueError(
+            f"{kind} is not a kernel of kernelight: it cannot be stored as plain data."
+        )
     names = [field.name for field in fields(kernel)]
     if levels == 0 and _PARTS & set(names):
         raise ValueError(_TOO_DEEP)
@@ -45,10 +47,10 @@ def from_plain(plain: Any) -> Kernel:
 
 
 def _made(plain: Any, levels: int) -> Kernel:
-    if not isinstance(plain, Mapping) or plain.get("kind") not in _registry.names("kernel"):
+    if not isinstance(plain, Mapping) or plain.get("kind") not in registry.names("kernel"):
         raise ValueError(f"This does not describe a kernel: {plain!r}.")
     kind = plain["kind"]
-    cls = _registry.lookup(kind, "kernel")
+    cls = registry.lookup(kind, "kernel")
     params = {name: value for name, value in plain.items() if name != "kind"}
     if set(params) != {field.name for field in fields(cls)}:
         raise ValueError(f"A {kind} is not described by {', '.join(params) or 'nothing'}.")

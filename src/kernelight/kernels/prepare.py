@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix
+from kernelight.base.checks import Matrix
 
 
 def is_sparse(X: Matrix) -> bool:
@@ -32,7 +32,8 @@ def row_peaks(X: Matrix) -> NDArray[Any]:
 def unit_rows(X: Matrix, order: int) -> Matrix:
     """``X`` with rows of L1 norm (``order=1``) or L2 norm (``order=2``) one; rows of zeros stay.
 
-    Each row is divided by its peak first, so that no norm overflows or vanishes; norms are summed in double.
+    Each row is divided by its peak first, so that no norm overflows or vanishes; norms are summed
+    in double.
     """
     peaks = row_peaks(X)
     peaks[peaks == 0] = 1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix
+from kernelight.base.checks import Matrix
 from kernelight.kernels.base import Kernel
 
 

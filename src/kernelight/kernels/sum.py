@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix, check_positive, check_weights
+from kernelight.base.checks import Matrix, check_positive, check_weights
 from kernelight.kernels.base import Kernel
 
 
 @dataclass(frozen=True)
 class Sum(Kernel):
-    """K(u, v) = w_1 K_1(u, v) + w_2 K_2(u, v) + ...; ``K1 + K2`` has weights 1. Each term prepares its own rows.
+    """K(u, v) = w_1 K_1(u, v) + w_2 K_2(u, v) + ...; ``K1 + K2`` has weights 1. Each term prepares
+    its own rows.
 
     >>> from kernelight.kernels import Acos, MinMax, Sum
     >>> Sum((MinMax(), Acos()), weights=(0.5, 0.5))([[1, 2, 3]], [[3, 0, 1]]).round(6)
@@ -28,12 +29,16 @@ class Sum(Kernel):
     weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kernels, tuple) or not all(isinstance(term, Kernel) for term in self.kernels):
+        if not isinstance(self.kernels, tuple) or not all(
+            isinstance(term, Kernel) for term in self.kernels
+        ):
             raise TypeError(f"Sum takes a tuple of kernels, got {self.kernels!r}.")
         if not self.kernels:
             raise ValueError("Sum needs at least one kernel.")
         flat: list[tuple[Kernel, float]] = []
-        for term, weight in zip(self.kernels, sure_weights(self.weights, len(self.kernels)), strict=True):
+        for term, weight in zip(
+            self.kernels, sure_weights(self.weights, len(self.kernels)), strict=True
+        ):
             if isinstance(term, Sum):
                 assert term.weights is not None
                 flat.extend(
@@ -56,7 +61,8 @@ class Sum(Kernel):
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         others = (None,) * len(self.kernels) if B is None else B
         return self._total(
-            term.pairwise(rows, other) for term, rows, other in zip(self.kernels, A, others, strict=True)
+            term.pairwise(rows, other)
+            for term, rows, other in zip(self.kernels, A, others, strict=True)
         )
 
     def _diagonal(self, A: Any) -> NDArray[Any]:
@@ -68,7 +74,8 @@ class Sum(Kernel):
 
 
 def sure_weights(weights: Any, count: int) -> tuple[float, ...]:
-    """One finite weight above 0 for each of ``count`` parts; a bool is refused before an array makes it a number."""
+    """One finite weight above 0 for each of ``count`` parts; a bool is refused before an array
+    makes it a number."""
     for weight in weights if isinstance(weights, (list, tuple)) else ():
         if isinstance(weight, (bool, np.bool_)):
             raise TypeError(f"A weight must be a number, got {weight!r}.")

@@ -15,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from kernelight._checks import (
+from kernelight.base import counted
+from kernelight.base.checks import (
     Resources,
     check_bool,
     check_choice,
@@ -26,47 +27,48 @@ from kernelight._checks import (
     refuse_masked,
     resources,
     seed_of,
-)  # fmt: skip
-from kernelight._stored import Stored
+)
+from kernelight.base.estimator import StoredEstimator
 from kernelight.codes import Codes
 from kernelight.codes.slots import MAX_BITS
-from kernelight.linear._layout import code_layout
-from kernelight.linear._rows import (
-    CodeRows,
-    MatrixRows,
-    Rows,
+from kernelight.linear.code_layout import code_layout
+from kernelight.linear.design import (
+    CodeDesign,
+    DesignMatrix,
+    MatrixDesign,
     Targets,
     code_view,
     groups_of,
     packed_width,
     spans,
 )
-from kernelight.linear._solve import Mean, Plan, Solver
-from kernelight.linear._stream import (
+from kernelight.linear.replay import (
     KNOWN,
     MEMORY_BYTES,
     Ledger,
-    Memory,
     Pass,
+    ReplayBuffer,
     count_equal,
     n_epochs,
     recognised,
     replay,
 )
-from kernelight.wording import counted
+from kernelight.linear.solver import Mean, Solver, SolverSettings
 
 Self = TypeVar("Self", bound="LinearModel")
 
 SMALL = 100_000  # rows times outputs below which double precision is used
 FINE_TOL = 1e-5  # single precision does not certify less
 MAX_ROWS = 2**31 - 1
-BOUNDED = ("hinge", "logistic", "epsilon_insensitive")  # losses whose duals are at most the cost of a row
+# losses whose duals are at most the cost of a row
+BOUNDED = ("hinge", "logistic", "epsilon_insensitive")
 # what partial_fit keeps from batch to batch
 BATCH_STATE = ("_memory", "_ledger", "_mean", "_batch_C", "_pass")
 
 
-class Path(NamedTuple):
-    """What `fit_path` returns: a model for each C, and its validation score (None without validation rows)."""
+class RegularizationPath(NamedTuple):
+    """What `fit_path` returns: a model for each C, and its validation score (None without
+    validation rows)."""
 
     Cs: NDArray[np.float64]
     scores: NDArray[np.float64] | None
@@ -80,10 +82,12 @@ class Path(NamedTuple):
         return self.models[int(np.argmax(self.scores))]
 
 
-class LinearModel(Stored, ABC):
-    """A linear model of `Codes`, dense or CSR rows, learned by dual coordinate descent to a certificate.
+class LinearModel(StoredEstimator, ABC):
+    """A linear model of `Codes`, dense or CSR rows, learned by dual coordinate descent to a
+    certificate.
 
-    ``weights_`` has one row for each column of a matrix, or for each code that occurs in a slot; `coef_` is the usual array.
+    ``weights_`` has one row for each column of a matrix, or for each code that occurs in a slot;
+    `coef_` is the usual array.
     """
 
     weights_: NDArray[Any]
@@ -96,23 +100,32 @@ class LinearModel(Stored, ABC):
     dual_gap_: NDArray[np.float64]
     _losses: ClassVar[tuple[str, ...]] = ()
     _decided: ClassVar[tuple[str, ...]] = ("n_iter_", "n_seen_", "bits_", "n_slots_", "provenance_")
-    _learned: ClassVar[tuple[str, ...]] = ("weights_", "intercept_", "seen_", "objective_", "dual_gap_")
+    _learned: ClassVar[tuple[str, ...]] = (
+        "weights_",
+        "intercept_",
+        "seen_",
+        "objective_",
+        "dual_gap_",
+    )
 
-    # --- Fitting ----------------------------------------------------------------------------------------------------
+    # --- Fitting
+    # ----------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
         """Targets with costs for C = 1; sets what depends on ``y`` alone, such as the classes."""
 
     @abstractmethod
-    def _batch_targets(self, X: Any, y: Any, sample_weight: Any, classes: Any, first: bool) -> Targets:
+    def _batch_targets(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any, first: bool
+    ) -> Targets:
         """The targets of one batch of several, with costs for C = 1."""
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows ``X`` (`Codes`, a dense array or a sparse matrix) and targets ``y``.
 
-        A fit that fails leaves the model as it was. An interrupt (Ctrl-C) during the epochs leaves the model of the last
-        epoch, with a ConvergenceWarning, and goes on as KeyboardInterrupt.
+        A fit that fails leaves the model as it was. An interrupt (Ctrl-C) during the epochs leaves
+        the model of the last epoch, with a ConvergenceWarning, and goes on as KeyboardInterrupt.
         """
         with self._trial() as trial:
             finished = trial._fit(X, y, sample_weight)
@@ -123,7 +136,7 @@ class LinearModel(Stored, ABC):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> bool:
         C = check_positive("C", self.C)
         X, targets = self._checked_task(X, y, sample_weight)
-        solver = Solver(self._rows(X, targets), targets.scaled(C), self._plan())
+        solver = Solver(self._rows(X, targets), targets.scaled(C), self._settings())
         start = getattr(self, "_duals", None)
         if self.warm_start and start is not None and start.shape == (X.shape[0], targets.n_outputs):
             solver.start_from(self._feasible(start, targets, C))
@@ -140,7 +153,7 @@ class LinearModel(Stored, ABC):
         *,
         validation: tuple[Any, Any] | None = None,
         sample_weight: Any = None,
-    ) -> Path:
+    ) -> RegularizationPath:
         """One model for each C, each to its certificate, each started from the one before.
 
         Parameters
@@ -162,14 +175,19 @@ class LinearModel(Stored, ABC):
         )
         if not len(values):
             raise ValueError("Cs must hold at least one number.")
-        if validation is not None and (not isinstance(validation, (tuple, list)) or len(validation) != 2):
+        if validation is not None and (
+            not isinstance(validation, (tuple, list)) or len(validation) != 2
+        ):
             raise ValueError(
-                f"validation must be a pair (X, y) of rows and targets, got {type(validation).__name__}."
+                f"validation must be a pair (X, y) of rows and targets, got "
+                f"{type(validation).__name__}."
             )
         with_targets = self._copy()
         X, targets = with_targets._checked_task(X, y, sample_weight)
         solver = Solver(
-            with_targets._rows(X, targets), targets.scaled(float(values[0])), with_targets._plan()
+            with_targets._rows(X, targets),
+            targets.scaled(float(values[0])),
+            with_targets._settings(),
         )
         models, scores = [], []
         for at, C in enumerate(values.tolist()):
@@ -186,7 +204,9 @@ class LinearModel(Stored, ABC):
             models.append(model)
             if validation is not None:
                 scores.append(model.score(*validation))
-        return Path(values, np.asarray(scores) if validation is not None else None, models)
+        return RegularizationPath(
+            values, np.asarray(scores) if validation is not None else None, models
+        )
 
     def _learn_batch(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
         """Go on learning from more rows: see `_stream`. Leaves no certificate."""
@@ -204,7 +224,7 @@ class LinearModel(Stored, ABC):
         targets = self._batch_targets(X, y, sample_weight, classes, first)
         dtype = np.float32 if isinstance(X, Codes) else X.dtype if first else self.weights_.dtype
         self._follow_costs(C)
-        batch, memory, ledger = self._recognised(Memory.of(X, targets, dtype))
+        batch, memory, ledger = self._recognised(ReplayBuffer.of(X, targets, dtype))
         random = np.random.default_rng([self.seed_, self.n_seen_])
         work, chosen = batch, np.zeros(0, dtype=np.intp)
         if memory is not None and len(memory):
@@ -213,18 +233,21 @@ class LinearModel(Stored, ABC):
         seen = self._seen() if not first and self.bits_ is not None else None
         use = self._resources()
         rows = (
-            CodeRows(work.rows, dtype, use, seen)
+            CodeDesign(work.rows, dtype, use, seen)
             if isinstance(X, Codes)
-            else MatrixRows(work.rows, dtype, use)
+            else MatrixDesign(work.rows, dtype, use)
         )
-        solver = Solver(rows, work.targets(targets).scaled(C), self._plan(self.seed_ + self.n_seen_))
+        solver = Solver(
+            rows, work.targets(targets).scaled(C), self._settings(self.seed_ + self.n_seen_)
+        )
         last = getattr(self, "_mean", None)
         if first:
             n_weights = 0 if isinstance(X, Codes) else X.shape[1]
             mean = Mean(np.zeros((n_weights, targets.n_outputs)), np.zeros(targets.n_outputs), 0)
         else:
             mean = Mean(self.weights_, self.intercept_, KNOWN if last is None else last.count)
-            start = mean if last is None else last  # a model that was fitted or loaded goes on from itself
+            # a model that was fitted or loaded goes on from itself
+            start = mean if last is None else last
             dual = self._feasible(work.dual, work.targets(targets), C)
             solver.resume(start.weights, start.bias, seen, work.dual, dual)
         average = solver.visit(n_epochs(X), mean, seen)
@@ -236,7 +259,8 @@ class LinearModel(Stored, ABC):
             batch = memory.with_duals(known).joined(batch)
         n_seen = self.n_seen_ + X.shape[0]
         self._keep(solver)
-        self._mean = Mean(self.weights_, self.intercept_, average.count)  # the last weights, to go on from
+        # the last weights, to go on from
+        self._mean = Mean(self.weights_, self.intercept_, average.count)
         self.weights_, self.intercept_ = average.weights.astype(self.weights_.dtype), average.bias
         self._memory, gone = batch.within(MEMORY_BYTES)
         self._ledger = gone if ledger is None else ledger.joined(gone)
@@ -245,8 +269,11 @@ class LinearModel(Stored, ABC):
         self.n_iter_ = n_epochs(X)
         self.objective_ = self.dual_gap_ = np.full(targets.n_outputs, np.nan)
 
-    def _recognised(self, batch: Memory) -> tuple[Memory, Memory | None, Ledger | None]:
-        """The batch, going on from the duals its rows had in the pass before, and what is remembered of other rows."""
+    def _recognised(
+        self, batch: ReplayBuffer
+    ) -> tuple[ReplayBuffer, ReplayBuffer | None, Ledger | None]:
+        """The batch, going on from the duals its rows had in the pass before, and what is
+        remembered of other rows."""
         now: Pass = getattr(self, "_pass", Pass())
         memory, ledger = getattr(self, "_memory", None), getattr(self, "_ledger", None)
         n_equal = count_equal(batch, memory, ledger)
@@ -257,20 +284,25 @@ class LinearModel(Stored, ABC):
         return batch, memory, ledger
 
     def _follow_costs(self, C: float) -> None:
-        """Where C is another than for the last batch, start the mean anew, and bring duals within a smaller C: those of rows
-        that are no longer there have their part in the weights as well, so that everything shrinks together."""
+        """Where C is another than for the last batch, start the mean anew, and bring duals within a
+        smaller C: those of rows that are no longer there have their part in the weights as well, so
+        that everything shrinks together."""
         last = getattr(self, "_batch_C", C)
         if last == C:
             return
         mean: Mean = self._mean
         shrink = C / last if last > C and self.loss in BOUNDED else 1.0
         self._mean = Mean(mean.weights * mean.weights.dtype.type(shrink), mean.bias * shrink, 0)
-        self._memory = self._memory.with_duals(self._memory.dual * self._memory.dual.dtype.type(shrink))
+        self._memory = self._memory.with_duals(
+            self._memory.dual * self._memory.dual.dtype.type(shrink)
+        )
         self._ledger = self._ledger.scaled(shrink)
 
     def _refuse_no_target(self, y: Any) -> None:
         if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
         refuse_masked("y", y)
 
     def _copy(self: Self) -> Self:
@@ -294,11 +326,14 @@ class LinearModel(Stored, ABC):
         self.seed_ = seed_of(self.random_state)
         X = self._checked_rows(X, y, reset=True)
         if X.shape[0] > MAX_ROWS:
-            raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} can be learned from at once.")
+            raise ValueError(
+                f"X has {X.shape[0]} rows; at most {MAX_ROWS} can be learned from at once."
+            )
         return X, self._targets(X, y, sample_weight)
 
     def _checked_rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        """``X`` as codes or as a matrix the core can read, and of the kind and width of `fit` unless ``reset``."""
+        """``X`` as codes or as a matrix the core can read, and of the kind and width of `fit`
+        unless ``reset``."""
         if isinstance(X, Codes):
             if reset:
                 if len(X) == 0:
@@ -312,7 +347,8 @@ class LinearModel(Stored, ABC):
             return X
         if not reset and self.bits_ is not None:
             raise ValueError(
-                f"This {type(self).__name__} was fitted to Codes; encode X with the same map before it is used."
+                f"This {type(self).__name__} was fitted to Codes; encode X with the same map "
+                f"before it is used."
             )
         if reset:
             self.bits_ = self.n_slots_ = self.provenance_ = None
@@ -323,12 +359,15 @@ class LinearModel(Stored, ABC):
     def _refuse_other_codes(self, codes: Codes) -> None:
         if self.bits_ is None:
             raise ValueError(
-                f"This {type(self).__name__} was fitted to a matrix of {counted(self.n_features_in_, 'feature')}, not to Codes."
+                f"This {type(self).__name__} was fitted to a matrix of "
+                f"{counted(self.n_features_in_, 'feature')}, not to Codes."
             )
         if codes.provenance != self.provenance_:
             raise ValueError(
-                f"These codes are not of the map that made those {type(self).__name__} was fitted to: their provenance "
-                f"differs ({codes.provenance!r} and {self.provenance_!r}); encode with the same fitted map."
+                f"These codes are not of the map that made those {type(self).__name__} was fitted "
+                f"to: their provenance "
+                f"differs ({codes.provenance!r} and {self.provenance_!r}); encode with the same "
+                f"fitted map."
             )
         if (codes.bits, codes.n_components) != (self.bits_, self.n_slots_):
             raise ValueError(
@@ -337,23 +376,27 @@ class LinearModel(Stored, ABC):
                 f"{self.bits_}."
             )
 
-    def _rows(self, X: Any, targets: Targets) -> Rows:
+    def _rows(self, X: Any, targets: Targets) -> DesignMatrix:
         """The rows in the precision that the size of the problem and the tolerance ask for."""
         fine = X.shape[0] * targets.n_outputs < SMALL or self.tol < FINE_TOL
         use = self._resources()
         if isinstance(X, Codes):
-            return CodeRows(X, np.float64 if fine else np.float32, use)
-        return MatrixRows(X, np.float64 if fine else X.dtype, use)
+            return CodeDesign(X, np.float64 if fine else np.float32, use)
+        return MatrixDesign(X, np.float64 if fine else X.dtype, use)
 
     def _resources(self) -> Resources:
         return resources(self.n_jobs)
 
-    def _plan(self, seed: int | None = None) -> Plan:
-        return Plan(
-            loss=self.loss, epsilon=float(getattr(self, "epsilon", 0.0)), intercept=bool(self.fit_intercept),
-            tol=float(self.tol), max_iter=int(self.max_iter), seed=self.seed_ if seed is None else seed,
+    def _settings(self, seed: int | None = None) -> SolverSettings:
+        return SolverSettings(
+            loss=self.loss,
+            epsilon=float(getattr(self, "epsilon", 0.0)),
+            intercept=bool(self.fit_intercept),
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            seed=self.seed_ if seed is None else seed,
             threads=self._resources().threads,
-        )  # fmt: skip
+        )
 
     def _feasible(self, dual: NDArray[Any], targets: Targets, C: float) -> NDArray[Any]:
         """Duals of another fit within the bounds that the costs set."""
@@ -375,12 +418,13 @@ class LinearModel(Stored, ABC):
                 and np.abs(weights).max() > np.finfo(np.float32).max
             ):
                 raise ValueError(
-                    f"Weights up to {np.abs(weights).max():g} are beyond single precision: scale y down."
+                    f"Weights up to {np.abs(weights).max():g} are beyond single precision: scale y "
+                    f"down."
                 )
             weights = weights.astype(np.float32)
         self.weights_ = weights
         self.intercept_ = bias
-        self.seen_ = np.packbits(solver.rows.seen) if isinstance(solver.rows, CodeRows) else None
+        self.seen_ = np.packbits(solver.rows.seen) if isinstance(solver.rows, CodeDesign) else None
         self.n_iter_ = solver.n_iter
         self.n_seen_ = solver.rows.n_rows
         self.objective_, self.dual_gap_ = solver.objective, solver.gap
@@ -403,11 +447,13 @@ class LinearModel(Stored, ABC):
             why = f"was interrupted after {counted(solver.n_iter, 'epoch')}: {reached}"
         warnings.warn(f"{type(self).__name__} {why}.", ConvergenceWarning, stacklevel=stacklevel)
 
-    # --- Using ------------------------------------------------------------------------------------------------------
+    # --- Using
+    # ------------------------------------------------------------------------------------------------------
 
     @property
     def coef_(self) -> NDArray[Any]:
-        """Weights of all features, (outputs, n_features); for codes a new array, with zeros for codes that never occurred."""
+        """Weights of all features, (outputs, n_features); for codes a new array, with zeros for
+        codes that never occurred."""
         if not hasattr(self, "weights_"):
             raise AttributeError(f"{type(self).__name__} has no coef_ before fit.")
         if self.bits_ is None:
@@ -427,7 +473,9 @@ class LinearModel(Stored, ABC):
         check_is_fitted(self)
         X = self._checked_rows(X, reset=False)
         if not isinstance(X, Codes):
-            return np.asarray(safe_sparse_dot(X, self.weights_, dense_output=True) + self.intercept_)
+            return np.asarray(
+                safe_sparse_dot(X, self.weights_, dense_output=True) + self.intercept_
+            )
         use = self._resources().for_work(X.array.size)
         out = np.empty((len(X), self.weights_.shape[1]))
         for outputs, layout, weights in self._prepared():
@@ -441,7 +489,8 @@ class LinearModel(Stored, ABC):
         return out
 
     def _prepared(self) -> Any:
-        """For each group of outputs a layout of the codes with its weights; made once, never stored."""
+        """For each group of outputs a layout of the codes with its weights; made once, never
+        stored."""
         if "_tables" not in self.__dict__:
             seen = self._seen()
             tables = []
@@ -449,12 +498,15 @@ class LinearModel(Stored, ABC):
                 width = packed_width(len(outputs))
                 layout = code_layout(seen, width, 4)
                 weights = np.zeros((layout.n_entries, width), dtype=np.float32)
-                weights[layout.places(seen), : len(outputs)] = self.weights_[:, outputs.start : outputs.stop]
+                weights[layout.places(seen), : len(outputs)] = self.weights_[
+                    :, outputs.start : outputs.stop
+                ]
                 tables.append((outputs, layout, weights))
             self._tables = tables
         return self._tables
 
-    # --- Storing ----------------------------------------------------------------------------------------------------
+    # --- Storing
+    # ----------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
@@ -499,10 +551,14 @@ class LinearModel(Stored, ABC):
             raise ValueError("seen_, n_slots_ and provenance_ are for codes only.")
         if self.weights_.shape != (n_entries, n_outputs) or self.intercept_.shape != (n_outputs,):
             raise ValueError(
-                f"weights_ and intercept_ must be {(n_entries, n_outputs)} and {(n_outputs,)}, got {self.weights_.shape} "
+                f"weights_ and intercept_ must be {(n_entries, n_outputs)} and {(n_outputs,)}, got "
+                f"{self.weights_.shape} "
                 f"and {self.intercept_.shape}."
             )
         for name in ("objective_", "dual_gap_"):  # which may be infinite
             found = getattr(self, name)
-            if not isinstance(found, np.ndarray) or (found.dtype, found.shape) != (np.float64, (n_outputs,)):
+            if not isinstance(found, np.ndarray) or (found.dtype, found.shape) != (
+                np.float64,
+                (n_outputs,),
+            ):
                 raise ValueError(f"{name} must be {counted(n_outputs, 'number')} of float64.")

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, column_or_1d
 
-from kernelight._checks import as_row_weights, check_int, within_floats
-from kernelight.linear._rows import Targets
+from kernelight.base import counted
+from kernelight.base.checks import as_row_weights, check_int, within_floats
 from kernelight.linear.base import LinearModel
+from kernelight.linear.design import Targets
 from kernelight.state import State
-from kernelight.wording import counted
 
 
 class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # scikit-learn has no types
@@ -94,18 +94,22 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
             trial._learn_batch(X, y, sample_weight, None)
         return self
 
-    def _batch_targets(self, X: Any, y: Any, sample_weight: Any, classes: Any, first: bool) -> Targets:
+    def _batch_targets(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any, first: bool
+    ) -> Targets:
         expected = None if first else self.n_targets_
         targets = self._targets(X, y, sample_weight)
         if expected is not None and targets.n_outputs != expected:
             raise ValueError(
-                f"y has {counted(targets.n_outputs, 'column')}, on the first call to partial_fit it had {expected}."
+                f"y has {counted(targets.n_outputs, 'column')}, on the first call to partial_fit "
+                f"it had {expected}."
             )
         return targets
 
     @property
     def coef_(self) -> NDArray[Any]:
-        """The weights of all features; for codes a new array with zeros for codes that never occurred."""
+        """The weights of all features; for codes a new array with zeros for codes that never
+        occurred."""
         coefficients = super().coef_
         return coefficients[0] if self.flat_ else coefficients
 

@@ -1,4 +1,5 @@
-"""TernaryClassifier: a linear model with coefficients -1, 0 and 1 on codes of one bit, for models of a few kilobytes."""
+"""TernaryClassifier: a linear model with coefficients -1, 0 and 1 on codes of one bit, for models
+of a few kilobytes."""
 
 from __future__ import annotations
 
@@ -15,12 +16,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from kernelight import _checks
-from kernelight._stored import Stored, labels_from_plain, plain_labels
+from kernelight.base import checks, counted
+from kernelight.base.estimator import StoredEstimator, labels_from_plain, plain_labels
 from kernelight.codes import Codes, slots_provenance
 from kernelight.codes.slots import n_words
-from kernelight.linear._memory import MemoryReport
-from kernelight.linear._ternary_fit import (
+from kernelight.linear.classifier import class_factors
+from kernelight.linear.memory_report import MemoryReport
+from kernelight.linear.ternary_fit import (
     TernaryProblem,
     descend,
     fit_scales,
@@ -28,21 +30,20 @@ from kernelight.linear._ternary_fit import (
     sparsify,
     started,
 )
-from kernelight.linear._ternary_loss import LOSSES
-from kernelight.linear._ternary_planes import TernaryPlanes
-from kernelight.linear.classifier import class_factors
+from kernelight.linear.ternary_loss import LOSSES
+from kernelight.linear.ternary_planes import TernaryPlanes
 from kernelight.state import State, read_only
-from kernelight.wording import counted
 
 Self = TypeVar("Self", bound="TernaryClassifier")
 MAX_SLOTS = 1 << 24
 
 
-class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # scikit-learn has no types
-    r"""A linear classifier on codes of 1 bit whose coefficients are -1, 0 or 1, with a scale and a bias for each class.
+class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    r"""A linear classifier on codes of 1 bit whose coefficients are -1, 0 or 1, with a scale and a
+    bias for each class.
 
-    With the bits of a row as signs z in {-1, 1}^k, a class scores alpha (w . z) + b. Each class against the rest (of two
-    classes, the second against the first) minimises
+    With the bits of a row as signs z in {-1, 1}^k, a class scores alpha (w . z) + b. Each class
+    against the rest (of two classes, the second against the first) minimises
 
     .. math:: \frac1n \sum_i \ell\bigl(y_i (\alpha\, w \cdot z_i + b)\bigr)
         + \Bigl(\lambda_0 + \frac{k \alpha^2}{C n}\Bigr) |w|_0 , \qquad w \in \{-1, 0, 1\}^k,
@@ -50,21 +51,24 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
     over n rows (n is the total weight where rows have weights). w . z is counted, not multiplied: with the bits P of
     coefficients +1 and M of those that are not 0, it is |M| - 2 popcount((z xor P) and M).
 
-    The idea, binary codes of a kernel with ternary coefficients and inference by popcount, is that of Lei and Lan (Memory and
-    Computation-Efficient Kernel SVM via Binary Embedding and Ternary Model Coefficients, AAAI 2021). The optimiser is ours:
-    from the nearest ternary vector to a full-precision model, each coordinate in turn goes to the best of its three values,
-    exactly for every loss, and scale and bias are fitted in between. The objective never rises, and it ends where no change
-    of one coefficient lowers it.
+    The idea, binary codes of a kernel with ternary coefficients and inference by popcount, is that
+    of Lei and Lan (Memory and Computation-Efficient Kernel SVM via Binary Embedding and Ternary
+    Model Coefficients, AAAI 2021). The optimiser is ours: from the nearest ternary vector to a
+    full-precision model, each coordinate in turn goes to the best of its three values, exactly for
+    every loss, and scale and bias are fitted in between. The objective never rises, and it ends
+    where no change of one coefficient lowers it.
 
     Parameters
     ----------
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
     C : float, default=10.0
-        How much rows count against the size of scale * w: the C of a linear model on the same codes, where it means the same.
+        How much rows count against the size of scale * w: the C of a linear model on the same
+        codes, where it means the same.
     sparsity : float, default=0.0
-        The share of coefficients of each class that is 0 at least, below 1: the knob for size against accuracy. Some 0.4 to 0.6
-        are 0 by themselves; 0.7 is often free. It is reached by a growing L0 penalty, and where that would take all
-        coefficients of a class at once, by leaving out those worth least.
+        The share of coefficients of each class that is 0 at least, below 1: the knob for size
+        against accuracy. Some 0.4 to 0.6 are 0 by themselves; 0.7 is often free. It is reached by a
+        growing L0 penalty, and where that would take all coefficients of a class at once, by
+        leaving out those worth least.
     l0 : float, default=0.0
         lambda_0, the L0 penalty to begin with: what a coefficient must lower the mean loss by.
     class_weight : dict, "balanced" or None, default=None
@@ -83,13 +87,15 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
     scale_, intercept_ : (n_classes or 1,) float32 arrays
         alpha and b.
     slots_ : (n_slots,) int64 array
-        The slots of the codes that the coefficients belong to: all, unless `prune` has left some out.
+        The slots of the codes that the coefficients belong to: all, unless `prune` has left some
+        out.
     provenance_ : str
         The origin of the codes seen by ``fit``; codes of another origin are refused.
     objective_path_ : (n_steps, n_classes or 1) array
         The objective after each fit of scale and bias, with the final penalty ``l0_``. Not stored.
     l0_ : (n_classes or 1,) array
-        The L0 penalty that the asked sparsity needed; infinite where coefficients were left out. Not stored.
+        The L0 penalty that the asked sparsity needed; infinite where coefficients were left out.
+        Not stored.
     n_iter_ : int
         Sweeps of the last descent. Not stored.
 
@@ -113,9 +119,17 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
     _learned: ClassVar[tuple[str, ...]] = ("plus_", "used_", "scale_", "intercept_", "slots_")
 
     def __init__(
-        self, loss: str = "squared_hinge", *, C: float = 10.0, sparsity: float = 0.0, l0: float = 0.0, class_weight: Any = None,
-        max_iter: int = 1000, random_state: Any = 0, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        loss: str = "squared_hinge",
+        *,
+        C: float = 10.0,
+        sparsity: float = 0.0,
+        l0: float = 0.0,
+        class_weight: Any = None,
+        max_iter: int = 1000,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
         self.loss = loss
         self.C = C
         self.sparsity = sparsity
@@ -125,13 +139,16 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # -- Fit -------------------------------------------------------------------------------------------------
+    # -- Fit
+    # -------------------------------------------------------------------------------------------------
 
     def fit(self: Self, codes: Codes, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from `Codes` of 1 bit and their labels; a fit that fails or is interrupted leaves the model as it was.
+        """Learn from `Codes` of 1 bit and their labels; a fit that fails or is interrupted leaves
+        the model as it was.
 
-        Instead of codes, for both fit and predictions, the one-hot CSR matrix that ``transform`` of a map gives will do, so
-        that the model can stand in a Pipeline; such a matrix does not say which map it is of.
+        Instead of codes, for both fit and predictions, the one-hot CSR matrix that ``transform`` of
+        a map gives will do, so that the model can stand in a Pipeline; such a matrix does not say
+        which map it is of.
         """
         with self._trial() as trial:
             trial._fit(codes, y, sample_weight)
@@ -144,31 +161,36 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
             raise ValueError("fit needs at least one row of codes, got 0.")
         if y is None:
             raise ValueError("TernaryClassifier requires y to be passed, but the target y is None.")
-        _checks.refuse_masked("y", y)
+        checks.refuse_masked("y", y)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         check_consistent_length(codes, y)
         self.classes_, sides = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has one class only, {self.classes_[:1].tolist()[0]!r}: a classifier needs at least two."
+                f"y has one class only, {self.classes_[:1].tolist()[0]!r}: a classifier needs at "
+                f"least two."
             )
-        weights = _checks.as_row_weights(sample_weight, len(codes))
+        weights = checks.as_row_weights(sample_weight, len(codes))
         weights = weights * class_factors(self.class_weight, self.classes_, y, weights)[sides]
         if not weights.sum() > 0.0:
             raise ValueError("The weights of all rows are 0: there is nothing to learn from.")
         self.labels_ = plain_labels(self.classes_)
         self.provenance_, self.n_features_in_ = codes.provenance, codes.n_components
-        self.seed_ = _checks.seed_of(self.random_state)
+        self.seed_ = checks.seed_of(self.random_state)
         self._optimise(codes, sides, weights)
         self.slots_ = np.arange(codes.n_components, dtype=np.int64)
         self._settle()
 
-    def _optimise(self, codes: Codes, sides: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
-        use = _checks.resources(self.n_jobs)
+    def _optimise(
+        self, codes: Codes, sides: NDArray[np.intp], weights: NDArray[np.float64]
+    ) -> None:
+        use = checks.resources(self.n_jobs)
         members = sides == np.arange(len(self.classes_))[:, None]
         members = members[1:] if len(members) == 2 else members
-        problem = TernaryProblem.of(codes, members, weights, LOSSES[self.loss], float(self.l0), float(self.C))
+        problem = TernaryProblem.of(
+            codes, members, weights, LOSSES[self.loss], float(self.l0), float(self.C)
+        )
         model = full_precision(codes, sides, weights, float(self.C), self.seed_, self.n_jobs)
         point = started(problem, model)
         everyone = np.arange(len(members))
@@ -182,7 +204,9 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
             last = replace(problem, l0=np.where(np.isfinite(self.l0_), self.l0_, 0.0))
             objectives = fit_scales(last, point, everyone)
             path, ended = (
-                descend(last, point, penalised, *rest) if len(penalised) else (objectives[None], True)
+                descend(last, point, penalised, *rest)
+                if len(penalised)
+                else (objectives[None], True)
             )
             self.objective_path_ = np.repeat(objectives[None], len(path), axis=0)
             if len(penalised):
@@ -191,46 +215,49 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         self.n_iter_ = min(len(self.objective_path_), int(self.max_iter))
         if not ended:
             warnings.warn(
-                f"TernaryClassifier still moved coefficients after {self.max_iter} sweeps: raise max_iter.",
-                ConvergenceWarning, stacklevel=4,
-            )  # fmt: skip
+                f"TernaryClassifier still moved coefficients after {self.max_iter} sweeps: raise "
+                f"max_iter.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         planes = TernaryPlanes.of(point.coefficients)
         self.plus_, self.used_ = planes.plus, planes.used
         self.scale_, self.intercept_ = point.scale.astype(np.float32), point.bias.astype(np.float32)
 
     def _check_parameters(self) -> None:
-        _checks.check_choice("loss", self.loss, tuple(LOSSES))
-        _checks.check_positive("C", self.C)
-        _checks.check_number("l0", self.l0, 0.0)
-        if _checks.check_number("sparsity", self.sparsity, 0.0, 1.0) == 1.0:
+        checks.check_choice("loss", self.loss, tuple(LOSSES))
+        checks.check_positive("C", self.C)
+        checks.check_number("l0", self.l0, 0.0)
+        if checks.check_number("sparsity", self.sparsity, 0.0, 1.0) == 1.0:
             raise ValueError("sparsity must be below 1: a model needs a coefficient.")
-        _checks.check_int("max_iter", self.max_iter, 1)
-        _checks.check_class_weight(self.class_weight)
+        checks.check_int("max_iter", self.max_iter, 1)
+        checks.check_class_weight(self.class_weight)
 
     def _settle(self) -> None:
         self._check_parameters()
-        _checks.resources(self.n_jobs)
-        self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
+        checks.resources(self.n_jobs)
+        self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
         self.classes_ = labels_from_plain(self.labels_)
         if not isinstance(self.provenance_, str):
             raise TypeError(f"provenance_ must be a string, got {self.provenance_!r}.")
-        _checks.check_int("n_features_in", self.n_features_in_, 1, MAX_SLOTS)
+        checks.check_int("n_features_in", self.n_features_in_, 1, MAX_SLOTS)
         n_vectors = 1 if len(self.classes_) == 2 else len(self.classes_)
         if len(self.classes_) < 2:
             raise ValueError("labels_ must be those of at least two classes.")
         for name in ("scale_", "intercept_"):
-            _checks.check_learned(name, getattr(self, name), ("float32",), 1)
+            checks.check_learned(name, getattr(self, name), ("float32",), 1)
             if len(getattr(self, name)) != n_vectors:
                 raise ValueError(
                     f"{name} must have {n_vectors} entries, one for each vector of coefficients."
                 )
-        _checks.check_learned("slots_", self.slots_, ("int64",), 1)
-        self.slots_ = read_only(_checks.as_slot_numbers(self.slots_, self.n_features_in_))
+        checks.check_learned("slots_", self.slots_, ("int64",), 1)
+        self.slots_ = read_only(checks.as_slot_numbers(self.slots_, self.n_features_in_))
         self._planes = TernaryPlanes(self.plus_, self.used_, len(self.slots_))
         self._planes.check(n_vectors)
         self._pruned_provenance = slots_provenance(self.provenance_, self.slots_)
 
-    # -- Predict ---------------------------------------------------------------------------------------------
+    # -- Predict
+    # ---------------------------------------------------------------------------------------------
 
     @property
     def coef_(self) -> NDArray[np.int8]:
@@ -239,10 +266,11 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         return read_only(self._planes.coefficients)
 
     def decision_function(self, codes: Any) -> NDArray[np.float64]:
-        """Scores, (rows, classes); for two classes (rows,), positive for the second. An empty row scores the bias.
+        """Scores, (rows, classes); for two classes (rows,), positive for the second. An empty row
+        scores the bias.
 
-        ``codes`` may also be what `Codes.packed` gives, (rows, words) of uint64, for those who keep codes packed: such words do
-        not say where they come from, nor which rows are empty.
+        ``codes`` may also be what `Codes.packed` gives, (rows, words) of uint64, for those who keep
+        codes packed: such words do not say where they come from, nor which rows are empty.
         """
         check_is_fitted(self)
         codes = _as_codes(codes) if sp.issparse(codes) else codes
@@ -277,20 +305,24 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         if codes.provenance in (self.provenance_, self._pruned_provenance):
             raise ValueError(
                 "This model was fitted on codes of "
-                f"{counted(self.n_features_in_, 'slot')}, got {counted(codes.n_components, 'slot')}."
+                f"{counted(self.n_features_in_, 'slot')}, got "
+                f"{counted(codes.n_components, 'slot')}."
             )
         raise ValueError(
-            f"These codes are of another origin than those seen by fit (provenance {codes.provenance!r}, not "
+            f"These codes are of another origin than those seen by fit (provenance "
+            f"{codes.provenance!r}, not "
             f"{self.provenance_!r}): encode them with the same fitted map."
         )
 
-    # -- Size ------------------------------------------------------------------------------------------------
+    # -- Size
+    # ------------------------------------------------------------------------------------------------
 
     def prune(self: Self) -> Self:
         """A model without the slots whose coefficients are 0 in every class, which scores the same.
 
-        It takes codes of the map it was fitted on, of which it selects ``slots_``, and codes of those slots alone: of
-        ``map.keep(model.slots_)``, which computes no others, or of ``codes.take_slots(model.slots_)``.
+        It takes codes of the map it was fitted on, of which it selects ``slots_``, and codes of
+        those slots alone: of ``map.keep(model.slots_)``, which computes no others, or of
+        ``codes.take_slots(model.slots_)``.
 
         >>> import numpy as np
         >>> from kernelight import SignProjection, TernaryClassifier
@@ -317,7 +349,8 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         return pruned
 
     def memory_report(self, map: Any = None) -> MemoryReport:
-        """Bytes of each part; with the fitted ``map`` of the codes, also those of its projections, stored or made again.
+        """Bytes of each part; with the fitted ``map`` of the codes, also those of its projections,
+        stored or made again.
 
         >>> from sklearn.datasets import load_iris
         >>> from kernelight import BinaryFourier, TernaryClassifier
@@ -357,23 +390,30 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
             return MemoryReport(parts, alternatives=others)
         if not hasattr(map, "memory"):
             raise TypeError(
-                f"{type(map).__name__} does not say what it takes: pass the fitted map of the codes."
+                f"{type(map).__name__} does not say what it takes: pass the fitted map of the "
+                f"codes."
             )
         if self.provenance_ and map.provenance not in (self.provenance_, self._pruned_provenance):
             raise ValueError(
-                f"This {type(map).__name__} is not the map of the codes that the model was fitted on: pass that one, or its "
+                f"This {type(map).__name__} is not the map of the codes that the model was fitted "
+                f"on: pass that one, or its "
                 "keep(model.slots_) for a pruned model."
             )
         taken = map.memory()
         return MemoryReport(parts, taken["stored"], taken["regenerated"], others)
 
-    # -- State -----------------------------------------------------------------------------------------------
+    # -- State
+    # -----------------------------------------------------------------------------------------------
 
     def _plain_params(self) -> dict[str, Any]:
-        """Weights of classes as pairs of a label and a weight: labels may be numbers, which no name of plain data is."""
+        """Weights of classes as pairs of a label and a weight: labels may be numbers, which no name
+        of plain data is."""
         params = super()._plain_params()
         if isinstance(self.class_weight, dict):
-            pairs = [[np.asarray(label).item(), float(weight)] for label, weight in self.class_weight.items()]
+            pairs = [
+                [np.asarray(label).item(), float(weight)]
+                for label, weight in self.class_weight.items()
+            ]
             params["class_weight"] = pairs
         return params
 
@@ -383,39 +423,49 @@ class TernaryClassifier(ClassifierMixin, Stored):  # type: ignore[misc]  # sciki
         given = params.get("class_weight")
         if not isinstance(given, list):
             return params
-        weights = {label: _checks.check_number("A class weight", weight, 0.0) for label, weight in given}
+        weights = {
+            label: checks.check_number("A class weight", weight, 0.0) for label, weight in given
+        }
         return params | {"class_weight": weights}
 
 
 def _as_codes(codes: Any) -> Codes:
     """Codes of 1 bit; anything else is refused, apart from the one-hot CSR that stands for them."""
     if sp.issparse(codes):
-        return _from_one_hot(_checks.as_matrix(codes))
+        return _from_one_hot(checks.as_matrix(codes))
     if not isinstance(codes, Codes):
         raise TypeError(
-            f"TernaryClassifier takes Codes of 1 bit, got {type(codes).__name__}: encode rows with BinaryFourier or "
+            f"TernaryClassifier takes Codes of 1 bit, got {type(codes).__name__}: encode rows with "
+            f"BinaryFourier or "
             "SignProjection."
         )
     if codes.bits != 1:
         raise ValueError(
-            f"TernaryClassifier takes codes of 1 bit, got {codes.bits} bits: encode rows with BinaryFourier or SignProjection, "
+            f"TernaryClassifier takes codes of 1 bit, got {codes.bits} bits: encode rows with "
+            f"BinaryFourier or SignProjection, "
             "or cut codes with low_bits(1)."
         )
     return codes
 
 
 def _from_one_hot(X: Any) -> Codes:
-    """The codes whose one-hot rows these are: in each pair of columns one entry, all of one value; or none in a row."""
+    """The codes whose one-hot rows these are: in each pair of columns one entry, all of one value;
+    or none in a row."""
     n_slots, filled = X.shape[1] // 2, np.diff(X.indptr) > 0
     slots = X.indices[: X.indptr[-1]] // 2
-    whole = X.shape[1] % 2 == 0 and X.shape[1] > 0 and bool((np.diff(X.indptr)[filled] == n_slots).all())
+    whole = (
+        X.shape[1] % 2 == 0
+        and X.shape[1] > 0
+        and bool((np.diff(X.indptr)[filled] == n_slots).all())
+    )
     if (
         not whole
         or (slots.reshape(-1, max(1, n_slots)) != np.arange(n_slots)).any()
         or len(np.unique(X.data)) > 1
     ):
         raise ValueError(
-            "TernaryClassifier takes Codes of 1 bit, or the one-hot CSR matrix that transform of BinaryFourier or "
+            "TernaryClassifier takes Codes of 1 bit, or the one-hot CSR matrix that transform of "
+            "BinaryFourier or "
             "SignProjection gives, got another sparse matrix."
         )
     array = np.zeros((X.shape[0], n_slots), dtype=np.uint8)

@@ -1,4 +1,5 @@
-"""What every feature map is: a scikit-learn transformer whose inner products average to a known kernel."""
+"""What every feature map is: a scikit-learn transformer whose inner products average to a known
+kernel."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ from sklearn import get_config
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelight._checks import Matrix, as_matrix
-from kernelight._stored import Stored
+from kernelight.base import registry
+from kernelight.base.checks import Matrix, as_matrix
+from kernelight.base.estimator import StoredEstimator
 from kernelight.codes import Codes, provenance_of
 from kernelight.kernels.base import Kernel
 from kernelight.theory import collision_variance
@@ -32,12 +34,13 @@ class UnsupportedKernel(ValueError):  # noqa: N818  # a question may be answered
         self.may_be_overcome = may_be_overcome
 
 
-class FeatureMap(TransformerMixin, Stored, ABC):  # type: ignore[misc]  # scikit-learn has no types
+class FeatureMap(TransformerMixin, StoredEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """A map of rows to features whose inner products estimate a kernel.
 
-    ``kernel`` is what it aims at. ``expected(X, Y)`` is what the inner products of its features truly average to over seeds,
-    ``variance(X, Y)`` their variance; each raises a ValueError that says why where theory does not know it exactly
-    (``theory_gap`` and ``variance_gap`` are then that sentence, otherwise None).
+    ``kernel`` is what it aims at. ``expected(X, Y)`` is what the inner products of its features
+    truly average to over seeds, ``variance(X, Y)`` their variance; each raises a ValueError that
+    says why where theory does not know it exactly (``theory_gap`` and ``variance_gap`` are then
+    that sentence, otherwise None).
     """
 
     @property
@@ -48,15 +51,21 @@ class FeatureMap(TransformerMixin, Stored, ABC):  # type: ignore[misc]  # scikit
     @property
     @abstractmethod
     def n_outputs(self) -> int:
-        """Numbers that a row becomes: slots of a code, columns of dense features, entries of a sparse row."""
+        """Numbers that a row becomes: slots of a code, columns of dense features, entries of a
+        sparse row."""
 
     @classmethod
-    def for_kernel(cls: type[Self], kernel: Kernel, n_components: int = 1024, **options: Any) -> Self:
-        """An unfitted map of this kind that aims at ``kernel``; `UnsupportedKernel` where there is none.
+    def for_kernel(
+        cls: type[Self], kernel: Kernel, n_components: int = 1024, **options: Any
+    ) -> Self:
+        """An unfitted map of this kind that aims at ``kernel``; `UnsupportedKernel` where there is
+        none.
 
         ``options`` are parameters that the kernel does not decide.
         """
-        raise UnsupportedKernel(f"{cls.__name__} has no features of {kernel!r}.", may_be_overcome=False)
+        raise UnsupportedKernel(
+            f"{cls.__name__} has no features of {kernel!r}.", may_be_overcome=False
+        )
 
     @classmethod
     def _configured(
@@ -68,7 +77,9 @@ class FeatureMap(TransformerMixin, Stored, ABC):  # type: ignore[misc]  # scikit
             if name in decided:
                 raise TypeError(f"{kernel!r} decides {name} of {cls.__name__}: leave {name} out.")
             if name not in known:
-                raise TypeError(f"{cls.__name__} has no parameter {name}: it takes {', '.join(known)}.")
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name}: it takes {', '.join(known)}."
+                )
         return cls(**decided, **options)
 
     @property
@@ -87,7 +98,8 @@ class FeatureMap(TransformerMixin, Stored, ABC):  # type: ignore[misc]  # scikit
         return self.theory_gap
 
     def fit(self: Self, X: Any, y: Any = None) -> Self:
-        """Check the parameters and ``X``, decide and learn what the class says; ``y`` is for maps that learn from labels.
+        """Check the parameters and ``X``, decide and learn what the class says; ``y`` is for maps
+        that learn from labels.
 
         A fit that fails or is interrupted leaves the map as it was.
         """
@@ -116,7 +128,8 @@ class FeatureMap(TransformerMixin, Stored, ABC):  # type: ignore[misc]  # scikit
         raise ValueError(f"{type(self).__name__} declares no variance.")
 
     def _exact_pairs(self, X: Any, Y: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The exact kernel in double precision, and which pairs have no empty row: an empty row emits nothing."""
+        """The exact kernel in double precision, and which pairs have no empty row: an empty row
+        emits nothing."""
         X, Y = exact_rows(X, Y)
         self._refuse_other_width(X)
         return np.asarray(self.kernel(X, Y), dtype=np.float64), self._filled_pairs(X, Y)
@@ -125,7 +138,8 @@ class FeatureMap(TransformerMixin, Stored, ABC):  # type: ignore[misc]  # scikit
         wanted = getattr(self, "n_features_in_", X.shape[1])
         if X.shape[1] != wanted:
             raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {wanted} features as input."
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {wanted} "
+                f"features as input."
             )
 
     def _filled_pairs(self, X: Matrix, Y: Matrix) -> NDArray[np.bool_]:
@@ -151,7 +165,8 @@ def exact_rows(X: Any, Y: Any) -> tuple[Matrix, Matrix]:
 
 
 class DenseMap(FeatureMap):
-    """A map into dense features, float32 where their sampling error is thousands of times their rounding."""
+    """A map into dense features, float32 where their sampling error is thousands of times their
+    rounding."""
 
     @abstractmethod
     def _features(self, X: Matrix) -> NDArray[Any]:
@@ -183,7 +198,8 @@ class DenseMap(FeatureMap):
 
 
 class CodeMap(FeatureMap):
-    """A map into codes: ``encode`` is its native form, ``transform`` the one-hot matrix of the codes."""
+    """A map into codes: ``encode`` is its native form, ``transform`` the one-hot matrix of the
+    codes."""
 
     @abstractmethod
     def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
@@ -191,13 +207,15 @@ class CodeMap(FeatureMap):
 
     @abstractmethod
     def _identity(self) -> dict[str, Any]:
-        """Plain data that defines a code; codes meet only if theirs are equal (see `Codes.provenance`)."""
+        """Plain data that defines a code; codes meet only if theirs are equal (see
+        `Codes.provenance`)."""
 
     @property
     def provenance(self) -> str:
-        """A digest of everything that defines a code: class, parameters, seed, decisions of ``fit``, algorithm version."""
+        """A digest of everything that defines a code: class, parameters, seed, decisions of
+        ``fit``, algorithm version."""
         check_is_fitted(self)
-        return provenance_of(type(self).__name__, self._identity())
+        return provenance_of(registry.kind_of(type(self)), self._identity())
 
     def encode(self, X: Any) -> Codes:
         """The codes of each row of ``X``."""
@@ -208,7 +226,8 @@ class CodeMap(FeatureMap):
         )
 
     def transform(self, X: Any) -> Any:
-        """The one-hot features of each row: a sparse (n, k 2^bits) float32 matrix with k entries 1/sqrt(k) a row."""
+        """The one-hot features of each row: a sparse (n, k 2^bits) float32 matrix with k entries
+        1/sqrt(k) a row."""
         return self.encode(X).to_csr(array=get_config().get("sparse_interface") == "sparray")
 
     def _variance(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -221,7 +240,8 @@ class CodeMap(FeatureMap):
             raise TypeError("similarity compares Codes: pass what encode returns.")
         if codes[0].provenance != self.provenance:
             raise ValueError(
-                f"These codes were not made by this {type(self).__name__}: their provenance differs; encode again with it."
+                f"These codes were not made by this {type(self).__name__}: their provenance "
+                f"differs; encode again with it."
             )
 
     def _n_slots(self) -> int:
@@ -237,7 +257,10 @@ class CodeMap(FeatureMap):
         return int(getattr(self, "bits", 1))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """A name for each one-hot column, ``gcws3_17`` for value 17 of slot 3. There are k 2^bits of them: made when asked."""
+        """A name for each one-hot column, ``gcws3_17`` for value 17 of slot 3.
+
+        There are k 2^bits of them: made when asked.
+        """
         check_is_fitted(self)
         prefix, width = type(self).__name__.lower(), 1 << self._code_bits()
         columns = range(self._n_slots() * width)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelight import _checks, kernels
-from kernelight._registry import METHODS, lookup
+from kernelight import kernels
+from kernelight.base import checks
+from kernelight.base.registry import METHODS, lookup
 from kernelight.kernels.base import Kernel
 from kernelight.maps.base import FeatureMap, UnsupportedKernel
 
@@ -32,20 +33,24 @@ def feature_map(
     kernel : Kernel or str
         A kernel, or the name of one with its default parameters (see `kernels.get`).
     n_components : int, default=1024
-        For Product the slots (paired Fourier features then have two columns for each), for Concat the components of each map.
+        For ProductMap the slots (paired Fourier features then have two columns for each), for Concat
+        the components of each map.
     method : str or None, default=None
-        The map to use: "gcws", "sign", "fourier", "binary", "product", "concat", "nystroem" or "aligned"; None takes the first
-        of the table. A method that does not have the kernel is a ValueError that says which do.
+        The map to use: "gcws", "sign", "fourier", "binary", "product", "concat", "nystroem" or
+        "aligned"; None takes the first of the table. A method that does not have the kernel is a
+        ValueError that says which do.
     **options
-        Parameters of the map that the kernel does not decide, such as ``bits`` or ``random_state``. Product and Concat give
-        ``random_state`` and ``n_jobs`` to each of their maps; these draw independently all the same.
+        Parameters of the map that the kernel does not decide, such as ``bits`` or ``random_state``.
+        ProductMap and Concat give ``random_state`` and ``n_jobs`` to each of their maps; these draw
+        independently all the same.
 
     Notes
     -----
-    Product hashes pairs to 16 bits where they would have more, as those of three factors may: they agree with probability
-    P + (1 - P) / 65536. ``bits`` is for the outermost pairs.
+    ProductMap hashes pairs to 16 bits where they would have more, as those of three factors may: they
+    agree with probability P + (1 - P) / 65536. ``bits`` is for the outermost pairs.
 
-    `GCWS` takes negative values where the kernel MinMax refuses them; on nonnegative rows they are the same.
+    `GCWS` takes negative values where the kernel MinMax refuses them; on nonnegative rows they are
+    the same.
 
     Examples
     --------
@@ -53,13 +58,13 @@ def feature_map(
     >>> feature_map(kernels.RBF(gamma=5), 4096)
     RandomFourier(gamma=5.0, n_components=4096)
     >>> feature_map("mm_acos", 256, bits=6)
-    Product(bits=6, left=GCWS(n_components=256),
-            right=SignProjection(n_components=256))
+    ProductMap(bits=6, left=GCWS(n_components=256),
+               right=SignProjection(n_components=256))
     >>> feature_map(kernels.Gaussian(2.0), method="binary")
     BinaryFourier(sigma=2.0)
     """
     wanted = _as_kernel(kernel)
-    n_components = _checks.check_int("n_components", n_components, 1)
+    n_components = checks.check_int("n_components", n_components, 1)
     if method is not None:
         return _by_method(wanted, n_components, method, options)
     obstacles = []
@@ -77,19 +82,25 @@ def _as_kernel(kernel: Any) -> Kernel:
     found = kernels.get(kernel) if isinstance(kernel, str) else kernel
     if not isinstance(found, Kernel):
         hint = f": write {found.__name__}()" if isinstance(found, type) else ""
-        raise TypeError(f"kernel must be a kernel such as GMM(), or the name of one, got {found!r}{hint}.")
+        raise TypeError(
+            f"kernel must be a kernel such as GMM(), or the name of one, got {found!r}{hint}."
+        )
     while isinstance(found, kernels.Product) and len(found.factors) == 1:
         found = found.factors[0]
     return found
 
 
-def _by_method(kernel: Kernel, n_components: int, method: str, options: dict[str, Any]) -> FeatureMap:
-    _checks.check_choice("method", method, tuple(METHODS))
+def _by_method(
+    kernel: Kernel, n_components: int, method: str, options: dict[str, Any]
+) -> FeatureMap:
+    checks.check_choice("method", method, tuple(METHODS))
     try:
         return _made(METHODS[method], kernel, n_components, options)
     except UnsupportedKernel as error:
         others = " or ".join(f"method={method!r}" for method in _supporting(kernel, n_components))
-        raise UnsupportedKernel(f"{error} {f'Use {others}.' if others else 'No other method has.'}") from None
+        raise UnsupportedKernel(
+            f"{error} {f'Use {others}.' if others else 'No other method has.'}"
+        ) from None
 
 
 def _supporting(kernel: Kernel, n_components: int) -> list[str]:

@@ -1,4 +1,5 @@
-"""A column scaling and a feature map together: what a model, a table map or an index does to a row before anything else."""
+"""A column scaling and a feature map together: what a model, a table map or an index does to a row
+before anything else."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix, check_int
-from kernelight._stored import arrays_under, fitted_part, with_parts
+from kernelight.base.checks import Matrix, check_int
+from kernelight.base.estimator import arrays_under, fitted_part, with_parts
 from kernelight.codes import Codes
 from kernelight.maps.base import FeatureMap
 from kernelight.scaling import Scaling
@@ -24,16 +25,21 @@ _FEWEST, _MOST = 256, 16_384  # rows of a block
 
 @dataclass(frozen=True)
 class ScaledMap:
-    """A fitted scaling and a fitted map of its rows. Without a map, for an exact kernel, rows are only scaled.
+    """A fitted scaling and a fitted map of its rows. Without a map, for an exact kernel, rows are
+    only scaled.
 
-    Rows are taken block by block: what is made of a row and thrown away again never exists for all rows at once.
+    Rows are taken block by block: what is made of a row and thrown away again never exists for all
+    rows at once.
     """
 
     scaling: Scaling
     feature_map: FeatureMap | None
 
     def __post_init__(self) -> None:
-        if self.feature_map is not None and self.feature_map.n_features_in_ != self.scaling.n_features_out:
+        if (
+            self.feature_map is not None
+            and self.feature_map.n_features_in_ != self.scaling.n_features_out
+        ):
             raise ValueError("its map takes rows of another width than its scaling gives.")
 
     @property
@@ -44,7 +50,9 @@ class ScaledMap:
     @property
     def n_outputs(self) -> int:
         """Numbers that a row becomes: see `FeatureMap.n_outputs`."""
-        return self.scaling.n_features_out if self.feature_map is None else self.feature_map.n_outputs
+        return (
+            self.scaling.n_features_out if self.feature_map is None else self.feature_map.n_outputs
+        )
 
     @property
     def has_codes(self) -> bool:
@@ -52,7 +60,8 @@ class ScaledMap:
         return hasattr(self.feature_map, "encode")
 
     def encode(self, X: Matrix) -> Features:
-        """What a model sees of all checked rows: codes where the map has them, else features, else scaled rows."""
+        """What a model sees of all checked rows: codes where the map has them, else features, else
+        scaled rows."""
         if self.feature_map is None or self.scaling.name == "none":
             return self._block(X)  # nothing is copied on the way
         parts: list[Any] = []
@@ -75,13 +84,20 @@ class ScaledMap:
         return parts[0]._like(filled, empty=empty) if isinstance(parts[0], Codes) else filled
 
     def stream(
-        self, X: Matrix, of_features: Callable[[Features], NDArray[Any]], *, width: int | None = None
+        self,
+        X: Matrix,
+        of_features: Callable[[Features], NDArray[Any]],
+        *,
+        width: int | None = None,
     ) -> NDArray[Any]:
         """What a function makes of the features of checked rows, block by block.
 
-        ``width`` is how many numbers the function makes of a row on its way, where that is more than the features.
+        ``width`` is how many numbers the function makes of a row on its way, where that is more
+        than the features.
         """
-        return np.concatenate([of_features(self._block(X[rows])) for rows in self._blocks(X, width)])
+        return np.concatenate(
+            [of_features(self._block(X[rows])) for rows in self._blocks(X, width)]
+        )
 
     def _block(self, X: Matrix) -> Features:
         rows = self.scaling(X)
@@ -95,12 +111,14 @@ class ScaledMap:
     def _blocks(self, X: Matrix, width: int | None = None) -> Iterator[slice]:
         """Ranges of rows of which few values exist at a time."""
         most = max(
-            self.n_outputs if width is None else width, 0 if sp.issparse(X) else self.scaling.n_features_out
+            self.n_outputs if width is None else width,
+            0 if sp.issparse(X) else self.scaling.n_features_out,
         )
         step = min(max(_FEWEST, _BLOCK_VALUES // max(1, most)), _MOST)
         return (slice(start, start + step) for start in range(0, X.shape[0], step))
 
-    # -- States: alone, or as parts of the state of something larger ----------------------------------------
+    # -- States: alone, or as parts of the state of something larger
+    # ----------------------------------------
 
     def to_state(self) -> State:
         """The scaling, and the state of the map in it."""
@@ -128,11 +146,13 @@ class ScaledMap:
         return {f"scaling.{name}": array for name, array in self.scaling.arrays.items()}
 
     def parts(self) -> dict[str, Any]:
-        """The map, by the name that it has among the parts of a state; nothing where there is none."""
+        """The map, by the name that it has among the parts of a state; nothing where there is
+        none."""
         return {} if self.feature_map is None else {"map": self.feature_map}
 
     @classmethod
     def from_parts(cls, state: State, scale: str, n_features: int) -> ScaledMap:
-        """What `scaling_arrays` and `parts` have put into a state; everything is checked, a state may hold anything."""
+        """What `scaling_arrays` and `parts` have put into a state; everything is checked, a state
+        may hold anything."""
         scaling = Scaling(scale, n_features, arrays_under(state, "scaling"))
         return cls(scaling, fitted_part(state, "map", "map") if state.meta.get("parts") else None)

@@ -10,4 +10,12 @@ from kernelight.scaling.scaling import (
     fit_scaling,
 )
 
-__all__ = ["MAX_KNOTS", "NAMES", "SPARSE_NAMES", "Scaling", "are_histograms", "candidates", "fit_scaling"]
+__all__ = [
+    "MAX_KNOTS",
+    "NAMES",
+    "SPARSE_NAMES",
+    "Scaling",
+    "are_histograms",
+    "candidates",
+    "fit_scaling",
+]

@@ -9,22 +9,24 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelight._checks import Matrix, as_row_weights, check_choice, check_int, seed_of
-from kernelight._stored import Stored, arrays_under
+from kernelight.base.checks import Matrix, as_row_weights, check_choice, check_int, seed_of
+from kernelight.base.estimator import StoredEstimator, arrays_under
 from kernelight.scaling.scaling import NAMES, SPARSE_NAMES, Scaling, fit_scaling
 from kernelight.state import State
 
 Self = TypeVar("Self", bound="ColumnScaler")
 
 
-class ColumnScaler(TransformerMixin, Stored):  # type: ignore[misc]  # scikit-learn has no types
-    """Columns scaled as `KernelClassifier` scales them, for pipelines with a map and a model of your own.
+class ColumnScaler(TransformerMixin, StoredEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Columns scaled as `KernelClassifier` scales them, for pipelines with a map and a model of
+    your own.
 
     Parameters
     ----------
     scale : str, default="minmax+complement"
-        "none", "minmax", "quantile", "standard", "max", "minmax+complement" or "quantile+complement"; docs/front-door.md has
-        the formulas. Sparse rows take "none" and "max".
+        "none", "minmax", "quantile", "standard", "max", "minmax+complement" or
+        "quantile+complement"; docs/front-door.md has the formulas. Sparse rows take "none" and
+        "max".
     random_state : int, RandomState or None, default=0
         Draws the rows that quantiles are learned from where there are more than 10,000.
 
@@ -52,7 +54,8 @@ class ColumnScaler(TransformerMixin, Stored):  # type: ignore[misc]  # scikit-le
         self.random_state = random_state
 
     def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn what the scaling must know of each column; a weight counts as so many equal rows."""
+        """Learn what the scaling must know of each column; a weight counts as so many equal
+        rows."""
         with self._trial() as trial:
             trial._fit(X, sample_weight)
         return self
@@ -75,14 +78,21 @@ class ColumnScaler(TransformerMixin, Stored):  # type: ignore[misc]  # scikit-le
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The names of the columns; those of complements begin with ``1-``."""
         check_is_fitted(self)
-        names = input_features if input_features is not None else getattr(self, "feature_names_in_", None)
+        names = (
+            input_features
+            if input_features is not None
+            else getattr(self, "feature_names_in_", None)
+        )
         if names is None:
             names = [f"x{at}" for at in range(self.n_features_in_)]
         if len(names) != self.n_features_in_:
             raise ValueError(
-                f"input_features should have length equal to {self.n_features_in_}, got {len(names)}."
+                f"input_features should have length equal to {self.n_features_in_}, got "
+                f"{len(names)}."
             )
-        complements = [f"1-{name}" for name in names] if self.scaling_.n_features_out > len(names) else []
+        complements = (
+            [f"1-{name}" for name in names] if self.scaling_.n_features_out > len(names) else []
+        )
         return np.asarray([*names, *complements], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -93,7 +103,9 @@ class ColumnScaler(TransformerMixin, Stored):  # type: ignore[misc]  # scikit-le
 
     def _state(self) -> State:
         own = super()._state()
-        return State(own.meta, {f"scaling.{name}": array for name, array in self.scaling_.arrays.items()})
+        return State(
+            own.meta, {f"scaling.{name}": array for name, array in self.scaling_.arrays.items()}
+        )
 
     def _take_parts(self, state: State) -> None:
         width = check_int("n_features_in", state.meta["n_features_in"], 1, 1 << 62)

@@ -12,14 +12,15 @@ name                          a value x of a column
 ``"quantile+complement"``     two columns, x and 1 - x of ``"quantile"``
 ============================  ======================================================================================
 
-A column that is constant in training says nothing: it becomes 0 (both columns of a complement, too), whatever it holds
-later. Only ``"none"`` and ``"max"`` leave it in place. Values beyond the training range stay comparable: ``"minmax"`` goes
-above 1 there, but no scaled value leaves [-1e6, 1e6].
+A column that is constant in training says nothing: it becomes 0 (both columns of a complement,
+too), whatever it holds later. Only ``"none"`` and ``"max"`` leave it in place. Values beyond the
+training range stay comparable: ``"minmax"`` goes above 1 there, but no scaled value leaves [-1e6,
+1e6].
 
 Weights of rows count as repetitions.
 
-The complement lets a min-max kernel see that two rows share a *small* value: without it, sum min(u, v) only rewards common
-large ones.
+The complement lets a min-max kernel see that two rows share a *small* value: without it, sum min(u,
+v) only rewards common large ones.
 """
 
 from __future__ import annotations
@@ -31,12 +32,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix, check_learned
-from kernelight.wording import counted
+from kernelight.base import counted
+from kernelight.base.checks import Matrix, check_learned
 
 NAMES = (
-    "none", "minmax", "quantile", "standard", "minmax+complement", "quantile+complement", "max",
-)  # fmt: skip
+    "none",
+    "minmax",
+    "quantile",
+    "standard",
+    "minmax+complement",
+    "quantile+complement",
+    "max",
+)
 SPARSE_NAMES = ("none", "max")
 MAX_KNOTS = 257  # of a column
 WIDEST = 1 << 24  # columns: a number for each of more would be larger than most models
@@ -57,9 +64,12 @@ class Scaling:
     arrays: Arrays
 
     _NEEDED: ClassVar[dict[str, tuple[str, ...]]] = {
-        "none": (), "minmax": ("low", "span"), "standard": ("mean", "deviation"), "max": ("peak",),
+        "none": (),
+        "minmax": ("low", "span"),
+        "standard": ("mean", "deviation"),
+        "max": ("peak",),
         "quantile": ("knots", "ranks", "starts"),
-    }  # fmt: skip
+    }
 
     def __post_init__(self) -> None:
         """Everything is checked: a state may hold anything."""
@@ -67,25 +77,33 @@ class Scaling:
             raise ValueError(f"There is no scaling {self.name!r}; known are {', '.join(NAMES)}.")
         if set(self.arrays) != set(self._NEEDED[self._base]):
             raise ValueError(
-                f"A scaling {self.name!r} is not described by {', '.join(self.arrays) or 'nothing'}."
+                f"A scaling {self.name!r} is not described by "
+                f"{', '.join(self.arrays) or 'nothing'}."
             )
         for name, array in self.arrays.items():
-            check_learned(f"{name} of the scaling", array, ("int64" if name == "starts" else "float64",), 1)
+            check_learned(
+                f"{name} of the scaling", array, ("int64" if name == "starts" else "float64",), 1
+            )
         if self._base == "quantile":
             self._check_knots()
         elif any(len(array) != self.n_features for array in self.arrays.values()):
             raise ValueError(
-                f"A scaling of {counted(self.n_features, 'column')} needs as many numbers of each kind."
+                f"A scaling of {counted(self.n_features, 'column')} needs as many numbers of each "
+                f"kind."
             )
         elif any(
-            (self.arrays[name] < 0).any() for name in ("span", "deviation", "peak") if name in self.arrays
+            (self.arrays[name] < 0).any()
+            for name in ("span", "deviation", "peak")
+            if name in self.arrays
         ):
             raise ValueError("A scaling must not divide by negative numbers.")
 
     def _check_knots(self) -> None:
         knots, ranks, starts = (self.arrays[name] for name in self._NEEDED["quantile"])
         if len(starts) != self.n_features + 1 or starts[0] != 0 or (np.diff(starts) < 0).any():
-            raise ValueError("starts of the scaling must ascend from 0, one for each column and one more.")
+            raise ValueError(
+                "starts of the scaling must ascend from 0, one for each column and one more."
+            )
         if not len(knots) == len(ranks) == starts[-1]:
             raise ValueError("knots and ranks of the scaling must be as many as starts say.")
         steps = np.diff(knots) <= 0
@@ -111,7 +129,8 @@ class Scaling:
         if sp.issparse(X):
             if self._base != "max":
                 raise ValueError(
-                    f"scale={self.name!r} would fill every zero of sparse rows: use 'max' or None, or pass a dense array."
+                    f"scale={self.name!r} would fill every zero of sparse rows: use 'max' or None, "
+                    f"or pass a dense array."
                 )
             end = X.indptr[-1]
             values = _units(X.data[:end], 0.0, self.arrays["peak"][X.indices[:end]]).astype(
@@ -151,7 +170,8 @@ class Scaling:
 
 
 def _units(values: NDArray[Any], origin: Any, unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(values - origin) / unit, 0 where the unit is 0: such a column says nothing. Nothing overflows."""
+    """(values - origin) / unit, 0 where the unit is 0: such a column says nothing. Nothing
+    overflows."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         away = _finite(values.astype(np.float64) - origin)
         away /= np.where(unit > 0, unit, np.inf)
@@ -167,9 +187,11 @@ def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def fit_scaling(
     name: str, X: Matrix, rng: np.random.Generator, weight: NDArray[np.float64] | None = None
 ) -> Scaling:
-    """The scaling of that name for checked rows; ``rng`` draws the rows that ranks are learned from.
+    """The scaling of that name for checked rows; ``rng`` draws the rows that ranks are learned
+    from.
 
-    A ``weight`` above 0 counts as so many equal rows, so that only means, deviations and ranks ask for it.
+    A ``weight`` above 0 counts as so many equal rows, so that only means, deviations and ranks ask
+    for it.
     """
     base = name.removesuffix(_COMPLEMENT)
     if base == "none":
@@ -177,14 +199,16 @@ def fit_scaling(
     if base == "max":
         if sp.issparse(X) and X.shape[1] > WIDEST:
             raise ValueError(
-                f"scale='max' keeps a number for each of {X.shape[1]:,} columns, more than {WIDEST:,}: use scale='none'."
+                f"scale='max' keeps a number for each of {X.shape[1]:,} columns, more than "
+                f"{WIDEST:,}: use scale='none'."
             )
         peak = abs(X).max(axis=0)
         peak = peak.toarray().ravel() if sp.issparse(peak) else peak
         return Scaling(name, X.shape[1], {"peak": np.asarray(peak, dtype=np.float64)})
     if sp.issparse(X):
         raise ValueError(
-            f"scale={name!r} would fill every zero of sparse rows: use 'max' or None, or pass a dense array."
+            f"scale={name!r} would fill every zero of sparse rows: use 'max' or None, or pass a "
+            f"dense array."
         )
     if base == "standard":
         with np.errstate(over="ignore", invalid="ignore"):
@@ -225,8 +249,9 @@ def _quantiles(
 ) -> Arrays:
     """For each column some of its values, ascending, and the share of training values below each.
 
-    Ranks count values *below*, so that the smallest value has rank 0 however often it occurs: columns that are mostly
-    zero stay so. They are divided by the rank of the largest value, which has rank 1 then.
+    Ranks count values *below*, so that the smallest value has rank 0 however often it occurs:
+    columns that are mostly zero stay so. They are divided by the rank of the largest value, which
+    has rank 1 then.
     """
     if X.shape[0] > QUANTILE_ROWS:
         some = np.sort(rng.choice(X.shape[0], QUANTILE_ROWS, replace=False))
@@ -236,7 +261,8 @@ def _quantiles(
     for column in range(X.shape[1]):
         order = np.argsort(X[:, column], kind="stable")
         values = X[order, column].astype(np.float64)
-        before = np.append(0.0, np.cumsum(counts_of_rows[order]))  # how many stand before each, and in all
+        # how many stand before each, and in all
+        before = np.append(0.0, np.cumsum(counts_of_rows[order]))
         places = np.linspace(0, before[-1] - 1, min(MAX_KNOTS, round(before[-1]))).round()
         at = np.minimum(np.searchsorted(before, places, side="right") - 1, len(values) - 1)
         chosen = np.unique(np.concatenate([[low[column]], values[at], [high[column]]]))
@@ -249,9 +275,10 @@ def _quantiles(
         counts.append(len(chosen))
     empty = np.zeros(0)
     return {
-        "knots": np.concatenate([empty, *knots]), "ranks": np.concatenate([empty, *ranks]),
+        "knots": np.concatenate([empty, *knots]),
+        "ranks": np.concatenate([empty, *ranks]),
         "starts": np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-    }  # fmt: skip
+    }
 
 
 def _as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -262,7 +289,8 @@ def _as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
 def are_histograms(X: Matrix) -> bool:
     """Whether rows are histograms: nonnegative, and all rows that are not zero have the same sum.
 
-    The same also against how far values of a column are apart: one large column that hardly varies makes equal sums too.
+    The same also against how far values of a column are apart: one large column that hardly varies
+    makes equal sums too.
     """
     values = X.data if sp.issparse(X) else X
     if X.shape[1] < 2 or not values.size or values.min() < 0:
@@ -279,7 +307,8 @@ def are_histograms(X: Matrix) -> bool:
 
 
 def _only_columns_that_occur(X: Any) -> Any:
-    """Sparse rows without their empty columns: what is found of each column must not cost as much as the width says."""
+    """Sparse rows without their empty columns: what is found of each column must not cost as much
+    as the width says."""
     columns, places = np.unique(X.indices, return_inverse=True)
     return sp.csr_matrix((X.data, places, X.indptr), shape=(X.shape[0], len(columns)))
 
@@ -291,7 +320,8 @@ def _dense_row(row: Any) -> NDArray[np.float64]:
 def candidates(X: Matrix, *, nonnegative: bool, fixed_width: bool) -> tuple[str, ...]:
     """The scalings worth trying on checked rows; the first is the default.
 
-    ``nonnegative``: the kernel takes nothing below 0. ``fixed_width``: it has a centre, which is meant for values as they are.
+    ``nonnegative``: the kernel takes nothing below 0. ``fixed_width``: it has a centre, which is
+    meant for values as they are.
     """
     values = X.data if sp.issparse(X) else X
     as_is = ("none",) if not nonnegative or not values.size or values.min() >= 0 else ()

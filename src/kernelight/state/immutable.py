@@ -1,4 +1,5 @@
-"""Values that nobody can change: objects whose attributes are set once, and arrays that stay read-only."""
+"""Values that nobody can change: objects whose attributes are set once, and arrays that stay
+read-only."""
 
 from __future__ import annotations
 
@@ -34,20 +35,21 @@ class Immutable:
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """A view of ``array`` that cannot be made writeable again, for an array nobody else holds."""
     owner: Any = array
-    while isinstance(
-        owner, np.ndarray
-    ):  # NumPy asks the owner of the memory before it makes a view writeable
+    # NumPy asks the owner of the memory before it makes a view writeable
+    while isinstance(owner, np.ndarray):
         owner.flags.writeable = False
         owner = owner.base
     return array.view(np.ndarray)
 
 
 def may_change(array: NDArray[Any]) -> bool:
-    """Whether someone may still write to the memory of ``array``, here or through what it is a view of."""
+    """Whether someone may still write to the memory of ``array``, here or through what it is a view
+    of."""
     owner: Any = array
     while isinstance(owner, np.ndarray):
         if owner.flags.writeable:
             return True
         owner = owner.base
-    fixed = owner is None or isinstance(owner, (bytes, mmap.mmap))  # a file mapped read-only stays on disk
+    # a file mapped read-only stays on disk
+    fixed = owner is None or isinstance(owner, (bytes, mmap.mmap))
     return not (fixed or (isinstance(owner, memoryview) and owner.readonly))

@@ -1,9 +1,9 @@
 """The file of a State: an ordinary safetensors file whose metadata has one key, ``kernelight``.
 
-Its value is a JSON text with a magic word, the versions, the meta and a digest of everything. Any safetensors reader
-can open the file. The header is read here rather than by the safetensors package for three reasons: errors of the
-package do not tell a truncated file from a foreign one, the versions must be looked at before anything else, and arrays
-can be views of one buffer.
+Its value is a JSON text with a magic word, the versions, the meta and a digest of everything. Any
+safetensors reader can open the file. The header is read here rather than by the safetensors package
+for three reasons: errors of the package do not tell a truncated file from a foreign one, the
+versions must be looked at before anything else, and arrays can be views of one buffer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._files import Path, replacing
+from kernelight.base.files import FilePath, replacing
 
 FORMAT_VERSION = 1  # how a file is laid out
 ALGORITHM_VERSION = 1  # what a seed means: see core/portable
@@ -37,7 +37,8 @@ DTYPES = {
     **{f"U{8 * size}": np.dtype(f"<u{size}") for size in (1, 2, 4, 8)},
     **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
 }
-# In a file the widest come first, so that each array begins where its width wants it; this is the order of safetensors.
+# In a file the widest come first, so that each array begins where its width wants it; this is the
+# order of safetensors.
 _ORDER = ("U64", "I64", "F64", "F32", "U32", "I32", "F16", "U16", "I16", "I8", "U8", "BOOL")
 
 
@@ -54,7 +55,8 @@ def _dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 class Pieces(NamedTuple):
-    """An array that is written piece by piece: dtype, shape, and its bytes in C order, read as often as they are asked for."""
+    """An array that is written piece by piece: dtype, shape, and its bytes in C order, read as
+    often as they are asked for."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -67,9 +69,13 @@ class Pieces(NamedTuple):
 
 
 def save_pieces(
-    path: Path, meta: dict[str, Any], arrays: Mapping[str, Pieces], algorithm_version: int = ALGORITHM_VERSION
+    path: FilePath,
+    meta: dict[str, Any],
+    arrays: Mapping[str, Pieces],
+    algorithm_version: int = ALGORITHM_VERSION,
 ) -> None:
-    """Write the file of a State whose arrays need not be in memory; they are read twice, as the digest stands before them."""
+    """Write the file of a State whose arrays need not be in memory; they are read twice, as the
+    digest stands before them."""
     introduction = {
         "algorithm_version": algorithm_version,
         "digest": digest_of(meta, arrays, algorithm_version),
@@ -83,7 +89,11 @@ def save_pieces(
     begin = 0
     for name in placed:
         dtype, shape, end = arrays[name].dtype, arrays[name].shape, begin + arrays[name].nbytes
-        header[name] = {"dtype": _dtype_name(dtype), "shape": list(shape), "data_offsets": [begin, end]}
+        header[name] = {
+            "dtype": _dtype_name(dtype),
+            "shape": list(shape),
+            "data_offsets": [begin, end],
+        }
         begin = end
     start = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     start += b" " * (-len(start) % 8)
@@ -103,7 +113,9 @@ def save_pieces(
 
 
 def digest_of(meta: dict[str, Any], arrays: Mapping[str, Pieces], algorithm_version: int) -> str:
-    layout = [[name, _dtype_name(arrays[name].dtype), arrays[name].shape] for name in sorted(arrays)]
+    layout = [
+        [name, _dtype_name(arrays[name].dtype), arrays[name].shape] for name in sorted(arrays)
+    ]
     versions = [_MAGIC, FORMAT_VERSION, algorithm_version]
     hasher = hashlib.blake2b(canonical([versions, meta, layout]).encode(), digest_size=32)
     for name in sorted(arrays):
@@ -116,7 +128,8 @@ def digest_of(meta: dict[str, Any], arrays: Mapping[str, Pieces], algorithm_vers
 
 
 class Content(NamedTuple):
-    """What a file holds, its layout checked; whether the digest is that of the rest is for the reader to see."""
+    """What a file holds, its layout checked; whether the digest is that of the rest is for the
+    reader to see."""
 
     meta: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
@@ -124,7 +137,7 @@ class Content(NamedTuple):
     digest: str
 
 
-def read_file(path: Path, name: str) -> Content:
+def read_file(path: FilePath, name: str) -> Content:
     """The content of a file or a pipe, which errors call ``name``."""
     with open(path, "rb") as handle:
         header, start = _read_header(handle, name)
@@ -144,7 +157,8 @@ def _truncated(name: str, found: int, needed: int) -> ValueError:
 
 
 def _read_header(handle: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
-    """The JSON header of a safetensors file that introduces itself as ours, and where the arrays begin."""
+    """The JSON header of a safetensors file that introduces itself as ours, and where the arrays
+    begin."""
     start = handle.read(8 + len(_START))
     if not start:
         raise ValueError(f"{name} is empty: 0 bytes.")
@@ -156,9 +170,8 @@ def _read_header(handle: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
         known = ours and len(start) > 8  # up to 8 bytes say nothing more about whose they are
         raise altered(name, "the length of its header is impossible") if known else _foreign(name)
     about = os.fstat(handle.fileno())
-    there = (
-        about.st_size if stat.S_ISREG(about.st_mode) else 8 + length
-    )  # read makes room for all it is asked for
+    # read makes room for all it is asked for
+    there = about.st_size if stat.S_ISREG(about.st_mode) else 8 + length
     rest = handle.read(max(0, min(8 + length, there) - len(start)))
     text = (start + rest)[8 : 8 + length]
     if len(text) < length:
@@ -177,7 +190,8 @@ def _read_header(handle: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
 
 
 def _parsed(text: bytes) -> Any:
-    """The value of a JSON text; a ValueError where lists are too many for the memory or nested too deep for the stack."""
+    """The value of a JSON text; a ValueError where lists are too many for the memory or nested too
+    deep for the stack."""
     if text.count(b"[") + text.count(b"{") > _MAX_TABLES:
         raise ValueError("too many lists and tables")
     found = json.loads(text)
@@ -213,7 +227,8 @@ def _introduction(header: dict[str, Any], name: str) -> dict[str, Any]:
             raise altered(name, f"its {key} is {version!r}")
         if version > ours:
             raise ValueError(
-                f"{name} was written by a newer version of kernelight: its {key} is {version}, this one "
+                f"{name} was written by a newer version of kernelight: its {key} is {version}, "
+                f"this one "
                 f"reads up to {ours}; upgrade kernelight."
             )
     meta = found.get("meta") if set(found) == _INTRODUCTION else None
@@ -245,7 +260,8 @@ def _spans_of(header: dict[str, Any], name: str) -> dict[str, Span]:
 
 
 def _read_payload(handle: BinaryIO, spans: dict[str, Span], start: int, name: str) -> bytes:
-    """The bytes of all arrays, read once it is clear that there are as many, and that arrays fill them one after another."""
+    """The bytes of all arrays, read once it is clear that there are as many, and that arrays fill
+    them one after another."""
     about = os.fstat(handle.fileno())
     needed = max((end for *_, end in spans.values()), default=0)
     payload = b"" if stat.S_ISREG(about.st_mode) else _read_stream(handle, needed + 1)
@@ -257,13 +273,18 @@ def _read_payload(handle: BinaryIO, spans: dict[str, Span], start: int, name: st
     last = 0
     for _, _, begin, end in sorted(spans.values(), key=lambda span: span[2:]):
         if begin != last:
-            raise altered(name, "its arrays have gaps between them, or one is in the place of another")
+            raise altered(
+                name, "its arrays have gaps between them, or one is in the place of another"
+            )
         last = end
     return payload or handle.read(needed)
 
 
 def _read_stream(handle: BinaryIO, most: int) -> bytes:
-    """What a pipe still has, at most so many bytes. Nobody knows how many will come, so memory is taken for what has come."""
+    """What a pipe still has, at most so many bytes.
+
+    Nobody knows how many will come, so memory is taken for what has come.
+    """
     parts, count = [], 0
     while count < most and (part := handle.read(min(most - count, _PIECE))):
         parts.append(part)
@@ -281,9 +302,14 @@ def _arrays_of(spans: dict[str, Span], payload: bytes) -> dict[str, NDArray[Any]
 
 
 def _span(entry: Any) -> Span | None:
-    """dtype, shape, first and last byte of one array in the header; None if they contradict each other."""
+    """dtype, shape, first and last byte of one array in the header; None if they contradict each
+    other."""
     try:
-        dtype, shape, (begin, end) = DTYPES[entry["dtype"]], tuple(entry["shape"]), entry["data_offsets"]
+        dtype, shape, (begin, end) = (
+            DTYPES[entry["dtype"]],
+            tuple(entry["shape"]),
+            entry["data_offsets"],
+        )
     except (KeyError, TypeError, ValueError):
         return None
     if any(type(number) is not int or not 0 <= number < 2**63 for number in (*shape, begin, end)):

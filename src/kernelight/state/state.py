@@ -1,4 +1,7 @@
-"""`State`: plain data, the one form in which every persistent thing is stored, sent and loaded. Loading runs no code."""
+"""`State`: plain data, the one form in which every persistent thing is stored, sent and loaded.
+
+Loading runs no code.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._files import Path
+from kernelight.base.files import FilePath
 from kernelight.state.immutable import Immutable, may_change, read_only
 from kernelight.state.safetensors import (
     ALGORITHM_VERSION,
@@ -28,17 +31,17 @@ from kernelight.state.safetensors import (
 
 
 class State(Immutable):
-    """Plain data that stands for an object: ``meta`` (JSON) and ``arrays`` (name to NumPy array), both
-    immutable.
+    """Plain data that stands for an object: ``meta`` (JSON) and ``arrays`` (name to NumPy array),
+    both immutable.
 
     Parameters
     ----------
     meta : dict
-        Whatever JSON can say, with string keys; ``meta["kind"]`` names the class. NumPy scalars become Python
-        numbers, tuples become lists; NaN, infinity and objects are refused.
+        Whatever JSON can say, with string keys; ``meta["kind"]`` names the class. NumPy scalars
+        become Python numbers, tuples become lists; NaN, infinity and objects are refused.
     arrays : dict of str to array, optional
-        Arrays of booleans, integers or floats of at most 64 bits. Arrays that could be changed later are
-        copied.
+        Arrays of booleans, integers or floats of at most 64 bits. Arrays that could be changed
+        later are copied.
 
     Examples
     --------
@@ -65,7 +68,8 @@ class State(Immutable):
         if not isinstance(plain.get("kind"), str) or not plain["kind"]:
             raise ValueError('meta must name its class: meta["kind"] must be a non-empty string.')
         self._fill(
-            plain, {_array_name(name): _storable(name, array) for name, array in (arrays or {}).items()}
+            plain,
+            {_array_name(name): _storable(name, array) for name, array in (arrays or {}).items()},
         )
 
     def _fill(
@@ -76,11 +80,15 @@ class State(Immutable):
     ) -> None:
         views = {name: read_only(arrays[name]) for name in sorted(arrays)}
         self._set(
-            _meta_text=canonical(meta), _arrays=MappingProxyType(views), _algorithm_version=algorithm_version
+            _meta_text=canonical(meta),
+            _arrays=MappingProxyType(views),
+            _algorithm_version=algorithm_version,
         )
 
     @classmethod
-    def _restore(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]], algorithm_version: int) -> State:
+    def _restore(
+        cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]], algorithm_version: int
+    ) -> State:
         """A State of parts that were already checked and that nobody else holds: no copy."""
         state = cls.__new__(cls)
         state._fill(meta, arrays, algorithm_version)
@@ -114,7 +122,8 @@ class State(Immutable):
         return self
 
     def digest(self) -> str:
-        """A fingerprint of the meta, the names, dtypes, shapes and bytes of all arrays, and the versions.
+        """A fingerprint of the meta, the names, dtypes, shapes and bytes of all arrays, and the
+        versions.
 
         >>> from kernelight import State
         >>> State({"kind": "Example", "a": 1}).digest() == State({"kind": "Example", "a": 2}).digest()
@@ -122,7 +131,7 @@ class State(Immutable):
         """
         return digest_of(self.meta, self._pieces(), self._algorithm_version)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: FilePath) -> None:
         """Write one file, all or nothing: ``path`` never holds a part of it, whatever happens while
         writing."""
         save_pieces(path, self.meta, self._pieces(), self._algorithm_version)
@@ -135,11 +144,12 @@ class State(Immutable):
         }
 
     @classmethod
-    def load(cls, path: Path, kind: str | None = None, *, name: str | None = None) -> State:
-        """The state in a file or a pipe; ``kind`` refuses any other kind, ``name`` is what errors call it instead of ``path``.
+    def load(cls, path: FilePath, kind: str | None = None, *, name: str | None = None) -> State:
+        """The state in a file or a pipe; ``kind`` refuses any other kind, ``name`` is what errors
+        call it instead of ``path``.
 
-        A file that is empty, truncated, altered, not of kernelight or of a newer version is a ValueError
-        which says which.
+        A file that is empty, truncated, altered, not of kernelight or of a newer version is a
+        ValueError which says which.
         """
         name = name or os.fsdecode(path)
         content = read_file(path, name)
@@ -163,7 +173,8 @@ class State(Immutable):
 
 
 def _plain(value: Any, where: str) -> Any:
-    """``value`` as JSON has it, or an error that names the place of what JSON cannot say exactly."""
+    """``value`` as JSON has it, or an error that names the place of what JSON cannot say
+    exactly."""
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
     if isinstance(value, str):
@@ -184,13 +195,16 @@ def _plain(value: Any, where: str) -> Any:
                 raise TypeError(f"{where} must have string keys, got {key!r}.")
         return {str(key): _plain(item, f"{where}[{key!r}]") for key, item in value.items()}
     raise TypeError(
-        f"{where} must be plain data (None, bool, int, float, str, list, dict), got {type(value).__name__}."
+        f"{where} must be plain data (None, bool, int, float, str, list, dict), got "
+        f"{type(value).__name__}."
     )
 
 
 def _array_name(name: Any) -> str:
     if not isinstance(name, str) or not name or name == "__metadata__" or not name.isprintable():
-        raise ValueError(f"An array needs a printable name other than '__metadata__', got {name!r}.")
+        raise ValueError(
+            f"An array needs a printable name other than '__metadata__', got {name!r}."
+        )
     return name
 
 
@@ -198,11 +212,14 @@ def _storable(name: str, value: Any) -> NDArray[Any]:
     """``value`` as a C-ordered little-endian array that nobody can change."""
     array = np.asarray(value)
     dtype = (
-        np.dtype(f"<{array.dtype.kind}{array.dtype.itemsize}") if array.dtype.kind in "iuf" else array.dtype
+        np.dtype(f"<{array.dtype.kind}{array.dtype.itemsize}")
+        if array.dtype.kind in "iuf"
+        else array.dtype
     )
     if dtype not in DTYPES.values():
         raise TypeError(
-            f"Array {name!r} must hold booleans, integers or floats of at most 64 bits, got {array.dtype}."
+            f"Array {name!r} must hold booleans, integers or floats of at most 64 bits, got "
+            f"{array.dtype}."
         )
     stored = np.asarray(array, dtype=dtype, order="C")
     return stored.copy() if may_change(stored) and np.may_share_memory(stored, array) else stored

@@ -1,7 +1,7 @@
 """What a study measures and recommends, as typed values: `Cell` and `Recommendation`.
 
-Both are written to JSON with the keys of `to_plain` and read by `from_plain`. These keys are a file format: studies and
-journals written before must load, so a field that is added later has a default.
+Both are written to JSON with the keys of `to_plain` and read by `from_plain`. These keys are a file
+format: studies and journals written before must load, so a field that is added later has a default.
 """
 
 from __future__ import annotations
@@ -31,13 +31,17 @@ class Plain:
     def to_plain(self) -> dict[str, Any]:
         """Keys and plain values. Scores that were not measured have no key."""
         found = {_key(one): getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
-        return {key: value for key, value in found.items() if value is not None or key not in _SCORES}
+        return {
+            key: value for key, value in found.items() if value is not None or key not in _SCORES
+        }
 
     @classmethod
     def from_plain(cls: type[T], plain: Any) -> T:
         """What `to_plain` gave, also that of an earlier version; anything else is a ValueError."""
         if not isinstance(plain, Mapping):
-            raise ValueError(f"a {cls.__name__.lower()} should be a JSON object, not {type(plain).__name__}")
+            raise ValueError(
+                f"a {cls.__name__.lower()} should be a JSON object, not {type(plain).__name__}"
+            )
         given: dict[str, Any] = {}
         for one in fields(cls):  # type: ignore[arg-type]
             key = _key(one)
@@ -53,7 +57,8 @@ def _key(one: Field[Any]) -> str:
 
 
 def _checked(what: str, one: Field[Any], value: Any) -> Any:
-    """The value, if it has the type of its field; types that are not in `_KINDS` check themselves."""
+    """The value, if it has the type of its field; types that are not in `_KINDS` check
+    themselves."""
     names = str(one.type).split(" | ")
     if any(name not in _KINDS for name in names):
         return value
@@ -89,16 +94,18 @@ class ScoresOfTest(Plain):
     #: Of classifiers with probabilities.
     log_loss: float | None = None
     brier_score: float | None = None
-    #: Of classifiers: of the second of two classes, else the mean over classes, each against the rest.
+    #: Of classifiers: of the second of two classes, else the mean over classes, each against the
+    #: rest.
     roc_auc: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell(ScoresOfTest):
-    """One model of a study: a candidate with k components, tuned and trained on a number of rows, and tested.
+    """One model of a study: a candidate with k components, tuned and trained on a number of rows,
+    and tested.
 
-    The names of the fields are also the keys in JSON, except for ``standard_error`` ("doubt"), ``folds`` ("turns"),
-    ``n_bytes`` ("bytes") and ``rows_per_second`` ("rows_a_second").
+    The names of the fields are also the keys in JSON, except for ``standard_error`` ("doubt"),
+    ``folds`` ("turns"), ``n_bytes`` ("bytes") and ``rows_per_second`` ("rows_a_second").
 
     >>> from sklearn.datasets import load_iris
     >>> from kernelight.study import compare
@@ -143,7 +150,10 @@ class Cell(ScoresOfTest):
     def to_plain(self) -> dict[str, Any]:
         """Keys and plain values."""
         error = None if self.kernel_error is None else self.kernel_error.to_plain()
-        return super().to_plain() | {"curve": [list(point) for point in self.curve], "kernel_error": error}
+        return super().to_plain() | {
+            "curve": [list(point) for point in self.curve],
+            "kernel_error": error,
+        }
 
     @classmethod
     def from_plain(cls, plain: Any) -> Cell:
@@ -155,7 +165,9 @@ class Cell(ScoresOfTest):
                 "kernel_error": None if error is None else KernelError.from_plain(error),
             }
             if not isinstance(plain.get("settings", {}), dict):
-                raise ValueError(f"'settings' of a cell is {plain['settings']!r}, which is not a JSON object")
+                raise ValueError(
+                    f"'settings' of a cell is {plain['settings']!r}, which is not a JSON object"
+                )
         return super().from_plain(plain)
 
 

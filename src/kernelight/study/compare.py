@@ -13,48 +13,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kernelight
+from kernelight.base import counted
 from kernelight.study.cells import Cell
 from kernelight.study.details import fitted_of, picture_of
-from kernelight.study.inputs import (
-    Target,
-    check_seed,
-    components_of,
-    given_by,
-    seconds_of,
-    taken,
-)
+from kernelight.study.inputs import Target, check_seed, components_of, given_by, seconds_of, taken
 from kernelight.study.journal import Journal, fingerprint
 from kernelight.study.measure import probability_scores
 from kernelight.study.models import Data, Model, train
-from kernelight.study.plan import CANDIDATES, COMPONENTS, Plan, make_plan
+from kernelight.study.plan import CANDIDATES, COMPONENTS, StudyPlan, make_plan
 from kernelight.study.progress import terminal_progress
 from kernelight.study.recommend import Given, recommend
 from kernelight.study.result import Study, choose
 from kernelight.study.run import NO_TIME, Clock, Run, Watch
 from kernelight.study.text import seconds_text
 from kernelight.study.threads import threads_that_pay
-from kernelight.wording import counted
 
 NOTICEABLE = 0.05  # of the budget: if it is exceeded by more, a note says so
 
 
 def compare(
-    X: Any, y: Any = None, *, target: str | None = None, task: str | None = None, budget: str | float | None = "2m",
-    seed: int = 0, repeats: int = 3, components: Sequence[int] = COMPONENTS, kernels: Sequence[str] | None = None,
-    resume: str | Path | None = None, progress: Watch | bool | None = None, name: str = "data", command: str | None = None,
+    X: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    budget: str | float | None = "2m",
+    seed: int = 0,
+    repeats: int = 3,
+    components: Sequence[int] = COMPONENTS,
+    kernels: Sequence[str] | None = None,
+    resume: str | Path | None = None,
+    progress: Watch | bool | None = None,
+    name: str = "data",
+    command: str | None = None,
     n_jobs: int | None = None,
-) -> Study:  # fmt: skip
+) -> Study:
     """Compare kernels on your data: which is worth its price, or is linear enough?
 
-    A fifth of the rows is set aside for the test, and chooses nothing. Of the others, fifths are held out in turn (validation)
-    to choose scaling, gamma, p, C, the number of components and the kernel. Rounds go from few rows and components upward;
-    the better half goes on. The default fit, KernelClassifier() or KernelRegressor(), is always compared.
-    Ctrl-C ends the run, and what was found until then is the result.
+    A fifth of the rows is set aside for the test, and chooses nothing. Of the others, fifths are
+    held out in turn (validation) to choose scaling, gamma, p, C, the number of components and the
+    kernel. Rounds go from few rows and components upward; the better half goes on. The default fit,
+    KernelClassifier() or KernelRegressor(), is always compared. Ctrl-C ends the run, and what was
+    found until then is the result.
 
     Parameters
     ----------
     X : array-like, frame, sparse matrix of shape (n, d) or Dataset
-        Frames of pandas, polars and Arrow may hold words and missing values. A data set has its target itself.
+        Frames of pandas, polars and Arrow may hold words and missing values. A data set has its
+        target itself.
     y : array-like of shape (n,) or None
         Labels or numbers.
     target : str or None, default=None
@@ -62,23 +68,26 @@ def compare(
     task : "classification", "regression" or None, default=None
         None looks at the target, and says what it found in ``notes``.
     budget : str, float or None, default="2m"
-        Time for the whole study: "90s", "2m", "1h", or seconds; None is no limit. A model that would take too
-        long is not begun; what was left out is listed. Only the default fit always runs to its end: if that takes longer
-        than the budget, a note says by how much.
+        Time for the whole study: "90s", "2m", "1h", or seconds; None is no limit. A model that
+        would take too long is not begun; what was left out is listed. Only the default fit always
+        runs to its end: if that takes longer than the budget, a note says by how much.
     seed : int, default=0
-        Draws the splits and the hashes. Unless time was short, the same seed makes the same choices.
+        Draws the splits and the hashes. Unless time was short, the same seed makes the same
+        choices.
     repeats : int, default=3
-        How many of the fifths are held out in turn on all rows, 1 to 5; with fewer than 500 rows all are.
+        How many of the fifths are held out in turn on all rows, 1 to 5; with fewer than 500 rows
+        all are.
     components : sequence of int, default=(64, 256, 1024, 4096)
         The grid of k.
     kernels : sequence of str or None, default=None
-        Candidates by name (linear, gmm, gaussian, rbf, acos, acos_chi2, gmm_nystroem, gaussian_nystroem, mm_acos, mm_acos_chi2,
-        gmm_power, folded_rbf, mm_rbf); None is all that the data admit. The linear model and gmm, the default,
-        are always there.
+        Candidates by name (linear, gmm, gaussian, rbf, acos, acos_chi2, gmm_nystroem,
+        gaussian_nystroem, mm_acos, mm_acos_chi2, gmm_power, folded_rbf, mm_rbf); None is all that
+        the data admit. The linear model and gmm, the default, are always there.
     resume : path or None, default=None
         A journal of finished models: read if it is there, and written on the way.
     progress : bool, callable or None, default=None
-        A callable gets what is being done and the share that is done. None is a bar if standard error is a terminal.
+        A callable gets what is being done and the share that is done. None is a bar if standard
+        error is a terminal.
     name, command : str
         For the report: what the data are called, and how to run the study again.
     n_jobs : int or None, default=None
@@ -114,7 +123,9 @@ def compare(
     }
     journal = Journal(resume, fingerprint(X, found.values, decides) if resume is not None else "")
     data = Data(X, found.values, found.task, seed, n_jobs)
-    with nullcontext(progress) if callable(progress) else terminal_progress(progress, clock) as watch:
+    with (
+        nullcontext(progress) if callable(progress) else terminal_progress(progress, clock) as watch
+    ):
         run = Run(plan, data, journal, clock, watch)
         interrupted = False
         try:
@@ -123,14 +134,17 @@ def compare(
             interrupted = True
             if not run.cells:
                 raise
-        settings = decides | {"budget": seconds, "kernels": None if kernels is None else list(kernels)}
+        settings = decides | {
+            "budget": seconds,
+            "kernels": None if kernels is None else list(kernels),
+        }
         settings |= {"command": command or _call(name, settings)}
         return _finished(run, plan, data, found, name, settings, interrupted, given)
 
 
 def _finished(
     run: Run,
-    plan: Plan,
+    plan: StudyPlan,
     data: Data,
     target: Target,
     name: str,
@@ -144,7 +158,9 @@ def _finished(
     test = run.test_for(chosen.rows)
     with threads_that_pay():
         model = (
-            run.kept[1] if run.kept is not None and run.kept[0] is chosen else _trained(chosen, plan, data)
+            run.kept[1]
+            if run.kept is not None and run.kept[0] is chosen
+            else _trained(chosen, plan, data)
         )
         predicted = model.predict(test.X)
         calibration = probability_scores(model, test).get("calibration")
@@ -157,14 +173,16 @@ def _finished(
         notes.append("Interrupted: this is what was found until then.")
     if run.pressed:
         notes.append(
-            "Time decided what was left out (the report lists it): a longer budget may change the recommendation."
+            "Time decided what was left out (the report lists it): a longer budget may change the "
+            "recommendation."
         )
     over = -run.clock.to_the_end
     if run.clock.budget and over > NOTICEABLE * run.clock.budget and not interrupted:
         notes.append(_overtime(run, over))
     if chosen.rows < len(plan.learn):
         notes.append(
-            f"There was time for {chosen.rows:,} of {len(plan.learn):,} rows: all models below learned from that many."
+            f"There was time for {chosen.rows:,} of {len(plan.learn):,} rows: all models below "
+            f"learned from that many."
         )
     if target.classes:
         notes += _no_better_than_one_class(chosen.test, test.y, target.classes)
@@ -177,27 +195,44 @@ def _finished(
         "set_aside": len(plan.test),
         "tested": len(test.y),
         "class_names": target.classes,
-        "positive_class": target.classes[1] if target.classes and len(target.classes) == 2 else None,
+        "positive_class": target.classes[1]
+        if target.classes and len(target.classes) == 2
+        else None,
     }
     return Study(
-        task=target.task, data=facts, labels=run.labels, cells=run.cells, recommendation=recommendation, small=small,
-        left_out=run.left_out, notes=notes, settings=settings, versions=_versions(), seconds=run.clock.elapsed,
-        interrupted=interrupted, picture=picture, calibration=calibration, **fitted_of(test, predicted, target.classes),
-    )  # fmt: skip
+        task=target.task,
+        data=facts,
+        labels=run.labels,
+        cells=run.cells,
+        recommendation=recommendation,
+        small=small,
+        left_out=run.left_out,
+        notes=notes,
+        settings=settings,
+        versions=_versions(),
+        seconds=run.clock.elapsed,
+        interrupted=interrupted,
+        picture=picture,
+        calibration=calibration,
+        **fitted_of(test, predicted, target.classes),
+    )
 
 
 def _overtime(run: Run, over: float) -> str:
     """By how much the budget was exceeded, and what took that long."""
     budget = run.clock.budget or 0.0
     why = (
-        f": the default fit, which always runs to its end, took {seconds_text(run.spent_on_default)}"
+        f": the default fit, which always runs to its end, took "
+        f"{seconds_text(run.spent_on_default)}"
         if run.spent_on_default > 0.5 * budget
         else ""
     )
-    return f"The study took {seconds_text(over)} more than its budget of {seconds_text(budget)}{why}."
+    return (
+        f"The study took {seconds_text(over)} more than its budget of {seconds_text(budget)}{why}."
+    )
 
 
-def _trained(chosen: Cell, plan: Plan, data: Data) -> Model:
+def _trained(chosen: Cell, plan: StudyPlan, data: Data) -> Model:
     """The model of a cell that was measured in an earlier run."""
     candidate = next(each for each in CANDIDATES if each.name == chosen.candidate)
     learned = data.at(plan.learn[: chosen.rows])
@@ -217,7 +252,10 @@ def _call(name: str, settings: dict[str, Any]) -> str:
 
 def _versions() -> dict[str, str]:
     packages = ("kernelight", "numpy", "scipy", "scikit-learn")
-    found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
+    found = {
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
     return found | {package: _version(package) for package in packages}
 
 
@@ -225,14 +263,18 @@ def _version(package: str) -> str:
     return kernelight.__version__ if package == "kernelight" else version(package)
 
 
-def _no_better_than_one_class(accuracy: float, y: NDArray[Any], classes: Sequence[Any]) -> list[str]:
-    """A note where always saying the most frequent class would be right as often as the recommended model."""
+def _no_better_than_one_class(
+    accuracy: float, y: NDArray[Any], classes: Sequence[Any]
+) -> list[str]:
+    """A note where always saying the most frequent class would be right as often as the recommended
+    model."""
     counts = np.bincount(np.asarray(y, dtype=np.intp), minlength=len(classes))
     most = int(np.argmax(counts))
     share = counts[most] / len(y)
     if accuracy > share:
         return []
     return [
-        f"No better than always saying {classes[most]!r}, {100 * share:.1f} % of the test rows: if the others matter, fit with "
+        f"No better than always saying {classes[most]!r}, {100 * share:.1f} % of the test rows: if "
+        f"the others matter, fit with "
         "scoring='average_precision' or 'balanced_accuracy', or class_weight='balanced'."
     ]

@@ -1,4 +1,5 @@
-"""A closer look at the recommended model: what it confuses, or how its predictions lie; a picture of rows as it sees them."""
+"""A closer look at the recommended model: what it confuses, or how its predictions lie; a picture
+of rows as it sees them."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ PAIRS = 15  # of classes confused most, where the matrix cannot be read
 
 
 def fitted_of(test: Data, predicted: NDArray[Any], classes: list[str] | None) -> dict[str, Any]:
-    """``confusion`` of a classification (a matrix, or for many classes the pairs confused most), ``fitted`` of a regression."""
+    """``confusion`` of a classification (a matrix, or for many classes the pairs confused most),
+    ``fitted`` of a regression."""
     if classes is None:
         some = slice(0, SCATTER_ROWS)
         points = {"true": test.y[some].tolist(), "predicted": np.asarray(predicted)[some].tolist()}
@@ -34,12 +36,17 @@ def fitted_of(test: Data, predicted: NDArray[Any], classes: list[str] | None) ->
     np.fill_diagonal(off, 0)
     order = np.argsort(-off, axis=None, kind="stable")[:PAIRS]
     worst = [np.unravel_index(place, off.shape) for place in order]
-    pairs = [[classes[a], classes[b], int(off[a, b]), int(matrix[a].sum())] for a, b in worst if off[a, b]]
+    pairs = [
+        [classes[a], classes[b], int(off[a, b]), int(matrix[a].sum())]
+        for a, b in worst
+        if off[a, b]
+    ]
     return {"confusion": {"classes": classes, "pairs": pairs}}
 
 
 def picture_of(model: Model, test: Data, seed: int, seconds: float) -> dict[str, Any] | None:
-    """Some test rows in the plane: t-SNE of their codes or features, PCA where rows or seconds are few; None if impossible."""
+    """Some test rows in the plane: t-SNE of their codes or features, PCA where rows or seconds are
+    few; None if impossible."""
     with one_thread():
         return _picture(model, test, seed, seconds)
 
@@ -55,7 +62,12 @@ def _picture(model: Model, test: Data, seed: int, seconds: float) -> dict[str, A
     with np.errstate(all="ignore"):
         flat = squeeze(max(2, size) if width > 2 else 2, random_state=seed).fit_transform(features)
     method = "PCA"
-    if n >= FEWEST_FOR_TSNE and seconds > TSNE_SECONDS and size >= 2 and np.ptp(flat, axis=0).max() > 0:
+    if (
+        n >= FEWEST_FOR_TSNE
+        and seconds > TSNE_SECONDS
+        and size >= 2
+        and np.ptp(flat, axis=0).max() > 0
+    ):
         perplexity = min(30.0, n / 5)
         flat = TSNE(
             2, perplexity=perplexity, init="pca", max_iter=500, random_state=seed, n_jobs=1

@@ -1,4 +1,5 @@
-"""What comes in: rows and targets, checked, each complaint one sentence; budgets like "2m"; is it classes or numbers?"""
+"""What comes in: rows and targets, checked, each complaint one sentence; budgets like "2m"; is it
+classes or numbers?"""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from kernelight import open_dataset
-from kernelight.compose import entrance
+from kernelight.base import counted
 from kernelight.data import Dataset, DataWarning
 from kernelight.data.frames import column_values, is_frame
 from kernelight.data.supervision import KnownTargets, Supervision
+from kernelight.estimators import preprocessing
 from kernelight.kernels import Gaussian
 from kernelight.study.plan import MIN_ROWS, cut
 from kernelight.study.recommend import Given
-from kernelight.wording import counted
 
 TASKS = ("classification", "regression")
 MOST_CLASSES = 100  # whole numbers of more values than this are quantities
@@ -34,7 +35,8 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True)
 class Target:
-    """The target as numbers; ``classes`` are the names of labels 0, 1, ... or None in a regression."""
+    """The target as numbers; ``classes`` are the names of labels 0, 1, ... or None in a
+    regression."""
 
     task: str
     values: NDArray[Any]
@@ -62,7 +64,8 @@ def check_seed(seed: Any) -> None:
 def taken(X: Any, y: Any, target: str | None, task: str | None, seed: int) -> tuple[Any, Target]:
     """Checked rows and their target; ``target`` names the column of a frame that has both.
 
-    Target values of words are learned from the rows that the plan learns from, so that those of the test stay unseen.
+    Target values of words are learned from the rows that the plan learns from, so that those of the
+    test stay unseen.
     """
     if isinstance(X, Dataset) and y is None and target is None:
         data, task = X, X.task
@@ -77,7 +80,8 @@ def taken(X: Any, y: Any, target: str | None, task: str | None, seed: int) -> tu
         data = open_dataset(X, target=target, task=task)
     if any(column.others for column in data.encoding.columns or ()):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the notes of the rows that are used are told
+            # the notes of the rows that are used are told
+            warnings.simplefilter("ignore", DataWarning)
             values = data.materialise()[1]
         data = data.supervised(_Test(lambda: target_of(values, values, task), seed))
     X, y = data.materialise()
@@ -111,23 +115,27 @@ def given_by(X: Any, target: str | None, task: str | None) -> Given:
     if target is not None:
         told = {"target": target} | ({} if task is None else {"task": task})
         path = isinstance(X, (str, os.PathLike))
-        named = [repr(os.fspath(X)) if path else "X", *(f"{name}={value!r}" for name, value in told.items())]
+        named = [
+            repr(os.fspath(X)) if path else "X",
+            *(f"{name}={value!r}" for name, value in told.items()),
+        ]
         return Given(
             is_frame(X),
             table=", ".join(named),
             comment="" if path else "X is the table that compare was given",
         )
-    looked = entrance.looked_at(X)
+    looked = preprocessing.looked_at(X)
     comment = "X and y are those that compare was given"
-    if is_frame(X) or not entrance.needs_encoding(looked):
+    if is_frame(X) or not preprocessing.needs_encoding(looked):
         return Given(is_frame(X), comment=comment)
     return Given(encoded="missing" if looked.dtype.kind == "f" else "words", comment=comment)
 
 
 def rows_of(X: Any, y: Any = None, task: str | None = None, seed: int = 0) -> Any:
-    """Dense or CSR rows of floating-point numbers; words and missing values become numbers as in files."""
-    X = looked = entrance.looked_at(X)
-    if entrance.needs_encoding(X):
+    """Dense or CSR rows of floating-point numbers; words and missing values become numbers as in
+    files."""
+    X = looked = preprocessing.looked_at(X)
+    if preprocessing.needs_encoding(X):
 
         def known() -> KnownTargets:
             found = target_of(looked, y, task)
@@ -136,17 +144,20 @@ def rows_of(X: Any, y: Any = None, task: str | None = None, seed: int = 0) -> An
             return KnownTargets.of_classes(found.classes, found.values, None)
 
         test = _Test(lambda: target_of(looked, y, task), seed)
-        X, _ = entrance.learned(
-            looked, entrance.names_in(looked), None if y is None else Supervision(known, test)
+        X, _ = preprocessing.learned(
+            looked, preprocessing.names_in(looked), None if y is None else Supervision(known, test)
         )
     if sp.issparse(X):
-        X = Gaussian().prepare(
-            X
-        )  # the rows as they are, checked: what comes next would follow damaged indices
+        # the rows as they are, checked: what comes next would follow damaged indices
+        X = Gaussian().prepare(X)
     return check_array(
-        X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=MIN_ROWS, estimator="compare",
+        X,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32),
+        ensure_min_samples=MIN_ROWS,
+        estimator="compare",
         input_name="X",
-    )  # fmt: skip
+    )
 
 
 def target_of(X: Any, y: Any, task: str | None) -> Target:
@@ -164,9 +175,13 @@ def target_of(X: Any, y: Any, task: str | None) -> Target:
             raise ValueError("A regression needs a target of numbers; this one has other values.")
         values = values.astype(np.float64)
         if values.min() == values.max():
-            raise ValueError("The target has the same value in every row: there is nothing to learn.")
+            raise ValueError(
+                "The target has the same value in every row: there is nothing to learn."
+            )
         return Target(settled, values, None, f"Task: regression{because}.")
-    names, labels = np.unique(values.astype(str) if values.dtype.kind == "O" else values, return_inverse=True)
+    names, labels = np.unique(
+        values.astype(str) if values.dtype.kind == "O" else values, return_inverse=True
+    )
     if len(names) < 2:
         raise ValueError("The target has one class only: there is nothing to learn.")
     plain = [str(int(name)) if _is_whole(name) else str(name) for name in names.tolist()]

@@ -1,6 +1,8 @@
-"""Finished cells in a file, one JSON text a line, so that a study can be carried on after it was cut off.
+"""Finished cells in a file, one JSON text a line, so that a study can be carried on after it was
+cut off.
 
-The first line says what the study is of. A line that was cut off in the middle is not a cell, and is overwritten.
+The first line says what the study is of. A line that was cut off in the middle is not a cell, and
+is overwritten.
 """
 
 from __future__ import annotations
@@ -67,10 +69,13 @@ class Journal:
         except ValueError:
             head = None
         if not isinstance(head, dict) or head.get("kind") != MAGIC:
-            raise ValueError(f"{self._path} is not the journal of a study: give another file to resume from.")
+            raise ValueError(
+                f"{self._path} is not the journal of a study: give another file to resume from."
+            )
         if head["of"] != mark:
             raise ValueError(
-                f"{self._path} belongs to a study of other data or other settings: remove it, or give another file."
+                f"{self._path} belongs to a study of other data or other settings: remove it, or "
+                f"give another file."
             )
         for number, line in enumerate(lines[1:], start=2):
             try:

@@ -1,4 +1,5 @@
-"""Numbers about a model: how good with which doubt, how fast, how large, and how far its features are from the kernel."""
+"""Numbers about a model: how good with which doubt, how fast, how large, and how far its features
+are from the kernel."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def wilson(successes: float, n: int, level: float = LEVEL) -> tuple[float, float
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def r2_interval(y: NDArray[Any], predicted: NDArray[Any], level: float = LEVEL) -> tuple[float, float]:
+def r2_interval(
+    y: NDArray[Any], predicted: NDArray[Any], level: float = LEVEL
+) -> tuple[float, float]:
     """The percentile interval of R^2 over resamples of the rows; the same resamples every time.
 
     With counts c of a resample, R^2 = 1 - sum c e^2 / (sum c y^2 - (sum c y)^2 / n), for errors e.
@@ -55,11 +58,14 @@ def r2_interval(y: NDArray[Any], predicted: NDArray[Any], level: float = LEVEL) 
 
 
 def test_report(model: Model, test: Data) -> ScoresOfTest:
-    """Score on the test rows with its interval, how good probabilities are (if it has them), and predictions a second."""
+    """Score on the test rows with its interval, how good probabilities are (if it has them), and
+    predictions a second."""
     predicted = model.predict(test.X)
     score = test.score(predicted)
     ends = (
-        wilson(score * len(test.y), len(test.y)) if test.is_classification else r2_interval(test.y, predicted)
+        wilson(score * len(test.y), len(test.y))
+        if test.is_classification
+        else r2_interval(test.y, predicted)
     )
     told = probability_scores(model, test)
     return ScoresOfTest(
@@ -74,9 +80,11 @@ def test_report(model: Model, test: Data) -> ScoresOfTest:
 
 
 def probability_scores(model: Model, test: Data) -> dict[str, Any]:
-    """Log loss, Brier score, AUC and the calibration table of the test rows; of a model with scores alone the AUC.
+    """Log loss, Brier score, AUC and the calibration table of the test rows; of a model with scores
+    alone the AUC.
 
-    The AUC depends on the order of scores only, so it is that of any probabilities that ascend with them.
+    The AUC depends on the order of scores only, so it is that of any probabilities that ascend with
+    them.
     """
     if model.classes is None:
         return {}
@@ -105,10 +113,12 @@ def rows_per_second(model: Model, X: Any) -> float:
 
 
 def kernel_error(model: Model, X: Any) -> KernelError | None:
-    """Root mean square distance of inner products from the kernel over pairs of rows: measured, and as theory has it.
+    """Root mean square distance of inner products from the kernel over pairs of rows: measured, and
+    as theory has it.
 
-    Theory: the mean over pairs of variance + (expected - K)^2, under the root; None where there is none (Nystroem). Structured
-    projections are predicted as if their directions were independent, which they nearly are.
+    Theory: the mean over pairs of variance + (expected - K)^2, under the root; None where there is
+    none (Nystroem). Structured projections are predicted as if their directions were independent,
+    which they nearly are.
     """
     if model.feature_map is None:
         return None
@@ -128,7 +138,8 @@ def kernel_error(model: Model, X: Any) -> KernelError | None:
 
 
 def _with_theory(feature_map: Any, rows: Any) -> Any:
-    """The map, or one like it with independent directions, if either knows its variance; else None."""
+    """The map, or one like it with independent directions, if either knows its variance; else
+    None."""
     for_theory = feature_map
     if feature_map.variance_gap and "projection" in feature_map.get_params(deep=False):
         for_theory = clone(feature_map).set_params(projection="gaussian").fit(rows)

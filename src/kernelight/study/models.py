@@ -1,7 +1,9 @@
-"""Every candidate, asked two things: which settings are best on rows held out (`tune`), and a model with them (`train`).
+"""Every candidate, asked two things: which settings are best on rows held out (`tune`), and a model
+with them (`train`).
 
-Maps and exact machines are the front door (KernelClassifier, KernelRegressor); the linear model has columns scaled and divided
-by one number so that rows have length about 1 and C means the same; gradient boosting is scikit-learn's, a few trees at a time.
+Maps and exact machines are the front door (KernelClassifier, KernelRegressor); the linear model has
+columns scaled and divided by one number so that rows have length about 1 and C means the same;
+gradient boosting is scikit-learn's, a few trees at a time.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ class Tuned:
     C: float
     score: float
     curve: list[tuple[float, float]]
-    #: Whether the best settings lead clearly: by more than the standard error over the best ones with another scale.
+    #: Whether the best settings lead clearly: by more than the standard error over the best ones
+    #: with another scale.
     clear: bool = False
 
 
@@ -56,7 +59,8 @@ class Model:
     scaling: Any = None
     row_length: float = 1.0  # what scaled columns were divided by, so that C means the same
     note: str = ""
-    probabilities: Callable[[Any], NDArray[np.float64]] | None = None  # of ``classes``, one column for each
+    # of ``classes``, one column for each
+    probabilities: Callable[[Any], NDArray[np.float64]] | None = None
     classes: NDArray[Any] | None = None
     scores: Callable[[Any], NDArray[np.float64]] | None = (
         None  # of ``classes``, for a model without probabilities
@@ -85,12 +89,17 @@ class Data:
     def score(self, predicted: NDArray[Any]) -> float:
         """Accuracy or R^2."""
         return float(
-            accuracy_score(self.y, predicted) if self.is_classification else r2_score(self.y, predicted)
+            accuracy_score(self.y, predicted)
+            if self.is_classification
+            else r2_score(self.y, predicted)
         )
 
 
-def tune(candidate: Candidate, data: Data, k: int, splits: list[Split], settings: dict[str, Any]) -> Tuned:
-    """The best of what is open, on the rows held out by ``splits``; ``settings`` are settled already."""
+def tune(
+    candidate: Candidate, data: Data, k: int, splits: list[Split], settings: dict[str, Any]
+) -> Tuned:
+    """The best of what is open, on the rows held out by ``splits``; ``settings`` are settled
+    already."""
     if candidate.kind == LINEAR:
         return _tune_linear(data, splits, settings)
     wishes = dict.fromkeys(candidate.searched, "tune") | settings
@@ -98,7 +107,11 @@ def tune(candidate: Candidate, data: Data, k: int, splits: list[Split], settings
         model = _front_door(candidate, data, k, wishes, C="tune", cv=splits).fit(data.X, data.y)
     chosen = _settings_of(model)
     return Tuned(
-        chosen, model.C_, model.validation_score_, _curve_of(model, chosen), _is_clear(model, data, splits)
+        chosen,
+        model.C_,
+        model.validation_score_,
+        _curve_of(model, chosen),
+        _is_clear(model, data, splits),
     )
 
 
@@ -109,9 +122,11 @@ def default_model(data: Data) -> Any:
 
 
 def fit_default(data: Data, splits: list[Split]) -> tuple[Tuned, Model, float]:
-    """The model that the front door makes if told nothing, with its score on ``splits``, and the seconds of a fit.
+    """The model that the front door makes if told nothing, with its score on ``splits``, and the
+    seconds of a fit.
 
-    The search is the front door's own; what it found is then learned again without each part held out, and scored there.
+    The search is the front door's own; what it found is then learned again without each part held
+    out, and scored there.
     """
     default = default_model(data)
     with _calm():
@@ -120,16 +135,28 @@ def fit_default(data: Data, splits: list[Split]) -> tuple[Tuned, Model, float]:
         scores, seconds = [], 0.0
         for train_rows, held in splits:
             start = time.perf_counter()
-            part = clone(default).set_params(C=model.C_, **chosen).fit(data.X[train_rows], data.y[train_rows])
+            part = (
+                clone(default)
+                .set_params(C=model.C_, **chosen)
+                .fit(data.X[train_rows], data.y[train_rows])
+            )
             seconds += (time.perf_counter() - start) * len(data.y) / len(train_rows)
             scores.append(data.at(held).score(part.predict(data.X[held])))
     curve = _curve_of(model, chosen) if model.search_ else []
-    return Tuned(chosen, model.C_, float(np.mean(scores)), curve), _model_of(model), seconds / len(splits)
+    return (
+        Tuned(chosen, model.C_, float(np.mean(scores)), curve),
+        _model_of(model),
+        seconds / len(splits),
+    )
 
 
 def _settings_of(model: Any) -> dict[str, Any]:
     """Scale, gamma and p of a fitted front door, those it has."""
-    return {name: getattr(model, f"{name}_") for name in SETTINGS if getattr(model, f"{name}_") is not None}
+    return {
+        name: getattr(model, f"{name}_")
+        for name in SETTINGS
+        if getattr(model, f"{name}_") is not None
+    }
 
 
 def _curve_of(model: Any, chosen: dict[str, Any]) -> list[tuple[float, float]]:
@@ -141,7 +168,8 @@ def _curve_of(model: Any, chosen: dict[str, Any]) -> list[tuple[float, float]]:
         if all(entry[name] == value for name, value in chosen.items())
         and (entry["n_rows"], entry["n_components"]) == finest
     ]
-    return sorted(dict(curve).items())  # the rough round may have had the same size: the fine one comes later
+    # the rough round may have had the same size: the fine one comes later
+    return sorted(dict(curve).items())
 
 
 def _is_clear(model: Any, data: Data, splits: list[Split]) -> bool:
@@ -177,8 +205,9 @@ def _probabilities_of(model: Any) -> dict[str, Any]:
 def doubt(score: float, n: int, task: str) -> float:
     """The standard error of a score on n rows held out.
 
-    Accuracy: that of a share, with two rows added on each side (Agresti and Coull), so that 100 % is not certainty. R^2: the
-    large-sample value 2 R (1 - R^2) / sqrt(n) (Olkin and Finn), with R^2 kept within [0.01, 0.99].
+    Accuracy: that of a share, with two rows added on each side (Agresti and Coull), so that 100 %
+    is not certainty. R^2: the large-sample value 2 R (1 - R^2) / sqrt(n) (Olkin and Finn), with R^2
+    kept within [0.01, 0.99].
     """
     if task == "classification":
         share = (score * n + 2) / (n + 4)
@@ -189,8 +218,12 @@ def doubt(score: float, n: int, task: str) -> float:
 
 def boost(data: Data, seconds: float) -> Model:
     """Gradient boosting of at most 100 rounds of trees, fewer if time runs out."""
-    kind = HistGradientBoostingClassifier if data.is_classification else HistGradientBoostingRegressor
-    model = kind(max_iter=TREES_A_STEP, early_stopping=False, warm_start=True, random_state=data.seed)
+    kind = (
+        HistGradientBoostingClassifier if data.is_classification else HistGradientBoostingRegressor
+    )
+    model = kind(
+        max_iter=TREES_A_STEP, early_stopping=False, warm_start=True, random_state=data.seed
+    )
     X = data.X.toarray() if sp.issparse(data.X) else data.X
     start = time.perf_counter()
     for done in range(0, TREES, TREES_A_STEP):
@@ -208,20 +241,31 @@ def boost(data: Data, seconds: float) -> Model:
     if said:
         said["probabilities"] = lambda rows: model.predict_proba(dense(rows))
     return Model(
-        lambda rows: np.asarray(model.predict(dense(rows))), len(pickle.dumps(model)), note=note, **said
+        lambda rows: np.asarray(model.predict(dense(rows))),
+        len(pickle.dumps(model)),
+        note=note,
+        **said,
     )
 
 
-def _front_door(candidate: Candidate, data: Data, k: int, wishes: dict[str, Any], **more: Any) -> Any:
+def _front_door(
+    candidate: Candidate, data: Data, k: int, wishes: dict[str, Any], **more: Any
+) -> Any:
     kind = KernelClassifier if data.is_classification else KernelRegressor
     return kind(
-        candidate.kernel, k, method=candidate.method, random_state=data.seed, n_jobs=data.n_jobs,
-        **{"scale": "minmax"} | wishes, **more,
-    )  # fmt: skip
+        candidate.kernel,
+        k,
+        method=candidate.method,
+        random_state=data.seed,
+        n_jobs=data.n_jobs,
+        **{"scale": "minmax"} | wishes,
+        **more,
+    )
 
 
 class _calm(warnings.catch_warnings):  # noqa: N801  # reads as what it does
-    """Solvers that stopped early are good enough to compare, and a warning for each would bury the rest."""
+    """Solvers that stopped early are good enough to compare, and a warning for each would bury the
+    rest."""
 
     def __enter__(self) -> Any:
         entered = super().__enter__()
@@ -231,14 +275,20 @@ class _calm(warnings.catch_warnings):  # noqa: N801  # reads as what it does
 
 
 class _Columns:
-    """scikit-learn's scaling of that name, and all divided by the root mean square of the rows' lengths."""
+    """scikit-learn's scaling of that name, and all divided by the root mean square of the rows'
+    lengths."""
 
     def __init__(self, name: str, X: Any) -> None:
         self._scaler = SCALERS[name]().fit(X) if name in SCALERS else None
         self.length = 1.0
         rows = self(X)
-        squares = rows.multiply(rows).sum() if sp.issparse(rows) else np.square(rows, dtype=np.float64).sum()
-        self.length = float(np.sqrt(squares / X.shape[0])) or 1.0  # so that C means the same for all data
+        squares = (
+            rows.multiply(rows).sum()
+            if sp.issparse(rows)
+            else np.square(rows, dtype=np.float64).sum()
+        )
+        # so that C means the same for all data
+        self.length = float(np.sqrt(squares / X.shape[0])) or 1.0
 
     def __call__(self, X: Any) -> Any:
         """Scaled rows."""
@@ -286,12 +336,16 @@ def _train_linear(data: Data, settings: dict[str, Any], C: float) -> Model:
 
     told: dict[str, Any] = {}
     if data.is_classification:
-        told = {"classes": model.classes_, "scores": lambda rows: model.decision_function(columns(rows))}
+        told = {
+            "classes": model.classes_,
+            "scores": lambda rows: model.decision_function(columns(rows)),
+        }
     return Model(predict, n_bytes, scaling=columns, row_length=columns.length, **told)
 
 
 def _origin(data: Data) -> Any:
-    """What targets are counted from: the intercept is penalised, and must not have to reach quantities far from 0."""
+    """What targets are counted from: the intercept is penalised, and must not have to reach
+    quantities far from 0."""
     return 0 if data.is_classification else data.y.mean()
 
 

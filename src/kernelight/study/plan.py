@@ -1,8 +1,8 @@
 """What is compared, and in which order: decided by the data alone, before anything is timed.
 
-Rows are cut once: a fifth is the test part, which chooses nothing. The others are cut into fifths again; some of those are
-held out in turn to choose by (validation). Rounds go from few rows and components upward, so that a model that will not do is
-found out cheaply (successive halving).
+Rows are cut once: a fifth is the test part, which chooses nothing. The others are cut into fifths
+again; some of those are held out in turn to choose by (validation). Rounds go from few rows and
+components upward, so that a model that will not do is found out cheaply (successive halving).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelight.wording import counted
+from kernelight.base import counted
 
-Rows = NDArray[np.intp]
-Split = tuple[Rows, Rows]  # places learned from, places held out
+RowIndices = NDArray[np.intp]
+Split = tuple[RowIndices, RowIndices]  # places learned from, places held out
 
 COMPONENTS = (64, 256, 1024, 4096)
 C_GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -31,13 +31,17 @@ MOST_EXACT_ROWS = 5_000
 MOST_BOOSTED_VALUES = 50_000_000  # rows x columns: boosting takes dense rows only
 WIDE = 200_000  # columns beyond which a dense matrix of directions is out of the question
 
-DEFAULT, DEFAULT_COMPONENTS = "gmm", 1024  # what KernelClassifier() and `kernelight fit` do if told nothing
+# what KernelClassifier() and `kernelight fit` do if told nothing
+DEFAULT, DEFAULT_COMPONENTS = "gmm", 1024
 LINEAR, MAP, BOOSTING, EXACT = "linear", "map", "boosting", "exact"
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model to be compared. References (boosting, exact machines) are shown, and never recommended."""
+    """A model to be compared.
+
+    References (boosting, exact machines) are shown, and never recommended.
+    """
 
     name: str
     label: str
@@ -65,48 +69,96 @@ CANDIDATES = (
     Candidate("linear", "Linear", LINEAR, words="a linear model"),
     Candidate("gmm", "GMM (min-max)", kernel="gmm", words="a min-max kernel"),
     Candidate(
-        "gaussian", "Gaussian", kernel="gaussian", searched=("scale", "gamma"), dense_directions=True,
-        words="a Gaussian kernel", unit="random features",
+        "gaussian",
+        "Gaussian",
+        kernel="gaussian",
+        searched=("scale", "gamma"),
+        dense_directions=True,
+        words="a Gaussian kernel",
+        unit="random features",
     ),
     Candidate(
-        "rbf", "RBF of directions", kernel="rbf", searched=("scale", "gamma"), dense_directions=True,
-        words="an RBF kernel of directions", unit="random features",
+        "rbf",
+        "RBF of directions",
+        kernel="rbf",
+        searched=("scale", "gamma"),
+        dense_directions=True,
+        words="an RBF kernel of directions",
+        unit="random features",
     ),
     Candidate("acos", "Acos", kernel="acos", dense_directions=True, words="a kernel of angles"),
     Candidate(
-        "acos_chi2", "Acos-chi2", kernel="acos_chi2", nonnegative=True, dense_directions=True,
+        "acos_chi2",
+        "Acos-chi2",
+        kernel="acos_chi2",
+        nonnegative=True,
+        dense_directions=True,
         words="a chi-square kernel of angles",
     ),
     Candidate(
-        "gmm_nystroem", "GMM, Nyström", kernel="gmm", method="nystroem", borrowed={"scale": "gmm"},
-        words="a min-max kernel by Nyström's method", unit="landmarks",
-    ),
-    Candidate(
-        "gaussian_nystroem", "Gaussian, Nyström", kernel="gaussian", method="nystroem",
-        borrowed={"scale": "gaussian", "gamma": "gaussian"}, words="a Gaussian kernel by Nyström's method",
+        "gmm_nystroem",
+        "GMM, Nyström",
+        kernel="gmm",
+        method="nystroem",
+        borrowed={"scale": "gmm"},
+        words="a min-max kernel by Nyström's method",
         unit="landmarks",
     ),
     Candidate(
-        "mm_acos", "Min-max × acos", kernel="mm_acos", nonnegative=True, dense_directions=True,
+        "gaussian_nystroem",
+        "Gaussian, Nyström",
+        kernel="gaussian",
+        method="nystroem",
+        borrowed={"scale": "gaussian", "gamma": "gaussian"},
+        words="a Gaussian kernel by Nyström's method",
+        unit="landmarks",
+    ),
+    Candidate(
+        "mm_acos",
+        "Min-max × acos",
+        kernel="mm_acos",
+        nonnegative=True,
+        dense_directions=True,
         words="a min-max kernel times one of angles",
     ),
     Candidate(
-        "mm_acos_chi2", "Min-max × acos-chi2", kernel="mm_acos_chi2", nonnegative=True, dense_directions=True,
+        "mm_acos_chi2",
+        "Min-max × acos-chi2",
+        kernel="mm_acos_chi2",
+        nonnegative=True,
+        dense_directions=True,
         words="a min-max kernel times a chi-square one of angles",
     ),
     Candidate(
-        "gmm_power", "Tunable GMM (power p)", kernel="gmm", borrowed={"scale": "gmm"}, searched=("p",),
+        "gmm_power",
+        "Tunable GMM (power p)",
+        kernel="gmm",
+        borrowed={"scale": "gmm"},
+        searched=("p",),
         words="a min-max kernel with a tuned power",
     ),
     Candidate(
-        "folded_rbf", "Folded RBF", kernel="folded_rbf", borrowed={"scale": "rbf"}, searched=("gamma",),
-        dense_directions=True, words="a folded RBF kernel", unit="random features",
+        "folded_rbf",
+        "Folded RBF",
+        kernel="folded_rbf",
+        borrowed={"scale": "rbf"},
+        searched=("gamma",),
+        dense_directions=True,
+        words="a folded RBF kernel",
+        unit="random features",
     ),
     Candidate(
-        "mm_rbf", "Min-max × RBF", kernel="mm_rbf", borrowed={"gamma": "rbf"}, nonnegative=True, dense_directions=True,
-        most_rows=5_000, words="a min-max kernel times an RBF one", unit="random features",
+        "mm_rbf",
+        "Min-max × RBF",
+        kernel="mm_rbf",
+        borrowed={"gamma": "rbf"},
+        nonnegative=True,
+        dense_directions=True,
+        most_rows=5_000,
+        words="a min-max kernel times an RBF one",
+        unit="random features",
     ),
-)  # fmt: skip
+)
 BOOSTED = Candidate("boosting", "Gradient boosting", BOOSTING)
 
 
@@ -114,14 +166,20 @@ def exact_twin(candidate: Candidate) -> Candidate:
     """The kernel machine without approximation, with the settings of its linearized twin."""
     own = dict.fromkeys(("scale", "gamma", "p"), candidate.name)
     return Candidate(
-        f"exact_{candidate.name}", f"Exact SVM, {candidate.label.partition(',')[0]}", EXACT, candidate.kernel, EXACT,
-        searched=(), borrowed=own,
-    )  # fmt: skip
+        f"exact_{candidate.name}",
+        f"Exact SVM, {candidate.label.partition(',')[0]}",
+        EXACT,
+        candidate.kernel,
+        EXACT,
+        searched=(),
+        borrowed=own,
+    )
 
 
 @dataclass(frozen=True)
 class Round:
-    """Rows learned from and held out in all, components, how many fifths are held out in turn, and how many go on."""
+    """Rows learned from and held out in all, components, how many fifths are held out in turn, and
+    how many go on."""
 
     rows: int
     components: int
@@ -130,34 +188,45 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """Candidates that the data admit, those they do not (with the reason), rows and rounds."""
 
     task: str
     candidates: tuple[Candidate, ...]
     not_admitted: tuple[tuple[str, str], ...]
-    learn: Rows  # in an order of which every beginning is a fair sample
-    test: Rows
+    learn: RowIndices  # in an order of which every beginning is a fair sample
+    test: RowIndices
     turns: int
     rounds: tuple[Round, ...]
     facts: dict[str, Any]
 
     def splits(self, y: NDArray[Any], turns: int) -> list[Split]:
-        """For these targets, in this order: which are learned from and which held out, a pair for each turn."""
+        """For these targets, in this order: which are learned from and which held out, a pair for
+        each turn."""
         fifth = fifths(y if self.task == "classification" else np.zeros(len(y)))
-        return [(np.flatnonzero(fifth != turn), np.flatnonzero(fifth == turn)) for turn in range(turns)]
+        return [
+            (np.flatnonzero(fifth != turn), np.flatnonzero(fifth == turn)) for turn in range(turns)
+        ]
 
 
 def make_plan(
-    X: Any, y: NDArray[Any], task: str, seed: int, repeats: int, components: tuple[int, ...], only: Any
-) -> Plan:
+    X: Any,
+    y: NDArray[Any],
+    task: str,
+    seed: int,
+    repeats: int,
+    components: tuple[int, ...],
+    only: Any,
+) -> StudyPlan:
     """The plan for checked rows and targets (labels are numbers from 0)."""
     rng = np.random.default_rng(seed)
     facts = facts_of(X, y, task)
     admitted, refused = admit(facts, only)
     learn, test = cut(y, task, rng)
     turns = FOLDS if len(learn) < FEW_ROWS else min(repeats, FOLDS)
-    return Plan(task, admitted, refused, learn, test, turns, rounds_of(len(learn), turns, components), facts)
+    return StudyPlan(
+        task, admitted, refused, learn, test, turns, rounds_of(len(learn), turns, components), facts
+    )
 
 
 def facts_of(X: Any, y: NDArray[Any], task: str) -> dict[str, Any]:
@@ -173,7 +242,9 @@ def facts_of(X: Any, y: NDArray[Any], task: str) -> dict[str, Any]:
     }
 
 
-def admit(facts: dict[str, Any], only: Any) -> tuple[tuple[Candidate, ...], tuple[tuple[str, str], ...]]:
+def admit(
+    facts: dict[str, Any], only: Any
+) -> tuple[tuple[Candidate, ...], tuple[tuple[str, str], ...]]:
     """Candidates that these data admit, and the others with the reason."""
     chosen, refused = [], []
     for candidate in named(only):
@@ -191,13 +262,16 @@ def admit(facts: dict[str, Any], only: Any) -> tuple[tuple[Candidate, ...], tupl
 
 
 def named(only: Any) -> tuple[Candidate, ...]:
-    """The candidates of these names (all for None), with those that they borrow from; linear and the default in any case."""
+    """The candidates of these names (all for None), with those that they borrow from; linear and
+    the default in any case."""
     if only is None:
         return CANDIDATES
     known = {candidate.name: candidate for candidate in CANDIDATES}
     unknown = [str(name) for name in only if name not in known]
     if unknown:
-        raise ValueError(f"There is no candidate {', '.join(unknown)}; known are {', '.join(known)}.")
+        raise ValueError(
+            f"There is no candidate {', '.join(unknown)}; known are {', '.join(known)}."
+        )
     wanted = {
         "linear",
         DEFAULT,
@@ -208,26 +282,31 @@ def named(only: Any) -> tuple[Candidate, ...]:
 
 
 def rounds_of(n_rows: int, turns: int, components: tuple[int, ...]) -> tuple[Round, ...]:
-    """From few rows to all, then from few components to many; a share goes on after each round that is dear.
+    """From few rows to all, then from few components to many; a share goes on after each round that
+    is dear.
 
-    All go on from the fewest components: cosines need more of them than landmarks do, and would be judged too early.
+    All go on from the fewest components: cosines need more of them than landmarks do, and would be
+    judged too early.
     """
     some = min(components, key=lambda k: abs(k - COMPONENTS[1]))
     first = Round(
-        min(n_rows, SCREEN_ROWS), SCREEN_COMPONENTS,
-        turns if n_rows <= SCREEN_ROWS else 1,  # scores on all rows are compared: they must be of the same rows held out
+        min(n_rows, SCREEN_ROWS),
+        SCREEN_COMPONENTS,
+        # scores on all rows are compared: they must be of the same rows held out
+        turns if n_rows <= SCREEN_ROWS else 1,
         1.0 if n_rows <= MIDDLE_ROWS[0] else 0.5,
-    )  # fmt: skip
+    )
     between = [Round(rows, some, 1, 0.6) for rows in MIDDLE_ROWS if 2 * rows <= n_rows]
     full = [Round(n_rows, k, turns, 1.0 if k < some else 0.5) for k in sorted(components)]
     return (first, *between, *full)
 
 
-def cut(y: NDArray[Any], task: str, rng: np.random.Generator) -> tuple[Rows, Rows]:
+def cut(y: NDArray[Any], task: str, rng: np.random.Generator) -> tuple[RowIndices, RowIndices]:
     """Rows to learn from and rows to test on, classes in proportion; both in a fair random order.
 
-    Row i of a class with c rows gets the place (i + u)/c, with one u for all: every beginning of the order of places has the
-    classes in proportion. A class of fewer than five rows has none in the test part.
+    Row i of a class with c rows gets the place (i + u)/c, with one u for all: every beginning of
+    the order of places has the classes in proportion. A class of fewer than five rows has none in
+    the test part.
     """
     labels = y if task == "classification" else np.zeros(len(y), dtype=np.intp)
     test = np.zeros(len(y), dtype=bool)
@@ -238,18 +317,22 @@ def cut(y: NDArray[Any], task: str, rng: np.random.Generator) -> tuple[Rows, Row
         held = int(len(members) * share)
         test[members[:held]] = True
         place[members[:held]] = (np.arange(held) + rng.random()) / max(1, held)
-        place[members[held:]] = (np.arange(len(members) - held) + rng.random()) / (len(members) - held)
+        place[members[held:]] = (np.arange(len(members) - held) + rng.random()) / (
+            len(members) - held
+        )
     order = np.argsort(place, kind="stable")
     learn = order[~test[order]]
     if test.sum() < 2:
         raise ValueError(
-            "Too few rows to test on: every class has fewer than five. Give more rows, or merge classes."
+            "Too few rows to test on: every class has fewer than five. Give more rows, or merge "
+            "classes."
         )
     return learn, order[test[order]]
 
 
 def fifths(labels: NDArray[Any]) -> NDArray[np.int8]:
-    """The fifth (0 to 4) of each row, classes in proportion; -1, never held out, for a class of one row.
+    """The fifth (0 to 4) of each row, classes in proportion; -1, never held out, for a class of one
+    row.
 
     Rows are in a random order already, so they are dealt like cards, one class after the other.
     """

@@ -1,4 +1,5 @@
-"""A bar on standard error while a study runs, with what is being done and the time that is left; silent elsewhere."""
+"""A bar on standard error while a study runs, with what is being done and the time that is left;
+silent elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +13,10 @@ from kernelight.study.text import seconds_text
 
 @contextmanager
 def terminal_progress(wanted: bool | None, clock: Clock) -> Iterator[Watch]:
-    """Something to tell how far the run is. ``wanted``: None is a bar if standard error is a terminal."""
+    """Something to tell how far the run is.
+
+    ``wanted``: None is a bar if standard error is a terminal.
+    """
     if wanted is False or (wanted is None and not sys.stderr.isatty()):
         yield lambda doing, share: None
         return
@@ -24,7 +28,9 @@ def terminal_progress(wanted: bool | None, clock: Clock) -> Iterator[Watch]:
         task = bar.add_task("", total=1.0)
 
         def watch(doing: str, share: float) -> None:
-            bar.update(task, completed=min(share, 1.0), description=f"{_left(clock, share)}  {doing}")
+            bar.update(
+                task, completed=min(share, 1.0), description=f"{_left(clock, share)}  {doing}"
+            )
 
         yield watch
 

@@ -1,7 +1,8 @@
 """The recommendations in words and in code, with the numbers that carry them.
 
-A card says which kernel, by which method and with how many components. C is left to be tuned on all rows, and so are the
-scaling and the parameters of the kernel unless the study found a clear winner: it settled them on few rows.
+A card says which kernel, by which method and with how many components. C is left to be tuned on all
+rows, and so are the scaling and the parameters of the kernel unless the study found a clear winner:
+it settled them on few rows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _CANDIDATE = {candidate.name: candidate for candidate in CANDIDATES}
 def recommend(
     cells: list[Cell], labels: dict[str, str], task: str, all_rows: int, given: Given | None = None
 ) -> tuple[Recommendation, Recommendation | None]:
-    """The card of the most accurate model by validation, and that of the small one, if it is another."""
+    """The card of the most accurate model by validation, and that of the small one, if it is
+    another."""
     best, small = choose(cells)
     final = comparable(cells)
     lines = {name: best_of(some) for name, some in by_candidate(final).items()}
@@ -29,7 +31,9 @@ def recommend(
     score, spread = score_text(best.score, task), _points(best.standard_error, task)
     why = f"It is the best on rows held out ({score}, standard error {spread})."
     headline = _headline(best, final, task, all_rows)
-    first = card_of(best, final, task, all_rows, given or Given(), headline, " ".join([why, *against]))
+    first = card_of(
+        best, final, task, all_rows, given or Given(), headline, " ".join([why, *against])
+    )
     if small is None:
         return first, None
     headline, reason = _small_headline(small, best, task), _small_reason(small, best, task)
@@ -37,7 +41,13 @@ def recommend(
 
 
 def card_of(
-    cell: Cell, measured: list[Cell], task: str, all_rows: int, given: Given, headline: str, reason: str
+    cell: Cell,
+    measured: list[Cell],
+    task: str,
+    all_rows: int,
+    given: Given,
+    headline: str,
+    reason: str,
 ) -> Recommendation:
     """The recommendation of a cell, with the code that makes its model."""
     parameters = parameters_of(cell, measured, all_rows)
@@ -84,13 +94,18 @@ def _headline(cell: Cell, final: list[Cell], task: str, all_rows: int) -> str:
     few = [f"From {cell.rows:,} of {all_rows:,} rows"] if cell.rows < all_rows else []
     few += [] if any(each.default for each in final) else ["not compared with the default fit"]
     told = "; ".join([*few, "a longer budget may change this"]) if few else ""
-    return f"{start}: {right}, trained in {seconds_text(cell.fit_seconds)}, {bytes_text(cell.n_bytes)}." + (
-        f" {told[0].upper()}{told[1:]}." if told else ""
+    return (
+        f"{start}: {right}, trained in {seconds_text(cell.fit_seconds)}, "
+        f"{bytes_text(cell.n_bytes)}." + (f" {told[0].upper()}{told[1:]}." if told else "")
     )
 
 
 def _small_headline(small: Cell, best: Cell, task: str) -> str:
-    words = "a linear model is enough" if small.candidate == "linear" else in_words(small.candidate, small.k)
+    words = (
+        "a linear model is enough"
+        if small.candidate == "linear"
+        else in_words(small.candidate, small.k)
+    )
     size, less = _size_of(small.n_bytes, best.n_bytes), _less(small.test - best.test, task)
     return f"Or, smaller, {words}: {size}, {less} on the test rows."
 
@@ -98,7 +113,9 @@ def _small_headline(small: Cell, best: Cell, task: str) -> str:
 def _small_reason(small: Cell, best: Cell, task: str) -> str:
     kind = "simplest" if small.candidate == "linear" else "smallest"
     scores = f"{score_text(small.score, task)} against {score_text(best.score, task)}"
-    return f"It is the {kind} model within one standard error of the best on rows held out: {scores}."
+    return (
+        f"It is the {kind} model within one standard error of the best on rows held out: {scores}."
+    )
 
 
 def _size_of(small: int, best: int) -> str:
@@ -144,15 +161,18 @@ def _against(chosen: Cell, lines: dict[str, Cell], labels: dict[str, str], task:
         if cell.reference:
             ahead = cell.test > chosen.high
             remark = ": clearly more, so look at it too" if ahead else ""
-            said.append(f"{label_of(cell, labels)}, for reference, {score_text(cell.test, task)}{remark}.")
+            said.append(
+                f"{label_of(cell, labels)}, for reference, {score_text(cell.test, task)}{remark}."
+            )
     return said
 
 
 def parameters_of(chosen: Cell, measured: list[Cell], all_rows: int) -> dict[str, Any] | None:
-    """What KernelClassifier or KernelRegressor is to be given, where it is not the default; None for the linear model.
+    """What KernelClassifier or KernelRegressor is to be given, where it is not the default; None
+    for the linear model.
 
-    The number of components is the measured one if it was measured on all rows, and if more of them were tried; else at least
-    the default's, as there was no time to see what more would bring.
+    The number of components is the measured one if it was measured on all rows, and if more of them
+    were tried; else at least the default's, as there was no time to see what more would bring.
     """
     candidate = _CANDIDATE[chosen.candidate]
     if candidate.name == "linear":
@@ -229,13 +249,16 @@ class Given:
     """What the user has at hand, as Python that is to be pasted calls it."""
 
     frame: bool = False  # whether ``X`` is a frame
-    encoded: str = ""  # how an array became numbers: "missing" values were filled in, or "words" were encoded
-    table: str = ""  # the arguments of open_dataset, if what is at hand has the target among its columns
+    # how an array became numbers: "missing" values were filled in, or "words" were encoded
+    encoded: str = ""
+    # the arguments of open_dataset, if what is at hand has the target among its columns
+    table: str = ""
     comment: str = ""  # what the names stand for that the code does not make itself
 
 
 def python_of(code: str, parameters: dict[str, Any] | None, task: str, given: Given) -> str:
-    """What can be pasted to make a recommended model: its imports, what makes numbers of words if need be, and the fit."""
+    """What can be pasted to make a recommended model: its imports, what makes numbers of words if
+    need be, and the fit."""
     body = _body(code, parameters, task, given)
     return with_imports(f"# {given.comment}\n{body}" if given.comment else body)
 
@@ -245,7 +268,8 @@ def _body(code: str, parameters: dict[str, Any] | None, task: str, given: Given)
         return f"model = TableModel({estimator_code(parameters, task)}).fit({given.table})"
     if given.table:
         encoded = code.replace(".fit(X, y)", ".fit(features, y)")
-        opened = "X" if given.table == "X" else f"open_dataset({given.table})"  # X alone is a Dataset
+        # X alone is a Dataset
+        opened = "X" if given.table == "X" else f"open_dataset({given.table})"
         return f"features, y = {opened}.materialise()\nmodel = {encoded}"
     if parameters is not None:
         return f"model = {code}"

@@ -1,8 +1,8 @@
 """What a study found: plain data, to and from JSON, and the rule by which models are recommended.
 
-The first recommendation is the model that validation finds best. The second (Breiman's rule of one standard error) is the
-smallest one within one standard error of it, or the linear model if that is among them. The test rows have no part in it;
-they report.
+The first recommendation is the model that validation finds best. The second (Breiman's rule of one
+standard error) is the smallest one within one standard error of it, or the linear model if that is
+among them. The test rows have no part in it; they report.
 """
 
 from __future__ import annotations
@@ -28,21 +28,24 @@ class Study:
     ----------
     task : "classification" or "regression"
     data : dict
-        Name, rows, features, classes and the like; ``positive_class`` is the one of two that AUC and Brier score are about.
+        Name, rows, features, classes and the like; ``positive_class`` is the one of two that AUC
+        and Brier score are about.
     cells : list of Cell
-        One for each model tried: candidate, k, rows, settings, C, the validation ``score`` with its ``standard_error``,
-        the ``curve`` over C, ``test`` with its interval ``low`` to ``high``, ``fit_seconds``, ``rows_per_second``,
-        ``n_bytes``, ``kernel_error``; of classifiers ``roc_auc`` of the test rows (of the second of two classes, or the
-        mean over classes, each against the rest), and with probabilities ``log_loss`` and ``brier_score``.
+        One for each model tried: candidate, k, rows, settings, C, the validation ``score`` with its
+        ``standard_error``, the ``curve`` over C, ``test`` with its interval ``low`` to ``high``,
+        ``fit_seconds``, ``rows_per_second``, ``n_bytes``, ``kernel_error``; of classifiers
+        ``roc_auc`` of the test rows (of the second of two classes, or the mean over classes, each
+        against the rest), and with probabilities ``log_loss`` and ``brier_score``.
     recommendation : Recommendation
-        The most accurate model by validation: ``candidate``, ``k``, ``headline``, ``reason``, ``code`` (an expression),
-        ``python`` (what can be pasted), ``command`` (if the data are a file), ``parameters`` of the front door, and
-        the cell's numbers.
+        The most accurate model by validation: ``candidate``, ``k``, ``headline``, ``reason``,
+        ``code`` (an expression), ``python`` (what can be pasted), ``command`` (if the data are a
+        file), ``parameters`` of the front door, and the cell's numbers.
     small : Recommendation or None
         The smallest model within one standard error of it, likewise; None if that is the same one.
     calibration : list of dict or None
-        Of the recommended classifier: bins of test rows by probability, with the mean that was ``predicted``, the share that
-        was ``observed`` and the number of ``rows``; of the second of two classes, else of the predicted class.
+        Of the recommended classifier: bins of test rows by probability, with the mean that was
+        ``predicted``, the share that was ``observed`` and the number of ``rows``; of the second of
+        two classes, else of the predicted class.
     left_out : list of [what, why]
         What was not tried: not admitted by the data, halved away, or no time.
 
@@ -85,7 +88,11 @@ class Study:
 
     def cell_of(self, card: Recommendation) -> Cell:
         """The cell that a recommendation is about."""
-        return next(cell for cell in self.final_cells if (cell.candidate, cell.k) == (card.candidate, card.k))
+        return next(
+            cell
+            for cell in self.final_cells
+            if (cell.candidate, cell.k) == (card.candidate, card.k)
+        )
 
     @property
     def final_cells(self) -> list[Cell]:
@@ -94,15 +101,15 @@ class Study:
 
     @property
     def lines(self) -> list[Cell]:
-        """One cell for each candidate, its own choice of k by the rule; the recommended one first, then by validation."""
+        """One cell for each candidate, its own choice of k by the rule; the recommended one first,
+        then by validation."""
         chosen = self.recommendation.candidate
         found = [
             self.cell_of(self.recommendation) if name == chosen else best_of(cells)
             for name, cells in by_candidate(self.final_cells).items()
         ]
         return sorted(
-            found,
-            key=lambda cell: (cell.reference, cell.candidate != chosen, -cell.score),
+            found, key=lambda cell: (cell.reference, cell.candidate != chosen, -cell.score)
         )
 
     def to_json(self) -> str:
@@ -125,7 +132,9 @@ class Study:
             raise ValueError(f"This is not the JSON of a study: {error}") from error
         if form not in READABLE:
             readable = ", ".join(map(str, READABLE))
-            raise ValueError(f"This study has format {form}; this version of kernelight reads {readable}.")
+            raise ValueError(
+                f"This study has format {form}; this version of kernelight reads {readable}."
+            )
         try:
             small = plain.get("small")
             typed = {
@@ -157,9 +166,11 @@ class Study:
 
 
 def comparable(cells: list[Cell]) -> list[Cell]:
-    """Cells of the most rows that the default fit was tried on: nothing is recommended that was not compared with it.
+    """Cells of the most rows that the default fit was tried on: nothing is recommended that was not
+    compared with it.
 
-    Without one: of the most rows that three kernels were tried on (all, if fewer were), or of the most rows at all.
+    Without one: of the most rows that three kernels were tried on (all, if fewer were), or of the
+    most rows at all.
     """
     default = [cell.rows for cell in cells if cell.default]
     if default:
@@ -191,10 +202,12 @@ def best_of(cells: list[Cell]) -> Cell:
 
 
 def choose(cells: list[Cell]) -> tuple[Cell, Cell | None]:
-    """The best cell by validation, and the smallest within one standard error of it if that is another.
+    """The best cell by validation, and the smallest within one standard error of it if that is
+    another.
 
-    A score on fewer rows held out than others have counts one standard error less: such a score must lead clearly. Of equal
-    scores the smaller model is the better one. A linear model is the smallest by definition.
+    A score on fewer rows held out than others have counts one standard error less: such a score
+    must lead clearly. Of equal scores the smaller model is the better one. A linear model is the
+    smallest by definition.
     """
     own = [cell for cell in comparable(cells) if not cell.reference]
     best = max(own, key=ranking(own))

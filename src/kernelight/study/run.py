@@ -1,13 +1,16 @@
-"""The run: rounds from cheap to dear, within the budget; what there is no time for is left out and named.
+"""The run: rounds from cheap to dear, within the budget; what there is no time for is left out and
+named.
 
-A cell is one model: tuned on rows held out, trained on all rows of the round, tested. What decides is the validation score
-only; times decide nothing but what is left out. The time of a cell is foreseen from the last one of the same candidate,
-as growing with rows x turns, and with components to the power 0.8.
+A cell is one model: tuned on rows held out, trained on all rows of the round, tested. What decides
+is the validation score only; times decide nothing but what is left out. The time of a cell is
+foreseen from the last one of the same candidate, as growing with rows x turns, and with components
+to the power 0.8.
 
-The default fit (what KernelClassifier() makes of the rows) comes right after the first kernel, on all rows and to its end,
-even if that takes longer than the budget: nothing is recommended that was not compared with it on the same rows. A model that
-does not fit into the time with all its rows held out is tried with one part of them held out. The best model so far is kept,
-and need not be trained again.
+The default fit (what KernelClassifier() makes of the rows) comes right after the first kernel, on
+all rows and to its end, even if that takes longer than the budget: nothing is recommended that was
+not compared with it on the same rows. A model that does not fit into the time with all its rows
+held out is tried with one part of them held out. The best model so far is kept, and need not be
+trained again.
 """
 
 from __future__ import annotations
@@ -31,9 +34,9 @@ from kernelight.study.plan import (
     MOST_EXACT_ROWS,
     SCREEN_ROWS,
     Candidate,
-    Plan,
     Round,
     Split,
+    StudyPlan,
     exact_twin,
     rounds_of,
 )
@@ -42,19 +45,22 @@ from kernelight.study.threads import is_busy, threads_that_pay
 
 SCREEN_SHARE = 0.4  # of the budget, at most, for the first round
 BOOSTING_SHARE = 0.15
-DEFAULT_SHARE = 0.5  # of the budget: if the default fit is foreseen to take more, one part is held out of it
-CHEAP_LINEAR, CHEAP_LINEAR_SHARE = (
-    1.0,
-    0.1,
-)  # seconds, and share of the default fit's, that the linear model gets in any case
+# of the budget: if the default fit is foreseen to take more, one part is held out of it
+DEFAULT_SHARE = 0.5
+# seconds, and share of the default fit's, that the linear model gets in any case
+CHEAP_LINEAR, CHEAP_LINEAR_SHARE = (1.0, 0.1)
 SCALINGS = 6  # that the first search of a kernel tries
-OVERRATED = 0.4  # of the time foreseen for the default fit from a small one is what it takes: small fits have overheads
+# of the time foreseen for the default fit from a small one is what it takes: small fits have
+# overheads
+OVERRATED = 0.4
 EARLY_TEST_ROWS = 2_000  # rounds on some of the rows are tested on some of the rows
-RESERVE_SHARE, MOST_RESERVE = 0.1, 8.0  # for the end: predictions of the chosen model, and its picture
+# for the end: predictions of the chosen model, and its picture
+RESERVE_SHARE, MOST_RESERVE = 0.1, 8.0
 COMPONENTS_POWER = 0.8
 FEWEST = 3  # candidates that go on from a round
 EXACT_TWINS = 2
-TWINS_FROM = 256  # components: before the dearest rounds, as they say how much those could still bring
+# components: before the dearest rounds, as they say how much those could still bring
+TWINS_FROM = 256
 NO_TIME = "no time within the budget"
 Watch = Callable[[str, float], None]  # what is being done, and the share of the work that is done
 
@@ -65,7 +71,8 @@ class Clock:
     def __init__(self, budget: float | None) -> None:
         self.budget, self._start = budget, time.perf_counter()
         self.set_aside = 0.0  # seconds that are promised to others
-        self.once_more = 0.0  # seconds to train the dearest model so far again, as it may be recommended
+        # seconds to train the dearest model so far again, as it may be recommended
+        self.once_more = 0.0
 
     @property
     def elapsed(self) -> float:
@@ -93,8 +100,16 @@ class Clock:
 class Run:
     """One run of a plan; `cells` and `left_out` grow, and are right at any moment."""
 
-    def __init__(self, plan: Plan, data: Data, journal: Journal, clock: Clock, watch: Watch) -> None:
-        self.plan, self.data, self.journal, self.clock, self._watch = plan, data, journal, clock, watch
+    def __init__(
+        self, plan: StudyPlan, data: Data, journal: Journal, clock: Clock, watch: Watch
+    ) -> None:
+        self.plan, self.data, self.journal, self.clock, self._watch = (
+            plan,
+            data,
+            journal,
+            clock,
+            watch,
+        )
         self._test, self._early_test = data.at(plan.test), data.at(plan.test[:EARLY_TEST_ROWS])
         self.cells: list[Cell] = []
         self.left_out: list[list[str]] = [list(pair) for pair in plan.not_admitted]
@@ -103,7 +118,8 @@ class Run:
         self._settings: dict[str, dict[str, Any]] = {}
         self._clear: dict[str, bool] = {}
         self._boosted = self._twinned = False
-        self._turns = plan.turns  # parts held out of models that are compared; fewer if time is short
+        # parts held out of models that are compared; fewer if time is short
+        self._turns = plan.turns
         # The best model so far, if it was made in this run.
         self.kept: tuple[Cell, Model] | None = None
         self._work, self._done = self._expected_work(), 0.0
@@ -121,7 +137,13 @@ class Run:
     def components(self) -> tuple[int, ...]:
         """The grid of k."""
         return tuple(
-            sorted({stage.components for stage in self.plan.rounds[1:] if stage.rows == len(self.plan.learn)})
+            sorted(
+                {
+                    stage.components
+                    for stage in self.plan.rounds[1:]
+                    if stage.rows == len(self.plan.learn)
+                }
+            )
         )
 
     def _rounds(self, stages: tuple[Round, ...], going: list[Candidate]) -> None:
@@ -129,32 +151,41 @@ class Run:
         for stage in stages:
             measured = self._round(stage, going, first=False)
             if len(measured) < 2 <= len(self.plan.candidates):
-                break  # there is no time for kernels any more: more about the linear model alone says nothing
+                # there is no time for kernels any more: more about the linear model alone says
+                # nothing
+                break
             if stage.rows == len(self.plan.learn) and not self._boosted:
                 self._boost(stage.rows)
-            if stage.rows == len(self.plan.learn) and (stage.components >= TWINS_FROM or stage is stages[-1]):
+            if stage.rows == len(self.plan.learn) and (
+                stage.components >= TWINS_FROM or stage is stages[-1]
+            ):
                 self._exact_twins()
             going = self._best(stage, measured)
 
     def _default_first(self) -> None:
-        """The default fit, on all rows and to its end, whatever the budget: nothing below it may be recommended.
+        """The default fit, on all rows and to its end, whatever the budget: nothing below it may be
+        recommended.
 
         If time is short, it is scored on one part of the rows held out.
         """
         rows, turns = len(self.plan.learn), self.plan.turns
         if self._foreseen_default(turns) > min(self.clock.share(DEFAULT_SHARE), self.clock.left):
             self.pressed = True
-            if rows > SCREEN_ROWS:  # with fewer, models of the first round are held out on all parts
+            # with fewer, models of the first round are held out on all parts
+            if rows > SCREEN_ROWS:
                 turns = 1
         self._default(rows, turns)
         self._linear_beside(rows, turns)
 
     def _linear_beside(self, rows: int, turns: int) -> None:
-        """The linear model on the rows of the default fit: whether it is enough must not be left open for want of time."""
+        """The linear model on the rows of the default fit: whether it is enough must not be left
+        open for want of time."""
         linear = next(each for each in self.plan.candidates if each.kind == LINEAR)
         stage = Round(rows, DEFAULT_COMPONENTS, turns)
         little = max(CHEAP_LINEAR, CHEAP_LINEAR_SHARE * self.spent_on_default)
-        if not self._find(LINEAR, rows) and self._foreseen(linear, stage) <= max(little, self.clock.left):
+        if not self._find(LINEAR, rows) and self._foreseen(linear, stage) <= max(
+            little, self.clock.left
+        ):
             self._cell(linear, stage)
 
     def _default(self, rows: int, turns: int) -> None:
@@ -173,7 +204,9 @@ class Run:
                     tuned, model, fit_seconds = fit_default(data, splits)
                     stage = Round(rows, DEFAULT_COMPONENTS, turns)
                     made = (tuned, model, fit_seconds)
-                    cell = replace(self._cell_of(candidate, stage, data, splits, *made, start), default=True)
+                    cell = replace(
+                        self._cell_of(candidate, stage, data, splits, *made, start), default=True
+                    )
             except ValueError as error:
                 self._leave("The default fit", str(error))
                 return
@@ -185,10 +218,12 @@ class Run:
         self._keep(cell, model)
 
     def _foreseen_default(self, turns: int) -> float:
-        """Seconds of the default fit, from a small fit of its kernel; 0 if there was none, or if it is done already.
+        """Seconds of the default fit, from a small fit of its kernel; 0 if there was none, or if it
+        is done already.
 
-        Its search has six scalings on 3,000 rows with 256 components, and three on 12,000 rows with all; then comes the final
-        fit, and one for each part held out. What a fit and a search over C take is known from the first round.
+        Its search has six scalings on 3,000 rows with 256 components, and three on 12,000 rows with
+        all; then comes the final fit, and one for each part held out. What a fit and a search over
+        C take is known from the first round.
         """
         rows = len(self.plan.learn)
         small = next((cell for cell in self.cells if cell.candidate == DEFAULT), None)
@@ -201,7 +236,8 @@ class Run:
         return float(OVERRATED * small.fit_seconds * grown * work)
 
     def _keep(self, cell: Cell, model: Model | None) -> None:
-        """Keep the model if it is the best so far; time to train the best one again is set aside if it was not made here."""
+        """Keep the model if it is the best so far; time to train the best one again is set aside if
+        it was not made here."""
         own = [each for each in comparable(self.cells) if not each.reference]
         best = max(own, key=ranking(own))
         if best is cell:
@@ -226,9 +262,17 @@ class Run:
             if candidate.method == "nystroem" and stage.components > stage.rows:
                 self._leave(self._named(candidate, stage), "more landmarks than rows")
                 continue
-            late = first and self.clock.elapsed > self.clock.share(SCREEN_SHARE) + self.spent_on_default
+            late = (
+                first
+                and self.clock.elapsed > self.clock.share(SCREEN_SHARE) + self.spent_on_default
+            )
             begun = next(
-                (each for each in _shorter(stage) if self._foreseen(candidate, each) <= self.clock.left), None
+                (
+                    each
+                    for each in _shorter(stage)
+                    if self._foreseen(candidate, each) <= self.clock.left
+                ),
+                None,
             )
             awaited = first and candidate.name == DEFAULT
             if (late or begun is None) and self.cells and not awaited:
@@ -283,16 +327,24 @@ class Run:
         model = train(candidate, data, k or 1, tuned.settings, tuned.C)
         fit_seconds = time.perf_counter() - before
         cell = self._cell_of(candidate, stage, data, splits, tuned, model, fit_seconds, start)
-        # Settings are clear if their search was; a search of all rows could not be repeated on more of them.
+        # Settings are clear if their search was; a search of all rows could not be repeated on more
+        # of them.
         searched = candidate.name not in self._settings
         everything = stage.rows == len(self.plan.learn) and not candidate.borrowed
         clear = tuned.clear or everything if searched else self._clear.get(candidate.name, False)
         return replace(cell, clear=clear), model
 
     def _cell_of(
-        self, candidate: Candidate, stage: Round, data: Data, splits: list[Split], tuned: Tuned, model: Model,
-        fit_seconds: float, start: float,
-    ) -> Cell:  # fmt: skip
+        self,
+        candidate: Candidate,
+        stage: Round,
+        data: Data,
+        splits: list[Split],
+        tuned: Tuned,
+        model: Model,
+        fit_seconds: float,
+        start: float,
+    ) -> Cell:
         """What there is to say about a model that was tuned and trained."""
         held = sum(len(places) for _, places in splits)
         return Cell(
@@ -370,7 +422,11 @@ class Run:
             return
         self._twinned = True
         stage = Round(len(self.plan.learn), 1, 1)
-        full = [cell for cell in self.cells if cell.rows == stage.rows and cell.candidate in self._settings]
+        full = [
+            cell
+            for cell in self.cells
+            if cell.rows == stage.rows and cell.candidate in self._settings
+        ]
         ranked = sorted(full, key=lambda cell: -cell.score)
         known = {candidate.name: candidate for candidate in self.plan.candidates}
         kernels: dict[str, Candidate] = {}
@@ -381,7 +437,9 @@ class Run:
         for candidate in list(kernels.values())[:EXACT_TWINS]:
             twin = exact_twin(candidate)
             if stage.rows > MOST_EXACT_ROWS:
-                self._leave(twin.label, f"exact machines are for up to {MOST_EXACT_ROWS:,} rows here")
+                self._leave(
+                    twin.label, f"exact machines are for up to {MOST_EXACT_ROWS:,} rows here"
+                )
             elif self._foreseen_exact(stage.rows) > self.clock.left:
                 self._leave(twin.label, NO_TIME)
                 self.pressed = True
@@ -389,14 +447,18 @@ class Run:
                 self._cell(twin, stage)
 
     def _best(self, stage: Round, going: list[Candidate]) -> list[Candidate]:
-        """Those that go on: the linear model, and the best of the others, best first: to them goes what time there is."""
-        scores = {cell.candidate: cell.score for cell in self._find(None, stage.rows, stage.components)}
+        """Those that go on: the linear model, and the best of the others, best first: to them goes
+        what time there is."""
+        scores = {
+            cell.candidate: cell.score for cell in self._find(None, stage.rows, stage.components)
+        }
         others = [candidate for candidate in going if candidate.kind != LINEAR]
         keep = max(FEWEST, round(stage.keep * len(others)))
         ranked = sorted(others, key=lambda candidate: -scores.get(candidate.name, -1e9))
         for candidate in ranked[keep:]:
             self._leave(
-                f"{candidate.label} beyond {self._size(candidate, stage)}", "not among the best so far"
+                f"{candidate.label} beyond {self._size(candidate, stage)}",
+                "not among the best so far",
             )
         return [*(candidate for candidate in going if candidate.kind == LINEAR), *ranked[:keep]]
 
@@ -413,14 +475,15 @@ class Run:
             candidate.kind == LINEAR and self._find(candidate.name, stage.rows)
         ):
             return 0.0
-        before = [cell for cell in self.cells if cell.candidate == candidate.name and not cell.default]
+        before = [
+            cell for cell in self.cells if cell.candidate == candidate.name and not cell.default
+        ]
         if not before:
             return 0.0
         last = before[-1]
         seconds = last.seconds
-        if (
-            len(before) == 1
-        ):  # the first one searched settings too: count a fit for each C and turn, from warm starts
+        # the first one searched settings too: count a fit for each C and turn, from warm starts
+        if len(before) == 1:
             seconds = min(seconds, last.fit_seconds * (2 + 3 * last.folds))
         grown = stage.rows / last.rows
         if last.k:
@@ -428,8 +491,11 @@ class Run:
         return float(seconds * grown * stage.turns / last.folds)
 
     def _foreseen_exact(self, n_rows: int) -> float:
-        """A Gram matrix and some machines: as the last one, or tens of nanoseconds a pair and class; more for numbers."""
-        before = [cell.seconds for cell in self._find(None, n_rows) if cell.candidate.startswith(EXACT)]
+        """A Gram matrix and some machines: as the last one, or tens of nanoseconds a pair and
+        class; more for numbers."""
+        before = [
+            cell.seconds for cell in self._find(None, n_rows) if cell.candidate.startswith(EXACT)
+        ]
         if before:
             return float(max(before))
         classes = self.plan.facts["classes"]
@@ -466,7 +532,8 @@ class Run:
 
 
 def _shorter(stage: Round) -> list[Round]:
-    """The round, and the same with one part of the rows held out: a smaller price for a score that is less sure."""
+    """The round, and the same with one part of the rows held out: a smaller price for a score that
+    is less sure."""
     return [stage] if stage.turns == 1 else [stage, replace(stage, turns=1)]
 
 

@@ -9,7 +9,8 @@ from kernelight.study.cells import Cell
 from kernelight.study.result import Study
 from kernelight.study.text import bytes_text, score_text, seconds_text
 
-NUMBERS = ("test", "validation", "train", "size", "k")  # the report has more; these fit into 80 columns
+# the report has more; these fit into 80 columns
+NUMBERS = ("test", "validation", "train", "size", "k")
 
 REFERENCE = " *"
 
@@ -23,10 +24,12 @@ def table_rows(study: Study) -> list[list[str]]:
 def _row(cell: Cell, study: Study) -> list[str]:
     return [
         study.labels[cell.candidate] + (REFERENCE if cell.reference else ""),
-        score_text(cell.test, study.task), score_text(cell.score, study.task),
-        seconds_text(cell.fit_seconds), bytes_text(cell.n_bytes),
+        score_text(cell.test, study.task),
+        score_text(cell.score, study.task),
+        seconds_text(cell.fit_seconds),
+        bytes_text(cell.n_bytes),
         "-" if cell.k is None else f"{cell.k:,}",
-    ]  # fmt: skip
+    ]
 
 
 def print_study(study: Study, file: TextIO | None = None) -> None:
@@ -41,7 +44,10 @@ def print_study(study: Study, file: TextIO | None = None) -> None:
     first = study.recommendation
     low, high = score_text(first.low, study.task), score_text(first.high, study.task)
     marked = f"{REFERENCE}: for reference." if any(cell.reference for cell in study.lines) else ""
-    print(f"Scores are {study.measure}. Test of the first: 95 % interval {low} to {high}.{marked}", file=file)
+    print(
+        f"Scores are {study.measure}. Test of the first: 95 % interval {low} to {high}.{marked}",
+        file=file,
+    )
     for card in study.cards:
         print(f"\n{card.headline}\n{card.reason}", file=file)
 

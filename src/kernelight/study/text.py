@@ -38,7 +38,9 @@ def bytes_text(n_bytes: float) -> str:
     """
     for unit in ("B", "kB", "MB"):
         if n_bytes < 999.5:
-            return f"{n_bytes:.0f} {unit}" if n_bytes >= 10 or unit == "B" else f"{n_bytes:.1f} {unit}"
+            return (
+                f"{n_bytes:.0f} {unit}" if n_bytes >= 10 or unit == "B" else f"{n_bytes:.1f} {unit}"
+            )
         n_bytes /= 1000
     return f"{n_bytes:.1f} GB"
 
@@ -61,7 +63,9 @@ def held_together(text: str) -> str:
     >>> held_together("within 0.4 % of k = 64").replace(chr(160), "_")
     'within 0.4_% of k_=_64'
     """
-    return re.sub(r"(?<=\d) (?=%|[kMG]?B\b|m?s\b|min\b|rows\b)|(?<=\bk) (?== )|(?<=\bk =) ", "\u00a0", text)
+    return re.sub(
+        r"(?<=\d) (?=%|[kMG]?B\b|m?s\b|min\b|rows\b)|(?<=\bk) (?== )|(?<=\bk =) ", "\u00a0", text
+    )
 
 
 def label_of(cell: Cell, labels: dict[str, str]) -> str:

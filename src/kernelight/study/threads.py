@@ -1,4 +1,5 @@
-"""Threads of other libraries (BLAS, OpenMP), which wait for each other: on a busy machine one of them is faster than many."""
+"""Threads of other libraries (BLAS, OpenMP), which wait for each other: on a busy machine one of
+them is faster than many."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ OWN = 0.5  # of the load beyond a task a core: this process may be busy on every
 
 
 def one_thread() -> Any:
-    """A context for work so small that threads cannot help; t-SNE of 400 rows took ten seconds with them beside other work."""
+    """A context for work so small that threads cannot help; t-SNE of 400 rows took ten seconds with
+    them beside other work."""
     return threadpool_limits(1)
 
 

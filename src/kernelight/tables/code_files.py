@@ -8,7 +8,8 @@ ending   what is in it
 .npz     arrays ``codes`` or ``features``, ``empty``, ``ids`` (if there are any), ``bits`` and ``provenance``
 ======== ==========================================================================================================
 
-The last two also say what made them, as a JSON text: in the metadata of the schema, and in an array, called ``kernelight``.
+The last two also say what made them, as a JSON text: in the metadata of the schema, and in an
+array, called ``kernelight``.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._checks import check_int
-from kernelight._files import Path, Spool, replacing
+from kernelight.base.checks import check_int
+from kernelight.base.files import FilePath, Spool, replacing
 from kernelight.codes import Codes
+from kernelight.data.byte_sources import ByteSource, file_source
 from kernelight.data.errors import DataError, explained
-from kernelight.data.sources import ByteSource, file_source
 from kernelight.state import State
 from kernelight.tables.table_map import Encoded, TableMap
 
@@ -40,42 +41,58 @@ _VERSION = 1
 _ENDINGS = {".klt": "klt", ".kl": "klt", ".parquet": "parquet", ".pq": "parquet", ".npz": "npz"}
 
 
-# -- Writing ---------------------------------------------------------------------------------------------------------
+# -- Writing
+# ---------------------------------------------------------------------------------------------------------
 
 
-def form_of(path: Path, *, ids: bool = False) -> str:
-    """The format that the ending of a file asks for, if what is to be written can be; asked before there is work to lose."""
+def form_of(path: FilePath, *, ids: bool = False) -> str:
+    """The format that the ending of a file asks for, if what is to be written can be; asked before
+    there is work to lose."""
     name = os.fsdecode(path)
     form = _ENDINGS.get(os.path.splitext(name)[1].lower())
     if form is None:
-        raise ValueError(f"{name}: the ending says how to write it; known are .klt, .parquet and .npz.")
+        raise ValueError(
+            f"{name}: the ending says how to write it; known are .klt, .parquet and .npz."
+        )
     if form == "klt" and ids:
-        raise ValueError(f"{name} would hold codes without ids: name a .parquet or .npz file to keep them.")
+        raise ValueError(
+            f"{name} would hold codes without ids: name a .parquet or .npz file to keep them."
+        )
     if form == "parquet":
         _pyarrow()
     return form
 
 
-def write_encoded(path: Path, table_map: TableMap, parts: Iterable[Encoded]) -> int:
-    """Write what a map made of rows, in the format that the ending says, all or nothing; returns the number of rows."""
+def write_encoded(path: FilePath, table_map: TableMap, parts: Iterable[Encoded]) -> int:
+    """Write what a map made of rows, in the format that the ending says, all or nothing; returns
+    the number of rows."""
     form = form_of(path)
     if form == "klt":
         if not table_map.has_codes:
             raise ValueError(
-                f"{os.fsdecode(path)} would hold codes, but {type(table_map.map_).__name__} gives dense features: name a "
+                f"{os.fsdecode(path)} would hold codes, but {type(table_map.map_).__name__} gives "
+                f"dense features: name a "
                 ".parquet or .npz file."
             )
         return Codes.save_parts(path, (part.values for part in parts))
     about = {
-        "version": _VERSION, "kind": CODES if table_map.has_codes else FEATURES, "provenance": table_map.provenance,
-        "bits": None, "n_components": None, "n_features": table_map.scaling_.n_features, "learned": table_map.learned,
-        "map": type(table_map.map_).__name__, "kernel": repr(table_map.map_.kernel), "scale": table_map.scaling_.name,
-    }  # fmt: skip
+        "version": _VERSION,
+        "kind": CODES if table_map.has_codes else FEATURES,
+        "provenance": table_map.provenance,
+        "bits": None,
+        "n_components": None,
+        "n_features": table_map.scaling_.n_features,
+        "learned": table_map.learned,
+        "map": type(table_map.map_).__name__,
+        "kernel": repr(table_map.map_.kernel),
+        "scale": table_map.scaling_.name,
+    }
     return (_write_parquet if form == "parquet" else _write_npz)(path, parts, about)
 
 
 def _split(values: Any, about: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The numbers of some rows, and which rows are empty; what they say of themselves goes into ``about``."""
+    """The numbers of some rows, and which rows are empty; what they say of themselves goes into
+    ``about``."""
     if isinstance(values, Codes):
         about |= {"bits": values.bits, "n_components": values.n_components}
         return values.array, values.empty
@@ -83,9 +100,13 @@ def _split(values: Any, about: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np
     return np.ascontiguousarray(values, dtype=np.float32), ~values.any(axis=1)
 
 
-def _write_npz(path: Path, parts: Iterable[Encoded], about: dict[str, Any]) -> int:
+def _write_npz(path: FilePath, parts: Iterable[Encoded], about: dict[str, Any]) -> int:
     """Arrays wait in files of their own, because each begins with the number of its rows."""
-    with closing(Spool(path)) as numbers, closing(Spool(path)) as empty, closing(Spool(path)) as ids:
+    with (
+        closing(Spool(path)) as numbers,
+        closing(Spool(path)) as empty,
+        closing(Spool(path)) as ids,
+    ):
         n_rows, longest, dtype = 0, 0, np.dtype(np.uint8)
         for part in parts:
             array, mask = _split(part.values, about)
@@ -96,9 +117,15 @@ def _write_npz(path: Path, parts: Iterable[Encoded], about: dict[str, Any]) -> i
                 longest = max(longest, 1, *map(len, part.ids))
             n_rows, dtype = n_rows + len(array), array.dtype
         texts = np.dtype(f"<U{max(longest, 1)}")
-        small = {name: np.array(about[name]) for name in ("bits", "provenance") if about[name] is not None}
+        small = {
+            name: np.array(about[name])
+            for name in ("bits", "provenance")
+            if about[name] is not None
+        }
         with replacing(path) as handle, zipfile.ZipFile(handle, "w") as archive:
-            _member(archive, about["kind"], dtype, (n_rows, about["n_components"]), numbers.pieces())
+            _member(
+                archive, about["kind"], dtype, (n_rows, about["n_components"]), numbers.pieces()
+            )
             _member(archive, "empty", np.dtype(np.bool_), (n_rows,), empty.pieces())
             if longest:
                 lines = (np.array(json.loads(line), dtype=texts).tobytes() for line in ids.lines())
@@ -109,14 +136,20 @@ def _write_npz(path: Path, parts: Iterable[Encoded], about: dict[str, Any]) -> i
 
 
 def _member(
-    archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], pieces: Iterable[Any],
+    archive: zipfile.ZipFile,
+    name: str,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    pieces: Iterable[Any],
     method: int = zipfile.ZIP_STORED,
-) -> None:  # fmt: skip
+) -> None:
     about = zipfile.ZipInfo(f"{name}.npy")
     about.compress_type = method
     with archive.open(about, "w", force_zip64=True) as handle:
         descr = np.lib.format.dtype_to_descr(dtype)
-        np.lib.format.write_array_header_1_0(handle, {"descr": descr, "fortran_order": False, "shape": shape})
+        np.lib.format.write_array_header_1_0(
+            handle, {"descr": descr, "fortran_order": False, "shape": shape}
+        )
         handle.writelines(pieces)
 
 
@@ -129,7 +162,7 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _write_parquet(path: Path, parts: Iterable[Encoded], about: dict[str, Any]) -> int:
+def _write_parquet(path: FilePath, parts: Iterable[Encoded], about: dict[str, Any]) -> int:
     """A row group for each batch."""
     pa = _pyarrow()
     writer, n_rows = None, 0
@@ -137,7 +170,9 @@ def _write_parquet(path: Path, parts: Iterable[Encoded], about: dict[str, Any]) 
         try:
             for part in parts:
                 array, mask = _split(part.values, about)
-                lists = pa.FixedSizeListArray.from_arrays(pa.array(array.reshape(-1)), array.shape[1])
+                lists = pa.FixedSizeListArray.from_arrays(
+                    pa.array(array.reshape(-1)), array.shape[1]
+                )
                 columns = {} if part.ids is None else {"id": pa.array(part.ids, pa.string())}
                 table = pa.table({**columns, about["kind"]: lists, "empty": pa.array(mask)})
                 if writer is None:
@@ -151,12 +186,14 @@ def _write_parquet(path: Path, parts: Iterable[Encoded], about: dict[str, Any]) 
     return n_rows
 
 
-# -- Reading ---------------------------------------------------------------------------------------------------------
+# -- Reading
+# ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """A file of codes or features: its values, the ids of its rows (None if it has none), and what it says of itself."""
+    """A file of codes or features: its values, the ids of its rows (None if it has none), and what
+    it says of itself."""
 
     name: str
     values: Any
@@ -164,16 +201,18 @@ class EncodedRows:
     about: dict[str, Any]
 
 
-def source_of(path: Path) -> ByteSource:
-    """A file that is looked at more than once: it must not change meanwhile, and what comes through a pipe is kept."""
+def source_of(path: FilePath) -> ByteSource:
+    """A file that is looked at more than once: it must not change meanwhile, and what comes through
+    a pipe is kept."""
     if not stat.S_ISFIFO(os.stat(path).st_mode):  # a pipe can be opened once only
         with open(path, "rb"):  # what is wrong with a path is said as `State.load` says it
             pass
     return file_source(os.fsdecode(path))
 
 
-def describe_encoded(file: Path | ByteSource) -> dict[str, Any] | None:
-    """What a .parquet or .npz file of codes or features says of itself, and how many rows it has; None for any other file."""
+def describe_encoded(file: FilePath | ByteSource) -> dict[str, Any] | None:
+    """What a .parquet or .npz file of codes or features says of itself, and how many rows it has;
+    None for any other file."""
     source = file if isinstance(file, ByteSource) else source_of(file)
     name = source.label
     with source.opened() as handle:
@@ -187,7 +226,11 @@ def describe_encoded(file: Path | ByteSource) -> dict[str, Any] | None:
             text = (table.schema_arrow.metadata or {}).get(KEY.encode())
             rows = table.metadata.num_rows
     elif start == b"PK\x03\x04":
-        with explained(name, "NPZ"), source.opened() as handle, np.load(handle, allow_pickle=False) as arrays:
+        with (
+            explained(name, "NPZ"),
+            source.opened() as handle,
+            np.load(handle, allow_pickle=False) as arrays,
+        ):
             text = str(arrays[KEY]) if KEY in arrays.files else None
             rows = len(arrays["empty"]) if text is not None else 0
     else:
@@ -205,8 +248,9 @@ def _about(name: str, text: Any) -> dict[str, Any]:
         return dict(about)
 
 
-def read_encoded(file: Path | ByteSource) -> EncodedRows | None:
-    """The codes or features of a file, in any of the formats that they are written in; None for a file of something else."""
+def read_encoded(file: FilePath | ByteSource) -> EncodedRows | None:
+    """The codes or features of a file, in any of the formats that they are written in; None for a
+    file of something else."""
     source = file if isinstance(file, ByteSource) else source_of(file)
     name = source.label
     about = describe_encoded(source)
@@ -225,9 +269,12 @@ def read_encoded(file: Path | ByteSource) -> EncodedRows | None:
             return EncodedRows(name, array, ids, about)
         array.flags.writeable = False  # nobody else holds it, so that it need not be copied
         codes = Codes(
-            array, check_int("bits", about["bits"], 1, 16), empty=empty, provenance=about["provenance"],
+            array,
+            check_int("bits", about["bits"], 1, 16),
+            empty=empty,
+            provenance=about["provenance"],
             n_features=about["n_features"],
-        )  # fmt: skip
+        )
         if ids is not None and len(ids) != len(codes):
             raise ValueError(f"it has {len(ids)} ids of {len(codes)} rows")
         return EncodedRows(name, codes, ids, about)
@@ -236,7 +283,8 @@ def read_encoded(file: Path | ByteSource) -> EncodedRows | None:
 def _is_state(source: ByteSource) -> bool:
     """Whether a file whose name does not say so begins as those do that `State.save` writes."""
     with source.opened() as handle:
-        return handle.read(8 + len(STATE_START))[8:] == STATE_START  # after the length of the header
+        # after the length of the header
+        return handle.read(8 + len(STATE_START))[8:] == STATE_START
 
 
 def _read_npz(source: ByteSource, kind: str) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:
@@ -245,7 +293,9 @@ def _read_npz(source: ByteSource, kind: str) -> tuple[NDArray[Any], NDArray[Any]
         return file[kind], file["empty"], ids
 
 
-def _read_parquet(source: ByteSource, kind: str) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:
+def _read_parquet(
+    source: ByteSource, kind: str
+) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:
     with source.opened():
         table = _pyarrow().parquet.read_table(source.path)
     table.validate(full=True)

@@ -21,7 +21,8 @@ class ClassCounts:
         self._counts.update(zip(truth.tolist(), found.tolist(), strict=True))
 
     def result(self) -> dict[str, Any]:
-        """Accuracy with its standard error, and for each class precision, recall and rows; the confusion matrix."""
+        """Accuracy with its standard error, and for each class precision, recall and rows; the
+        confusion matrix."""
         rows = sum(self._counts.values())
         labels = sorted({label for pair in self._counts for label in pair})
         matrix = [[self._counts[truth, found] for found in labels] for truth in labels]
@@ -32,15 +33,19 @@ class ClassCounts:
         recall = [_share(r, n) for r, n in zip(right, in_class, strict=True)]
         known = [value for value in recall if value is not None]
         return {
-            "task": "classification", "rows": rows, "accuracy": accuracy,
+            "task": "classification",
+            "rows": rows,
+            "accuracy": accuracy,
             "standard_error": math.sqrt(accuracy * (1 - accuracy) / rows),
             "balanced_accuracy": sum(known) / len(known),
             "classes": [
                 {"class": label, "rows": n, "precision": _share(r, c), "recall": share}
-                for label, n, r, c, share in zip(labels, in_class, right, called, recall, strict=True)
+                for label, n, r, c, share in zip(
+                    labels, in_class, right, called, recall, strict=True
+                )
             ],
             "confusion": {"labels": labels, "rows_are_true_columns_predicted": matrix},
-        }  # fmt: skip
+        }
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -48,7 +53,8 @@ def _share(part: int, whole: int) -> float | None:
 
 
 class Errors:
-    """Sums up errors of predicted quantities; targets are taken relative to the first, so that large means cancel nothing."""
+    """Sums up errors of predicted quantities; targets are taken relative to the first, so that
+    large means cancel nothing."""
 
     def __init__(self) -> None:
         self._origin: float | None = None
@@ -76,7 +82,10 @@ class Errors:
                 "The target has numbers so large that errors cannot be summed up: scale it down."
             )
         return {
-            "task": "regression", "rows": self._rows, "r2": 1 - self._error_squares / spread if spread > 0 else None,
+            "task": "regression",
+            "rows": self._rows,
+            "r2": 1 - self._error_squares / spread if spread > 0 else None,
             "root_mean_squared_error": math.sqrt(self._error_squares / self._rows),
-            "mean_absolute_error": self._error_sizes / self._rows, "largest_error": self._largest,
-        }  # fmt: skip
+            "mean_absolute_error": self._error_sizes / self._rows,
+            "largest_error": self._largest,
+        }

@@ -1,4 +1,5 @@
-"""Fitting a model to a data set within a limit of memory: a fair sample chooses, passes over batches learn."""
+"""Fitting a model to a data set within a limit of memory: a fair sample chooses, passes over
+batches learn."""
 
 from __future__ import annotations
 
@@ -8,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernelight.compose.kernel_choice import EXACT
-from kernelight.compose.progress import Job, Step, watched_by
 from kernelight.data import DataError, Dataset, Encoding
+from kernelight.estimators.kernel_choice import EXACT
+from kernelight.estimators.progress import Job, Step, watched_by
 from kernelight.maps.feature_map import feature_map
 from kernelight.tables.evaluation import ClassCounts, Errors
-from kernelight.tables.memory import SAMPLE_ROWS, Allowance, row_bytes
+from kernelight.tables.memory_limit import SAMPLE_ROWS, Allowance, row_bytes
 from kernelight.tables.sample import HeldOut, Sample
 
 FIRST_ROWS = 1024  # of the batch that shows what rows are like
@@ -23,7 +24,8 @@ CHECK_WORK = 0.5  # reading all rows once more and predicting those held out
 
 
 class Fitted(NamedTuple):
-    """How many rows there are, how good the model is on those held out of all passes, if any were, and the encoding."""
+    """How many rows there are, how good the model is on those held out of all passes, if any were,
+    and the encoding."""
 
     n_rows: int
     held_out: dict[str, Any] | None
@@ -33,17 +35,17 @@ class Fitted(NamedTuple):
 def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, job: Job) -> Fitted:
     """Fit within ``limit`` bytes of memory, of which the process held ``base`` before it saw rows.
 
-    A first pass over the data takes a sample. If that is all there is, the model is fitted to it. If not, a part of the sample
-    chooses scale, gamma, p and C, and the model goes on from there with every row, ``passes`` times. A fair share of the rows
-    is held out of all that, and says at the end how good the model is. Rows without a target are in no batch, so they count
-    nowhere here.
+    A first pass over the data takes a sample. If that is all there is, the model is fitted to it.
+    If not, a part of the sample chooses scale, gamma, p and C, and the model goes on from there
+    with every row, ``passes`` times. A fair share of the rows is held out of all that, and says at
+    the end how good the model is. Rows without a target are in no batch, so they count nowhere
+    here.
     """
     allowed = _allowance(model, data, limit, base)
     sample = Sample(allowed.held, 0, classes=data.task == "classification")
     if data.cross_fit is not None and not sample.holds(data.cross_fit.n_rows):
-        data = data.holding_out(
-            HeldOut.of(data.cross_fit.n_rows).among
-        )  # target values must not know them either
+        # target values must not know them either
+        data = data.holding_out(HeldOut.of(data.cross_fit.n_rows).among)
     held = HeldOut()
     balanced = getattr(model, "class_weight", None) == "balanced"
     counts: Counter[Any] = Counter()
@@ -61,7 +63,8 @@ def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, jo
         return Fitted(n_rows, None, data.encoding)
     if model.method == EXACT:
         raise ValueError(
-            f"method='exact' learns from all rows at once, and {n_rows:,} rows are more than memory allows: use another."
+            f"method='exact' learns from all rows at once, and {n_rows:,} rows are more than "
+            f"memory allows: use another."
         )
     batch_rows = allowed.batch(n_rows)
     held.settle(sample.firsts)
@@ -69,7 +72,9 @@ def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, jo
     learned = n_rows - held.n_rows
     if balanced:  # what it means is known once all rows are counted, not from a batch
         counts.subtract(held.y.tolist())
-        model.class_weight = {label: learned / (len(counts) * count) for label, count in counts.items()}
+        model.class_weight = {
+            label: learned / (len(counts) * count) for label, count in counts.items()
+        }
     start = sample.take(min(SAMPLE_ROWS, allowed.held // 2))
     del sample
     of_row = float(model.n_components)
@@ -90,7 +95,9 @@ def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, jo
     return Fitted(n_rows, _measured(model, data, batch_rows, held, job), data.encoding)
 
 
-def _parts(data: Dataset, batch_rows: int, held: HeldOut, *, wanted: bool) -> Iterator[tuple[Any, Any]]:
+def _parts(
+    data: Dataset, batch_rows: int, held: HeldOut, *, wanted: bool
+) -> Iterator[tuple[Any, Any]]:
     """The rows that are held out, or the others, batch by batch."""
     place = 0
     for batch in data.batches(batch_rows):
@@ -103,7 +110,9 @@ def _parts(data: Dataset, batch_rows: int, held: HeldOut, *, wanted: bool) -> It
             yield part
 
 
-def _measured(model: Any, data: Dataset, batch_rows: int, held: HeldOut, job: Job) -> dict[str, Any] | None:
+def _measured(
+    model: Any, data: Dataset, batch_rows: int, held: HeldOut, job: Job
+) -> dict[str, Any] | None:
     """How good the model is on the rows held out."""
     if not held.n_rows:
         return None
@@ -113,7 +122,11 @@ def _measured(model: Any, data: Dataset, batch_rows: int, held: HeldOut, job: Jo
         counts.add(y, model.predict(X))
         done += len(y)
         job.tell("evaluating the model", done, held.n_rows)
-    return {name: value for name, value in counts.result().items() if name not in ("classes", "confusion")}
+    return {
+        name: value
+        for name, value in counts.result().items()
+        if name not in ("classes", "confusion")
+    }
 
 
 def _allowance(model: Any, data: Dataset, limit: int, base: int) -> Allowance:
@@ -131,12 +144,14 @@ def _allowance(model: Any, data: Dataset, limit: int, base: int) -> Allowance:
 
 
 def refuse_too_little(model: Any, limit: int, base: int) -> None:
-    """Refuse a limit within which no such model can be trained on any rows, before they are read."""
+    """Refuse a limit within which no such model can be trained on any rows, before they are
+    read."""
     Allowance(limit, base, 0, *_made_of_a_row(model, 1)).refuse_too_little()
 
 
 def _made_of_a_row(model: Any, n_outputs: int) -> tuple[int, int, int]:
-    """The bytes of the codes or features of a row, the scores, and the weights that each has in a linear model."""
+    """The bytes of the codes or features of a row, the scores, and the weights that each has in a
+    linear model."""
     k = model.n_components
     if model.method == EXACT:
         return 0, n_outputs, 0

@@ -13,22 +13,23 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
-from kernelight._checks import check_choice, check_int
-from kernelight._stored import Storable, part_state, with_parts
-from kernelight.compose.base import KernelModel
-from kernelight.compose.estimators import KernelClassifier, KernelRegressor
-from kernelight.compose.progress import Job, Watch, unwatched, watched_by
-from kernelight.compose.summary import summarize
+from kernelight.base import counted
+from kernelight.base.checks import check_choice, check_int
+from kernelight.base.estimator import Storable, part_state, with_parts
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
 from kernelight.data.dataset import AUTO
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION
 from kernelight.data.errors import DataWarning, listed
+from kernelight.estimators.classifier import KernelClassifier
+from kernelight.estimators.kernel_model import KernelModel
+from kernelight.estimators.progress import Job, Watch, unwatched, watched_by
+from kernelight.estimators.regressor import KernelRegressor
+from kernelight.estimators.summary import summarize
 from kernelight.metrics import ProbabilityScores
 from kernelight.state import State
 from kernelight.tables.evaluation import ClassCounts, Errors
 from kernelight.tables.fitting import fit_within, refuse_too_little
-from kernelight.tables.memory import bytes_of, taken
-from kernelight.wording import counted
+from kernelight.tables.memory_limit import bytes_of, taken
 
 _MODELS: dict[str, Any] = {"KernelClassifier": KernelClassifier, "KernelRegressor": KernelRegressor}
 BATCH_VALUES = 1 << 22  # of the rows that are predicted for at a time
@@ -62,7 +63,8 @@ def _lacks(model: Any, method: str) -> str | None:
 
 
 def _offers(method: str) -> Callable[[TableModel], bool]:
-    """Whether the model behind it has a method, as scikit-learn asks for it; true until it is fitted."""
+    """Whether the model behind it has a method, as scikit-learn asks for it; true until it is
+    fitted."""
 
     def offered(table_model: TableModel) -> bool:
         lacking = _lacks(table_model.model_, method) if hasattr(table_model, "model_") else None
@@ -76,14 +78,15 @@ def _offers(method: str) -> Callable[[TableModel], bool]:
 class TableModel(Storable):
     """A model of the rows of a file, which knows how columns of that file become features.
 
-    Files to predict for are read like the one it was trained on: the same columns in any order, the same words, missing values
-    filled as they were there.
+    Files to predict for are read like the one it was trained on: the same columns in any order, the
+    same words, missing values filled as they were there.
 
     Parameters
     ----------
     model : KernelClassifier, KernelRegressor, function or None, default=None
-        The model to fit; it is not changed. A function makes it when the task ("classification" or "regression") is known. None
-        is a classifier or a regressor with their defaults, as the target asks for.
+        The model to fit; it is not changed. A function makes it when the task ("classification" or
+        "regression") is known. None is a classifier or a regressor with their defaults, as the
+        target asks for.
 
     Attributes
     ----------
@@ -123,29 +126,37 @@ class TableModel(Storable):
     def __init__(self, model: KernelModel | Callable[[str], KernelModel] | None = None) -> None:
         if model is not None and type(model).__name__ not in _MODELS and not isfunction(model):
             raise TypeError(
-                f"model must be a KernelClassifier, a KernelRegressor or a function that makes one, got {type(model).__name__}."
+                f"model must be a KernelClassifier, a KernelRegressor or a function that makes "
+                f"one, got {type(model).__name__}."
             )
         self.model = model
 
     def fit(
-        self, data: Any, *, memory: int | str | None = None, passes: int = 3,
-        watch: Watch | None = None, **reading: Any,
-    ) -> TableModel:  # fmt: skip
+        self,
+        data: Any,
+        *,
+        memory: int | str | None = None,
+        passes: int = 3,
+        watch: Watch | None = None,
+        **reading: Any,
+    ) -> TableModel:
         """Learn from a data set.
 
         Parameters
         ----------
         data : Dataset, path, name or frame
-            What to learn from; a path, a name or a frame (pandas, polars, Arrow) is opened by `open_dataset`, with ``reading``:
-            ``target=`` and so on.
+            What to learn from; a path, a name or a frame (pandas, polars, Arrow) is opened by
+            `open_dataset`, with ``reading``: ``target=`` and so on.
         memory : int, str or None, default=None
-            A limit for the memory of the whole process, such as "1G". Where the rows do not fit, a sample chooses what is to be
-            tuned, and the model learns from all of them batch by batch. None reads everything.
+            A limit for the memory of the whole process, such as "1G". Where the rows do not fit, a
+            sample chooses what is to be tuned, and the model learns from all of them batch by
+            batch. None reads everything.
         passes : int, default=3
             How often every row is seen then.
         watch : callable, optional
-            Called with an event whenever there is news: what is being done, ``done`` of ``of`` (None: not known yet) ``unit``,
-            and of the whole job the ``share`` that is done and the seconds ``left`` (None: nothing to go by yet).
+            Called with an event whenever there is news: what is being done, ``done`` of ``of``
+            (None: not known yet) ``unit``, and of the whole job the ``share`` that is done and the
+            seconds ``left`` (None: nothing to go by yet).
         """
         check_int("passes", passes, 1)
         if isinstance(self.model, KernelModel):
@@ -161,9 +172,8 @@ class TableModel(Storable):
             job.tell("reading", 0, opened.n_bytes, "bytes")
         else:
             job.tell("reading")
-        whole = (
-            opened.materialise() if limit is None else None
-        )  # first: the task is then known without reading twice
+        # first: the task is then known without reading twice
+        whole = opened.materialise() if limit is None else None
         task = opened.task
         if task is None:
             raise DataError(f"{opened.name} has no target to learn: name its column.")
@@ -198,12 +208,14 @@ class TableModel(Storable):
         wanted = CLASSIFICATION if isinstance(self.model, KernelClassifier) else REGRESSION
         if wanted != task:
             raise DataError(
-                f"{name}: the target is one of a {task}, but a {type(self.model).__name__} was asked for; "
+                f"{name}: the target is one of a {task}, but a {type(self.model).__name__} was "
+                f"asked for; "
                 f"task={wanted!r} overrides that."
             )
         return clone(self.model)
 
-    # -- Use ------------------------------------------------------------------------------------------------
+    # -- Use
+    # ------------------------------------------------------------------------------------------------
 
     @property
     def task(self) -> str:
@@ -212,7 +224,8 @@ class TableModel(Storable):
         return CLASSIFICATION if isinstance(self.model_, KernelClassifier) else REGRESSION
 
     def open(self, data: Any, **reading: Any) -> Dataset:
-        """A file, to be read like the one this model was trained on; also a data set that was opened without an encoding."""
+        """A file, to be read like the one this model was trained on; also a data set that was
+        opened without an encoding."""
         self._check_fitted()
         if isinstance(data, Dataset):
             return data.read_by(self.encoding_, target=reading.get("target", AUTO) is not None)
@@ -220,27 +233,33 @@ class TableModel(Storable):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes, in the order of the columns of `predict_proba`; a model of quantities has none."""
+        """The classes, in the order of the columns of `predict_proba`; a model of quantities has
+        none."""
         self._check_fitted()
         if self.task == REGRESSION:
             raise AttributeError("This model predicts quantities, so it has no classes.")
         return np.asarray(self.model_.classes_)
 
     def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
-        """The class or quantity of each row of a data set, path or frame; ``reading`` is passed on to `open_dataset`."""
+        """The class or quantity of each row of a data set, path or frame; ``reading`` is passed on
+        to `open_dataset`."""
         return np.concatenate([part.values for part in self.predict_batches(data, **reading)])
 
     @available_if(_offers(PROBABILITIES))  # type: ignore[untyped-decorator]
     def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
-        """The probability of each class, in the order of ``classes_``: see `KernelClassifier.predict_proba`."""
+        """The probability of each class, in the order of ``classes_``: see
+        `KernelClassifier.predict_proba`."""
         parts = self.predict_batches(data, probabilities=True, **reading)
-        return np.concatenate([part.probabilities for part in parts if part.probabilities is not None])
+        return np.concatenate(
+            [part.probabilities for part in parts if part.probabilities is not None]
+        )
 
     @available_if(_offers(INTERVALS))  # type: ignore[untyped-decorator]
     def predict_interval(
         self, data: Any, coverage: float = 0.9, **reading: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The lower and the upper end of an interval around each prediction: see `KernelRegressor.predict_interval`."""
+        """The lower and the upper end of an interval around each prediction: see
+        `KernelRegressor.predict_interval`."""
         parts = self.predict_batches(data, interval=coverage, **reading)
         ends = [part.interval for part in parts if part.interval is not None]
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
@@ -248,7 +267,8 @@ class TableModel(Storable):
     def score(self, data: Any, **reading: Any) -> float:
         """The accuracy, or R^2 of quantities, on data that have the target; `evaluate` says more.
 
-        A constant target has R^2 1 if every prediction is right and 0 otherwise, as scikit-learn has it.
+        A constant target has R^2 1 if every prediction is right and 0 otherwise, as scikit-learn
+        has it.
         """
         found = self.evaluate(data, **reading)
         if found["task"] == CLASSIFICATION:
@@ -256,9 +276,17 @@ class TableModel(Storable):
         return float(found["largest_error"] == 0) if found["r2"] is None else float(found["r2"])
 
     def predict_batches(
-        self, data: Any, *, probabilities: bool = False, interval: float | None = None, **reading: Any
+        self,
+        data: Any,
+        *,
+        probabilities: bool = False,
+        interval: float | None = None,
+        **reading: Any,
     ) -> Iterator[Predictions]:
-        """Predictions batch by batch, in memory that does not grow with the file. Its target is not looked at."""
+        """Predictions batch by batch, in memory that does not grow with the file.
+
+        Its target is not looked at.
+        """
         self._check_fitted()
         for asked, method in ((probabilities, PROBABILITIES), (interval is not None, INTERVALS)):
             lacking = _lacks(self.model_, method) if asked else None
@@ -287,14 +315,18 @@ class TableModel(Storable):
     def evaluate(self, data: Any, **reading: Any) -> dict[str, Any]:
         """How good the predictions are on a file that has the target.
 
-        Of classes: accuracy with its standard error, balanced accuracy, precision and recall of each, and the confusion
-        matrix; log loss, Brier score, AUC and a calibration table of the probabilities (see `metrics.ProbabilityScores`). Of
-        quantities: R^2, root mean squared, mean absolute and largest error. Rows without a target are left out, and
-        counted.
+        Of classes: accuracy with its standard error, balanced accuracy, precision and recall of
+        each, and the confusion matrix; log loss, Brier score, AUC and a calibration table of the
+        probabilities (see `metrics.ProbabilityScores`). Of quantities: R^2, root mean squared, mean
+        absolute and largest error. Rows without a target are left out, and counted.
         """
         opened = self.open(data, **reading)
         counts = ClassCounts() if self.task == "classification" else Errors()
-        shares = ProbabilityScores(self.model_.classes_) if hasattr(self.model_, "predict_proba") else None
+        shares = (
+            ProbabilityScores(self.model_.classes_)
+            if hasattr(self.model_, "predict_proba")
+            else None
+        )
         rows = 0
         for batch in opened.batches(self._batch_rows()):
             truth = self._comparable(batch.y, opened.name)
@@ -318,7 +350,8 @@ class TableModel(Storable):
         return found
 
     def _comparable(self, found: NDArray[Any] | None, name: str) -> NDArray[Any]:
-        """A target that predictions can be compared with: there, and words or numbers as those of the model are."""
+        """A target that predictions can be compared with: there, and words or numbers as those of
+        the model are."""
         target = self.encoding_.target
         assert target is not None
         if found is None:
@@ -327,7 +360,8 @@ class TableModel(Storable):
         if kind != target.kind:
             kinds = {"number": "numbers", "words": "words"}
             raise DataError(
-                f"{name}: the target {target.name!r} is {kinds[kind]} where the model has {kinds[target.kind]}."
+                f"{name}: the target {target.name!r} is {kinds[kind]} where the model has "
+                f"{kinds[target.kind]}."
             )
         return found
 
@@ -339,12 +373,15 @@ class TableModel(Storable):
         return f"{head}, target {target.name if target else None!r}\n{summarize(self.model_, self._held_out_text())}"
 
     def _held_out_text(self) -> str | None:
-        """How good the model is on rows held out of all passes, in words; None if there were no passes."""
+        """How good the model is on rows held out of all passes, in words; None if there were no
+        passes."""
         found = self.held_out_
         if found is None:
             return None
         if self.task == CLASSIFICATION:
-            said = f"accuracy {found['accuracy']:.3f} (standard error {found['standard_error']:.3f})"
+            said = (
+                f"accuracy {found['accuracy']:.3f} (standard error {found['standard_error']:.3f})"
+            )
         else:
             said = "R^2 -" if found["r2"] is None else f"R^2 {found['r2']:.3f}"
             said += f", root mean squared error {found['root_mean_squared_error']:.4g},"
@@ -358,15 +395,21 @@ class TableModel(Storable):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
-            raise NotFittedError("This TableModel is not fitted yet: call fit with a data set first.")
+            raise NotFittedError(
+                "This TableModel is not fitted yet: call fit with a data set first."
+            )
 
-    # -- Files ----------------------------------------------------------------------------------------------
+    # -- Files
+    # ----------------------------------------------------------------------------------------------
 
     def _state(self) -> State:
         """The encoding, and the state of the model."""
         meta = {
-            "kind": "TableModel", "encoding": self.encoding_.to_plain(), "trained_on": self.trained_on_, "n_rows": self.n_rows_,
-        }  # fmt: skip
+            "kind": "TableModel",
+            "encoding": self.encoding_.to_plain(),
+            "trained_on": self.trained_on_,
+            "n_rows": self.n_rows_,
+        }
         if self.held_out_ is not None:
             meta["held_out"] = self.held_out_
         return with_parts(State(meta), {"model": self.model_})
@@ -408,18 +451,29 @@ def _check_measured(found: Any, task: str) -> None:
         raise ValueError("held_out must say how good the model is on rows held out.")
     check_int("rows", found.get("rows"), 1)
     for name, value in found.items():
-        if not isinstance(value, (int, float)) and name != "task" and not (name == "r2" and value is None):
+        if (
+            not isinstance(value, (int, float))
+            and name != "task"
+            and not (name == "r2" and value is None)
+        ):
             raise ValueError(f"held_out must hold numbers, and {name} is {value!r}.")
 
 
 def _refuse_parts_of_numbers(data: Dataset) -> None:
-    """Refuse classes that are numbers and not whole ones, which no model here takes, in words of the file."""
+    """Refuse classes that are numbers and not whole ones, which no model here takes, in words of
+    the file."""
     target = data.encoding.target
     odd = next(
-        (label for label in (target.labels if target else None) or () if isinstance(label, float)), None
+        (label for label in (target.labels if target else None) or () if isinstance(label, float)),
+        None,
     )
     if target is not None and odd is not None:
-        hint = "" if data.encoding.columns is None else f"; categorical=[{target.name!r}] reads them as words"
+        hint = (
+            ""
+            if data.encoding.columns is None
+            else f"; categorical=[{target.name!r}] reads them as words"
+        )
         raise DataError(
-            f"{data.name}: the target {target.name!r} has classes such as {odd:g}, which is no whole number{hint}."
+            f"{data.name}: the target {target.name!r} has classes such as {odd:g}, which is no "
+            f"whole number{hint}."
         )

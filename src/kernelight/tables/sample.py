@@ -1,8 +1,9 @@
-"""A fair sample of rows that come in batches, of a size that is known and from a number of rows that is not.
+"""A fair sample of rows that come in batches, of a size that is known and from a number of rows
+that is not.
 
-Each row draws a number; those with the smallest numbers stay. So every set of rows of that size is as likely as any other, and
-if there are no more rows than that, all of them stay. Beside them the first rows of every class are kept: a classifier must
-have seen each.
+Each row draws a number; those with the smallest numbers stay. So every set of rows of that size is
+as likely as any other, and if there are no more rows than that, all of them stay. Beside them the
+first rows of every class are kept: a classifier must have seen each.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class Sample:
         """Whether all of so many rows stay."""
         return n_rows <= self._size + max(self._size // MORE, 4096)
 
-    def _with_firsts(self, y: NDArray[Any], number: NDArray[Any], keep: NDArray[Any]) -> tuple[Any, Any]:
+    def _with_firsts(
+        self, y: NDArray[Any], number: NDArray[Any], keep: NDArray[Any]
+    ) -> tuple[Any, Any]:
         """The first rows of each class get a number below all others."""
         assert self._of_class is not None
         labels, inverse = np.unique(y, return_inverse=True)
@@ -94,7 +97,8 @@ class Sample:
         return len(self._number) == self.n_rows
 
     def take(self, size: int) -> tuple[Any, NDArray[Any]]:
-        """At most so many of the rows (more only if the first of each class are), in the order in which they came."""
+        """At most so many of the rows (more only if the first of each class are), in the order in
+        which they came."""
         self._drop(size)
         assert self._rows is not None
         return self._rows.whole(), self._y
@@ -103,8 +107,9 @@ class Sample:
 class HeldOut:
     """A fair share of the rows, the same in every pass over them, without a list of which they are.
 
-    The place of a row is hashed by a function that is one to one, and the rows with the smallest hashes are held out: a tenth
-    of all, at most ``most``. So a single bound says which they are. The first rows of every class are learned from in any case.
+    The place of a row is hashed by a function that is one to one, and the rows with the smallest
+    hashes are held out: a tenth of all, at most ``most``. So a single bound says which they are.
+    The first rows of every class are learned from in any case.
     """
 
     def __init__(self, most: int = 20_000) -> None:
@@ -130,7 +135,8 @@ class HeldOut:
 
     @classmethod
     def of(cls, n_rows: int) -> HeldOut:
-        """Those of so many rows, before any was seen; with the first rows of every class, where these have hashes as small."""
+        """Those of so many rows, before any was seen; with the first rows of every class, where
+        these have hashes as small."""
         made = cls()
         for start in range(0, n_rows, CHUNK):
             made.add(np.zeros(min(CHUNK, n_rows - start), dtype=np.int8))
@@ -161,7 +167,8 @@ class HeldOut:
 
 
 class _Dense:
-    """Rows in one array that grows in place: pieces that are put together at the end would take their memory twice."""
+    """Rows in one array that grows in place: pieces that are put together at the end would take
+    their memory twice."""
 
     def __init__(self) -> None:
         self._room: NDArray[Any] = np.zeros((0, 0))
@@ -180,9 +187,8 @@ class _Dense:
         self._count = need
 
     def keep(self, order: NDArray[np.intp]) -> None:
-        for start in range(
-            0, len(order), STEP
-        ):  # places ascend, so that nothing is written over before it is read
+        # places ascend, so that nothing is written over before it is read
+        for start in range(0, len(order), STEP):
             part = order[start : start + STEP]
             self._room[start : start + len(part)] = self._room[part]
         self._count = len(order)

@@ -1,6 +1,8 @@
-"""Which rows of a file are most similar to those of another: by an exact kernel, or by codes or features of both.
+"""Which rows of a file are most similar to those of another: by an exact kernel, or by codes or
+features of both.
 
-A block of rows of the first file meets the second file block by block; of their similarities only what is kept stays.
+A block of rows of the first file meets the second file block by block; of their similarities only
+what is kept stays.
 """
 
 from __future__ import annotations
@@ -14,16 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight._checks import as_matrix, check_choice, check_int, check_number
+from kernelight.base.checks import as_matrix, check_choice, check_int, check_number
 from kernelight.codes import Codes
-from kernelight.compose.progress import Event, Watch, unwatched
 from kernelight.data import DataError, Dataset, open_dataset
+from kernelight.data.byte_sources import ByteSource, file_source, standard_input
 from kernelight.data.errors import nearest, shown
-from kernelight.data.sources import ByteSource, file_source, standard_input
+from kernelight.estimators.progress import Event, Watch, unwatched
 from kernelight.kernels.base import Kernel
 from kernelight.scaling import NAMES, Scaling, fit_scaling
 from kernelight.tables.code_files import FEATURES, EncodedRows, read_encoded
-from kernelight.tables.memory import row_bytes
+from kernelight.tables.memory_limit import row_bytes
 from kernelight.tables.table_map import TableMap, first_rows, open_like, sample_of
 
 TOP = 5
@@ -32,7 +34,8 @@ BLOCK_BYTES = 16 << 20  # of rows
 
 
 class Pairs(NamedTuple):
-    """Pairs of rows, counted from 0, with their similarities; and their ids, None where there are none."""
+    """Pairs of rows, counted from 0, with their similarities; and their ids, None where there are
+    none."""
 
     a: NDArray[np.int64]
     b: NDArray[np.int64]
@@ -49,7 +52,7 @@ class Part(NamedTuple):
     ids: list[str] | None
 
 
-class Rows(ABC):
+class ComparableRows(ABC):
     """Rows that can be compared with others of their kind."""
 
     name: str
@@ -63,7 +66,7 @@ class Rows(ABC):
         """The similarities of two blocks."""
 
 
-class KernelRows(Rows):
+class KernelRows(ComparableRows):
     """Rows of a data set, compared by an exact kernel."""
 
     def __init__(self, data: Dataset, kernel: Kernel, scaling: Scaling | None) -> None:
@@ -80,11 +83,11 @@ class KernelRows(Rows):
         return self._kernel.pairwise(left, right)
 
 
-class StoredRows(Rows):
+class StoredRows(ComparableRows):
     """Rows of a file of codes or features.
 
-    Codes are compared by the share of slots in which they agree, which is the inner product of their features, or by what their
-    map makes of that; features by their inner product.
+    Codes are compared by the share of slots in which they agree, which is the inner product of
+    their features, or by what their map makes of that; features by their inner product.
     """
 
     def __init__(self, rows: EncodedRows, table_map: TableMap | None, n_jobs: int | None) -> None:
@@ -94,7 +97,8 @@ class StoredRows(Rows):
             self._estimate = getattr(table_map.map_, "similarity", None)
             if rows.values.provenance != table_map.provenance:
                 raise ValueError(
-                    f"{rows.name} was not made by this map: its provenance differs; encode it again."
+                    f"{rows.name} was not made by this map: its provenance differs; encode it "
+                    f"again."
                 )
             k = getattr(table_map.map_, "n_components", rows.values.n_components)
             if (
@@ -102,7 +106,8 @@ class StoredRows(Rows):
                 or rows.about.get("learned", table_map.learned) != table_map.learned
             ):
                 raise ValueError(
-                    f"{rows.name} was not made by this map, which has other slots, words or scales; encode it again."
+                    f"{rows.name} was not made by this map, which has other slots, words or "
+                    f"scales; encode it again."
                 )
 
     def blocks(self, most: int) -> Iterator[Part]:
@@ -119,13 +124,15 @@ class StoredRows(Rows):
         return left.collisions(right, n_jobs=self._n_jobs) / left.n_components
 
 
-# -- What is compared ------------------------------------------------------------------------------------------------
+# -- What is compared
+# ------------------------------------------------------------------------------------------------
 
 Source = str | os.PathLike[str] | ByteSource
 
 
 def kept(path: str) -> Source:
-    """Standard input or a pipe as a file: it can be read once only, and here it is looked at twice. Other paths stay."""
+    """Standard input or a pipe as a file: it can be read once only, and here it is looked at twice.
+    Other paths stay."""
     if path == "-":
         return standard_input()
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
@@ -148,7 +155,8 @@ def stored_rows(
     for path, other, rows in ((a, b, found[0]), (b, a, found[1])):
         if rows is None and path is not None and other is not None:
             raise ValueError(
-                f"{_name(path)} holds no codes, but {_name(other)} does: encode both, with one map, or compare the data."
+                f"{_name(path)} holds no codes, but {_name(other)} does: encode both, with one "
+                f"map, or compare the data."
             )
     left, right = (rows for rows in found if rows is not None)
     _refuse_other_origin(left, right)
@@ -156,7 +164,8 @@ def stored_rows(
 
 
 def _stored(source: Source) -> EncodedRows | None:
-    is_file = isinstance(source, ByteSource) or os.path.isfile(source)  # the name of a data set is no file
+    # the name of a data set is no file
+    is_file = isinstance(source, ByteSource) or os.path.isfile(source)
     return read_encoded(source) if is_file else None
 
 
@@ -164,9 +173,13 @@ def _refuse_other_origin(left: EncodedRows, right: EncodedRows) -> None:
     names = f"{left.name} and {right.name} cannot be compared"
     advice = "encode the second with --map and what --save-map wrote for the first"
     if left.about["kind"] != right.about["kind"]:
-        raise ValueError(f"{names}: one holds {left.about['kind']}, the other {right.about['kind']}.")
+        raise ValueError(
+            f"{names}: one holds {left.about['kind']}, the other {right.about['kind']}."
+        )
     if left.about["provenance"] != right.about["provenance"]:
-        raise ValueError(f"{names}: their provenance differs, so they were made by different maps; {advice}.")
+        raise ValueError(
+            f"{names}: their provenance differs, so they were made by different maps; {advice}."
+        )
     known = [rows.about["learned"] for rows in (left, right) if "learned" in rows.about]
     if len(set(known)) > 1:
         raise ValueError(f"{names}: their columns were encoded or scaled differently; {advice}.")
@@ -175,7 +188,9 @@ def _refuse_other_origin(left: EncodedRows, right: EncodedRows) -> None:
     for what in ("n_features", "bits", "n_components"):
         one, other = getattr(left.values, what), getattr(right.values, what)
         if one != other and not (what == "n_features" and None in (one, other)):
-            raise ValueError(f"{names}: {what} is {one} in the one and {other} in the other; {advice}.")
+            raise ValueError(
+                f"{names}: {what} is {one} in the one and {other} in the other; {advice}."
+            )
 
 
 def kernel_of(name: str, gamma: float | None = None, p: float | None = None) -> Kernel:
@@ -188,9 +203,16 @@ def kernel_of(name: str, gamma: float | None = None, p: float | None = None) -> 
 
 
 def kernel_rows(
-    a: Source, b: Source | None, kernel: Kernel, *, scale: str | None = None, watch: Watch, **reading: Any
+    a: Source,
+    b: Source | None,
+    kernel: Kernel,
+    *,
+    scale: str | None = None,
+    watch: Watch,
+    **reading: Any,
 ) -> tuple[KernelRows, KernelRows]:
-    """Two data files by an exact kernel; columns of the second become what those of the first do, scaled like those.
+    """Two data files by an exact kernel; columns of the second become what those of the first do,
+    scaled like those.
 
     Either may lack the column that ``target`` names, which is left out of both.
     """
@@ -206,28 +228,37 @@ def kernel_rows(
     right = left if b is None else open_like(left.encoding, shown(left.name), b, reading)
     if target is not None and not any(target in (data.columns or ()) for data in (left, right)):
         raise DataError(
-            f"{left.name}: there is no column {shown(target)}{nearest(target, left.columns or ()) or '.'}"
+            f"{left.name}: there is no column "
+            f"{shown(target)}{nearest(target, left.columns or ()) or '.'}"
         )
     return KernelRows(left, kernel, scaling), KernelRows(right, kernel, scaling)
 
 
-# -- Comparison ------------------------------------------------------------------------------------------------------
+# -- Comparison
+# ------------------------------------------------------------------------------------------------------
 
 
 def similar_rows(
-    left: Rows, right: Rows, *, top: int | None = None, above: float | None = None, itself: bool = False,
+    left: ComparableRows,
+    right: ComparableRows,
+    *,
+    top: int | None = None,
+    above: float | None = None,
+    itself: bool = False,
     watch: Watch = unwatched,
-) -> Iterator[Pairs]:  # fmt: skip
+) -> Iterator[Pairs]:
     """The most similar rows of ``right`` for each row of ``left``, or all pairs above a value.
 
     Parameters
     ----------
     top : int, optional
-        How many rows for each; 5 if ``above`` is not given either. Of equal similarity the first come first.
+        How many rows for each; 5 if ``above`` is not given either. Of equal similarity the first
+        come first.
     above : float, optional
         Only pairs that are as similar as this or more.
     itself : bool, default=False
-        Both are the same rows: none is compared with itself, and of all pairs above a value each comes once.
+        Both are the same rows: none is compared with itself, and of all pairs above a value each
+        comes once.
 
     Yields
     ------
@@ -269,7 +300,8 @@ def check_limits(top: int | None, above: float | None) -> None:
 
 
 def _leave_out(K: NDArray[np.float64], first_left: int, first_right: int, *, once: bool) -> None:
-    """Leave out pairs of a row with itself, and those of a row with one before it if each pair is to come once."""
+    """Leave out pairs of a row with itself, and those of a row with one before it if each pair is
+    to come once."""
     rows = first_left + np.arange(K.shape[0])[:, None]
     others = first_right + np.arange(K.shape[1])[None, :]
     K[rows >= others if once else rows == others] = -np.inf

@@ -13,31 +13,32 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from kernelight import kernels
-from kernelight._checks import as_matrix, check_choice, check_int, check_positive, seed_of
-from kernelight._stored import Storable
+from kernelight.base import counted
+from kernelight.base.checks import as_matrix, check_choice, check_int, check_positive, seed_of
+from kernelight.base.estimator import Storable
 from kernelight.codes import Codes
-from kernelight.compose.base import KernelModel
-from kernelight.compose.kernel_choice import EXACT, TUNE, KernelChoice, map_for
-from kernelight.compose.progress import Event, Watch, unwatched
-from kernelight.compose.routes import MAP_ROWS
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
-from kernelight.data.table import WORDS, resized
+from kernelight.data.table_source import CATEGORICAL, resized
+from kernelight.estimators.kernel_choice import EXACT, TUNE, KernelChoice, map_for
+from kernelight.estimators.kernel_model import KernelModel
+from kernelight.estimators.progress import Event, Watch, unwatched
+from kernelight.estimators.routes import MAP_ROWS
 from kernelight.maps.base import FeatureMap
 from kernelight.maps.scaled_map import ScaledMap
 from kernelight.scaling import NAMES, Scaling, fit_scaling
 from kernelight.state import State
 from kernelight.tables.fitting import FIRST_ROWS
-from kernelight.tables.memory import batch_rows, bytes_of, row_bytes
+from kernelight.tables.memory_limit import batch_rows, bytes_of, row_bytes
 from kernelight.tables.model import TableModel
 from kernelight.tables.sample import Sample
-from kernelight.wording import counted
 
 MEDIAN = "median"
 _PARAMS = ("kernel", "n_components", "bits", "method", "gamma", "p", "scale", "random_state")
 
 
 class Encoded(NamedTuple):
-    """What became of some rows: codes, or a dense array of features; with their ids (None unless there is a column of them)."""
+    """What became of some rows: codes, or a dense array of features; with their ids (None unless
+    there is a column of them)."""
 
     values: Any
     ids: list[str] | None
@@ -46,8 +47,8 @@ class Encoded(NamedTuple):
 class TableMap(Storable):
     """A map of the rows of a file to codes, or to dense features for kernels that have no codes.
 
-    Columns are read as for a model: words become columns of 0 and 1, missing numbers are filled. Other files are then read like
-    the one it was fitted to, so that codes of both can be compared.
+    Columns are read as for a model: words become columns of 0 and 1, missing numbers are filled.
+    Other files are then read like the one it was fitted to, so that codes of both can be compared.
 
     Parameters
     ----------
@@ -58,7 +59,8 @@ class TableMap(Storable):
     method : str or None, default=None
         As for `feature_map`; "aligned" and "exact" are for models.
     gamma : float, "median" or None, default=None
-        Of kernels that have one; "median" makes the median pair of rows similar by exp(-1), None is the default of the kernel.
+        Of kernels that have one; "median" makes the median pair of rows similar by exp(-1), None is
+        the default of the kernel.
     p : float or None, default=None
         The power of gmm and exp_gmm.
     scale : str or None, default=None
@@ -75,7 +77,8 @@ class TableMap(Storable):
     map_ : FeatureMap
         The fitted map, such as a `GCWS`.
     encoding_ : Encoding or None
-        How columns become features; None for a map that came without, which takes files as they are.
+        How columns become features; None for a map that came without, which takes files as they
+        are.
 
     Examples
     --------
@@ -96,10 +99,18 @@ class TableMap(Storable):
     encoding_: Encoding | None
 
     def __init__(
-        self, kernel: str = "gmm", n_components: int = 1024, *, bits: int = 8, method: str | None = None,
-        gamma: float | str | None = None, p: float | None = None, scale: str | None = None, random_state: int = 0,
+        self,
+        kernel: str = "gmm",
+        n_components: int = 1024,
+        *,
+        bits: int = 8,
+        method: str | None = None,
+        gamma: float | str | None = None,
+        p: float | None = None,
+        scale: str | None = None,
+        random_state: int = 0,
         n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.kernel = kernel
         self.n_components = n_components
         self.bits = bits
@@ -110,19 +121,26 @@ class TableMap(Storable):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # -- Fit ------------------------------------------------------------------------------------------------
+    # -- Fit
+    # ------------------------------------------------------------------------------------------------
 
     def fit(
-        self, data: Any, *, memory: int | str | None = None, watch: Watch | None = None,
+        self,
+        data: Any,
+        *,
+        memory: int | str | None = None,
+        watch: Watch | None = None,
         **reading: Any,
-    ) -> TableMap:  # fmt: skip
-        """Learn how columns become features, and from at most 16,384 rows, fairly drawn, what the map has to learn.
+    ) -> TableMap:
+        """Learn how columns become features, and from at most 16,384 rows, fairly drawn, what the
+        map has to learn.
 
         Parameters
         ----------
         data : Dataset, path, name or frame
-            A path, a name or a frame (pandas, polars, Arrow) is opened by `open_dataset` with ``reading``. Every column is a
-            feature unless ``target=`` names one; a target that the format keeps apart (LIBSVM, ``y`` of NPZ) is left out.
+            A path, a name or a frame (pandas, polars, Arrow) is opened by `open_dataset` with
+            ``reading``. Every column is a feature unless ``target=`` names one; a target that the
+            format keeps apart (LIBSVM, ``y`` of NPZ) is left out.
         memory : int, str or None, default=None
             A limit for the memory of the whole process, such as "1G".
         watch : callable, optional
@@ -138,9 +156,14 @@ class TableMap(Storable):
         rows = scaling(X)
         gamma = choice.median_gamma(rows, self.p) if self.gamma == MEDIAN else self.gamma
         made = map_for(
-            choice.made(None if gamma is None else float(gamma), self.p), self.n_components, self.method,
-            bits=self.bits, n_rows=rows.shape[0], seed=self.random_state, n_jobs=self.n_jobs,
-        )  # fmt: skip
+            choice.made(None if gamma is None else float(gamma), self.p),
+            self.n_components,
+            self.method,
+            bits=self.bits,
+            n_rows=rows.shape[0],
+            seed=self.random_state,
+            n_jobs=self.n_jobs,
+        )
         made.fit(rows)
         self._take(ScaledMap(scaling, made), opened.encoding)
         return self
@@ -153,7 +176,8 @@ class TableMap(Storable):
         check_choice("scale", self.scale, (None, *NAMES))
         if self.method in (EXACT, "aligned"):
             raise ValueError(
-                f"method={self.method!r} is for models: it makes no codes or features without labels."
+                f"method={self.method!r} is for models: it makes no codes or features without "
+                f"labels."
             )
         if not isinstance(self.kernel, str):
             raise TypeError(f"kernel must be the name of a kernel, got {self.kernel!r}.")
@@ -169,7 +193,15 @@ class TableMap(Storable):
                 check_positive(name, value)
         gamma = None if self.gamma == MEDIAN else self.gamma
         made = known.made(None if gamma is None else float(gamma), self.p)
-        map_for(made, self.n_components, self.method, bits=self.bits, n_rows=1, seed=0, n_jobs=self.n_jobs)
+        map_for(
+            made,
+            self.n_components,
+            self.method,
+            bits=self.bits,
+            n_rows=1,
+            seed=0,
+            n_jobs=self.n_jobs,
+        )
         return known
 
     def _take(self, scaled_map: ScaledMap, encoding: Encoding | None) -> None:
@@ -187,8 +219,8 @@ class TableMap(Storable):
 
     @classmethod
     def of(cls, thing: Any, *, where: str = "This") -> TableMap:
-        """The way to codes that is inside something fitted: a map, a `KernelClassifier` or a `TableModel`, whose scaling and
-        columns are then used too."""
+        """The way to codes that is inside something fitted: a map, a `KernelClassifier` or a
+        `TableModel`, whose scaling and columns are then used too."""
         if isinstance(thing, TableMap):
             return thing
         made, encoding = cls(), None
@@ -196,17 +228,21 @@ class TableMap(Storable):
             encoding, thing = thing.encoding_, thing.model_
         if isinstance(thing, KernelModel):
             if thing.map_ is None:
-                raise ValueError(f"{where} holds a model of method='exact', which has no codes or features.")
+                raise ValueError(
+                    f"{where} holds a model of method='exact', which has no codes or features."
+                )
             made._take(thing.scaled_map_, encoding or getattr(thing, "encoding_", None))
         elif isinstance(thing, FeatureMap):
             made._take(ScaledMap(Scaling("none", thing.n_features_in_, {}), thing), None)
         else:
             raise ValueError(
-                f"{where} holds a {type(thing).__name__}, which is neither a map nor a model with one."
+                f"{where} holds a {type(thing).__name__}, which is neither a map nor a model with "
+                f"one."
             )
         return made
 
-    # -- Use ------------------------------------------------------------------------------------------------
+    # -- Use
+    # ------------------------------------------------------------------------------------------------
 
     @property
     def has_codes(self) -> bool:
@@ -246,12 +282,14 @@ class TableMap(Storable):
                 X = resized(X, wanted)
             if X.shape[1] != wanted:
                 raise DataError(
-                    f"{opened.name} has {counted(X.shape[1], 'feature')}, but the map takes {wanted}."
+                    f"{opened.name} has {counted(X.shape[1], 'feature')}, but the map takes "
+                    f"{wanted}."
                 )
             found = self.scaled_map_.encode(as_matrix(X))
             if sp.issparse(found):
                 raise ValueError(
-                    f"{type(self.map_).__name__} gives sparse features, which are neither codes nor dense: method='nystroem' "
+                    f"{type(self.map_).__name__} gives sparse features, which are neither codes "
+                    f"nor dense: method='nystroem' "
                     f"has dense ones of {self.map_.kernel!r}."
                 )
             yield Encoded(found, batch.ids)
@@ -264,15 +302,21 @@ class TableMap(Storable):
 
     @property
     def learned(self) -> str | None:
-        """A digest of what was learned about columns from the file: words, dates and scales; None if nothing."""
+        """A digest of what was learned about columns from the file: words, dates and scales; None
+        if nothing."""
         self._check_fitted()
         columns = () if self.encoding_ is None else self.encoding_.columns or ()
         words = [
-            [at, list(c.categories), c.missing, *([c.others] if c.others else []),
-             *([] if c.targets is None else [c.targets.to_plain()])]
+            [
+                at,
+                list(c.categories),
+                c.missing,
+                *([c.others] if c.others else []),
+                *([] if c.targets is None else [c.targets.to_plain()]),
+            ]
             for at, c in enumerate(columns)
-            if c.kind == WORDS
-        ]  # fmt: skip
+            if c.kind == CATEGORICAL
+        ]
         dates = [[at, *c.recipe] for at, c in enumerate(columns) if c.recipe is not None]
         if not words and not dates and self.scaling_.name == "none":
             return None
@@ -292,15 +336,17 @@ class TableMap(Storable):
         if not hasattr(self, "scaled_map_"):
             raise NotFittedError("This TableMap is not fitted yet: call fit with a data set first.")
 
-    # -- Files ----------------------------------------------------------------------------------------------
+    # -- Files
+    # ----------------------------------------------------------------------------------------------
 
     def _state(self) -> State:
         """Parameters, the encoding, the scaling, and the state of the map."""
         inner = self.scaled_map_.to_state()
         own = {
-            "kind": "TableMap", "params": {name: getattr(self, name) for name in _PARAMS},
+            "kind": "TableMap",
+            "params": {name: getattr(self, name) for name in _PARAMS},
             "encoding": None if self.encoding_ is None else self.encoding_.to_plain(),
-        }  # fmt: skip
+        }
         return State(inner.meta | own, inner.arrays)
 
     @classmethod
@@ -320,12 +366,15 @@ class TableMap(Storable):
 
 def features_only(data: Any, reading: dict[str, Any]) -> Dataset:
     """A data set without its target: every column is a feature unless it is named as the target."""
-    opened = data if isinstance(data, Dataset) else open_dataset(data, **{"target": None, **reading})
+    opened = (
+        data if isinstance(data, Dataset) else open_dataset(data, **{"target": None, **reading})
+    )
     return opened.without_target
 
 
 def open_like(encoding: Encoding, whose: str, data: Any, reading: dict[str, Any]) -> Dataset:
-    """A data set by an encoding, which speaks of the model that it usually belongs to; here it is someone else's."""
+    """A data set by an encoding, which speaks of the model that it usually belongs to; here it is
+    someone else's."""
     try:
         return open_dataset(data, encoding=encoding, **{**reading, "target": None})
     except DataError as error:

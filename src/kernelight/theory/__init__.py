@@ -1,9 +1,11 @@
-"""Formulas as functions: what estimates average to, how far they stray, how many components that takes.
+"""Formulas as functions: what estimates average to, how far they stray, how many components that
+takes.
 
-Numbers in, a number out; arrays in, arrays out, by NumPy's rules of broadcasting. Variances are those of a single
-component: divide by the number of components. Where a paper prints something else, the docstring says what and why; tests
-compare every formula with a quadrature or a simulation that shares nothing with it. (Kernels are in `kernelight.kernels`;
-what is here needs no rows, but for `sign_cauchy_collision` and `zero_bit_bounds`.) docs/theory.md is the guide.
+Numbers in, a number out; arrays in, arrays out, by NumPy's rules of broadcasting. Variances are
+those of a single component: divide by the number of components. Where a paper prints something
+else, the docstring says what and why; tests compare every formula with a quadrature or a simulation
+that shares nothing with it. (Kernels are in `kernelight.kernels`; what is here needs no rows, but
+for `sign_cauchy_collision` and `zero_bit_bounds`.) docs/theory.md is the guide.
 
 >>> from kernelight import theory
 >>> theory.rff_variance(0.5) / theory.paired_variance(0.5)

@@ -1,11 +1,12 @@
 """Finding similar rows by bands of slots: the curve of being found, and how to choose it.
 
-Codes are cut into b bands of r slots. A pair is a candidate if all r slots of at least one band agree, so if slots agree
-with probability J,
+Codes are cut into b bands of r slots. A pair is a candidate if all r slots of at least one band
+agree, so if slots agree with probability J,
 
     P(candidate) = 1 - (1 - J^r)^b,
 
-a curve that climbs around J = (1/b)^(1/r). Codes of few bits agree by chance too: there J is `bbit_collision` of the kernel.
+a curve that climbs around J = (1/b)^(1/r). Codes of few bits agree by chance too: there J is
+`bbit_collision` of the kernel.
 """
 
 from __future__ import annotations
@@ -17,8 +18,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelight.theory._numbers import Array, counts, inside, kernel_values, numbers, one, positive, result
 from kernelight.theory.collisions import bbit_collision
+from kernelight.theory.inputs import (
+    Array,
+    counts,
+    inside,
+    kernel_values,
+    numbers,
+    one,
+    positive,
+    result,
+)
 
 _SELDOM = 1e-300  # of being found: below, doubles lose their digits
 # kernel values that stand for all, on either side of the threshold
@@ -40,10 +50,13 @@ class Bands(NamedTuple):
     precision: float
 
 
-def band_probability(J: ArrayLike, bands: ArrayLike, rows: ArrayLike, bits: ArrayLike | None = None) -> Array:
+def band_probability(
+    J: ArrayLike, bands: ArrayLike, rows: ArrayLike, bits: ArrayLike | None = None
+) -> Array:
     """The probability that a pair of kernel value J is found: 1 - (1 - J^r)^b.
 
-    With ``bits``, slots of so many bits agree with `bbit_collision` of J, and bands do so more often.
+    With ``bits``, slots of so many bits agree with `bbit_collision` of J, and bands do so more
+    often.
 
     >>> from kernelight.theory import band_probability
     >>> band_probability([0.0, 0.2, 0.5, 0.8, 1.0], bands=20, rows=5).round(6)
@@ -58,7 +71,8 @@ def band_probability(J: ArrayLike, bands: ArrayLike, rows: ArrayLike, bits: Arra
 
 
 def band_threshold(bands: ArrayLike, rows: ArrayLike) -> Array:
-    """Where the curve climbs: J = (1/b)^(1/r). A pair there is found with probability 1 - (1 - 1/b)^b, about 1 - 1/e.
+    """Where the curve climbs: J = (1/b)^(1/r). A pair there is found with probability 1 - (1 -
+    1/b)^b, about 1 - 1/e.
 
     >>> from kernelight.theory import band_threshold
     >>> band_threshold(20, [4, 5, 6]).round(3)
@@ -76,15 +90,17 @@ def choose_bands(
     bits: int | None = None,
     similarities: ArrayLike | None = None,
 ) -> Bands:
-    """Bands and rows, of at most ``n_components`` slots, that find pairs of kernel value ``threshold`` or more, up to 1.
+    """Bands and rows, of at most ``n_components`` slots, that find pairs of kernel value
+    ``threshold`` or more, up to 1.
 
-    Exactly one of two wishes. ``recall``: a pair at the threshold, hence each above it, is found at least that often; of all
-    choices, the one of highest precision is taken. ``precision``: of the candidates, at least that share is above
-    the threshold; of all choices, the one of highest recall.
+    Exactly one of two wishes. ``recall``: a pair at the threshold, hence each above it, is found at
+    least that often; of all choices, the one of highest precision is taken. ``precision``: of the
+    candidates, at least that share is above the threshold; of all choices, the one of highest
+    recall.
 
-    Precision depends on how kernel values of pairs are spread. ``similarities`` is a sample of them; without one they are
-    assumed to be spread evenly over [0, 1], which flatters: in most data nearly all pairs are far apart. Recall assumes
-    nothing.
+    Precision depends on how kernel values of pairs are spread. ``similarities`` is a sample of
+    them; without one they are assumed to be spread evenly over [0, 1], which flatters: in most data
+    nearly all pairs are far apart. Recall assumes nothing.
 
     >>> from kernelight.theory import choose_bands
     >>> wish = choose_bands(128, 0.5, recall=0.9)
@@ -96,7 +112,11 @@ def choose_bands(
     k = int(one(counts(n_components, "n_components"), "n_components"))
     numbers(threshold, "threshold", 0.0, 1.0)
     at = one(positive(threshold, "threshold"), "threshold")
-    wishes = {name: wish for name, wish in (("recall", recall), ("precision", precision)) if wish is not None}
+    wishes = {
+        name: wish
+        for name, wish in (("recall", recall), ("precision", precision))
+        if wish is not None
+    }
     if len(wishes) != 1:
         raise ValueError("choose_bands needs one wish: pass either recall or precision.")
     ((name, given),) = wishes.items()
@@ -104,7 +124,9 @@ def choose_bands(
     J, weights = _spread(similarities, at)
     above = np.greater_equal(J, at)
     if similarities is not None and not above.any():
-        raise ValueError(f"similarities has no value of at least {at}: give more, or lower the threshold.")
+        raise ValueError(
+            f"similarities has no value of at least {at}: give more, or lower the threshold."
+        )
     slots, slot = J, at
     if bits is not None:
         slot = one(np.asarray(bbit_collision(at, bits)), "bits")
@@ -113,27 +135,37 @@ def choose_bands(
     def quality(bands: int, rows: int) -> Bands:
         found = weights * _found(np.power(slots, rows), bands)
         right, wrong = float(found[above].sum()), float(found[~above].sum())
-        share = right / (right + wrong) if right > 0 else 0.0  # whoever finds nothing has not been precise
+        # whoever finds nothing has not been precise
+        share = right / (right + wrong) if right > 0 else 0.0
         return Bands(bands, rows, float(_found(np.float64(slot**rows), bands)), share)
 
     if name == "recall":
         choices = _with_recall(wish, k, slot, quality)
-        # evenly spread pairs have no precision at a threshold of 1: there the longest band finds the fewest others
-        best = max(choices, key=lambda choice: (choice.precision, choice.recall, choice.rows), default=None)
+        # evenly spread pairs have no precision at a threshold of 1: there the longest band finds
+        # the fewest others
+        best = max(
+            choices, key=lambda choice: (choice.precision, choice.recall, choice.rows), default=None
+        )
     elif at == 1.0 and similarities is None:
-        raise ValueError("precision at a threshold of 1 needs similarities: evenly spread, no pair is there.")
+        raise ValueError(
+            "precision at a threshold of 1 needs similarities: evenly spread, no pair is there."
+        )
     else:
         choices = _with_precision(wish, k, quality)
         best = max(choices, key=lambda choice: choice.recall, default=None)
     if best is None:
         raise ValueError(
-            f"No bands of {k} slots have {name}={wish} at {at}: use more components or ask for less."
+            f"No bands of {k} slots have {name}={wish} at {at}: use more components or ask for "
+            f"less."
         )
     return best
 
 
-def _with_recall(wish: float, k: int, slot: float, quality: Callable[[int, int], Bands]) -> Iterator[Bands]:
-    """For each number of rows the fewest bands that will do: more would only add false candidates."""
+def _with_recall(
+    wish: float, k: int, slot: float, quality: Callable[[int, int], Bands]
+) -> Iterator[Bands]:
+    """For each number of rows the fewest bands that will do: more would only add false
+    candidates."""
     for rows in range(1, k + 1):
         band = slot**rows
         if band < _SELDOM:
@@ -145,8 +177,8 @@ def _with_recall(wish: float, k: int, slot: float, quality: Callable[[int, int],
 
 
 def _with_precision(wish: float, k: int, quality: Callable[[int, int], Bands]) -> Iterator[Bands]:
-    """For each number of rows the most bands that will do. Every band more lowers precision: 1 - (1 - q)^b of a small q grows
-    by a larger factor than that of a large one.
+    """For each number of rows the most bands that will do. Every band more lowers precision: 1 - (1
+    - q)^b of a small q grows by a larger factor than that of a large one.
     """
     for rows in range(1, k + 1):
         most = k // rows

@@ -1,15 +1,16 @@
 """What bits of random Fourier features say about the Gaussian kernel K of two rows.
 
-A bit is the sign of cos(w.x + b) + t. The uniform phase b leaves only the difference D of the two rows' angles, and over
-the normal frequency w that is D ~ N(0, 2 T), T = -log K. So a mean over bits is that of a periodic function of D, and has
-two forms:
+A bit is the sign of cos(w.x + b) + t. The uniform phase b leaves only the difference D of the two
+rows' angles, and over the normal frequency w that is D ~ N(0, 2 T), T = -log K. So a mean over bits
+is that of a periodic function of D, and has two forms:
 
 * its Fourier series: E cos(m D) = K^(m^2), a few terms where K is small;
-* near K = 1, where that series needs ever more terms, a closed form of the function without its period, plus what each
-  further kink at a multiple of pi adds, smaller than the last by a power of exp(-pi^2 / T).
+* near K = 1, where that series needs ever more terms, a closed form of the function without its
+  period, plus what each further kink at a multiple of pi adds, smaller than the last by a power of
+  exp(-pi^2 / T).
 
-They take turns where both have all digits of a double after a handful of terms. Source: "Binary embedding and optimized
-random Fourier features" (BE), with errata as noted.
+They take turns where both have all digits of a double after a handful of terms. Source: "Binary
+embedding and optimized random Fourier features" (BE), with errata as noted.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from kernelight.theory._numbers import (
+from kernelight.theory.inputs import (
     Array,
     counts,
     inside,
@@ -40,10 +41,11 @@ _RISE = 2.0 * math.pi**-1.5
 
 
 class _Loss(NamedTuple):
-    """A rate r that falls from ``limit`` at K = 0 to 0 at K = 1, and how to compute it below and above ``border``.
+    """A rate r that falls from ``limit`` at K = 0 to 0 at K = 1, and how to compute it below and
+    above ``border``.
 
-    Far: r = limit - sum_m weight_m K^(m^2). Near: a function of x = sqrt(T), which rises from 0 with the slope ``rise``.
-    On both sides r is concave in its variable.
+    Far: r = limit - sum_m weight_m K^(m^2). Near: a function of x = sqrt(T), which rises from 0
+    with the slope ``rise``. On both sides r is concave in its variable.
     """
 
     limit: float
@@ -62,7 +64,9 @@ class _Loss(NamedTuple):
 
     def at(self, K: ArrayLike) -> Array:
         K = kernel_values(K, "K")
-        return _in_two(K, self.border <= K, lambda K: self.near(_root(K))[0], lambda K: self.far(K)[0])
+        return _in_two(
+            K, self.border <= K, lambda K: self.near(_root(K))[0], lambda K: self.far(K)[0]
+        )
 
     def flatness(self, K: Array) -> Array:
         """1 / (dr/dK)^2, which is 0 at K = 1: r rises there like the root of 1 - K."""
@@ -74,7 +78,8 @@ class _Loss(NamedTuple):
         return _in_two(K, self.border <= K, near, lambda K: 1.0 / np.square(self.far(K)[1]))
 
     def inverse(self, rate: Array) -> Array:
-        """Newton's method, begun on the side of the root from where a step on a concave function never goes too far."""
+        """Newton's method, begun on the side of the root from where a step on a concave function
+        never goes too far."""
         rate = np.clip(rate, 0.0, self.limit)
         K = _in_two(
             rate,
@@ -151,11 +156,13 @@ _SIGN = _Loss(
 
 
 def hamming_rate(K: ArrayLike) -> Array:
-    """How often bits sign(cos(w.x + b) + t) of two rows differ, t uniform in (-1, 1), given their Gaussian kernel K.
+    """How often bits sign(cos(w.x + b) + t) of two rows differ, t uniform in (-1, 1), given their
+    Gaussian kernel K.
 
-    h(K) = (8/pi^2) sum_{m >= 1} (1 - K^(m^2)) / (4 m^2 - 1), which falls from 4/pi^2 = 0.405 at K = 0 to 0 at K = 1, there as
-    2 pi^(-3/2) sqrt(-log K). Right to 1e-15 everywhere. BE bounds it (lemma 1); this is the thing itself. Unrelated rows differ
-    in 40.5 % of the bits, not in half, so that products of bits average 1 - 2 h >= 0.19, not K as BE says.
+    h(K) = (8/pi^2) sum_{m >= 1} (1 - K^(m^2)) / (4 m^2 - 1), which falls from 4/pi^2 = 0.405 at K =
+    0 to 0 at K = 1, there as 2 pi^(-3/2) sqrt(-log K). Right to 1e-15 everywhere. BE bounds it
+    (lemma 1); this is the thing itself. Unrelated rows differ in 40.5 % of the bits, not in half,
+    so that products of bits average 1 - 2 h >= 0.19, not K as BE says.
 
     >>> from kernelight.theory import hamming_rate
     >>> hamming_rate([0.0, 0.5, 0.99, 1.0]).round(6)
@@ -181,7 +188,8 @@ def kernel_from_hamming(rate: ArrayLike) -> Array:
 def kernel_from_hamming_variance(K: ArrayLike) -> Array:
     """k Var, as k grows, of the kernel from the share of k bits that differ: h (1 - h) / h'(K)^2.
 
-    By the delta method. Falls from 3.3 at K = 0 to 0 at K = 1; full-precision features (`paired_variance`) have 1 at K = 0.
+    By the delta method. Falls from 3.3 at K = 0 to 0 at K = 1; full-precision features
+    (`paired_variance`) have 1 at K = 0.
 
     >>> from kernelight.theory import kernel_from_hamming_variance
     >>> kernel_from_hamming_variance([0.0, 0.5, 1.0]).round(6)
@@ -206,15 +214,21 @@ def hamming_bounds(K: ArrayLike) -> tuple[Array, Array]:
     """
     K = kernel_values(K, "K")
     line = 4.0 / math.pi**2
-    return result(line * (1.0 - K)), result(np.minimum(np.sqrt(1.0 - K) / 2.0, line * (1.0 - 2.0 * K / 3.0)))
+    return result(line * (1.0 - K)), result(
+        np.minimum(np.sqrt(1.0 - K) / 2.0, line * (1.0 - 2.0 * K / 3.0))
+    )
 
 
-def bits_needed(n_rows: ArrayLike, deviation: ArrayLike, confidence: ArrayLike = 0.95) -> NDArray[np.int64]:
-    """Bits after which the Hamming shares of all pairs among ``n_rows`` rows are within ``deviation`` of `hamming_rate`.
+def bits_needed(
+    n_rows: ArrayLike, deviation: ArrayLike, confidence: ArrayLike = 0.95
+) -> NDArray[np.int64]:
+    """Bits after which the Hamming shares of all pairs among ``n_rows`` rows are within
+    ``deviation`` of `hamming_rate`.
 
-    p = log(n^2 / (1 - confidence)) / (2 deviation^2): BE's lemma 1. Assumes independent bits (Hoeffding's inequality for
-    each of the pairs, all added up), nothing else. It grows with the logarithm of the rows: one given pair needs
-    log(2 / (1 - confidence)) / (2 deviation^2) by the same inequality, 738 in the example.
+    p = log(n^2 / (1 - confidence)) / (2 deviation^2): BE's lemma 1. Assumes independent bits
+    (Hoeffding's inequality for each of the pairs, all added up), nothing else. It grows with the
+    logarithm of the rows: one given pair needs log(2 / (1 - confidence)) / (2 deviation^2) by the
+    same inequality, 738 in the example.
 
     >>> from kernelight.theory import bits_needed
     >>> bits_needed(1000, 0.05)
@@ -222,15 +236,19 @@ def bits_needed(n_rows: ArrayLike, deviation: ArrayLike, confidence: ArrayLike =
     """
     n, confidence = counts(n_rows, "n_rows"), inside(confidence, "confidence", 0.0, 1.0)
     return whole(
-        over_square((2.0 * np.log(n) - np.log1p(-confidence)) / 2.0, positive(deviation, "deviation"))
+        over_square(
+            (2.0 * np.log(n) - np.log1p(-confidence)) / 2.0, positive(deviation, "deviation")
+        )
     )
 
 
 def sign_cosine_mean(K: ArrayLike) -> Array:
-    """E[z z'] of bits z = sign(cos(w.x + b)) = +-1 without a threshold, given the Gaussian kernel K of the two rows.
+    """E[z z'] of bits z = sign(cos(w.x + b)) = +-1 without a threshold, given the Gaussian kernel K
+    of the two rows.
 
-    s(K) = (8/pi^2) sum_{m odd} K^(m^2) / m^2, from 0 to 1. BE's listing drops the threshold t of its definition: this is the
-    kernel it really uses. It is no worse than the other, but they must not be mixed.
+    s(K) = (8/pi^2) sum_{m odd} K^(m^2) / m^2, from 0 to 1. BE's listing drops the threshold t of
+    its definition: this is the kernel it really uses. It is no worse than the other, but they must
+    not be mixed.
 
     >>> from kernelight.theory import sign_cosine_mean
     >>> sign_cosine_mean([0.0, 0.5, 0.99, 1.0]).round(6)
@@ -240,7 +258,8 @@ def sign_cosine_mean(K: ArrayLike) -> Array:
 
 
 def kernel_from_sign_cosine(mean: ArrayLike) -> Array:
-    """The Gaussian kernel from the mean of products of bits without a threshold: the inverse of `sign_cosine_mean`.
+    """The Gaussian kernel from the mean of products of bits without a threshold: the inverse of
+    `sign_cosine_mean`.
 
     A mean below 0, which an estimate may have by chance, gives 0.
 
@@ -254,10 +273,11 @@ def kernel_from_sign_cosine(mean: ArrayLike) -> Array:
 
 
 def kernel_from_sign_cosine_variance(K: ArrayLike) -> Array:
-    """k Var, as k grows, of the kernel from the mean of k products of bits without a threshold: (1 - s^2) / s'(K)^2.
+    """k Var, as k grows, of the kernel from the mean of k products of bits without a threshold: (1
+    - s^2) / s'(K)^2.
 
-    By the delta method. Below that with a threshold (`kernel_from_hamming_variance`) everywhere: less than half of it at K = 0,
-    nearly the same at K = 1.
+    By the delta method. Below that with a threshold (`kernel_from_hamming_variance`) everywhere:
+    less than half of it at K = 0, nearly the same at K = 1.
 
     >>> from kernelight.theory import kernel_from_sign_cosine_variance
     >>> kernel_from_sign_cosine_variance([0.0, 0.5, 1.0]).round(6)

@@ -1,8 +1,9 @@
 """Slots of codes that agree: with which probability, and how well their share estimates a kernel.
 
-A slot of two rows agrees with probability P, independently of the others, so the share of k that agree is binomial. For
-consistent weighted sampling P is the min-max kernel K itself; cut to b bits, unequal samples agree by chance too. Sources:
-"Linearized GMM kernels and normalized random Fourier features" (LGMM), which leaves the chance out, with errata as noted.
+A slot of two rows agrees with probability P, independently of the others, so the share of k that
+agree is binomial. For consistent weighted sampling P is the min-max kernel K itself; cut to b bits,
+unequal samples agree by chance too. Sources: "Linearized GMM kernels and normalized random Fourier
+features" (LGMM), which leaves the chance out, with errata as noted.
 """
 
 from __future__ import annotations
@@ -13,18 +14,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from kernelight.theory._numbers import Array, counts, kernel_values, result
-from kernelight.theory._rows import as_rows, of_sum_one, to_columns_of
-from kernelight.wording import counted
+from kernelight.base import counted
+from kernelight.theory.inputs import Array, counts, kernel_values, result
+from kernelight.theory.row_sums import as_rows, of_sum_one, to_columns_of
 
 _MOST_BITS = 64
 _SAFE = 2.0**900  # of an entry: sums of these stay below the largest double, 2^1024
 
 
 def collision_variance(P: ArrayLike) -> Array:
-    """k Var of the share of k independent slots that agree, each with probability P: P (1 - P), exact for every k.
+    """k Var of the share of k independent slots that agree, each with probability P: P (1 - P),
+    exact for every k.
 
-    LGMM (7) for consistent weighted sampling, where P is the min-max kernel; signs and bits of projections have the same.
+    LGMM (7) for consistent weighted sampling, where P is the min-max kernel; signs and bits of
+    projections have the same.
 
     >>> from kernelight.theory import collision_variance
     >>> collision_variance([0.0, 0.2, 0.5, 1.0])
@@ -35,10 +38,11 @@ def collision_variance(P: ArrayLike) -> Array:
 
 
 def bbit_collision(K: ArrayLike, bits: ArrayLike) -> Array:
-    """How often slots of ``bits`` bits agree: P = K + (1 - K) / 2^b, exact if samples are mixed before they are cut.
+    """How often slots of ``bits`` bits agree: P = K + (1 - K) / 2^b, exact if samples are mixed
+    before they are cut.
 
-    LGMM takes K itself for it, and the lowest bits of i*: of nonnegative rows the very lowest is constant, so that b bits
-    act as b - 1, and 1 bit agrees always.
+    LGMM takes K itself for it, and the lowest bits of i*: of nonnegative rows the very lowest is
+    constant, so that b bits act as b - 1, and 1 bit agrees always.
 
     >>> from kernelight.theory import bbit_collision
     >>> bbit_collision(4 / 9, [1, 2, 4, 8]).round(5)
@@ -49,7 +53,8 @@ def bbit_collision(K: ArrayLike, bits: ArrayLike) -> Array:
 
 
 def kernel_from_bbit(P: ArrayLike, bits: ArrayLike) -> Array:
-    """The kernel from the share P of slots of ``bits`` bits that agree: (P - 2^-b) / (1 - 2^-b), unbiased.
+    """The kernel from the share P of slots of ``bits`` bits that agree: (P - 2^-b) / (1 - 2^-b),
+    unbiased.
 
     Negative where fewer slots agree than by chance; cutting it off at 0 would give it a bias.
 
@@ -62,7 +67,8 @@ def kernel_from_bbit(P: ArrayLike, bits: ArrayLike) -> Array:
 
 
 def bbit_variance(K: ArrayLike, bits: ArrayLike) -> Array:
-    """k Var of `kernel_from_bbit` with k slots: P (1 - P) / (1 - 2^-b)^2, P = `bbit_collision`; exact for every k.
+    """k Var of `kernel_from_bbit` with k slots: P (1 - P) / (1 - 2^-b)^2, P = `bbit_collision`;
+    exact for every k.
 
     >>> from kernelight.theory import bbit_variance
     >>> bbit_variance(0.1, [1, 4, 8]).round(6)
@@ -74,7 +80,8 @@ def bbit_variance(K: ArrayLike, bits: ArrayLike) -> Array:
 
 
 def zero_bit_bounds(U: Any, V: Any = None) -> tuple[Array, Array]:
-    """Bounds of how often i* alone agrees ("0-bit"), for each row of ``U`` with each of ``V`` (of ``U`` if None).
+    """Bounds of how often i* alone agrees ("0-bit"), for each row of ``U`` with each of ``V`` (of
+    ``U`` if None).
 
     K <= P0 <= sum min(u / |u|_1, v / |v|_1), K the min-max kernel; signs are split. LGMM (8) has P0 = K for practical data:
     true of many comparable entries in rows of similar sums. A single entry gives P0 = 1 whatever K, and rows u and 100 u of
@@ -92,7 +99,8 @@ def zero_bit_bounds(U: Any, V: Any = None) -> tuple[Array, Array]:
     right = left if V is None else as_rows(V, "V")
     if left.shape[1] != right.shape[1]:
         raise ValueError(
-            f"Rows of {counted(left.shape[1], 'column')} cannot meet rows of {counted(right.shape[1], 'column')}."
+            f"Rows of {counted(left.shape[1], 'column')} cannot meet rows of "
+            f"{counted(right.shape[1], 'column')}."
         )
     high = _shared(of_sum_one(left), of_sum_one(right))
     if max(np.abs(rows.data).max(initial=0.0) for rows in (left, right)) > _SAFE:
@@ -110,10 +118,14 @@ def by_chance(bits: ArrayLike) -> Array:
 
 
 def _shared(left: sp.csr_array, right: sp.csr_array) -> Array:
-    """sum min over positive and negative parts, of all pairs: half of |u| + |v| - |u - v| in each column."""
-    left, right = to_columns_of(left, left), to_columns_of(left, right)  # elsewhere every minimum is 0
+    """sum min over positive and negative parts, of all pairs: half of |u| + |v| - |u - v| in each
+    column."""
+    # elsewhere every minimum is 0
+    left, right = to_columns_of(left, left), to_columns_of(left, right)
     both, dense = np.empty((left.shape[0], right.shape[0])), right.toarray()
     for i in range(left.shape[0]):
         u = left[[i]].toarray()
-        both[i] = np.where(np.sign(u) == np.sign(dense), np.minimum(abs(u), abs(dense)), 0.0).sum(axis=1)
+        both[i] = np.where(np.sign(u) == np.sign(dense), np.minimum(abs(u), abs(dense)), 0.0).sum(
+            axis=1
+        )
     return both

@@ -1,4 +1,5 @@
-"""The min-max kernel of long rows with elliptical coordinates: its mean, its limit, how fast it gets there.
+"""The min-max kernel of long rows with elliptical coordinates: its mean, its limit, how fast it
+gets there.
 
 Coordinates (x_i, y_i), i = 1 .. n, are independent copies of T (a.U, b.U): U uniform on the unit circle, T > 0 independent
 of it, |a| = 1, |b| = sigma, and a.b = sigma rho. Normal coordinates have T^2 = chi^2_2, those of Student's t with nu
@@ -16,12 +17,13 @@ E|a.U| = 2 |a| / pi,
 and since E|a.U||b.U| = |a| |b| (cos t / 2 + n(t) / pi) for the angle t of a and b, n(t) = sin t - t cos t, the delta method
 for d / S gives
 
-    n Var(g_n) -> V / H^4  E T^2 / E^2 T,
-    V = (2 q^2 / pi^3) [(pi/4) (1 + sigma - q)^2 + sigma n(phi) - (1 + sigma) (n(delta) + sigma n(eta))].
+    n Var(g_n) -> V / H^4  E T^2 / E^2 T, V = (2 q^2 / pi^3) [(pi/4) (1 + sigma - q)^2 + sigma
+    n(phi) - (1 + sigma) (n(delta) + sigma n(eta))].
 
-These are the quantities of "Theory of the GMM kernel" (TGMM), shorter, and without its cancellations and zeros in
-denominators. TGMM prints V for sigma = 1 once with the factor 1/(4 pi^3), which must be 4/pi^3 as in its corollary 2.
-Swapping rows turns sigma into 1/sigma, so all is computed for sigma <= 1.
+These are the quantities of "Theory of the GMM kernel" (TGMM), shorter, and without its
+cancellations and zeros in denominators. TGMM prints V for sigma = 1 once with the factor 1/(4
+pi^3), which must be 4/pi^3 as in its corollary 2. Swapping rows turns sigma into 1/sigma, so all is
+computed for sigma <= 1.
 """
 
 from __future__ import annotations
@@ -33,14 +35,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from kernelight.theory._numbers import Array, correlations, positive, product, result
+from kernelight.theory.inputs import Array, correlations, positive, product, result
 
-_NODES, _WEIGHTS = (np.polynomial.legendre.leggauss(10) + np.array([[1.0], [0.0]])) / 2.0  # for [0, 1]
+# for [0, 1]
+_NODES, _WEIGHTS = (np.polynomial.legendre.leggauss(10) + np.array([[1.0], [0.0]])) / 2.0
 _NORMAL = 1e16  # degrees of freedom from which on t is normal up to rounding
 
 
 class Triangle(NamedTuple):
-    """rho, the ratio sigma <= 1 of the scales, and what follows from them; ``larger`` of the scales, x having 1."""
+    """rho, the ratio sigma <= 1 of the scales, and what follows from them; ``larger`` of the
+    scales, x having 1."""
 
     rho: Array
     sigma: Array
@@ -55,7 +59,8 @@ def triangle(rho: ArrayLike, sigma: ArrayLike) -> Triangle:
     given = np.clip(given, 1e-150, 1e150)  # the kernel has long been 0
     ratio = np.minimum(given, 1.0 / given)
     height = ratio * np.sqrt((1.0 - rho) * (1.0 + rho))  # twice the area
-    q = np.sqrt(np.square(1.0 - ratio) + 2.0 * ratio * (1.0 - rho))  # a form in which nothing cancels
+    # a form in which nothing cancels
+    q = np.sqrt(np.square(1.0 - ratio) + 2.0 * ratio * (1.0 - rho))
     delta = np.where(q > 0, np.arctan2(height, 1.0 - ratio * rho), math.pi / 2.0)
     eta = np.where(q > 0, np.arctan2(height, ratio * (ratio - rho)), math.pi / 2.0)
     return Triangle(rho, ratio, np.maximum(given, 1.0), q, delta, eta)
@@ -67,7 +72,8 @@ def excess(t: Triangle) -> Array:
 
 
 def spread(t: Triangle) -> Array:
-    """V / q^2, for sigma <= 1, with the difference of n(phi) and n(eta) in one piece; it need not vanish with q."""
+    """V / q^2, for sigma <= 1, with the difference of n(phi) and n(eta) in one piece; it need not
+    vanish with q."""
     zero = np.zeros_like(t.rho)
     more = math.pi / 4.0 * np.square(excess(t)) + t.sigma * _lag(t.eta, t.delta)
     less = np.square(t.sigma) * _lag(zero, t.eta) + (1.0 + t.sigma) * _lag(zero, t.delta)
@@ -75,7 +81,8 @@ def spread(t: Triangle) -> Array:
 
 
 def _lag(start: Array, width: Array) -> Array:
-    """n(start + width) - n(start), as the integral of n'(t) = t sin t: by Gauss's rule, exact to the last digits up to pi."""
+    """n(start + width) - n(start), as the integral of n'(t) = t sin t: by Gauss's rule, exact to
+    the last digits up to pi."""
     at = start[..., None] + width[..., None] * _NODES
     return np.asarray(width * ((at * np.sin(at)) @ _WEIGHTS))
 
@@ -83,9 +90,10 @@ def _lag(start: Array, width: Array) -> Array:
 def gmm_single(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
     """f_1 = E[g_1], the mean of the min-max kernel of a single coordinate, whatever T.
 
-    f_1 = (1/pi) [(delta rho + s log q) / sigma + sigma (eta rho + s log(q / sigma))], s = sqrt(1 - rho^2). TGMM's theorem
-    1(i) says that g_1 is f_1; it is random, with this mean. For sigma = 1 the curve is above `gmm_limit` for rho < 1/2
-    only, and below for the others (TGMM's figure 7 has it above everywhere).
+    f_1 = (1/pi) [(delta rho + s log q) / sigma + sigma (eta rho + s log(q / sigma))], s = sqrt(1 -
+    rho^2). TGMM's theorem 1(i) says that g_1 is f_1; it is random, with this mean. For sigma = 1
+    the curve is above `gmm_limit` for rho < 1/2 only, and below for the others (TGMM's figure 7 has
+    it above everywhere).
 
     >>> from kernelight.theory import gmm_single
     >>> gmm_single([-1.0, 0.0, 0.5, 1.0]).round(6)
@@ -105,10 +113,11 @@ def gmm_single(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
 
 
 def gmm_limit(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
-    """f_inf, to which the min-max kernel of n coordinates tends as n grows: (1 + sigma - q) / (1 + sigma + q).
+    """f_inf, to which the min-max kernel of n coordinates tends as n grows: (1 + sigma - q) / (1 +
+    sigma + q).
 
-    Almost surely if E T is finite (t: nu > 1), in probability for nu = 1. For sigma = 1 it is (1 - s) / (1 + s), s =
-    sqrt((1 - rho) / 2). TGMM's theorem 1.
+    Almost surely if E T is finite (t: nu > 1), in probability for nu = 1. For sigma = 1 it is (1 -
+    s) / (1 + s), s = sqrt((1 - rho) / 2). TGMM's theorem 1.
 
     >>> from kernelight.theory import gmm_limit
     >>> gmm_limit([-1.0, 0.0, 0.5, 1.0]).round(6)
@@ -134,8 +143,8 @@ def elliptical_h(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
 def elliptical_v(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
     """V of TGMM's theorem 2: n Var(g_n) tends to V / H^4 E T^2 / E^2 T.
 
-    The formula stands at the head of the module. TGMM's form for sigma = 1 in theorem 2 is 16 times too small; that in
-    corollary 2 is right.
+    The formula stands at the head of the module. TGMM's form for sigma = 1 in theorem 2 is 16 times
+    too small; that in corollary 2 is right.
 
     >>> from kernelight.theory import elliptical_v
     >>> elliptical_v([-0.5, 0.0, 0.5, 1.0]).round(6)
@@ -146,9 +155,11 @@ def elliptical_v(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
 
 
 def t_moment(nu: ArrayLike, order: ArrayLike) -> Array:
-    """E T^r of Student's t: nu^(r/2) Gamma(1 + r/2) Gamma((nu - r)/2) / Gamma(nu/2), infinite for nu <= r.
+    """E T^r of Student's t: nu^(r/2) Gamma(1 + r/2) Gamma((nu - r)/2) / Gamma(nu/2), infinite for
+    nu <= r.
 
-    nu = inf is the normal law, 2^(r/2) Gamma(1 + r/2). TGMM's theorem 2(ii) has r = 1, 2, its section 5 r = 4.
+    nu = inf is the normal law, 2^(r/2) Gamma(1 + r/2). TGMM's theorem 2(ii) has r = 1, 2, its
+    section 5 r = 4.
 
     >>> import numpy as np
     >>> from kernelight.theory import t_moment
@@ -160,16 +171,18 @@ def t_moment(nu: ArrayLike, order: ArrayLike) -> Array:
     nu, r = np.minimum(positive(nu, "nu"), _NORMAL), np.maximum(positive(order, "order"), 1e-300)
     exists = nu > r
     nu, r = np.where(exists, nu, 2.0), np.where(exists, r, 1.0)
-    with np.errstate(over="ignore"):  # by logarithms: powers of nu overflow where the moment does not
+    # by logarithms: powers of nu overflow where the moment does not
+    with np.errstate(over="ignore"):
         value = r / 2.0 * np.exp(r / 2.0 * np.log(nu) + special.betaln((nu - r) / 2.0, r / 2.0))
     return result(np.where(exists, value, np.inf))
 
 
 def gmm_variance(rho: ArrayLike, nu: ArrayLike = math.inf, sigma: ArrayLike = 1.0) -> Array:
-    """n Var(g_n), as n grows, of n coordinates of Student's t (normal for nu = inf): V / H^4 E T^2 / E^2 T.
+    """n Var(g_n), as n grows, of n coordinates of Student's t (normal for nu = inf): V / H^4 E T^2
+    / E^2 T.
 
-    Infinite for nu <= 2; `gmm_variance_two` is for nu = 2. TGMM's theorem 2(ii) and corollary 2. It is 0 at
-    rho = 1 and -1 for every nu: there the kernel does not vary.
+    Infinite for nu <= 2; `gmm_variance_two` is for nu = 2. TGMM's theorem 2(ii) and corollary 2. It
+    is 0 at rho = 1 and -1 for every nu: there the kernel does not vary.
 
     >>> from kernelight.theory import gmm_variance
     >>> gmm_variance([0.0, 0.5, 1.0], 5).round(6)
@@ -181,10 +194,12 @@ def gmm_variance(rho: ArrayLike, nu: ArrayLike = math.inf, sigma: ArrayLike = 1.
 
 
 def gmm_variance_two(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
-    """(n / log n) Var(g_n), as n grows, for nu = 2 degrees of freedom, where T has no second moment: (4/pi^2) V / H^4.
+    """(n / log n) Var(g_n), as n grows, for nu = 2 degrees of freedom, where T has no second
+    moment: (4/pi^2) V / H^4.
 
-    TGMM's theorem 2(iii). It is the variance of the normal limit, and reached as slowly as logarithms grow: at n = 1e3 to
-    1e5 a robust estimate of the variance was still 1.3 to 1.4 times as large.
+    TGMM's theorem 2(iii). It is the variance of the normal limit, and reached as slowly as
+    logarithms grow: at n = 1e3 to 1e5 a robust estimate of the variance was still 1.3 to 1.4 times
+    as large.
 
     >>> from kernelight.theory import gmm_variance_two
     >>> gmm_variance_two([0.0, 0.5, 1.0]).round(6)
@@ -203,4 +218,6 @@ def _shape(rho: ArrayLike, sigma: ArrayLike) -> Array:
 def _heaviness(nu: ArrayLike) -> Array:
     """E T^2 / E^2 T; 4/pi for the normal law."""
     first = np.asarray(t_moment(nu, 1))
-    return np.asarray(np.asarray(t_moment(nu, 2)) / np.square(np.where(np.isinf(first), 1.0, first)))
+    return np.asarray(
+        np.asarray(t_moment(nu, 2)) / np.square(np.where(np.isinf(first), 1.0, first))
+    )

@@ -1,9 +1,11 @@
 """Variances of random Fourier features.
 
-Rows have unit length and correlation rho; E = exp(-gamma (1 - rho)) is their RBF kernel. A frequency gives two projections
-a, b, jointly normal with variance gamma and correlation rho. An inner product of k columns is the mean of k products (k/2
-for pairs), so its variance is (something of the kernel) / k; the functions return that something. Sources: "Linearized GMM
-kernels and normalized random Fourier features" (LGMM) and "A comparison of nonlinear kernels" (CNK), with errata as noted.
+Rows have unit length and correlation rho; E = exp(-gamma (1 - rho)) is their RBF kernel. A
+frequency gives two projections a, b, jointly normal with variance gamma and correlation rho. An
+inner product of k columns is the mean of k products (k/2 for pairs), so its variance is (something
+of the kernel) / k; the functions return that something. Sources: "Linearized GMM kernels and
+normalized random Fourier features" (LGMM) and "A comparison of nonlinear kernels" (CNK), with
+errata as noted.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernelight.theory._numbers import Array, correlations, counts, kernel_values, numbers, result
+from kernelight.theory.inputs import Array, correlations, counts, kernel_values, numbers, result
 
 _LARGEST = 1e100  # of gamma: every kernel has long been 0 or 1, and its square does not overflow
 
@@ -21,7 +23,8 @@ def _gammas(gamma: ArrayLike) -> Array:
 
 
 def rff_variance(E: ArrayLike) -> Array:
-    """k Var of features sqrt(2/k) cos(a + w) with a random phase w: V = 1/2 + (1 - E^2)^2 / 2, exact for every k.
+    """k Var of features sqrt(2/k) cos(a + w) with a random phase w: V = 1/2 + (1 - E^2)^2 / 2,
+    exact for every k.
 
     LGMM (13). The text before its figure 3 prints Var / E^2 without the square of 1 - E^2.
 
@@ -33,10 +36,12 @@ def rff_variance(E: ArrayLike) -> Array:
 
 
 def nrff_variance(E: ArrayLike) -> Array:
-    """k Var, as k grows, of the same features scaled to rows of unit length: V_n = (1 - E^2)^2 (1 + E^2 / 4).
+    """k Var, as k grows, of the same features scaled to rows of unit length: V_n = (1 - E^2)^2 (1 +
+    E^2 / 4).
 
-    LGMM (15), factorised, so that nothing cancels near E = 1. At finite k the mean squared error is larger: at k = 10 by 6 %
-    for E = 0.6 and by 30 % for E = 0.95, at k = 50 by at most 5 % ("accurate for merely k > 10" holds for small E only).
+    LGMM (15), factorised, so that nothing cancels near E = 1. At finite k the mean squared error is
+    larger: at k = 10 by 6 % for E = 0.6 and by 30 % for E = 0.95, at k = 50 by at most 5 %
+    ("accurate for merely k > 10" holds for small E only).
 
     >>> from kernelight.theory import nrff_variance
     >>> nrff_variance([0.0, 0.5, 1.0])
@@ -48,7 +53,8 @@ def nrff_variance(E: ArrayLike) -> Array:
 def nrff_bias(E: ArrayLike, n_components: ArrayLike) -> Array:
     """Mean of the normalised estimate minus E, to first order in 1/k: -E (1 - E^4) / (8 k).
 
-    LGMM calls the estimate unbiased; this is the second order of its ratio of means. At most 0.067 / k.
+    LGMM calls the estimate unbiased; this is the second order of its ratio of means. At most 0.067
+    / k.
 
     >>> from kernelight.theory import nrff_bias
     >>> nrff_bias(0.5, [10, 100, 1000])
@@ -59,10 +65,11 @@ def nrff_bias(E: ArrayLike, n_components: ArrayLike) -> Array:
 
 
 def paired_variance(E: ArrayLike) -> Array:
-    """k Var of k columns sqrt(2/k) [cos a, sin a] of k/2 frequencies: (1 - E^2)^2, exact for every even k.
+    """k Var of k columns sqrt(2/k) [cos a, sin a] of k/2 frequencies: (1 - E^2)^2, exact for every
+    even k.
 
-    Not in the papers: pairs have unit length as they are, no bias, and less variance than LGMM's normalised features.
-    The mean of k/2 values cos(a - b), each of variance (1 - E^2)^2 / 2.
+    Not in the papers: pairs have unit length as they are, no bias, and less variance than LGMM's
+    normalised features. The mean of k/2 values cos(a - b), each of variance (1 - E^2)^2 / 2.
 
     >>> from kernelight.theory import paired_variance
     >>> paired_variance([0.0, 0.5, 1.0])
@@ -73,9 +80,11 @@ def paired_variance(E: ArrayLike) -> Array:
 
 
 def projection_variance(rho: ArrayLike) -> Array:
-    """k Var of the mean product of k Gaussian projections of unit rows, which estimates rho: 1 + rho^2, exact for every k.
+    """k Var of the mean product of k Gaussian projections of unit rows, which estimates rho: 1 +
+    rho^2, exact for every k.
 
-    LGMM section 2, for the linear kernel: unlike the variances above it does not vanish where rows are equal.
+    LGMM section 2, for the linear kernel: unlike the variances above it does not vanish where rows
+    are equal.
 
     >>> from kernelight.theory import projection_variance
     >>> projection_variance([-1.0, 0.0, 0.5])
@@ -87,8 +96,8 @@ def projection_variance(rho: ArrayLike) -> Array:
 def folded_kernel(rho: ArrayLike, gamma: ArrayLike) -> Array:
     """The kernel of features sqrt(1/k) cos(a) without a phase: F = exp(-gamma) cosh(gamma rho).
 
-    CNK (12). It is even in rho, and (1 + exp(-2 gamma)) / 2, not 1, where rows are equal. Written as two exponentials that
-    cannot overflow.
+    CNK (12). It is even in rho, and (1 + exp(-2 gamma)) / 2, not 1, where rows are equal. Written
+    as two exponentials that cannot overflow.
 
     >>> from kernelight.theory import folded_kernel
     >>> folded_kernel([0.0, 0.5, 1.0], 1.0).round(6)
@@ -99,11 +108,13 @@ def folded_kernel(rho: ArrayLike, gamma: ArrayLike) -> Array:
 
 
 def folded_variance(F: ArrayLike, gamma: ArrayLike) -> Array:
-    """k Var of features sqrt(1/k) cos(a) without a phase, from the folded kernel F alone; exact for every k.
+    """k Var of features sqrt(1/k) cos(a) without a phase, from the folded kernel F alone; exact for
+    every k.
 
-    E[cos^2 a cos^2 b] = (1 + 2 q + q^2 cosh(4 gamma rho)) / 4 with q = exp(-2 gamma), and cosh 4x is a polynomial of cosh x,
-    so rho drops out: Var = (1 - q)^2 / 4 - (F^2 - q)(1 - 2 F^2), a form in which rounding cannot make it negative. (The papers
-    give no variance for it.) F is brought into its range, exp(-gamma) to (1 + q) / 2.
+    E[cos^2 a cos^2 b] = (1 + 2 q + q^2 cosh(4 gamma rho)) / 4 with q = exp(-2 gamma), and cosh 4x
+    is a polynomial of cosh x, so rho drops out: Var = (1 - q)^2 / 4 - (F^2 - q)(1 - 2 F^2), a form
+    in which rounding cannot make it negative. (The papers give no variance for it.) F is brought
+    into its range, exp(-gamma) to (1 + q) / 2.
 
     >>> from kernelight.theory import folded_kernel, folded_variance
     >>> folded_variance(folded_kernel([0.0, 0.5, 1.0], 1.0), 1.0).round(6)
@@ -117,11 +128,12 @@ def folded_variance(F: ArrayLike, gamma: ArrayLike) -> Array:
 
 
 def rbf_through_gmm_variance(rho: ArrayLike, gamma: ArrayLike) -> Array:
-    """k Var, as k grows, of the RBF kernel computed from k min-max samples of elliptical rows of equal scale.
+    """k Var, as k grows, of the RBF kernel computed from k min-max samples of elliptical rows of
+    equal scale.
 
-    Such rows have min-max kernel g = (1 - s) / (1 + s) with s = sqrt((1 - rho) / 2), so E = exp(-2 gamma s^2) and
-    V_g = g (1 - g) (dE/dg)^2 = 4 gamma^2 E^2 s^2 (1 + s)^4 g (1 - g): LGMM (21). Other rows have another g: for uniform ones
-    the estimate is wrong by a constant, whatever k.
+    Such rows have min-max kernel g = (1 - s) / (1 + s) with s = sqrt((1 - rho) / 2), so E = exp(-2
+    gamma s^2) and V_g = g (1 - g) (dE/dg)^2 = 4 gamma^2 E^2 s^2 (1 + s)^4 g (1 - g): LGMM (21).
+    Other rows have another g: for uniform ones the estimate is wrong by a constant, whatever k.
 
     >>> from kernelight.theory import rbf_through_gmm_variance
     >>> rbf_through_gmm_variance([0.0, 0.5, 1.0], 1.0).round(6)
@@ -130,7 +142,6 @@ def rbf_through_gmm_variance(rho: ArrayLike, gamma: ArrayLike) -> Array:
     gamma = _gammas(gamma)
     s = np.sqrt((1.0 - correlations(rho)) / 2.0)
     g = (1.0 - s) / (1.0 + s)
-    slope = (
-        2.0 * gamma * np.exp(-2.0 * gamma * s * s) * s * np.square(1.0 + s)
-    )  # -dE/ds = 4 gamma s E; -ds/dg = (1 + s)^2 / 2
+    # -dE/ds = 4 gamma s E; -ds/dg = (1 + s)^2 / 2
+    slope = 2.0 * gamma * np.exp(-2.0 * gamma * s * s) * s * np.square(1.0 + s)
     return result(g * (1.0 - g) * np.square(slope))

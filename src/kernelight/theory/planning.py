@@ -1,9 +1,13 @@
-"""How much is needed: components for an error, bytes for codes. (`bits_needed` and `uniform_components` belong here too.)
+"""How much is needed: components for an error, bytes for codes. (`bits_needed` and
+`uniform_components` belong here too.)
 
-A mean of k independent terms of variance V is off by more than e with probability 1 - confidence. Two ways to say so:
+A mean of k independent terms of variance V is off by more than e with probability 1 - confidence.
+Two ways to say so:
 
-* "normal": e = z sqrt(V / k), z the quantile of the normal law. What to expect; a good approximation once k is some dozens.
-* "hoeffding": 2 exp(-2 k e^2 / w^2), w the width of the range of a term. A guarantee for every k, and blind to V.
+* "normal": e = z sqrt(V / k), z the quantile of the normal law. What to expect; a good
+  approximation once k is some dozens.
+* "hoeffding": 2 exp(-2 k e^2 / w^2), w the width of the range of a term. A guarantee for every k,
+  and blind to V.
 
 For n pairs at once, the probability of failure is shared out between them (the union bound).
 """
@@ -14,7 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from kernelight.theory._numbers import (
+from kernelight.theory.collisions import bbit_variance, by_chance
+from kernelight.theory.compare import VARIANCES
+from kernelight.theory.inputs import (
     Array,
     counts,
     inside,
@@ -24,10 +30,9 @@ from kernelight.theory._numbers import (
     positive,
     whole,
 )
-from kernelight.theory.collisions import bbit_variance, by_chance
-from kernelight.theory.compare import VARIANCES
 
-# w^2 of one component: of pairs, one column's share of cos in [-1, 1]; of phases, 2 cos cos; of samples, 0 or 1
+# w^2 of one component: of pairs, one column's share of cos in [-1, 1]; of phases, 2 cos cos; of
+# samples, 0 or 1
 _SQUARED_WIDTHS = {"paired": 8.0, "rff": 16.0, "gcws": 1.0}
 _KERNELS = np.linspace(0.0, 1.0, 2001)  # where to look for the worst one
 _BOUNDS = ("normal", "hoeffding")
@@ -43,15 +48,18 @@ def components_needed(
     n_pairs: ArrayLike = 1,
     bound: str = "normal",
 ) -> NDArray[np.int64]:
-    """The n_components with which an estimate of the kernel is within ``error`` of it, with probability ``confidence``.
+    """The n_components with which an estimate of the kernel is within ``error`` of it, with
+    probability ``confidence``.
 
-    ``method`` is one of "gcws" (with ``bits``: codes of so many, and the estimate corrected for them), "paired", "rff",
-    "nrff" (Fourier features), "binary", "sign_cosine" (the Gaussian kernel from bits with or without a threshold).
-    ``kernel`` is the value of the kernel; without it, the worst one is assumed. ``n_pairs``: all of so many pairs at once.
+    ``method`` is one of "gcws" (with ``bits``: codes of so many, and the estimate corrected for
+    them), "paired", "rff", "nrff" (Fourier features), "binary", "sign_cosine" (the Gaussian kernel
+    from bits with or without a threshold). ``kernel`` is the value of the kernel; without it, the
+    worst one is assumed. ``n_pairs``: all of so many pairs at once.
 
-    Assumes independent components (Gaussian projections; structured ones are as good or better) and, with
-    ``bound="normal"``, that their mean is normal: k = z^2 V / error^2. "nrff", "binary" and "sign_cosine" have asymptotic
-    variances besides. ``bound="hoeffding"`` assumes independence alone, for "gcws", "paired" and "rff".
+    Assumes independent components (Gaussian projections; structured ones are as good or better)
+    and, with ``bound="normal"``, that their mean is normal: k = z^2 V / error^2. "nrff", "binary"
+    and "sign_cosine" have asymptotic variances besides. ``bound="hoeffding"`` assumes independence
+    alone, for "gcws", "paired" and "rff".
 
     >>> from kernelight.theory import components_needed
     >>> components_needed(0.02)
@@ -66,7 +74,9 @@ def components_needed(
     error = positive(error, "error")
     variance = _variance(one_of(method, "method", VARIANCES), kernel, bits)
     # the logarithm of what is left to one pair: the share itself may be smaller than any double
-    failure = np.log1p(-inside(confidence, "confidence", 0.0, 1.0)) - np.log(counts(n_pairs, "n_pairs"))
+    failure = np.log1p(-inside(confidence, "confidence", 0.0, 1.0)) - np.log(
+        counts(n_pairs, "n_pairs")
+    )
     if one_of(bound, "bound", _BOUNDS) == "normal":
         amount = np.square(special.ndtri_exp(failure - np.log(2.0))) * variance
     else:
@@ -82,9 +92,10 @@ def memory_needed(
 ) -> NDArray[np.int64]:
     """Bytes of the codes of ``n_rows`` rows: a byte a component for up to 8 bits, two for up to 16.
 
-    ``packed``: slots of 1, 2, 4, 8 or 16 bits (others take the next of these) in 64-bit words, as `Codes.packed` has them.
-    ``bits`` of 32 or 64 are dense features in single or double precision. Assumes nothing but that no row is empty (a mask
-    of a byte a row is then added); a linear model on codes has n_components 2^bits weights a class besides.
+    ``packed``: slots of 1, 2, 4, 8 or 16 bits (others take the next of these) in 64-bit words, as
+    `Codes.packed` has them. ``bits`` of 32 or 64 are dense features in single or double precision.
+    Assumes nothing but that no row is empty (a mask of a byte a row is then added); a linear model
+    on codes has n_components 2^bits weights a class besides.
 
     >>> from kernelight.theory import memory_needed
     >>> memory_needed(1_000_000, 512, [1, 8, 12, 32])
@@ -92,10 +103,16 @@ def memory_needed(
     >>> memory_needed(1_000_000, 512, 1, packed=True)
     64000000
     """
-    n, k, b = counts(n_rows, "n_rows", 0), counts(n_components, "n_components"), counts(bits, "bits", 1, 64)
+    n, k, b = (
+        counts(n_rows, "n_rows", 0),
+        counts(n_components, "n_components"),
+        counts(bits, "bits", 1, 64),
+    )
     between = (b > 16) & (b != 32) & (b != 64)
     if between.any():
-        raise ValueError(f"bits must be 1 to 16 for codes, 32 or 64 for features, got {int(b[between][0])}.")
+        raise ValueError(
+            f"bits must be 1 to 16 for codes, 32 or 64 for features, got {int(b[between][0])}."
+        )
     slot = np.exp2(np.ceil(np.log2(b)))
     with np.errstate(over="ignore"):
         row = np.ceil(k * slot / 64.0) * 8.0 if packed else k * np.maximum(slot, 8.0) / 8.0
@@ -107,11 +124,14 @@ def _variance(method: str, kernel: ArrayLike | None, bits: ArrayLike | None) -> 
         raise ValueError(f"bits belong to method='gcws': leave them out for {method!r}.")
 
     def of(values: Array) -> Array:
-        return np.asarray(VARIANCES[method](values) if bits is None else bbit_variance(values, bits))
+        return np.asarray(
+            VARIANCES[method](values) if bits is None else bbit_variance(values, bits)
+        )
 
     if kernel is not None:
         return of(kernel_values(kernel, "kernel"))
-    axes = 0 if bits is None else by_chance(bits).ndim  # each number of bits has its own worst kernel
+    # each number of bits has its own worst kernel
+    axes = 0 if bits is None else by_chance(bits).ndim
     return np.asarray(of(_KERNELS.reshape(-1, *(1,) * axes)).max(axis=0))
 
 
@@ -119,6 +139,9 @@ def _squared_width(method: str, bits: ArrayLike | None) -> Array:
     if method not in _SQUARED_WIDTHS:
         known = ", ".join(map(repr, _SQUARED_WIDTHS))
         raise ValueError(
-            f"bound='hoeffding' is for means of bounded terms, {known}: use bound='normal' for {method!r}."
+            f"bound='hoeffding' is for means of bounded terms, {known}: use bound='normal' for "
+            f"{method!r}."
         )
-    return _SQUARED_WIDTHS[method] * np.square(1.0 / (1.0 - (0.0 if bits is None else by_chance(bits))))
+    return _SQUARED_WIDTHS[method] * np.square(
+        1.0 / (1.0 - (0.0 if bits is None else by_chance(bits)))
+    )

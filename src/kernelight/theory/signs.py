@@ -5,9 +5,10 @@ with scale S(tau) = sum |u_i - tau v_i|, and
 
     P(sign x = sign y) = 1/2 + pi^-2 integral_0^inf log((1 + tau) / S(tau)) dtau / tau.
 
-S is linear between the breakpoints u_i / v_i, so each piece has a closed form in dilogarithms. Two approximations need only
-the chi-square similarity rho = sum 2 u_i v_i / (u_i + v_i), here called chi2: "A comparison of nonlinear kernels" (CNK,
-equation 6) has the first; the other is from the paper on sign Cauchy projections that it cites.
+S is linear between the breakpoints u_i / v_i, so each piece has a closed form in dilogarithms. Two
+approximations need only the chi-square similarity rho = sum 2 u_i v_i / (u_i + v_i), here called
+chi2: "A comparison of nonlinear kernels" (CNK, equation 6) has the first; the other is from the
+paper on sign Cauchy projections that it cites.
 """
 
 from __future__ import annotations
@@ -20,24 +21,28 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy import special
 
-from kernelight.theory._numbers import Array, kernel_values, result
-from kernelight.theory._rows import as_rows, of_sum_one, refuse, to_columns_of
-from kernelight.wording import counted
+from kernelight.base import counted
+from kernelight.theory.inputs import Array, kernel_values, result
+from kernelight.theory.row_sums import as_rows, of_sum_one, refuse, to_columns_of
 
-_FARTHEST = 1e150  # of a breakpoint: nothing is left of the integral beyond it, or below its inverse
+# of a breakpoint: nothing is left of the integral beyond it, or below its inverse
+_FARTHEST = 1e150
 _BLOCK = 1 << 17  # breakpoints at a time, some 30 MB with everything made of them
 
 
 def sign_cauchy_collision(U: Any, V: Any = None) -> Array:
-    """P(sign x = sign y) for Cauchy projections x of each row of ``U`` and y of each row of ``V`` (of ``U`` if None).
+    """P(sign x = sign y) for Cauchy projections x of each row of ``U`` and y of each row of ``V``
+    (of ``U`` if None).
 
-    Rows are nonnegative, dense or sparse; their sums do not matter, since signs do not see a scale. Exact up to rounding
-    (1e-14 for up to a thousand nonzeros, 1e-12 for 50,000), and 1 for equal rows; a row of zeros gives 0. A pair costs about
-    0.2 microseconds for every nonzero of its row in the matrix with fewer rows.
+    Rows are nonnegative, dense or sparse; their sums do not matter, since signs do not see a scale.
+    Exact up to rounding (1e-14 for up to a thousand nonzeros, 1e-12 for 50,000), and 1 for equal
+    rows; a row of zeros gives 0. A pair costs about 0.2 microseconds for every nonzero of its row
+    in the matrix with fewer rows.
 
-    How far CNK's acos-chi2 is from it: P minus that kernel lies between -0.00464 (rows that share a quarter, in one place) and
-    +0.03162 (rows close to each other), the extremes of a numerical search, not of a proof. It is about +0.02 for dense
-    histograms and within 0.012 for unrelated sparse ones.
+    How far CNK's acos-chi2 is from it: P minus that kernel lies between -0.00464 (rows that share a
+    quarter, in one place) and +0.03162 (rows close to each other), the extremes of a numerical
+    search, not of a proof. It is about +0.02 for dense histograms and within 0.012 for unrelated
+    sparse ones.
 
     >>> from kernelight.theory import sign_cauchy_collision
     >>> sign_cauchy_collision([[1, 2, 3], [0, 0, 0]], [[3, 0, 1], [2, 4, 6]]).round(6)
@@ -49,7 +54,8 @@ def sign_cauchy_collision(U: Any, V: Any = None) -> Array:
         return _agreements(left, left, symmetric=True)
     if left.shape[1] != right.shape[1]:
         raise ValueError(
-            f"Rows of {counted(left.shape[1], 'column')} cannot meet rows of {counted(right.shape[1], 'column')}."
+            f"Rows of {counted(left.shape[1], 'column')} cannot meet rows of "
+            f"{counted(right.shape[1], 'column')}."
         )
     if left.shape[0] > right.shape[0]:  # fewer turns of the loop over the rows of the first
         return np.ascontiguousarray(_agreements(right, left).T)
@@ -57,9 +63,11 @@ def sign_cauchy_collision(U: Any, V: Any = None) -> Array:
 
 
 def sign_cauchy_acos(chi2: ArrayLike) -> Array:
-    """The first approximation of P(sign x = sign y): 1 - arccos(chi2) / pi, from the chi-square similarity alone.
+    """The first approximation of P(sign x = sign y): 1 - arccos(chi2) / pi, from the chi-square
+    similarity alone.
 
-    CNK (6), the acos-chi2 kernel. Off by up to 0.0316, mostly too low (see `sign_cauchy_collision`).
+    CNK (6), the acos-chi2 kernel. Off by up to 0.0316, mostly too low (see
+    `sign_cauchy_collision`).
 
     >>> from kernelight.theory import sign_cauchy_acos
     >>> sign_cauchy_acos([0.0, 0.5, 1.0]).round(6)
@@ -69,12 +77,14 @@ def sign_cauchy_acos(chi2: ArrayLike) -> Array:
 
 
 def sign_cauchy_arctan(chi2: ArrayLike) -> Array:
-    """The second approximation: 1/2 + (2/pi^2) I(c), I(c) = integral_0^(pi/2) arctan(c tan t) dt, c = chi2 / (2 - 2 chi2).
+    """The second approximation: 1/2 + (2/pi^2) I(c), I(c) = integral_0^(pi/2) arctan(c tan t) dt, c
+    = chi2 / (2 - 2 chi2).
 
-    Nearer than `sign_cauchy_acos` for similar rows, chi2 above 0.6 (by 0.003 in the mean against 0.015), farther below 0.4.
-    Off by up to 0.0192 for sets (a figure of its authors, which is not one of the other), and up to 0.0215 was seen for
-    histograms. Since I'(c) = log(c) / (c^2 - 1), I(c) = X(c) - log(c) artanh(c) for c <= 1, with Legendre's
-    X(c) = (Li2(c) - Li2(-c)) / 2, and I(c) = pi^2 / 4 - I(1/c).
+    Nearer than `sign_cauchy_acos` for similar rows, chi2 above 0.6 (by 0.003 in the mean against
+    0.015), farther below 0.4. Off by up to 0.0192 for sets (a figure of its authors, which is not
+    one of the other), and up to 0.0215 was seen for histograms. Since I'(c) = log(c) / (c^2 - 1),
+    I(c) = X(c) - log(c) artanh(c) for c <= 1, with Legendre's X(c) = (Li2(c) - Li2(-c)) / 2, and
+    I(c) = pi^2 / 4 - I(1/c).
 
     >>> from kernelight.theory import sign_cauchy_arctan
     >>> sign_cauchy_arctan([0.0, 0.5, 2 / 3, 1.0]).round(6)
@@ -87,7 +97,9 @@ def sign_cauchy_arctan(chi2: ArrayLike) -> Array:
     inner = np.clip(c, 1e-300, 1.0 - 2.0**-53)  # the product goes to 0 at both ends
     product = np.log(inner) * np.arctanh(inner)
     integral = legendre - product
-    return result(0.5 + 2.0 / math.pi**2 * np.where(up <= down, integral, math.pi**2 / 4.0 - integral))
+    return result(
+        0.5 + 2.0 / math.pi**2 * np.where(up <= down, integral, math.pi**2 / 4.0 - integral)
+    )
 
 
 def _histograms(X: Any, name: str) -> sp.csr_array:
@@ -122,12 +134,13 @@ def _agreements(left: sp.csr_array, right: sp.csr_array, symmetric: bool = False
 
 
 def _agreement(u: Array, V: Array) -> Array:
-    """P of one row with several: ``u`` its nonzeros, ``V`` (m, len(u)) the others there; what they have elsewhere has
-    breakpoint 0 and is known from the sums, all of them 1.
+    """P of one row with several: ``u`` its nonzeros, ``V`` (m, len(u)) the others there; what they
+    have elsewhere has breakpoint 0 and is known from the sums, all of them 1.
 
-    With S = A + B tau, from A = 1 at tau = 0 (all u_i larger), each breakpoint takes 2 u_i from A and gives 2 v_i to B, up to
-    B = 1. Subtracting log max(1, tau) from both logarithms keeps every piece small; the integral of log(1 + tau) is then
-    pi^2 / 6. That leaves, for the piece from a to b and Li2 the dilogarithm (Li2(z) is spence(1 - z) in scipy),
+    With S = A + B tau, from A = 1 at tau = 0 (all u_i larger), each breakpoint takes 2 u_i from A
+    and gives 2 v_i to B, up to B = 1. Subtracting log max(1, tau) from both logarithms keeps every
+    piece small; the integral of log(1 + tau) is then pi^2 / 6. That leaves, for the piece from a to
+    b and Li2 the dilogarithm (Li2(z) is spence(1 - z) in scipy),
 
         int log(A + B tau) dtau / tau = log A log(b/a) - Li2(-B b / A) + Li2(-B a / A)                           if A is larger,
                                       = (log B + log(a b) / 2) log(b/a) + Li2(-A / (B b)) - Li2(-A / (B a))      if B tau is.
@@ -141,7 +154,9 @@ def _agreement(u: Array, V: Array) -> Array:
     def passed(values: Array) -> Array:
         """What lies below each piece: 0 and the cumulative sums in the order of the breakpoints."""
         padded = np.pad(np.broadcast_to(values, V.shape), ((0, 0), (0, 1)))
-        return np.pad(np.cumsum(np.take_along_axis(padded, order, axis=1), axis=1), ((0, 0), (1, 0)))
+        return np.pad(
+            np.cumsum(np.take_along_axis(padded, order, axis=1), axis=1), ((0, 0), (1, 0))
+        )
 
     first, last = np.full((len(V), 1), 1.0 / _FARTHEST), np.full((len(V), 1), _FARTHEST)
     tau = np.concatenate([first, np.take_along_axis(at, order, axis=1), last], axis=1)
@@ -151,9 +166,8 @@ def _agreement(u: Array, V: Array) -> Array:
 
     middle = (log_tau[:, :-1] + log_tau[:, 1:]) / 2.0
     flat = np.exp(middle) * B <= A
-    large = np.maximum(
-        np.where(flat, A, B), 1e-30
-    )  # rounding may leave less than nothing on a piece without width
+    # rounding may leave less than nothing on a piece without width
+    large = np.maximum(np.where(flat, A, B), 1e-30)
     level = np.log(large) + np.where(flat, 0.0, middle) - np.where(a >= 1.0, middle, 0.0)
     small_at_a = np.where(flat, B * a, A / a) / large
     small_at_b = np.where(flat, B * b, A / b) / large

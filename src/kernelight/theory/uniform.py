@@ -1,6 +1,8 @@
-"""How far random Fourier features are from the Gaussian kernel at worst, over all pairs of points of a set at once.
+"""How far random Fourier features are from the Gaussian kernel at worst, over all pairs of points
+of a set at once.
 
-Source: "Binary embedding and optimized random Fourier features" (BE), theorem 1, after Rahimi and Recht. It reads
+Source: "Binary embedding and optimized random Fourier features" (BE), theorem 1, after Rahimi and
+Recht. It reads
 
     P(sup |z(x).z(y) - k(x, y)| >= e) <= 2^8 (s D / e)^2 exp(-p e^2 / (4 (d + 2))),
 
@@ -14,10 +16,12 @@ probability (2 r L / e)^2 by Markov's, L^2 bounding the mean square of the large
 
     P <= 2 (2 exp(-a k e^2))^(2 / (m + 2)) (8 R L / e)^(2 m / (m + 2)).
 
-* "paired": f depends on x - y only, m = d, R = D; k columns are k/2 values of cos in [-1, 1], a = 1/16. So p in the theorem
-  counts frequencies of pairs, not columns. L = s + exp(-1/2) / sigma, the slope of the features and that of the kernel.
-* "phase" (the features of BE's equation 4): f depends on both points, m = 2 d, R = D (Jung's theorem); values lie in
-  [-2, 2], a = 1/32, and L = 2 s + sqrt(2) exp(-1/2) / sigma. The theorem promises them what holds for pairs only.
+* "paired": f depends on x - y only, m = d, R = D; k columns are k/2 values of cos in [-1, 1], a =
+  1/16. So p in the theorem counts frequencies of pairs, not columns. L = s + exp(-1/2) / sigma, the
+  slope of the features and that of the kernel.
+* "phase" (the features of BE's equation 4): f depends on both points, m = 2 d, R = D (Jung's
+  theorem); values lie in [-2, 2], a = 1/32, and L = 2 s + sqrt(2) exp(-1/2) / sigma. The theorem
+  promises them what holds for pairs only.
 """
 
 from __future__ import annotations
@@ -27,7 +31,16 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernelight.theory._numbers import Array, counts, inside, one_of, over_square, positive, result, whole
+from kernelight.theory.inputs import (
+    Array,
+    counts,
+    inside,
+    one_of,
+    over_square,
+    positive,
+    result,
+    whole,
+)
 
 # a, points that f depends on, and L sigma as so many sqrt(d) and a constant
 _FEATURES = {
@@ -45,7 +58,8 @@ def uniform_bound(
     *,
     features: str = "paired",
 ) -> Array:
-    """A bound of the probability that ``n_components`` Fourier features miss the Gaussian kernel by ``error`` somewhere.
+    """A bound of the probability that ``n_components`` Fourier features miss the Gaussian kernel by
+    ``error`` somewhere.
 
     The kernel is exp(-|x - y|^2 / (2 sigma^2)) on points with ``n_features`` coordinates, no two further apart than
     ``diameter``. 1 where the theorem says nothing. BE's theorem 1, corrected: the head of this module says how.
@@ -70,9 +84,11 @@ def uniform_components(
     *,
     features: str = "paired",
 ) -> NDArray[np.int64]:
-    """The columns for which `uniform_bound` promises an error below ``error`` everywhere, with probability ``confidence``.
+    """The columns for which `uniform_bound` promises an error below ``error`` everywhere, with
+    probability ``confidence``.
 
-    A guarantee for infinitely many pairs, and a loose one: for a given list of pairs, `components_needed` asks for much less.
+    A guarantee for infinitely many pairs, and a loose one: for a given list of pairs,
+    `components_needed` asks for much less.
 
     >>> from kernelight.theory import uniform_components
     >>> uniform_components(0.1, 0.95, 10, 5.0)
@@ -87,7 +103,8 @@ def uniform_components(
 def _parts(
     error: ArrayLike, n_features: ArrayLike, diameter: ArrayLike, sigma: ArrayLike, features: str
 ) -> tuple[float, Array, Array, Array]:
-    """a, e, m, and the logarithm of (8 R L / e)^(2 m / (m + 2)), added up: the quotient may be 0 or beyond every double."""
+    """a, e, m, and the logarithm of (8 R L / e)^(2 m / (m + 2)), added up: the quotient may be 0 or
+    beyond every double."""
     share, points, steep, kernel = _FEATURES[one_of(features, "features", _FEATURES)]
     e, d = positive(error, "error"), counts(n_features, "n_features")
     m = points * d

@@ -1,1 +1,1 @@
-"""Maps made of other maps: `Product` for products of kernels, `Concat` for their sums."""
+"""Maps made of other maps: `ProductMap` for products of kernels, `Concat` for their sums."""

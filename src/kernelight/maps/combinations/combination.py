@@ -1,4 +1,5 @@
-"""What maps made of other maps share: copies with random numbers of their own, gaps of theory, nested states."""
+"""What maps made of other maps share: copies with random numbers of their own, gaps of theory,
+nested states."""
 
 from __future__ import annotations
 
@@ -10,9 +11,10 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.base import clone
 
-from kernelight import _checks, _core
-from kernelight._checks import Matrix
-from kernelight._stored import fitted_part, with_parts
+from kernelight import _core
+from kernelight.base import checks
+from kernelight.base.checks import Matrix
+from kernelight.base.estimator import fitted_part, with_parts
 from kernelight.maps.base import FeatureMap
 from kernelight.state import State
 
@@ -24,16 +26,18 @@ Map = TypeVar("Map", bound=FeatureMap)
 class Combination(FeatureMap):
     """A map made of parts: what a user gave stays as it is, ``fit`` fits copies.
 
-    Two parts with the same ``random_state`` must not share their draws, or the estimate of a product would be that of one
-    factor. So the copy at position p has the seed child(stream(seed, 15), p), and parts of parts have it twice
-    (docs/projection-spec.md, section 7). ``seeds_`` are the seeds before that.
+    Two parts with the same ``random_state`` must not share their draws, or the estimate of a
+    product would be that of one factor. So the copy at position p has the seed child(stream(seed,
+    15), p), and parts of parts have it twice (docs/projection-spec.md, section 7). ``seeds_`` are
+    the seeds before that.
     """
 
     _decided: ClassVar[tuple[str, ...]] = ("seeds_",)
 
     @abstractmethod
     def _given_parts(self) -> Parts:
-        """The parts as they were given, defaults in the place of None, by the key they have in a state."""
+        """The parts as they were given, defaults in the place of None, by the key they have in a
+        state."""
 
     @abstractmethod
     def _give_parts(self, parts: Parts) -> None:
@@ -54,9 +58,12 @@ class Combination(FeatureMap):
         return self._fitted_parts() if hasattr(self, "seeds_") else self._given_parts()
 
     def _fit(self, X: Any, y: Any) -> None:
-        """Fit a copy of each part, with random numbers of its own; ``y`` is for those that learn from it."""
+        """Fit a copy of each part, with random numbers of its own; ``y`` is for those that learn
+        from it."""
         if depth(self) > MAX_DEPTH:
-            raise ValueError(f"Maps of maps may be nested {MAX_DEPTH} deep, got {depth(self)} levels.")
+            raise ValueError(
+                f"Maps of maps may be nested {MAX_DEPTH} deep, got {depth(self)} levels."
+            )
         X = self._validated(X, reset=True)
         given = self._given_parts()
         for key, part in given.items():
@@ -75,7 +82,7 @@ class Combination(FeatureMap):
     def _validated(self, X: Any, *, reset: bool) -> Matrix:
         pairwise = self.__sklearn_tags__().input_tags.pairwise
         if pairwise and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
-            _checks.as_matrix(X)  # as scikit-learn has it: a bad value is named before a bad shape
+            checks.as_matrix(X)  # as scikit-learn has it: a bad value is named before a bad shape
         return super()._validated(X, reset=reset)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -88,21 +95,25 @@ class Combination(FeatureMap):
 
     @property
     def theory_gap(self) -> str | None:
-        """Why ``expected`` is not known exactly: what the first part says that does not know it; else None."""
+        """Why ``expected`` is not known exactly: what the first part says that does not know it;
+        else None."""
         return next(filter(None, (part.theory_gap for part in self._parts_in_use().values())), None)
 
     @property
     def variance_gap(self) -> str | None:
-        """Why ``variance`` is not known exactly: what the first part says that does not know it; else None."""
+        """Why ``variance`` is not known exactly: what the first part says that does not know it;
+        else None."""
         gaps = (part.variance_gap for part in self._parts_in_use().values())
         return self.theory_gap or next(filter(None, gaps), None)
 
     def _state(self) -> State:
-        """Own parameters, and the states of the parts: meta under "parts", arrays under "key.name"."""
+        """Own parameters, and the states of the parts: meta under "parts", arrays under
+        "key.name"."""
         return with_parts(super()._state(), self._fitted_parts())
 
     def _take_parts(self, state: State) -> None:
-        """The fitted parts, and as parameters their copies with the seeds they had before ``fit``."""
+        """The fitted parts, and as parameters their copies with the seeds they had before
+        ``fit``."""
         metas, seeds = state.meta["parts"], self.seeds_
         refuse_deep(metas)
         if not metas:
@@ -116,7 +127,9 @@ class Combination(FeatureMap):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         of_parts = [
-            part.__sklearn_tags__() for part in self._given_parts().values() if isinstance(part, FeatureMap)
+            part.__sklearn_tags__()
+            for part in self._given_parts().values()
+            if isinstance(part, FeatureMap)
         ]
         tags.input_tags.sparse = all(of.input_tags.sparse for of in of_parts)
         tags.input_tags.positive_only = any(of.input_tags.positive_only for of in of_parts)
@@ -130,17 +143,21 @@ def refuse_other_kinds(owner: str, key: str, part: Any) -> None:
     if not isinstance(part, FeatureMap):
         kind = part.__name__ if isinstance(part, type) else type(part).__name__
         hint = f"an instance, {kind}()" if isinstance(part, type) else "a map such as GCWS()"
-        raise TypeError(f"{owner} is made of maps of kernelight: part {key} must be {hint}, got {kind}.")
+        raise TypeError(
+            f"{owner} is made of maps of kernelight: part {key} must be {hint}, got {kind}."
+        )
 
 
 def refuse_some_pairwise(owner: str, parts: Parts) -> None:
-    """Refuse maps of a precomputed kernel matrix next to maps of rows: the same X cannot be both."""
+    """Refuse maps of a precomputed kernel matrix next to maps of rows: the same X cannot be
+    both."""
     pairwise = {key: part.__sklearn_tags__().input_tags.pairwise for key, part in parts.items()}
     if any(pairwise.values()) and not all(pairwise.values()):
         first = next(key for key, is_so in pairwise.items() if is_so)
         other = next(key for key, is_so in pairwise.items() if not is_so)
         raise ValueError(
-            f"{owner} gives the same X to all maps: part {first} takes a precomputed kernel matrix, part {other} takes rows."
+            f"{owner} gives the same X to all maps: part {first} takes a precomputed kernel "
+            f"matrix, part {other} takes rows."
         )
 
 
@@ -155,7 +172,8 @@ def depth(part: Any, around: tuple[Any, ...] = ()) -> int:
 
 
 def with_defaults(part: Map) -> Map:
-    """A copy whose parts, and theirs, are all named: a part that is None would have no seed to set."""
+    """A copy whose parts, and theirs, are all named: a part that is None would have no seed to
+    set."""
     copy: Map = clone(part)
     if isinstance(copy, Combination):
         copy._give_parts({key: with_defaults(inner) for key, inner in copy._given_parts().items()})
@@ -165,11 +183,16 @@ def with_defaults(part: Map) -> Map:
 def seeds_of(part: FeatureMap) -> dict[str, int]:
     """The seed of every ``random_state`` in a map."""
     params = part.get_params(deep=True).items()
-    return {name: _checks.seed_of(value) for name, value in params if name.split("__")[-1] == "random_state"}
+    return {
+        name: checks.seed_of(value)
+        for name, value in params
+        if name.split("__")[-1] == "random_state"
+    }
 
 
 def give_all(parts: list[FeatureMap], options: dict[str, Any]) -> None:
-    """Take out of ``options`` what is for every map in ``parts``, and give it to all that have such a parameter."""
+    """Take out of ``options`` what is for every map in ``parts``, and give it to all that have such
+    a parameter."""
     for wanted in ("random_state", "n_jobs"):
         if wanted in options:
             value = options.pop(wanted)
@@ -201,7 +224,9 @@ def reseeded(part: Map, seeds: Any) -> Map:
     """``part`` with the seeds it had before ``fit``, which a state may have wrong."""
     if not isinstance(seeds, Mapping) or set(seeds) != set(seeds_of(part)):
         raise ValueError("its seeds do not belong to its parts.")
-    part.set_params(**{name: _checks.seed_of(_checks.check_int(name, seed)) for name, seed in seeds.items()})
+    part.set_params(
+        **{name: checks.seed_of(checks.check_int(name, seed)) for name, seed in seeds.items()}
+    )
     return part
 
 

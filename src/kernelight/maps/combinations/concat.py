@@ -23,7 +23,8 @@ from kernelight.maps.projections.random_fourier import RandomFourier
 
 
 class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-learn has no types
-    r"""The weighted sum of kernels: features of several maps side by side, each scaled by the root of its weight.
+    r"""The weighted sum of kernels: features of several maps side by side, each scaled by the root
+    of its weight.
 
     .. math:: K = \sum_i w_i K_i, \qquad E = \sum_i w_i E_i, \qquad Var = \sum_i w_i^2 Var_i,
 
@@ -32,8 +33,8 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
     Parameters
     ----------
     maps : list of maps or of (name, map) pairs, default=None
-        None means ``[GCWS(), RandomFourier()]``. Maps without names are called map0, map1, and so on, so that their
-        parameters are ``map0__n_components`` and the like.
+        None means ``[GCWS(), RandomFourier()]``. Maps without names are called map0, map1, and so
+        on, so that their parameters are ``map0__n_components`` and the like.
     weights : list of numbers above 0 or None, default=None
         One for each map. None means 1 each: the plain sum, not the mean.
 
@@ -47,7 +48,8 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
 
     Notes
     -----
-    A generator that is the ``random_state`` of a map is copied, not advanced: fitting twice gives the same features.
+    A generator that is the ``random_state`` of a map is copied, not advanced: fitting twice gives
+    the same features.
 
     Examples
     --------
@@ -83,8 +85,13 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
 
     @property
     def _named_maps(self) -> Any:
-        """The pairs through which scikit-learn reaches the parameters of maps; None where there are none."""
-        return list(zip(_names(self.maps), _members(self.maps), strict=True)) if _is_list(self.maps) else None
+        """The pairs through which scikit-learn reaches the parameters of maps; None where there are
+        none."""
+        return (
+            list(zip(_names(self.maps), _members(self.maps), strict=True))
+            if _is_list(self.maps)
+            else None
+        )
 
     @_named_maps.setter
     def _named_maps(self, named: Any) -> None:
@@ -94,14 +101,18 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         self.maps = maps if names == _numbered(len(maps)) else list(zip(names, maps, strict=True))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters; with ``deep``, also the maps by name and theirs, as ``map0__n_components``."""
+        """Parameters; with ``deep``, also the maps by name and theirs, as
+        ``map0__n_components``."""
         return dict(self._get_params("_named_maps", deep=deep))
 
     def set_params(self, **params: Any) -> Concat:
-        """Set parameters of this map, maps by name, or parameters of maps; those of ``maps=None`` are the defaults."""
+        """Set parameters of this map, maps by name, or parameters of maps; those of ``maps=None``
+        are the defaults."""
         if "maps" in params:  # first: the others may be about its members
             self.maps = params.pop("maps")
-        if self.maps is None and {name.split("__")[0] for name in params} & set(_numbered(len(_defaults()))):
+        if self.maps is None and {name.split("__")[0] for name in params} & set(
+            _numbered(len(_defaults()))
+        ):
             self.maps = _defaults()
         self._set_params("_named_maps", **params)
         return self
@@ -143,7 +154,8 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
                 root = np.float32(np.sqrt(weight))
             if not np.isfinite(root) or root < np.finfo(np.float32).tiny:
                 raise ValueError(
-                    "The root of a weight scales float32 features: weights, and their products where sums are nested, must "
+                    "The root of a weight scales float32 features: weights, and their products "
+                    "where sums are nested, must "
                     f"be between 1.4e-76 and 1.1e77, got {weight:g}."
                 )
 
@@ -161,7 +173,9 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         return [
             weight * inner
             for weight, part in zip(weights, parts.values(), strict=True)
-            for inner in (part._weights_within(part._parts_in_use()) if isinstance(part, Concat) else [1.0])
+            for inner in (
+                part._weights_within(part._parts_in_use()) if isinstance(part, Concat) else [1.0]
+            )
         ]
 
     def _weighted(self) -> list[tuple[float, FeatureMap]]:
@@ -183,7 +197,8 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         return sum(part.n_outputs for part in self._parts_in_use().values())
 
     def transform(self, X: Any) -> Any:
-        """The features of all maps side by side: float32, CSR where that of any map is, else a dense array."""
+        """The features of all maps side by side: float32, CSR where that of any map is, else a
+        dense array."""
         X = self._validated(X, reset=False)
         blocks = []
         for weight, part in self._weighted():
@@ -201,12 +216,14 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         return stacked
 
     def expected(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
-        """What the inner products of the features average to, over seeds: the weighted sum of what the maps expect."""
+        """What the inner products of the features average to, over seeds: the weighted sum of what
+        the maps expect."""
         refuse_gap(self.theory_gap)
         return np.asarray(sum(weight * part.expected(X, Y) for weight, part in self._weighted()))
 
     def variance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
-        """The variance of those inner products over seeds: the sum of those of the maps with squared weights."""
+        """The variance of those inner products over seeds: the sum of those of the maps with
+        squared weights."""
         refuse_gap(self.variance_gap)
         return np.asarray(sum(weight**2 * part.variance(X, Y) for weight, part in self._weighted()))
 
@@ -220,11 +237,14 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         )
 
     def _plain_params(self) -> dict[str, Any]:
-        return {"weights": None if self.weights is None else sure_weights(self.weights, len(self.maps_))}
+        return {
+            "weights": None if self.weights is None else sure_weights(self.weights, len(self.maps_))
+        }
 
 
 def _dense_csr(block: NDArray[np.float32]) -> Any:
-    """``sp.csr_matrix(block)``, which searches for zeros, in a tenth of the time where there are none or few."""
+    """``sp.csr_matrix(block)``, which searches for zeros, in a tenth of the time where there are
+    none or few."""
     n, width = block.shape
     kept = block != 0
     index = np.int32 if block.size <= np.iinfo(np.int32).max else np.int64
@@ -237,7 +257,8 @@ def _dense_csr(block: NDArray[np.float32]) -> Any:
 
 
 def _kernel_of(at: int, part: FeatureMap) -> Kernel:
-    """The kernel of a part; a map that takes any kernel may have it by name, or have none that can be a term of a sum."""
+    """The kernel of a part; a map that takes any kernel may have it by name, or have none that can
+    be a term of a sum."""
     found: Any = part.kernel
     if isinstance(found, str) and found != PRECOMPUTED:
         found = kernels.get(found)
@@ -260,7 +281,9 @@ def _is_list(maps: Any) -> bool:
 
 def _has_names(maps: Any) -> bool:
     """Whether a list holds (name, map) pairs."""
-    return all(isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str) for each in maps)
+    return all(
+        isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str) for each in maps
+    )
 
 
 def _members(maps: Any) -> list[Any]:

@@ -1,8 +1,9 @@
-"""Maps seen slot by slot: a code, values, or both in each; what `Product` multiplies.
+"""Maps seen slot by slot: a code, values, or both in each; what `ProductMap` multiplies.
 
-Slot j of a map with codes is one of 2^bits unit vectors; slot j of random Fourier features is a number (a cosine) or two (a
-cosine and a sine). The tensor product of the two is the vector of values, placed in the block of the code: so the product
-of two slots needs a code on at least one side.
+Slot j of a map with codes is one of 2^bits unit vectors; slot j of random Fourier features is a
+number (a cosine) or two (a cosine and a sine). The tensor product of the two is the vector of
+values, placed in the block of the code: so the product of two slots needs a code on at least one
+side.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import Matrix
+from kernelight.base.checks import Matrix
 from kernelight.codes.slots import MAX_BITS, paired, slot_dtype
 from kernelight.maps.base import CodeMap, FeatureMap
 from kernelight.maps.projections.random_fourier import RandomFourier
@@ -32,7 +33,8 @@ class SlotShape(NamedTuple):
 
 
 class SlotFeatures(NamedTuple):
-    """Codes and values of all rows, slot by slot, and which rows are empty; None where there are none."""
+    """Codes and values of all rows, slot by slot, and which rows are empty; None where there are
+    none."""
 
     codes: NDArray[Any] | None
     bits: int
@@ -41,7 +43,8 @@ class SlotFeatures(NamedTuple):
 
 
 class SlotMoments(NamedTuple):
-    """Of one slot, for each pair of rows: the probability that codes agree, mean and mean square of the product of values."""
+    """Of one slot, for each pair of rows: the probability that codes agree, mean and mean square of
+    the product of values."""
 
     agree: NDArray[np.float64] | float
     mean: NDArray[np.float64] | float
@@ -60,12 +63,14 @@ def shape_of(part: FeatureMap) -> SlotShape:
     part = refuse_slotless(part)
     if part._normalizes():
         raise ValueError(
-            "Normalized features are no product of slots: set normalize=False in RandomFourier(features='phase'), or take "
+            "Normalized features are no product of slots: set normalize=False in "
+            "RandomFourier(features='phase'), or take "
             "features='paired'."
         )
     if part._odd():
         raise ValueError(
-            "A slot of paired features is a cosine and a sine: RandomFourier needs an even n_components in a Product, got "
+            "A slot of paired features is a cosine and a sine: RandomFourier needs an even "
+            "n_components in a ProductMap, got "
             f"{part.n_components}."
         )
     return SlotShape(part._n_outputs(), 0, 2 if part.features == "paired" else 1)
@@ -75,14 +80,18 @@ def refuse_slotless(part: FeatureMap) -> Any:
     """``part``, if it has slots."""
     if not gives_codes(part) and not isinstance(part, RandomFourier):
         raise ValueError(
-            f"Product multiplies slot by slot, but {type(part).__name__} gives dense features without slots. Use "
+            f"ProductMap multiplies slot by slot, but {type(part).__name__} gives dense features "
+            f"without slots. Use "
             "SignProjection, GCWS or RandomFourier."
         )
     return part
 
 
 def features_of(part: FeatureMap, X: Matrix) -> SlotFeatures:
-    """The slots of checked rows of a map that is no product. Values carry the factor 1/sqrt(slots)."""
+    """The slots of checked rows of a map that is no product.
+
+    Values carry the factor 1/sqrt(slots).
+    """
     if gives_codes(part):
         codes, empty, bits = part._encode(X)
         return SlotFeatures(codes, bits, empty)
@@ -91,8 +100,8 @@ def features_of(part: FeatureMap, X: Matrix) -> SlotFeatures:
 
 
 def moments_of(part: FeatureMap, X: Any, Y: Any, *, squares: bool) -> SlotMoments:
-    """Of a map that is no product. Mean squares are that of independent slots: they may be asked for only where the variance
-    is known."""
+    """Of a map that is no product. Mean squares are that of independent slots: they may be asked
+    for only where the variance is known."""
     mean = part.expected(X, Y)
     if gives_codes(part):
         return SlotMoments(mean, 1.0, 1.0)
@@ -105,7 +114,8 @@ def pair_bits(left: int, right: int) -> int:
     """Bits of pairs of codes that are not mixed."""
     if left + right > MAX_BITS:
         raise ValueError(
-            f"Product would need {left} + {right} = {left + right} bits, more than {MAX_BITS}: pass bits={MAX_BITS} or fewer "
+            f"ProductMap would need {left} + {right} = {left + right} bits, more than {MAX_BITS}: "
+            f"pass bits={MAX_BITS} or fewer "
             "to hash each pair to that many, or give its sides fewer bits."
         )
     return left + right
@@ -121,7 +131,8 @@ def pair_codes(left: SlotFeatures, right: SlotFeatures) -> NDArray[Any]:
 
 
 def mixed_codes(left: SlotFeatures, right: SlotFeatures, seed: int, bits: int) -> NDArray[Any]:
-    """child(child(stream(seed, 16), slot), pair) mod 2^bits of every pair, as `pair_codes` has it but of any width."""
+    """child(child(stream(seed, 16), slot), pair) mod 2^bits of every pair, as `pair_codes` has it
+    but of any width."""
     some = right.codes if left.codes is None else left.codes
     assert some is not None
     n, k = some.shape

@@ -1,1 +1,2 @@
-"""Min-max hashing: rows to codes that agree with the probability that is their min-max kernel (`GCWS`)."""
+"""Min-max hashing: rows to codes that agree with the probability that is their min-max kernel
+(`GCWS`)."""

@@ -1,8 +1,9 @@
-"""Consistent weighted sampling: drives the compiled loops and keeps the tables of one fitted object.
+"""Consistent weighted sampling: drives the compiled loops and keeps the tables of one fitted
+object.
 
-Memory beyond input and output stays under 256 MB whatever the width: the listing of a batch of rows takes at most
-40 MB, tables for one call at most 48 MB, tables kept for the next call at most 96 MB, twice that while they grow, and
-words that wait to be folded some 32 MB.
+Memory beyond input and output stays under 256 MB whatever the width: the listing of a batch of rows
+takes at most 40 MB, tables for one call at most 48 MB, tables kept for the next call at most 96 MB,
+twice that while they grow, and words that wait to be folded some 32 MB.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import Matrix, Resources
+from kernelight.base.checks import Matrix, Resources
 from kernelight.maps.minmax.poisson_slots import BaseSlots, SlotRange
 from kernelight.maps.minmax.scheme import MinMaxScheme, RowRange, row_ranges
 
 LISTING_BYTES = 40 << 20
 CALL_BYTES = 48 << 20
 KEPT_BYTES = 96 << 20
-# Nonzeros times slots that one compiled call works on, for each thread: some tenths of a second, so that Ctrl-C is heard.
+# Nonzeros times slots that one compiled call works on, for each thread: some tenths of a second, so
+# that Ctrl-C is heard.
 SCAN_WORK, STREAM_WORK = 1 << 29, 1 << 24
 ROW_BLOCK = 96  # rows whose running minima, 256 bytes each, fit the first-level cache
 BYTES_PER_ENTRY = 12 + 8  # coordinate, row, logarithm; and the weight while listing
@@ -37,12 +39,14 @@ class _Tables(NamedTuple):
     filled: int  # table rows in use
 
     def view(self, first_slot: int = 0) -> _core.CwsTables:
-        """The tables from a slot on, the first of its block, as the compiled functions take them."""
+        """The tables from a slot on, the first of its block, as the compiled functions take
+        them."""
         return _core.CwsTables(self.cells[first_slot // _core.SLOT_BLOCK :], self.ids, self.where)
 
 
 class CwsSampler:
-    """Encodes matrices of one scheme; the tables it has drawn are kept for the next call (never pickled)."""
+    """Encodes matrices of one scheme; the tables it has drawn are kept for the next call (never
+    pickled)."""
 
     def __init__(self, scheme: MinMaxScheme) -> None:
         self.scheme = scheme
@@ -59,12 +63,17 @@ class CwsSampler:
         """Codes of every row, and which rows are empty."""
         codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
         empty = np.ones(X.shape[0], dtype=bool)
-        for at, rows in row_ranges(X, LISTING_BYTES // BYTES_PER_ENTRY, most_rows=self._slots.most_rows):
+        for at, rows in row_ranges(
+            X, LISTING_BYTES // BYTES_PER_ENTRY, most_rows=self._slots.most_rows
+        ):
             empty[at] = self._encode_range(rows, codes[at], use)
         return codes, empty
 
-    def _encode_range(self, rows: RowRange, codes: NDArray[Any], use: Resources) -> NDArray[np.bool_]:
-        """Survey, list, then scan with tables; or stream, where a row or the width is too long for that."""
+    def _encode_range(
+        self, rows: RowRange, codes: NDArray[Any], use: Resources
+    ) -> NDArray[np.bool_]:
+        """Survey, list, then scan with tables; or stream, where a row or the width is too long for
+        that."""
         counts = np.empty(rows.n_rows, dtype=np.int64)
         use = use.for_work(rows.values.size * self._base.n_components)
         too_long = rows.values.size > LISTING_BYTES // BYTES_PER_ENTRY
@@ -85,16 +94,14 @@ class CwsSampler:
         if kept is None:
             self._scan_in_groups(listing, coordinates, rows, empty, codes, use)
         else:
-            for part in self._slots.ranges(codes, empty, use, most=_most_slots(SCAN_WORK, rows, use)):
+            for part in self._slots.ranges(
+                codes, empty, use, most=_most_slots(SCAN_WORK, rows, use)
+            ):
                 self._scan(listing, kept.view(part.first_slot), part, use)
         return empty
 
     def _scan(
-        self,
-        listing: _core.CwsListing,
-        tables: _core.CwsTables,
-        part: SlotRange,
-        use: Resources,
+        self, listing: _core.CwsListing, tables: _core.CwsTables, part: SlotRange, use: Resources
     ) -> None:
         """Words or codes of some slots, whose cells are those of the first blocks of ``tables``."""
         _core.cws_scan(listing, tables, self._coding(), *part, *use)
@@ -131,12 +138,19 @@ class CwsSampler:
         return listing
 
     def _scan_in_groups(
-        self, listing: _core.CwsListing, coordinates: NDArray[np.int32], rows: RowRange, empty: NDArray[np.bool_],
-        codes: NDArray[Any], use: Resources,
-    ) -> None:  # fmt: skip
+        self,
+        listing: _core.CwsListing,
+        coordinates: NDArray[np.int32],
+        rows: RowRange,
+        empty: NDArray[np.bool_],
+        codes: NDArray[Any],
+        use: Resources,
+    ) -> None:
         """Tables of a few slot blocks at a time, drawn, used and overwritten."""
         per_group = max(1, CALL_BYTES // max(1, len(coordinates) * BYTES_PER_CELL_BLOCK))
-        cells = np.empty((min(per_group, self._slot_blocks), len(coordinates) * _core.CELL_BLOCK), np.float32)
+        cells = np.empty(
+            (min(per_group, self._slot_blocks), len(coordinates) * _core.CELL_BLOCK), np.float32
+        )
         ids = rows.identities(coordinates)
         where = np.full(rows.n_coordinates, -1, dtype=np.int32)
         where[coordinates] = np.arange(len(coordinates), dtype=np.int32)
@@ -147,13 +161,18 @@ class CwsSampler:
             _core.cws_fill(cells, ids, 0, len(ids), self.scheme.seed, *slots, *use)
             self._scan(listing, tables, part, use)
 
-    def _keep(self, coordinates: NDArray[np.int32], rows: RowRange, use: Resources) -> _Tables | None:
-        """Kept tables that cover ``coordinates``, grown if need be; None where that would be too much memory."""
+    def _keep(
+        self, coordinates: NDArray[np.int32], rows: RowRange, use: Resources
+    ) -> _Tables | None:
+        """Kept tables that cover ``coordinates``, grown if need be; None where that would be too
+        much memory."""
         with self._lock:
             kept = self._kept or _Tables(
-                np.empty((self._slot_blocks, 0), np.float32), np.empty(0, np.uint64),
-                np.full(rows.n_coordinates, -1, np.int32), 0,
-            )  # fmt: skip
+                np.empty((self._slot_blocks, 0), np.float32),
+                np.empty(0, np.uint64),
+                np.full(rows.n_coordinates, -1, np.int32),
+                0,
+            )
             new = coordinates[kept.where[coordinates] < 0]
             count = kept.filled + len(new)
             if count * BYTES_PER_CELL_BLOCK * self._slot_blocks > KEPT_BYTES:
@@ -161,7 +180,8 @@ class CwsSampler:
             if len(new):
                 kept = self._grown(kept, count)
                 kept.ids[kept.filled : count] = rows.identities(new)
-                where = kept.where.copy()  # a call under way in another thread goes on with the map it has
+                # a call under way in another thread goes on with the map it has
+                where = kept.where.copy()
                 where[new] = np.arange(kept.filled, count, dtype=np.int32)
                 _core.cws_fill(
                     kept.cells,
@@ -177,7 +197,8 @@ class CwsSampler:
             return kept
 
     def _grown(self, kept: _Tables, count: int) -> _Tables:
-        """The same tables with room for ``count`` coordinates: doubled, so that growing row by row stays cheap."""
+        """The same tables with room for ``count`` coordinates: doubled, so that growing row by row
+        stays cheap."""
         room = kept.ids.shape[0]
         if count <= room:
             return kept
@@ -192,10 +213,15 @@ class CwsSampler:
 
 def _most_slots(work: int, rows: RowRange, use: Resources) -> int:
     """Slots of one compiled call: whole blocks, at least one."""
-    return max(1, work * use.threads // max(1, rows.values.size * _core.SLOT_BLOCK)) * _core.SLOT_BLOCK
+    return (
+        max(1, work * use.threads // max(1, rows.values.size * _core.SLOT_BLOCK)) * _core.SLOT_BLOCK
+    )
 
 
 def _row_block(n_coordinates: int, counts: NDArray[np.int64]) -> int:
-    """Rows taken together: as few as let a coordinate's parameters, once loaded, serve some two dozen rows."""
+    """Rows taken together: as few as let a coordinate's parameters, once loaded, serve some two
+    dozen rows."""
     mean = max(1.0, float(counts.mean()) if len(counts) else 1.0)
-    return int(min(max(ROW_BLOCK, 24 * n_coordinates / mean), 16 * ROW_BLOCK)) // ROW_BLOCK * ROW_BLOCK
+    return (
+        int(min(max(ROW_BLOCK, 24 * n_coordinates / mean), 16 * ROW_BLOCK)) // ROW_BLOCK * ROW_BLOCK
+    )

@@ -1,8 +1,8 @@
 """Dart sampling: keeps tables of darts per level of row sum, and encodes level by level.
 
-A table is only a cache: whatever it does not cover is enumerated on the fly, with the same codes. Tables take at most
-128 MB together, and 64 MB each by rank, because building one needs it twice; arrays as long as the width take 32 MB, and
-words that wait to be folded some 32 MB.
+A table is only a cache: whatever it does not cover is enumerated on the fly, with the same codes.
+Tables take at most 128 MB together, and 64 MB each by rank, because building one needs it twice;
+arrays as long as the width take 32 MB, and words that wait to be folded some 32 MB.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import Matrix, Resources, check_dart_sums
+from kernelight.base.checks import Matrix, Resources, check_dart_sums
 from kernelight.maps.minmax.poisson_slots import BaseSlots
 from kernelight.maps.minmax.scheme import WIDE, MinMaxScheme, RowRange, all_rows, row_ranges
 
@@ -26,10 +26,12 @@ BYTES_PER_DART = 16
 # Arrays as long as the width: largest values, limits and starts of every level.
 BYTES_PER_COORDINATE = 4 + 4 + 8
 ARRAYS_BYTES = 32 << 20
-# Rank limit of a table times 2^level, the least row sum of the level. By rank the limit costs only memory, so it is
-# set where an empty slot is one row in tens of thousands; by weight every dart below it is scanned.
+# Rank limit of a table times 2^level, the least row sum of the level. By rank the limit costs only
+# memory, so it is set where an empty slot is one row in tens of thousands; by weight every dart
+# below it is scanned.
 RANK_REACH = {True: 1.5, False: 1.25}
-# Building a table costs about as much as enumerating this many rows on the fly for each unit of its density.
+# Building a table costs about as much as enumerating this many rows on the fly for each unit of its
+# density.
 BUILD_COST = {True: 5.0, False: 2.0}
 MAX_LEVEL = 100
 NO_LEVEL = MAX_LEVEL + 1  # of an empty row
@@ -47,11 +49,14 @@ class _Level(NamedTuple):
 
     def view(self) -> _core.DartTable:
         """The table as the compiled functions take it."""
-        return _core.DartTable(self.limits, self.by_rank, self.starts, self.records, self.rank_limit)
+        return _core.DartTable(
+            self.limits, self.by_rank, self.starts, self.records, self.rank_limit
+        )
 
 
 class DartSampler:
-    """Encodes matrices of one scheme at one scale; tables are kept for the next call (never pickled)."""
+    """Encodes matrices of one scheme at one scale; tables are kept for the next call (never
+    pickled)."""
 
     def __init__(self, scheme: MinMaxScheme, scale: float) -> None:
         self.scheme = scheme
@@ -60,7 +65,8 @@ class DartSampler:
         self._base = self._slots.base
         self._levels: dict[int, _Level] = {}
         self._wanted: dict[int, NDArray[np.float32]] = {}  # largest values seen at each level
-        self._debt: dict[int, float] = {}  # row equivalents enumerated on the fly for want of a table
+        # row equivalents enumerated on the fly for want of a table
+        self._debt: dict[int, float] = {}
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -72,8 +78,11 @@ class DartSampler:
         empty = np.ones(X.shape[0], dtype=bool)
         rows = all_rows(X)
         wide = rows.is_wide and rows.indices is not None
-        for at, part in row_ranges(X, WIDE if wide else sys.maxsize, most_rows=self._slots.most_rows):
-            # A table of renumbered columns means nothing to the next range; one row alone is worth no table.
+        for at, part in row_ranges(
+            X, WIDE if wide else sys.maxsize, most_rows=self._slots.most_rows
+        ):
+            # A table of renumbered columns means nothing to the next range; one row alone is worth
+            # no table.
             sampler = DartSampler(self.scheme, self.scale) if wide else self
             part = part.renumbered() if wide and part.values.size <= WIDE else part
             empty[at] = sampler._encode_range(part, at.start, codes[at], use)
@@ -133,9 +142,14 @@ class DartSampler:
         rows: RowRange,
         use: Resources,
     ) -> _Level:
-        """The table to use for ``subset``: built or enlarged when that costs less than has been spent without it."""
+        """The table to use for ``subset``: built or enlarged when that costs less than has been
+        spent without it."""
         table = self._levels.get(level)
-        arrays = rows.n_coordinates * BYTES_PER_COORDINATE * (len(self._wanted) + (level not in self._wanted))
+        arrays = (
+            rows.n_coordinates
+            * BYTES_PER_COORDINATE
+            * (len(self._wanted) + (level not in self._wanted))
+        )
         if arrays > ARRAYS_BYTES:
             return table or _no_table(level)
         debt = self._debt.get(level, 0.0) + (len(subset) if table is None else 0.0)
@@ -154,19 +168,30 @@ class DartSampler:
         return float(self._wanted[level].sum(dtype=np.float64)) / 2.0**level
 
     def _build_cost(self, level: int) -> float:
-        return BUILD_COST[self._by_rank(level)] * self._density(level) if level in self._wanted else 0.0
+        return (
+            BUILD_COST[self._by_rank(level)] * self._density(level)
+            if level in self._wanted
+            else 0.0
+        )
 
     def _by_rank(self, level: int) -> bool:
         return self._density(level) < 2.0 * (math.log(self._base.n_components) + 2.0)
 
     def _expected_bytes(self, level: int) -> float:
         reach = RANK_REACH[self._by_rank(level)]
-        return BYTES_PER_DART * _core.dart_rate(self._base.n_components) * reach * self._density(level)
+        return (
+            BYTES_PER_DART * _core.dart_rate(self._base.n_components) * reach * self._density(level)
+        )
 
     def _fits(self, level: int) -> bool:
-        bytes_now = sum(table.records.nbytes for other, table in self._levels.items() if other != level)
+        bytes_now = sum(
+            table.records.nbytes for other, table in self._levels.items() if other != level
+        )
         expected = self._expected_bytes(level)
-        return expected <= TABLE_BYTES[self._by_rank(level)] and bytes_now + expected <= ALL_TABLES_BYTES
+        return (
+            expected <= TABLE_BYTES[self._by_rank(level)]
+            and bytes_now + expected <= ALL_TABLES_BYTES
+        )
 
     def _build(self, level: int, rows: RowRange, use: Resources) -> _Level:
         k, seed, limits = self._base.n_components, self.scheme.seed, self._wanted[level].copy()
@@ -190,7 +215,11 @@ class DartSampler:
 def _no_table(level: int) -> _Level:
     """What makes the core enumerate every coordinate on the fly."""
     return _Level(
-        None, False, np.zeros(1, np.int64), np.empty((0, 2), np.uint64), RANK_REACH[False] / 2.0**level
+        None,
+        False,
+        np.zeros(1, np.int64),
+        np.empty((0, 2), np.uint64),
+        RANK_REACH[False] / 2.0**level,
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight import _checks
-from kernelight._checks import Matrix, as_matrix
+from kernelight.base import checks
+from kernelight.base.checks import Matrix, as_matrix
 from kernelight.codes import Codes
 from kernelight.kernels import GMM, NGMM, ExpGMM, Intersection, MinMax
 from kernelight.kernels.base import Kernel
@@ -23,12 +23,13 @@ from kernelight.theory import bbit_collision, kernel_from_bbit
 class GCWS(CodeMap):
     r"""Generalized consistent weighted sampling: codes that agree in a slot with probability GMM.
 
-    A row is split by sign and sampled ``n_components`` times; each sample (i*, t*) is hashed to ``bits`` bits. Two rows
-    agree in a slot with probability
+    A row is split by sign and sampled ``n_components`` times; each sample (i*, t*) is hashed to
+    ``bits`` bits. Two rows agree in a slot with probability
 
     .. math:: P = K + (1 - K) / 2^{bits},
 
-    K their (tunable, exponentiated) generalized min-max kernel, so that a linear model on ``transform(X)`` works with it.
+    K their (tunable, exponentiated) generalized min-max kernel, so that a linear model on
+    ``transform(X)`` works with it.
 
     Parameters
     ----------
@@ -37,26 +38,29 @@ class GCWS(CodeMap):
     bits : int, default=8
         Bits of a code, 1 to 16: the one-hot matrix has ``n_components * 2**bits`` columns.
     t_bits : int or None, default=None
-        None hashes the whole sample (i*, t*). 0, 1, 2 keep that many bits of t*; 0 is the papers' "0-bit" scheme, which
-        is not the GMM kernel in low dimension or for rows of different scale (``theory_gap`` says more).
+        None hashes the whole sample (i*, t*). 0, 1, 2 keep that many bits of t*; 0 is the papers'
+        "0-bit" scheme, which is not the GMM kernel in low dimension or for rows of different scale
+        (``theory_gap`` says more).
     coding : {"mixed", "lowest"}, default="mixed"
-        "lowest" keeps the lowest bits of i*, as the papers do (needs ``t_bits=0``). It has two defects: for nonnegative data
-        the lowest bit is constant, so b bits act as b - 1; and features whose numbers agree modulo 2^bits always collide.
+        "lowest" keeps the lowest bits of i*, as the papers do (needs ``t_bits=0``). It has two
+        defects: for nonnegative data the lowest bit is constant, so b bits act as b - 1; and
+        features whose numbers agree modulo 2^bits always collide.
     p : float, default=1.0
         The power of tunable GMM, at most 1000; costs nothing. p log u and what follows from it are held in single
         precision, which acts like a relative error of the weights u^p of the order of 1e-7 |p log u|; "exact" is
         meant up to that.
     gamma : float or None, default=None
-        None aims at K itself. A number aims at the exponentiated kernel exp(-gamma (1 - K)), `ExpGMM`, exactly: slot j
-        folds M_j ~ Poisson(gamma) independent samples into its code. It costs gamma times the hashing (``gamma *
-        n_components`` base hashes a row, at most 2^22), and goes with neither ``normalize`` nor ``center``.
+        None aims at K itself. A number aims at the exponentiated kernel exp(-gamma (1 - K)),
+        `ExpGMM`, exactly: slot j folds M_j ~ Poisson(gamma) independent samples into its code. It
+        costs gamma times the hashing (``gamma * n_components`` base hashes a row, at most 2^22),
+        and goes with neither ``normalize`` nor ``center``.
     normalize : {None, "l1"}, default=None
         "l1" divides each row by its absolute sum, which gives the NGMM kernel.
     center : array-like or None, default=None
         Subtracted from dense rows before their signs are split.
     sampler : {"auto", "cws", "dart"}, default="auto"
-        Both are exact. "cws" costs nonzeros times slots; "dart" costs little more for long rows than for short ones. "auto"
-        decides at ``fit`` by a fixed rule of the data.
+        Both are exact. "cws" costs nonzeros times slots; "dart" costs little more for long rows
+        than for short ones. "auto" decides at ``fit`` by a fixed rule of the data.
     random_state : int, RandomState, Generator or None, default=0
         An int defines the codes, on every machine.
     n_jobs : int or None, default=None
@@ -93,10 +97,20 @@ class GCWS(CodeMap):
     _decided: ClassVar[tuple[str, ...]] = ("sampler_", "scale_", "seed_")
 
     def __init__(
-        self, n_components: int = 1024, *, bits: int = 8, t_bits: int | None = None, coding: str = "mixed", p: float = 1.0,
-        gamma: float | None = None, normalize: str | None = None, center: Any = None, sampler: str = "auto",
-        random_state: Any = 0, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        n_components: int = 1024,
+        *,
+        bits: int = 8,
+        t_bits: int | None = None,
+        coding: str = "mixed",
+        p: float = 1.0,
+        gamma: float | None = None,
+        normalize: str | None = None,
+        center: Any = None,
+        sampler: str = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
         self.n_components = n_components
         self.bits = bits
         self.t_bits = t_bits
@@ -129,39 +143,52 @@ class GCWS(CodeMap):
         return getattr(self, "sampler_", self.sampler) == "cws"
 
     def _fit(self, X: Any, y: Any) -> None:
-        """Check the parameters, look at the rows once to choose sampler and scale. ``y`` is ignored."""
+        """Check the parameters, look at the rows once to choose sampler and scale.
+
+        ``y`` is ignored.
+        """
         X = self._validated(X, reset=True)
-        self.seed_ = _checks.seed_of(self.random_state)
+        self.seed_ = checks.seed_of(self.random_state)
         scheme = self._scheme(self.sampler)
         check_center(X, scheme)
         self.sampler_, self.scale_ = self.sampler, 1.0
         if self.sampler != "cws":
-            facts = row_facts(X, scheme, _checks.resources(self.n_jobs))
+            facts = row_facts(X, scheme, checks.resources(self.n_jobs))
             self.sampler_ = choose_sampler(facts, scheme) if self.sampler == "auto" else "dart"
             self.scale_ = facts.scale if self.sampler_ == "dart" else 1.0
         self._settle()
 
     def _settle(self) -> None:
-        _checks.check_choice("sampler_", self.sampler_, ("cws", "dart"))
-        _checks.check_positive("scale_", self.scale_)
-        self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
-        _checks.resources(self.n_jobs)  # a state may hold anything
+        checks.check_choice("sampler_", self.sampler_, ("cws", "dart"))
+        checks.check_positive("scale_", self.scale_)
+        self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
+        checks.resources(self.n_jobs)  # a state may hold anything
         scheme = self._scheme(self.sampler_)
-        self._sampler = CwsSampler(scheme) if self.sampler_ == "cws" else DartSampler(scheme, self.scale_)
+        self._sampler = (
+            CwsSampler(scheme) if self.sampler_ == "cws" else DartSampler(scheme, self.scale_)
+        )
 
     def _scheme(self, sampler: str) -> MinMaxScheme:
         """The parameters, checked, also together with the sampler."""
         return minmax_scheme(
-            self.n_components, bits=self.bits, t_bits=self.t_bits, coding=self.coding, p=self.p, gamma=self.gamma,
-            normalize=self.normalize, center=self.center, sampler=sampler, seed=self.seed_,
-        )  # fmt: skip
+            self.n_components,
+            bits=self.bits,
+            t_bits=self.t_bits,
+            coding=self.coding,
+            p=self.p,
+            gamma=self.gamma,
+            normalize=self.normalize,
+            center=self.center,
+            sampler=sampler,
+            seed=self.seed_,
+        )
 
     def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
         scheme = self._scheme(self.sampler_)
         if scheme != self._sampler.scheme:
             self._settle()  # parameters were changed after fit
         check_center(X, scheme)
-        codes, empty = self._sampler.encode(X, _checks.resources(self.n_jobs))
+        codes, empty = self._sampler.encode(X, checks.resources(self.n_jobs))
         return codes, empty, scheme.bits
 
     def _identity(self) -> dict[str, Any]:
@@ -174,7 +201,10 @@ class GCWS(CodeMap):
             return ExpGMM(gamma=self.gamma, p=self.p)
         if self.normalize == "l1":
             return NGMM()
-        return GMM(p=self.p, center=None if self.center is None else tuple(np.asarray(self.center).tolist()))
+        return GMM(
+            p=self.p,
+            center=None if self.center is None else tuple(np.asarray(self.center).tolist()),
+        )
 
     @property
     def theory_gap(self) -> str | None:
@@ -183,7 +213,8 @@ class GCWS(CodeMap):
             return "coding='lowest' collides by the structure of the features: no closed form; use coding='mixed'."
         if self.t_bits is not None:
             return (
-                f"t_bits={self.t_bits} drops part of t*: the collision probability is not the kernel and has no closed "
+                f"t_bits={self.t_bits} drops part of t*: the collision probability is not the "
+                f"kernel and has no closed "
                 "form; expected_bounds gives bounds, t_bits=None makes it exact."
             )
         return None
@@ -191,8 +222,11 @@ class GCWS(CodeMap):
     def _expected(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
         return filled * bbit_collision(K, self.bits)
 
-    def expected_bounds(self, X: Any, Y: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper bounds of what the inner products average to, for any ``t_bits`` with ``coding="mixed"`` and p = 1.
+    def expected_bounds(
+        self, X: Any, Y: Any = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper bounds of what the inner products average to, for any ``t_bits`` with
+        ``coding="mixed"`` and p = 1.
 
         Dropping bits of t* can only add collisions, and never more than those of the L1-normalised rows:
         K <= P <= sum min(u/|u|_1, v/|v|_1). Common maps follow: exp(-gamma (1 - P)) where there is a gamma, then b bits.
@@ -204,12 +238,16 @@ class GCWS(CodeMap):
         return self._expected(K, filled), self._expected(np.maximum(K, upper), filled)
 
     def _overlap(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        rows = [None if M is None else self.kernel.prepare(as_matrix(M).astype(np.float64)) for M in (X, Y)]
+        rows = [
+            None if M is None else self.kernel.prepare(as_matrix(M).astype(np.float64))
+            for M in (X, Y)
+        ]
         overlap = np.asarray(Intersection()(*rows), dtype=np.float64)
         return overlap if self.gamma is None else np.exp(-self.gamma * (1.0 - overlap))
 
     def similarity(self, codes_a: Codes, codes_b: Codes | None = None) -> NDArray[np.float64]:
-        """The kernel estimated from codes: (P - 2^-b) / (1 - 2^-b), P the share of equal slots; 0 for empty rows.
+        """The kernel estimated from codes: (P - 2^-b) / (1 - 2^-b), P the share of equal slots; 0
+        for empty rows.
 
         Unbiased where ``theory_gap`` is None. Codes must come from a map like this one.
         """

@@ -1,8 +1,8 @@
 """The slots that a sampler samples, and how they become the slots of a code.
 
-Without gamma they are the same. With it, slot j of a code stands for Poisson(gamma) many base slots, whose words are
-folded into one (docs/hash-spec.md, section 8). A word takes 8 bytes, so that rows and slots are taken in groups of some
-32 MB of words.
+Without gamma they are the same. With it, slot j of a code stands for Poisson(gamma) many base
+slots, whose words are folded into one (docs/hash-spec.md, section 8). A word takes 8 bytes, so that
+rows and slots are taken in groups of some 32 MB of words.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import Resources
+from kernelight.base.checks import Resources
 from kernelight.maps.minmax.scheme import MinMaxScheme
 
 WORDS_BYTES = 32 << 20
@@ -24,7 +24,10 @@ BYTES_PER_WORD = 8
 
 
 class SlotRange(NamedTuple):
-    """Base slots ``first_slot`` .. ``first_slot + n_slots``, wanted in the columns of ``out`` from ``column`` on."""
+    """Base slots ``first_slot`` ..
+
+    ``first_slot + n_slots``, wanted in the columns of ``out`` from ``column`` on.
+    """
 
     first_slot: int
     n_slots: int
@@ -47,7 +50,8 @@ def n_base_slots(scheme: MinMaxScheme) -> int:
 
 
 class BaseSlots:
-    """What a sampler samples for ``scheme``: slots of ``base``, whose words have ``word_bits`` bits where they are folded.
+    """What a sampler samples for ``scheme``: slots of ``base``, whose words have ``word_bits`` bits
+    where they are folded.
 
     ``whole``: the sampler can only do all base slots at once.
     """
@@ -59,7 +63,9 @@ class BaseSlots:
         self._whole = whole
         if scheme.gamma is not None:
             counts = base_counts(scheme, scheme.gamma)
-            self.base = replace(scheme, n_components=n_base_slots(scheme), bits=word_bits, gamma=None)
+            self.base = replace(
+                scheme, n_components=n_base_slots(scheme), bits=word_bits, gamma=None
+            )
             self._starts = np.concatenate([[0], np.cumsum(counts)])
             longest = int(counts.sum() if whole else counts.max()) + _core.SLOT_BLOCK
             self.most_rows = max(1, WORDS_BYTES // (BYTES_PER_WORD * longest))
@@ -67,10 +73,12 @@ class BaseSlots:
     def ranges(
         self, codes: NDArray[Any], empty: NDArray[np.bool_], use: Resources, *, most: int
     ) -> Iterator[SlotRange]:
-        """Ranges of at most ``most`` base slots that together give ``codes``, of at most ``most_rows`` rows.
+        """Ranges of at most ``most`` base slots that together give ``codes``, of at most
+        ``most_rows`` rows.
 
-        The caller writes each before it asks for the next. Ranges start at multiples of ``SLOT_BLOCK``, as tables do; so
-        a group of words may begin with a few that are another group's.
+        The caller writes each before it asks for the next. Ranges start at multiples of
+        ``SLOT_BLOCK``, as tables do; so a group of words may begin with a few that are another
+        group's.
         """
         if self.scheme.gamma is None:
             yield from _cut(0, self.scheme.n_components, most, codes)
@@ -81,11 +89,19 @@ class BaseSlots:
             words = np.empty((len(codes), int(starts[-1]) - first), dtype=np.uint64)
             yield from _cut(first, int(starts[-1]), most, words)
             _core.fold_words(
-                words, starts - first, empty, self.scheme.seed, begin, self.scheme.bits, codes, use.threads
+                words,
+                starts - first,
+                empty,
+                self.scheme.seed,
+                begin,
+                self.scheme.bits,
+                codes,
+                use.threads,
             )
 
     def _groups(self, n_rows: int) -> Iterator[tuple[int, int]]:
-        """Ranges of slots whose words fit the budget for that many rows; at least one slot, or all."""
+        """Ranges of slots whose words fit the budget for that many rows; at least one slot, or
+        all."""
         room = WORDS_BYTES // (BYTES_PER_WORD * max(1, n_rows)) - _core.SLOT_BLOCK
         begin, last = 0, self.scheme.n_components
         while begin < last:
@@ -96,6 +112,9 @@ class BaseSlots:
 
 
 def _cut(first: int, end: int, most: int, out: NDArray[Any]) -> Iterator[SlotRange]:
-    """Base slots ``first`` .. ``end`` in ranges of at most ``most``, beginning in the first column of ``out``."""
+    """Base slots ``first`` ..
+
+    ``end`` in ranges of at most ``most``, beginning in the first column of ``out``.
+    """
     for at in range(first, end, most):
         yield SlotRange(at, min(most, end - at), at - first, out)

@@ -1,4 +1,5 @@
-"""Which sampler `GCWS(sampler="auto")` takes: a fixed rule of the fitted data (docs/hash-spec.md, section 6), not a timing."""
+"""Which sampler `GCWS(sampler="auto")` takes: a fixed rule of the fitted data (docs/hash-spec.md,
+section 6), not a timing."""
 
 from __future__ import annotations
 
@@ -10,30 +11,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import Matrix, Resources
+from kernelight.base.checks import Matrix, Resources
 from kernelight.maps.minmax.poisson_slots import n_base_slots
 from kernelight.maps.minmax.scheme import MinMaxScheme, RowRange, all_rows
 
-# The rule is part of the specification: its numbers are its own, so that tuning the tables never changes a code. They
-# were taken from the tables as they were when it was frozen: bytes of a dart, of a table by rank and of all tables, the
-# reach in rank by rank and by weight, and how many powers of two a row sum may be away.
+# The rule is part of the specification: its numbers are its own, so that tuning the tables never
+# changes a code. They were taken from the tables as they were when it was frozen: bytes of a dart,
+# of a table by rank and of all tables, the reach in rank by rank and by weight, and how many powers
+# of two a row sum may be away.
 DART_BYTES, TABLE_BYTES_BY_RANK, ALL_TABLES_BYTES = 16, 64 << 20, 128 << 20
 REACH_BY_RANK, REACH_BY_WEIGHT = 1.5, 1.25
 FARTHEST = 100
-# Beyond so many bytes cws draws its cells anew for each call; a cell costs as much as meeting so many nonzeros.
+# Beyond so many bytes cws draws its cells anew for each call; a cell costs as much as meeting so
+# many nonzeros.
 CELL_BYTES, KEPT_BYTES, NONZEROS_PER_DRAW = 16, 96 << 20, 60.0
-# Nonzeros from which a dart is cheaper: so many for each unit of density with tables by rank; with tables by weight a
-# fixed number, and more for each further level, whose table is one more to pass through the cache. Measured once
-# (benchmarks/hashing.py), then frozen.
+# Nonzeros from which a dart is cheaper: so many for each unit of density with tables by rank; with
+# tables by weight a fixed number, and more for each further level, whose table is one more to pass
+# through the cache. Measured once (benchmarks/hashing.py), then frozen.
 NONZEROS_PER_DENSITY = 17.0
 NONZEROS_BY_WEIGHT = 140.0
 NONZEROS_PER_LEVEL = 20.0
-# A row whose level has no table costs as much as so many nonzeros for each of the log k + 2 darts of a slot.
+# A row whose level has no table costs as much as so many nonzeros for each of the log k + 2 darts
+# of a slot.
 NONZEROS_WITHOUT_TABLE = 400.0
 
 
 class Level(NamedTuple):
-    """The rows whose sum lies between 2^e and 2^(e + 1): how many, and the sum of their largest weights over 2^e."""
+    """The rows whose sum lies between 2^e and 2^(e + 1): how many, and the sum of their largest
+    weights over 2^e."""
 
     rows: int
     density: float
@@ -46,7 +51,8 @@ class RowFacts(NamedTuple):
     mean_nonzeros: float
     rows: int
     coordinates: int  # how many expanded coordinates occur
-    density: float  # sum over coordinates of the largest share of a row's sum: darts met per dart owned
+    # sum over coordinates of the largest share of a row's sum: darts met per dart owned
+    density: float
     levels: tuple[Level, ...]  # the powers of two that the row sums span, ascending
     far: bool  # a row sum beyond the reach of single-precision darts
 
@@ -67,7 +73,8 @@ def row_facts(X: Matrix, scheme: MinMaxScheme, use: Resources) -> RowFacts:
         mean_nonzeros=float(counts[filled].mean()),
         rows=len(filled),
         coordinates=len(shares),
-        density=math.fsum(shares) if shares else math.inf,  # rounded once: the order does not matter
+        # rounded once: the order does not matter
+        density=math.fsum(shares) if shares else math.inf,
         levels=tuple(_levels(rows, scheme, filled, exponents)),
         far=bool((np.abs(exponents - middle) > FARTHEST).any()),
     )
@@ -90,8 +97,8 @@ def _largest(
     share: bool = False,
     scale: float = 1.0,
 ) -> list[float]:
-    """Of every coordinate that occurs in some rows, the largest weight times a scale, or the largest share of a row's sum;
-    nothing for a width too long for an array."""
+    """Of every coordinate that occurs in some rows, the largest weight times a scale, or the
+    largest share of a row's sum; nothing for a width too long for an array."""
     if rows.is_wide:
         return []
     most = np.zeros(rows.n_coordinates, dtype=np.float32)
@@ -100,7 +107,8 @@ def _largest(
 
 
 def choose_sampler(facts: RowFacts, scheme: MinMaxScheme) -> str:
-    """``"dart"`` where it is exact, its tables fit and it is expected to be faster; else ``"cws"``."""
+    """``"dart"`` where it is exact, its tables fit and it is expected to be faster; else
+    ``"cws"``."""
     if (
         scheme.p != 1.0
         or scheme.t_bits is not None
@@ -124,7 +132,8 @@ def choose_sampler(facts: RowFacts, scheme: MinMaxScheme) -> str:
 
 
 def covered_share(levels: tuple[Level, ...], k: int) -> float:
-    """The share of the rows whose level has a table: tables are given to levels in ascending order while there is room."""
+    """The share of the rows whose level has a table: tables are given to levels in ascending order
+    while there is room."""
     rate, room, covered = _core.dart_rate(k), float(ALL_TABLES_BYTES), 0
     for level in levels:
         by_rank = level.density < 2.0 * (_core.log(k) + 2.0)

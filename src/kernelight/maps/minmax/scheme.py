@@ -1,4 +1,5 @@
-"""What both samplers of the min-max kernel share: the scheme, and matrices seen as columns with identities."""
+"""What both samplers of the min-max kernel share: the scheme, and matrices seen as columns with
+identities."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import (
+from kernelight.base.checks import (
     Matrix,
     as_center,
     check_center_fits,
@@ -26,7 +27,8 @@ MAX_COMPONENTS = 1 << 24
 MAX_BASE_SLOTS = 1 << 22  # on average: one row's words then take 32 MB
 MAX_POWER = 1e3  # p log u is held in single precision: its last bit must stay far below 1
 
-# A width above this is renumbered to the columns that occur before anything as long as the width is allocated.
+# A width above this is renumbered to the columns that occur before anything as long as the width is
+# allocated.
 WIDE = 1 << 20
 
 
@@ -53,9 +55,18 @@ class MinMaxScheme:
 
 
 def minmax_scheme(
-    n_components: Any, *, bits: Any, t_bits: Any, coding: Any, p: Any, gamma: Any, normalize: Any, center: Any, sampler: Any,
+    n_components: Any,
+    *,
+    bits: Any,
+    t_bits: Any,
+    coding: Any,
+    p: Any,
+    gamma: Any,
+    normalize: Any,
+    center: Any,
+    sampler: Any,
     seed: int,
-) -> MinMaxScheme:  # fmt: skip
+) -> MinMaxScheme:
     """The scheme of some parameters, each checked, and their combination too."""
     check_int("n_components", n_components, 1, MAX_COMPONENTS)
     check_int("bits", bits, 1, MAX_BITS)
@@ -70,10 +81,13 @@ def minmax_scheme(
             f"p must be at most {MAX_POWER:g}, got {p:g}: larger powers see only the largest entry."
         )
     if coding == "lowest" and t_bits != 0:
-        raise ValueError(f"coding='lowest' keeps bits of i* alone: it needs t_bits=0, got t_bits={t_bits!r}.")
+        raise ValueError(
+            f"coding='lowest' keeps bits of i* alone: it needs t_bits=0, got t_bits={t_bits!r}."
+        )
     if sampler == "dart" and (t_bits is not None or p != 1.0):
         raise ValueError(
-            "The dart sampler samples whole darts with p=1: t_bits, coding='lowest' and p need sampler='cws' (fit again if "
+            "The dart sampler samples whole darts with p=1: t_bits, coding='lowest' and p need "
+            "sampler='cws' (fit again if "
             "they were set after fit chose darts)."
         )
     if normalize is not None and (p != 1.0 or center is not None):
@@ -84,12 +98,14 @@ def minmax_scheme(
         gamma = check_positive("gamma", gamma)
         if gamma * n_components > MAX_BASE_SLOTS:
             raise ValueError(
-                f"gamma * n_components must be at most {MAX_BASE_SLOTS}, because a row takes that many base hashes, got "
+                f"gamma * n_components must be at most {MAX_BASE_SLOTS}, because a row takes that "
+                f"many base hashes, got "
                 f"{gamma:g} * {n_components}."
             )
         if normalize is not None or center is not None:
             raise ValueError(
-                "gamma is the ExpGMM kernel, which has neither normalize nor center; drop one of them."
+                "gamma is the ExpGMM kernel, which has neither normalize nor center; drop one of "
+                "them."
             )
         if coding != "mixed":
             raise ValueError("gamma folds whole samples into a code: it needs coding='mixed'.")
@@ -101,15 +117,23 @@ def minmax_scheme(
 
 
 def identity(scheme: MinMaxScheme, sampler: str, scale: float) -> dict[str, Any]:
-    """What defines a code. Bits are left out, because low bits of a longer code are the shorter code; so is the number
-    of slots for cws, whose slots do not depend on it. A gamma of None is left out: codes older than gamma keep theirs."""
+    """What defines a code. Bits are left out, because low bits of a longer code are the shorter
+    code; so is the number of slots for cws, whose slots do not depend on it. A gamma of None is
+    left out: codes older than gamma keep theirs."""
     facts: dict[str, Any] = {
-        "sampler": sampler, "t_bits": scheme.t_bits, "coding": scheme.coding, "p": scheme.p, "l1": scheme.l1,
-        "center": scheme.center, "seed": scheme.seed,
-    }  # fmt: skip
+        "sampler": sampler,
+        "t_bits": scheme.t_bits,
+        "coding": scheme.coding,
+        "p": scheme.p,
+        "l1": scheme.l1,
+        "center": scheme.center,
+        "seed": scheme.seed,
+    }
     if scheme.gamma is not None:
         facts["gamma"] = scheme.gamma
-    return facts if sampler == "cws" else facts | {"scale": scale, "n_components": scheme.n_components}
+    return (
+        facts if sampler == "cws" else facts | {"scale": scale, "n_components": scheme.n_components}
+    )
 
 
 def check_center(X: Matrix, scheme: MinMaxScheme) -> None:
@@ -121,8 +145,8 @@ def check_center(X: Matrix, scheme: MinMaxScheme) -> None:
 class RowRange(NamedTuple):
     """Some rows of a checked matrix as the core takes them, without a copy of their values.
 
-    Coordinate 2c + s is column c with sign s (0 positive, 1 negative). ``ids`` names the expanded coordinate of each
-    where columns were renumbered; None where a coordinate is its own identity.
+    Coordinate 2c + s is column c with sign s (0 positive, 1 negative). ``ids`` names the expanded
+    coordinate of each where columns were renumbered; None where a coordinate is its own identity.
     """
 
     values: NDArray[Any]
@@ -160,7 +184,9 @@ class RowRange(NamedTuple):
             return self._replace(values=self.values[begin:end])
         stored, starts = slice(self.indptr[begin], self.indptr[end]), self.indptr[begin : end + 1]
         return self._replace(
-            values=self.values[stored], indices=np.asarray(self.indices)[stored], indptr=starts - starts[0]
+            values=self.values[stored],
+            indices=np.asarray(self.indices)[stored],
+            indptr=starts - starts[0],
         )
 
     def cut(self, most: int) -> Iterator[tuple[slice, RowRange]]:
@@ -183,7 +209,9 @@ def all_rows(X: Matrix) -> RowRange:
     return RowRange(*core_args(X))
 
 
-def row_ranges(X: Matrix, most: int, *, most_rows: int = sys.maxsize) -> Iterator[tuple[slice, RowRange]]:
+def row_ranges(
+    X: Matrix, most: int, *, most_rows: int = sys.maxsize
+) -> Iterator[tuple[slice, RowRange]]:
     """Ranges of rows with at most that many stored entries and rows each (or one row)."""
     values, indices, indptr, n_cols = core_args(X)
     rows = RowRange(values, indices, indptr, n_cols)
@@ -197,7 +225,9 @@ def batches(X: Matrix, most: int, *, most_rows: int = sys.maxsize) -> Iterator[t
     yield from _batches(getattr(X, "indptr", None), n_rows, n_cols, most, most_rows)
 
 
-def _batches(indptr: Any, n_rows: int, n_cols: int, most: int, most_rows: int) -> Iterator[tuple[int, int]]:
+def _batches(
+    indptr: Any, n_rows: int, n_cols: int, most: int, most_rows: int
+) -> Iterator[tuple[int, int]]:
     if indptr is None:
         step = min(max(1, most // max(1, n_cols)), most_rows)
         yield from ((at, min(at + step, n_rows)) for at in range(0, n_rows, step))

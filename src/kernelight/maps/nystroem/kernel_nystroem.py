@@ -11,15 +11,14 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelight import _checks
-from kernelight._checks import Matrix, as_matrix
+from kernelight.base import checks, counted
+from kernelight.base.checks import Matrix, as_matrix
 from kernelight.kernels import GMM, get
 from kernelight.kernels.base import Kernel
 from kernelight.kernels.plain import from_plain, to_plain
 from kernelight.maps.base import DenseMap
 from kernelight.maps.nystroem.landmarks import PRECOMPUTED, against, gram, spread_rows
 from kernelight.state import State
-from kernelight.wording import counted
 
 _GMM = GMM()
 _GIVEN = "given"  # how a state says that landmarks were not chosen
@@ -27,7 +26,8 @@ _BATCH_BYTES = 1 << 23  # about what one batch of rows takes beside the result
 
 
 class KernelNystroem(DenseMap):
-    r"""Nyström features of any kernel: exact on the landmarks, a projection onto their span elsewhere.
+    r"""Nyström features of any kernel: exact on the landmarks, a projection onto their span
+    elsewhere.
 
     With landmarks L, the features of a row x are h(x) = K(x, L) N, where N N^T = K(L, L)^+, so that
 
@@ -37,24 +37,27 @@ class KernelNystroem(DenseMap):
     from singular, N = R^{-1}. Otherwise N = V D^{-1/2} of K(L, L) = V D V^T; eigenvalues that rounding could have made are
     dropped, so duplicated landmarks, rows of zeros and singular matrices do no harm.
 
-    There is one column for each landmark, whatever the rank: columns left over are zero and stand last. Their number is known
-    before the data are, therefore, and does not hang on rounding. (The symmetric N = V D^{-1/2} V^T has the same inner
-    products, but spreads the rounding of small eigenvalues over all columns.)
+    There is one column for each landmark, whatever the rank: columns left over are zero and stand
+    last. Their number is known before the data are, therefore, and does not hang on rounding. (The
+    symmetric N = V D^{-1/2} V^T has the same inner products, but spreads the rounding of small
+    eigenvalues over all columns.)
 
     Parameters
     ----------
     kernel : Kernel, str or callable, default=GMM()
-        A kernel of this package, its name (see `kernels.get`), or a callable on two matrices that returns the (n, m) array of
-        their similarities. With "precomputed", X holds similarities: of all training rows to each other at ``fit``, of
-        new rows to all training rows at ``transform``. A kernel must be symmetric and positive semidefinite. Of
-        landmarks that show it is not, an asymmetric one and distances are refused; otherwise the negative part is lost, with
-        a warning.
+        A kernel of this package, its name (see `kernels.get`), or a callable on two matrices that
+        returns the (n, m) array of their similarities. With "precomputed", X holds similarities: of
+        all training rows to each other at ``fit``, of new rows to all training rows at
+        ``transform``. A kernel must be symmetric and positive semidefinite. Of landmarks that show
+        it is not, an asymmetric one and distances are refused; otherwise the negative part is lost,
+        with a warning.
     n_components : int, default=256
         Landmarks; more than there are rows are cut to the rows, with a warning.
     landmarks : {"random", "kmeans++"}, array-like, sparse matrix or None, default=None
-        None and "random" draw rows without replacement; "kmeans++" draws rows far from each other in the space of the
-        kernel, at the price of one more evaluation of the kernel for each row and landmark. A matrix holds the landmarks
-        themselves (for "precomputed": the numbers of training rows), and ``n_components`` is not used.
+        None and "random" draw rows without replacement; "kmeans++" draws rows far from each other
+        in the space of the kernel, at the price of one more evaluation of the kernel for each row
+        and landmark. A matrix holds the landmarks themselves (for "precomputed": the numbers of
+        training rows), and ``n_components`` is not used.
     random_state : int, RandomState, Generator or None, default=0
         Draws the landmarks.
 
@@ -89,12 +92,21 @@ class KernelNystroem(DenseMap):
 
     _decided: ClassVar[tuple[str, ...]] = ("seed_",)
     _learned: ClassVar[tuple[str, ...]] = (
-        "_landmark_values", "_landmark_columns", "_landmark_starts", "component_indices_", "normalization_",
-    )  # fmt: skip
+        "_landmark_values",
+        "_landmark_columns",
+        "_landmark_starts",
+        "component_indices_",
+        "normalization_",
+    )
     kernel: Any = _GMM  # here a parameter, whatever it is given as; `kernel_` is the kernel
 
     def __init__(
-        self, kernel: Any = _GMM, n_components: int = 256, *, landmarks: Any = None, random_state: Any = 0
+        self,
+        kernel: Any = _GMM,
+        n_components: int = 256,
+        *,
+        landmarks: Any = None,
+        random_state: Any = 0,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
@@ -110,10 +122,11 @@ class KernelNystroem(DenseMap):
         """Choose landmarks and decompose their kernel matrix. ``y`` is ignored."""
         X = self._validated(X, reset=True)
         self.kernel_ = _kernel_of(self.kernel)
-        self.seed_ = _checks.seed_of(self.random_state)
+        self.seed_ = checks.seed_of(self.random_state)
         if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
-                "kernel='precomputed' is fitted on the square matrix of the kernel of all training rows, got "
+                "kernel='precomputed' is fitted on the square matrix of the kernel of all training "
+                "rows, got "
                 f"{X.shape[0]} rows and {X.shape[1]} columns."
             )
         landmarks = self._choose(X)
@@ -141,21 +154,22 @@ class KernelNystroem(DenseMap):
         """The landmarks: rows, or for "precomputed" the numbers of rows."""
         self.component_indices_ = None
         n = X.shape[0]
-        wanted = _checks.check_int("n_components", self.n_components, 1)
+        wanted = checks.check_int("n_components", self.n_components, 1)
         if self.landmarks is not None and not isinstance(self.landmarks, str):
             if self._precomputed:
-                self.component_indices_ = _checks.as_row_numbers(self.landmarks, n, name="landmarks")
+                self.component_indices_ = checks.as_row_numbers(self.landmarks, n, name="landmarks")
                 return self.component_indices_
             given = as_matrix(self.landmarks, name="landmarks")
-            _checks.check_same_width(X, given, name="landmarks")
+            checks.check_same_width(X, given, name="landmarks")
             _refuse_other_names(self.landmarks, getattr(self, "feature_names_in_", None))
             if not given.shape[0]:
                 raise ValueError("landmarks must have at least one row.")
             return given.copy()
-        _checks.check_choice("landmarks", self.landmarks, (None, "random", "kmeans++"))
+        checks.check_choice("landmarks", self.landmarks, (None, "random", "kmeans++"))
         if wanted > n:
             warnings.warn(
-                f"n_components={wanted} is more than the {counted(n, 'row')}: all rows are landmarks.",
+                f"n_components={wanted} is more than the {counted(n, 'row')}: all rows are "
+                f"landmarks.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -171,7 +185,7 @@ class KernelNystroem(DenseMap):
         """Keep landmarks as arrays, sparse ones by the three of CSR."""
         self._landmark_values = self._landmark_columns = self._landmark_starts = None
         if landmarks is not None:
-            self._landmark_values, self._landmark_columns, starts, _ = _checks.core_args(landmarks)
+            self._landmark_values, self._landmark_columns, starts, _ = checks.core_args(landmarks)
             self._landmark_starts = starts
 
     @property
@@ -186,24 +200,27 @@ class KernelNystroem(DenseMap):
 
     def _settle(self) -> None:
         self.kernel_ = _kernel_of(self.kernel)
-        self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
-        _checks.check_learned("normalization_", self.normalization_, ("float64",), 2)
+        self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
+        checks.check_learned("normalization_", self.normalization_, ("float64",), 2)
         self.n_components_ = self.normalization_.shape[0]
         self._triangular = (
-            self.normalization_.shape[1] == self.n_components_ and not np.tril(self.normalization_, -1).any()
+            self.normalization_.shape[1] == self.n_components_
+            and not np.tril(self.normalization_, -1).any()
         )
         landmarks = self._sites()
         count = landmarks.shape[0]
         if self.component_indices_ is not None:
-            _checks.check_learned("component_indices_", self.component_indices_, ("int64",), 1)
+            checks.check_learned("component_indices_", self.component_indices_, ("int64",), 1)
             if self.component_indices_.size != count:
                 raise ValueError(
                     "component_indices_ has "
-                    f"{counted(self.component_indices_.size, 'number')} for {counted(count, 'landmark')}."
+                    f"{counted(self.component_indices_.size, 'number')} for "
+                    f"{counted(count, 'landmark')}."
                 )
         if not 1 <= count == self.n_components_ >= self.normalization_.shape[1]:
             raise ValueError(
-                f"normalization_ of shape {self.normalization_.shape} does not belong to {counted(count, 'landmark')}."
+                f"normalization_ of shape {self.normalization_.shape} does not belong to "
+                f"{counted(count, 'landmark')}."
             )
         if isinstance(self.kernel_, Kernel):
             self.kernel_.prepare(landmarks, name="landmarks")
@@ -213,22 +230,27 @@ class KernelNystroem(DenseMap):
     def _sites(self) -> Any:
         """What `against` compares rows with, checked: a state may hold anything."""
         if self._precomputed:
-            return _checks.as_row_numbers(
+            return checks.as_row_numbers(
                 self.component_indices_, self.n_features_in_, name="component_indices_"
             )
         sparse = self._landmark_starts is not None
-        _checks.check_learned("landmarks", self._landmark_values, ("float32", "float64"), 1 if sparse else 2)
+        checks.check_learned(
+            "landmarks", self._landmark_values, ("float32", "float64"), 1 if sparse else 2
+        )
         for index in (self._landmark_columns, self._landmark_starts) if sparse else ():
-            _checks.check_learned("indices of sparse landmarks", index, ("int32", "int64"), 1)
+            checks.check_learned("indices of sparse landmarks", index, ("int32", "int64"), 1)
         landmarks = as_matrix(self.components_, name="landmarks")
         if landmarks.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"landmarks have {counted(landmarks.shape[1], 'feature')}, not {self.n_features_in_}."
+                f"landmarks have {counted(landmarks.shape[1], 'feature')}, not "
+                f"{self.n_features_in_}."
             )
         return landmarks
 
     def _features(self, X: Matrix) -> NDArray[Any]:
-        of_rows = against(self.kernel_, self.component_indices_ if self._precomputed else self.components_)
+        of_rows = against(
+            self.kernel_, self.component_indices_ if self._precomputed else self.components_
+        )
         rank = self.normalization_.shape[1]
         features = np.empty((X.shape[0], self.n_components_), X.dtype)
         features[:, rank:] = 0
@@ -237,7 +259,8 @@ class KernelNystroem(DenseMap):
         return features
 
     def _normalized(self, K: NDArray[Any]) -> NDArray[Any]:
-        """``K`` times the normalization; with a triangular one that is half the work, in the place of ``K``."""
+        """``K`` times the normalization; with a triangular one that is half the work, in the place
+        of ``K``."""
         root = self.normalization_.astype(K.dtype, copy=False)
         if not self._triangular:
             return np.asarray(K @ root)
@@ -251,7 +274,8 @@ class KernelNystroem(DenseMap):
         return (slice(start, start + step) for start in range(0, X.shape[0], step))
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """The features of each row: a dense (n, n_components_) array, float32 for float32 rows and else float64."""
+        """The features of each row: a dense (n, n_components_) array, float32 for float32 rows and
+        else float64."""
         return super().transform(X)
 
     @property
@@ -262,7 +286,8 @@ class KernelNystroem(DenseMap):
     def theory_gap(self) -> str:
         """Why ``expected`` is not known."""
         return (
-            "The error of Nyström features depends on the data and has no closed form; they are exact on the landmarks, "
+            "The error of Nyström features depends on the data and has no closed form; they are "
+            "exact on the landmarks, "
             "and the inner product of a row with itself never exceeds its kernel."
         )
 
@@ -277,13 +302,16 @@ class KernelNystroem(DenseMap):
         kernel = self.kernel_
         if not isinstance(kernel, (Kernel, str)):
             raise ValueError(
-                "A map with a callable for a kernel cannot be stored: use a kernel of kernelight, or pickle it."
+                "A map with a callable for a kernel cannot be stored: use a kernel of kernelight, "
+                "or pickle it."
             )
         chosen = self.landmarks is None or isinstance(self.landmarks, str)
         return {
-            "kernel": kernel if isinstance(kernel, str) else to_plain(kernel), "n_components": self.n_components,
-            "landmarks": self.landmarks if chosen else _GIVEN, "random_state": self.seed_,
-        }  # fmt: skip
+            "kernel": kernel if isinstance(kernel, str) else to_plain(kernel),
+            "n_components": self.n_components,
+            "landmarks": self.landmarks if chosen else _GIVEN,
+            "random_state": self.seed_,
+        }
 
     @classmethod
     def _params_of(cls, state: State) -> dict[str, Any]:
@@ -299,27 +327,32 @@ def _kernel_of(kernel: Any) -> Any:
         return kernel if kernel == PRECOMPUTED else get(kernel)
     if isinstance(kernel, type) or not callable(kernel):
         raise TypeError(
-            "kernel must be a kernel such as GMM(), the name of one, a callable on two matrices or 'precomputed', "
+            "kernel must be a kernel such as GMM(), the name of one, a callable on two matrices or "
+            "'precomputed', "
             f"got {kernel!r}."
         )
     return kernel
 
 
 def _refuse_other_names(landmarks: Any, names: Any) -> None:
-    """Refuse a frame of landmarks whose columns are not those of the rows, where both have names."""
+    """Refuse a frame of landmarks whose columns are not those of the rows, where both have
+    names."""
     found = list(getattr(landmarks, "columns", ()))
     if names is None or not found or not all(isinstance(name, str) for name in found):
         return
     if found != list(names):
         raise ValueError(
-            "The columns of landmarks must have the names of those of X, in the same order: pass landmarks[X.columns]."
+            "The columns of landmarks must have the names of those of X, in the same order: pass "
+            "landmarks[X.columns]."
         )
 
 
 def _inverse_root(K: NDArray[np.float64], precision: np.dtype[Any]) -> NDArray[np.float64]:
-    """A matrix N with N N^T = K^+, of a kernel that has been computed with the rounding of ``precision``.
+    """A matrix N with N N^T = K^+, of a kernel that has been computed with the rounding of
+    ``precision``.
 
-    R^-1 of K = R^T R where K is far from singular: that takes a tenth of the time. Otherwise V D^(-1/2) of K = V D V^T.
+    R^-1 of K = R^T R where K is far from singular: that takes a tenth of the time. Otherwise V
+    D^(-1/2) of K = V D V^T.
     """
     peak = float(np.abs(K).max(initial=0.0)) or 1.0  # so that no square overflows or vanishes
     eps = float(np.finfo(precision).eps)
@@ -330,7 +363,8 @@ def _inverse_root(K: NDArray[np.float64], precision: np.dtype[Any]) -> NDArray[n
 
 
 def _triangular_root(K: NDArray[np.float64], eps: float) -> NDArray[np.float64] | None:
-    """R^-1, or None if the condition of K may exceed 1/sqrt(eps), with which rounding is amplified."""
+    """R^-1, or None if the condition of K may exceed 1/sqrt(eps), with which rounding is
+    amplified."""
     R, failed = scipy.linalg.lapack.dpotrf(K)
     if failed:
         return None
@@ -339,16 +373,20 @@ def _triangular_root(K: NDArray[np.float64], eps: float) -> NDArray[np.float64] 
 
 
 def _spectral_root(K: NDArray[np.float64], eps: float) -> NDArray[np.float64]:
-    """V D^(-1/2), by falling eigenvalue, without the eigenvalues that rounding could have made: up to about k eps d_max.
+    """V D^(-1/2), by falling eigenvalue, without the eigenvalues that rounding could have made: up
+    to about k eps d_max.
 
-    Small eigenvalues have columns of their own, so that their rounding stays there. The sign of an eigenvector is chosen so
-    that its largest entry is positive: then another library gives the same features.
+    Small eigenvalues have columns of their own, so that their rounding stays there. The sign of an
+    eigenvector is chosen so that its largest entry is positive: then another library gives the same
+    features.
     """
     values, vectors = scipy.linalg.eigh(K, overwrite_a=True, check_finite=False, driver="evd")
-    lowest = -min(0.1, len(K) * np.sqrt(eps)) * values[-1]  # far below rounding, that of an arc cosine too
+    # far below rounding, that of an arc cosine too
+    lowest = -min(0.1, len(K) * np.sqrt(eps)) * values[-1]
     if values[0] < lowest:
         warnings.warn(
-            "The kernel is not positive semidefinite on the landmarks: its negative part is lost, and features do not have "
+            "The kernel is not positive semidefinite on the landmarks: its negative part is lost, "
+            "and features do not have "
             "the kernel even there.",
             UserWarning,
             stacklevel=5,

@@ -1,7 +1,7 @@
 """Rows that stand for all others: a kernel against them, and which ones to take.
 
-A kernel is one of ours, a callable on two matrices, or "precomputed": then a row holds its similarities to the training
-rows, and landmarks are column numbers.
+A kernel is one of ours, a callable on two matrices, or "precomputed": then a row holds its
+similarities to the training rows, and landmarks are column numbers.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelight._checks import Matrix, check_gram
+from kernelight.base.checks import Matrix, check_gram
 from kernelight.kernels.base import Kernel
 
 PRECOMPUTED = "precomputed"
 KernelLike = Any  # a Kernel, a callable on two matrices, or PRECOMPUTED
 
-_ROUNDING = 1e-3  # of the largest value of a kernel: sums in single precision stay far below, even on GPUs
+# of the largest value of a kernel: sums in single precision stay far below, even on GPUs
+_ROUNDING = 1e-3
 _BLOCK = 64  # rows of a block on whose diagonal alone we look, where a kernel is only a callable
 
 
 def against(kernel: KernelLike, landmarks: Any) -> Callable[[Matrix], NDArray[Any]]:
     """The function X -> K(X, landmarks); what happens to landmarks alone happens once.
 
-    Both sides of a kernel of ours are brought to one type first: rows scaled in single precision would spoil sums
-    in double.
+    Both sides of a kernel of ours are brought to one type first: rows scaled in single precision
+    would spoil sums in double.
     """
     if isinstance(kernel, Kernel):
         prepared: dict[Any, Any] = {}
@@ -35,7 +36,9 @@ def against(kernel: KernelLike, landmarks: Any) -> Callable[[Matrix], NDArray[An
         def of_kernel(X: Matrix) -> NDArray[Any]:
             dtype = np.result_type(X.dtype, landmarks.dtype)
             if dtype not in prepared:
-                prepared[dtype] = kernel.prepare(landmarks.astype(dtype, copy=False), name="landmarks")
+                prepared[dtype] = kernel.prepare(
+                    landmarks.astype(dtype, copy=False), name="landmarks"
+                )
             return kernel.pairwise(kernel.prepare(X.astype(dtype, copy=False)), prepared[dtype])
 
         return of_kernel
@@ -52,16 +55,21 @@ def gram(kernel: KernelLike, X: Matrix, landmarks: Any) -> NDArray[np.float64]:
     Refused where it can be no kernel, beyond what rounding in single precision does.
     """
     if isinstance(kernel, Kernel):
-        return np.asarray(kernel.pairwise(kernel.prepare(landmarks.astype(np.float64), name="landmarks")))
+        return np.asarray(
+            kernel.pairwise(kernel.prepare(landmarks.astype(np.float64), name="landmarks"))
+        )
     rows = X[landmarks] if isinstance(kernel, str) else landmarks
     K = against(kernel, landmarks)(rows).astype(np.float64)
     half = K / 2  # no sum of two overflows
     peak = np.abs(half).max()
     if np.abs(half - half.T).max() > _ROUNDING * peak:
-        raise ValueError("The kernel is not symmetric: K(x, y) and K(y, x) of the landmarks differ.")
+        raise ValueError(
+            "The kernel is not symmetric: K(x, y) and K(y, x) of the landmarks differ."
+        )
     if peak and half.diagonal().max() <= _ROUNDING * peak:
         raise ValueError(
-            "The kernel of each landmark with itself must be above 0, but none is: is it a distance? Pass similarities, such "
+            "The kernel of each landmark with itself must be above 0, but none is: is it a "
+            "distance? Pass similarities, such "
             "as exp(-distance)."
         )
     return np.asarray(half + half.T)
@@ -73,7 +81,10 @@ def diagonal(kernel: KernelLike, X: Matrix) -> NDArray[np.float64]:
         return kernel.diag(X).astype(np.float64)
     if kernel == PRECOMPUTED:
         return np.asarray(X.diagonal(), dtype=np.float64)
-    parts = [against(kernel, X[at : at + _BLOCK])(X[at : at + _BLOCK]) for at in range(0, X.shape[0], _BLOCK)]
+    parts = [
+        against(kernel, X[at : at + _BLOCK])(X[at : at + _BLOCK])
+        for at in range(0, X.shape[0], _BLOCK)
+    ]
     return np.concatenate([np.diag(part) for part in parts]).astype(np.float64)
 
 
@@ -91,13 +102,16 @@ def _dense(X: Matrix) -> NDArray[Any]:
     return np.asarray(X.toarray() if sp.issparse(X) else X)
 
 
-def spread_rows(kernel: KernelLike, X: Matrix, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def spread_rows(
+    kernel: KernelLike, X: Matrix, count: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
     """k-means++ in the space of the kernel: each row is drawn in proportion to its squared distance
 
         min over landmarks l of  K(x, x) + K(l, l) - 2 K(x, l)
 
-    from those drawn before (Arthur and Vassilvitskii, 2007). Rows at the origin of that space, where K(x, x) = 0, are
-    never worth a landmark; when no row has a distance left, the others are filled up at random.
+    from those drawn before (Arthur and Vassilvitskii, 2007). Rows at the origin of that space,
+    where K(x, x) = 0, are never worth a landmark; when no row has a distance left, the others are
+    filled up at random.
     """
     own = diagonal(kernel, X)
     column = _columns(kernel, X)
@@ -126,7 +140,9 @@ def _columns(kernel: KernelLike, X: Matrix) -> Callable[[int], NDArray[np.float6
     if isinstance(kernel, Kernel):
         X = _without_empty_columns(X)
         prepared = kernel.prepare(X)
-        return lambda row: kernel.pairwise(prepared, kernel.prepare(X[[row]]))[:, 0].astype(np.float64)
+        return lambda row: kernel.pairwise(prepared, kernel.prepare(X[[row]]))[:, 0].astype(
+            np.float64
+        )
     if kernel == PRECOMPUTED:
         by_column = X.tocsc() if sp.issparse(X) else X
         return lambda row: _dense(by_column[:, [row]])[:, 0].astype(np.float64)
@@ -134,9 +150,12 @@ def _columns(kernel: KernelLike, X: Matrix) -> Callable[[int], NDArray[np.float6
 
 
 def _without_empty_columns(X: Matrix) -> Matrix:
-    """Much wider sparse rows than there are entries, narrowed: else every comparison would do it again."""
+    """Much wider sparse rows than there are entries, narrowed: else every comparison would do it
+    again."""
     if not sp.issparse(X) or X.shape[1] <= 4 * X.nnz:
         return X
     used, columns = np.unique(X.indices[: X.indptr[-1]], return_inverse=True)
     columns = columns.astype(X.indptr.dtype)
-    return type(X)((X.data[: X.indptr[-1]], columns, X.indptr), shape=(X.shape[0], max(1, used.size)))
+    return type(X)(
+        (X.data[: X.indptr[-1]], columns, X.indptr), shape=(X.shape[0], max(1, used.size))
+    )

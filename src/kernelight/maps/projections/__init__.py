@@ -1,5 +1,5 @@
 """Random projections of rows.
 
-Read as cosines they are features (`RandomFourier`, `AlignedFourier`), read as bits they are codes (`SignProjection`,
-`BinaryFourier`).
+Read as cosines they are features (`RandomFourier`, `AlignedFourier`), read as bits they are codes
+(`SignProjection`, `BinaryFourier`).
 """

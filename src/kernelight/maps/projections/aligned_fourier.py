@@ -1,4 +1,5 @@
-"""AlignedFourier: random Fourier features that labels have chosen, as cosines and sines or as bits."""
+"""AlignedFourier: random Fourier features that labels have chosen, as cosines and sines or as
+bits."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from kernelight import _checks, _core
-from kernelight._checks import Matrix
+from kernelight import _core
+from kernelight.base import checks
+from kernelight.base.checks import Matrix
 from kernelight.codes import Codes
 from kernelight.kernels import RBF, Gaussian
 from kernelight.kernels.base import Kernel
@@ -37,47 +39,53 @@ _CANDIDATES = 4  # for each frequency that is kept, unless asked otherwise
 def _gives_bits(model: AlignedFourier) -> bool:
     if not model.binary:
         raise AttributeError(
-            "AlignedFourier(binary=False) gives features, not codes: use transform, or binary=True for codes."
+            "AlignedFourier(binary=False) gives features, not codes: use transform, or binary=True "
+            "for codes."
         )
     return True
 
 
 class AlignedFourier(CodeMap, DenseMap):
-    r"""Random Fourier features weighted by their agreement with labels (Sinha and Duchi, 2016), in closed form.
+    r"""Random Fourier features weighted by their agreement with labels (Sinha and Duchi, 2016), in
+    closed form.
 
     Of N candidate frequencies w_l, drawn for a Gaussian kernel as for `RandomFourier`, each scores
 
     .. math:: v_l = \sum_c \Big| \sum_i (1[y_i = c] - \pi_c) \, e^{i w_l \cdot x_i} \Big|^2,
 
-    \pi_c the share of class c: what does not tell classes apart scores nothing. The weights q maximise v . q over
-    q >= 0, \sum q = 1 and 1 / \sum q^2 >= ``n_effective``, and the kernel becomes
+    \pi_c the share of class c: what does not tell classes apart scores nothing. The weights q
+    maximise v . q over q >= 0, \sum q = 1 and 1 / \sum q^2 >= ``n_effective``, and the kernel
+    becomes
 
     .. math:: K_q(u, v) = \sum_l q_l \cos(w_l \cdot (u - v)).
 
-    It pays where the Gaussian kernel is wrong for the labels: a bandwidth that is too narrow, columns that say nothing. Where
-    the kernel is right already, plain features are as good or better.
+    It pays where the Gaussian kernel is wrong for the labels: a bandwidth that is too narrow,
+    columns that say nothing. Where the kernel is right already, plain features are as good or
+    better.
 
     Parameters
     ----------
     n_components : int, default=1024
-        Columns of the result at most: a cosine and a sine for each of n_components // 2 frequencies, but at least one. For
-        ``binary=True`` the bits of a code.
+        Columns of the result at most: a cosine and a sine for each of n_components // 2
+        frequencies, but at least one. For ``binary=True`` the bits of a code.
     n_candidates : int or None, default=None
         N; None means four for each frequency (for ``binary=True``, each bit) of the result.
     n_effective : float or None, default=None
-        Between 1 (the best candidate alone) and N (all the same, so plain features). None means the number of frequencies of
-        the result, or of bits.
+        Between 1 (the best candidate alone) and N (all the same, so plain features). None means the
+        number of frequencies of the result, or of bits.
     rho : float or None, default=None
-        The same in the words of the paper, N \sum q^2 - 1 <= rho; n_effective = N / (1 + rho). Give one of the two.
+        The same in the words of the paper, N \sum q^2 - 1 <= rho; n_effective = N / (1 + rho). Give
+        one of the two.
     weighting : {"sqrt", "sample"}, default="sqrt"
-        "sqrt": sqrt(q_l) times cosine and sine of w_l, the exact kernel, where q_l > 0. There may be fewer such
-        frequencies than fit, then the result has fewer columns; of more than fit those of largest q are kept, and their
-        weights brought to the sum 1. "sample": frequencies drawn from q, with replacement and equal amplitude. Bits carry no
-        amplitude: they are drawn always.
+        "sqrt": sqrt(q_l) times cosine and sine of w_l, the exact kernel, where q_l > 0. There may
+        be fewer such frequencies than fit, then the result has fewer columns; of more than fit
+        those of largest q are kept, and their weights brought to the sum 1. "sample": frequencies
+        drawn from q, with replacement and equal amplitude. Bits carry no amplitude: they are drawn
+        always.
     binary : bool, default=False
-        Give bits sign(cos(w_l . x + b_l) + t), as `BinaryFourier`. Scores are then those of cos(w_l . x + b_l), frequency and
-        phase are drawn together, and each draw has a t of its own. ``encode`` gives the codes, ``transform`` their one-hot
-        features.
+        Give bits sign(cos(w_l . x + b_l) + t), as `BinaryFourier`. Scores are then those of cos(w_l
+        . x + b_l), frequency and phase are drawn together, and each draw has a t of its own.
+        ``encode`` gives the codes, ``transform`` their one-hot features.
     metric : {"euclidean", "cosine"}, default="euclidean"
     gamma : float or "median", default=1.0
         For ``metric="cosine"``: candidates are those of exp(-gamma (1 - cosine of the angle)).
@@ -124,10 +132,20 @@ class AlignedFourier(CodeMap, DenseMap):
     _learned: ClassVar[tuple[str, ...]] = ("indices_", "weights_")
 
     def __init__(
-        self, n_components: int = 1024, *, n_candidates: int | None = None, n_effective: float | None = None,
-        rho: float | None = None, weighting: str = "sqrt", binary: bool = False, metric: str = "euclidean",
-        gamma: float | str = 1.0, sigma: float | str | None = None, random_state: Any = 0, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        n_components: int = 1024,
+        *,
+        n_candidates: int | None = None,
+        n_effective: float | None = None,
+        rho: float | None = None,
+        weighting: str = "sqrt",
+        binary: bool = False,
+        metric: str = "euclidean",
+        gamma: float | str = 1.0,
+        sigma: float | str | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
         self.n_components = n_components
         self.n_candidates = n_candidates
         self.n_effective = n_effective
@@ -149,18 +167,20 @@ class AlignedFourier(CodeMap, DenseMap):
             decided = {"metric": "euclidean", "sigma": kernel.sigma}
         else:
             raise UnsupportedKernel(
-                f"AlignedFourier chooses features of RBF or Gaussian by labels and has none of {kernel!r}.",
+                f"AlignedFourier chooses features of RBF or Gaussian by labels and has none of "
+                f"{kernel!r}.",
                 may_be_overcome=False,
             )
         return cls._configured(kernel, {"n_components": n_components, **decided}, options)
 
     def _fit(self, X: Any, y: Any) -> None:
-        """Find the bandwidth where it is the median, score the candidates against ``y`` and keep the best."""
+        """Find the bandwidth where it is the median, score the candidates against ``y`` and keep
+        the best."""
         X = self._validated(X, reset=True)
         self._check_parameters()
         target = target_of(y, X.shape[0], type(self).__name__)
-        use = _checks.resources(self.n_jobs)
-        self.seed_ = _checks.seed_of(self.random_state)
+        use = checks.resources(self.n_jobs)
+        self.seed_ = checks.seed_of(self.random_state)
         self.bandwidth_ = fitted_bandwidth(self, X, use)
         n_candidates = self._n_candidates()
         scores = self._candidates().scores(X, row_rule(self, X), target, n_candidates, use)
@@ -186,29 +206,32 @@ class AlignedFourier(CodeMap, DenseMap):
         if self.rho is not None:
             return float(self.rho)
         n = self._n_candidates()
-        return n / (min(self._n_frequencies(), n) if self.n_effective is None else self.n_effective) - 1.0
+        return (
+            n / (min(self._n_frequencies(), n) if self.n_effective is None else self.n_effective)
+            - 1.0
+        )
 
     def _check_parameters(self) -> None:
-        _checks.check_int("n_components", self.n_components, 1, MAX_COMPONENTS)
+        checks.check_int("n_components", self.n_components, 1, MAX_COMPONENTS)
         if self.n_candidates is not None:
-            _checks.check_int("n_candidates", self.n_candidates, 1, MAX_COMPONENTS)
-        _checks.check_choice("binary", self.binary, (True, False))
-        _checks.check_choice("weighting", self.weighting, ("sqrt", "sample"))
+            checks.check_int("n_candidates", self.n_candidates, 1, MAX_COMPONENTS)
+        checks.check_choice("binary", self.binary, (True, False))
+        checks.check_choice("weighting", self.weighting, ("sqrt", "sample"))
         if self.rho is not None:
-            _checks.check_number("rho", self.rho, 0.0)
+            checks.check_number("rho", self.rho, 0.0)
             if self.n_effective is not None:
                 raise ValueError(
                     "rho and n_effective say the same: give one of them, and leave the other None."
                 )
         if self.n_effective is not None:
-            _checks.check_number("n_effective", self.n_effective, 1.0, self._n_candidates())
+            checks.check_number("n_effective", self.n_effective, 1.0, self._n_candidates())
         check_metric(self)
 
     def _settle(self) -> None:
         self._check_parameters()
         self.bandwidth_ = checked_bandwidth(self)
-        self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
-        _checks.resources(self.n_jobs)
+        self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
+        checks.resources(self.n_jobs)
         self._check_learned()
         self._projection = self._candidates().projection(self.indices_)
         self._made_for = self._shape()
@@ -238,10 +261,14 @@ class AlignedFourier(CodeMap, DenseMap):
 
     def _refuse_changes(self) -> None:
         if self._made_for != self._shape():
-            raise ValueError("n_components, n_candidates, binary or metric was changed after fit: fit again.")
+            raise ValueError(
+                "n_components, n_candidates, binary or metric was changed after fit: fit again."
+            )
 
     def _candidates(self) -> Candidates:
-        return Candidates(self.n_features_in_, self.seed_, self._spread() / TURN, pairs=not self.binary)
+        return Candidates(
+            self.n_features_in_, self.seed_, self._spread() / TURN, pairs=not self.binary
+        )
 
     def _spread(self) -> float:
         """Standard deviation of the candidates' entries, for rows as `row_rule` scales them."""
@@ -250,7 +277,9 @@ class AlignedFourier(CodeMap, DenseMap):
     def _features(self, X: Matrix) -> NDArray[np.float32]:
         self._refuse_changes()
         readout = FourierReadout(True, 1.0, np.zeros(0, dtype=np.float32))
-        features = self._projection.read(X, row_rule(self, X), readout, _checks.resources(self.n_jobs))[0]
+        features = self._projection.read(
+            X, row_rule(self, X), readout, checks.resources(self.n_jobs)
+        )[0]
         features *= np.repeat(np.sqrt(self.weights_), 2).astype(np.float32)
         return features
 
@@ -259,16 +288,21 @@ class AlignedFourier(CodeMap, DenseMap):
         threshold = np.empty(len(self.indices_), dtype=np.float32)
         _core.fill_thresholds(self.seed_, threshold)
         readout = BitReadout(self._candidates().phases(self.indices_), threshold)
-        codes, empty = self._projection.read(X, row_rule(self, X), readout, _checks.resources(self.n_jobs))
+        codes, empty = self._projection.read(
+            X, row_rule(self, X), readout, checks.resources(self.n_jobs)
+        )
         return codes, empty, 1
 
     def _identity(self) -> dict[str, Any]:
         learned = hashlib.blake2b(self.indices_.astype("<i8").tobytes(), digest_size=16)
         learned.update(self.weights_.astype("<f8").tobytes())
         return {
-            "bandwidth": self.bandwidth_, "binary": bool(self.binary), "learned": learned.hexdigest(), "metric": self.metric,
+            "bandwidth": self.bandwidth_,
+            "binary": bool(self.binary),
+            "learned": learned.hexdigest(),
+            "metric": self.metric,
             "seed": self.seed_,
-        }  # fmt: skip
+        }
 
     @available_if(_gives_bits)  # type: ignore[untyped-decorator]
     def encode(self, X: Any) -> Codes:
@@ -276,11 +310,13 @@ class AlignedFourier(CodeMap, DenseMap):
         return super().encode(X)
 
     def transform(self, X: Any) -> Any:
-        """Dense float32 features of length 1, two for each frequency; or one-hot codes, a sparse float32 matrix."""
+        """Dense float32 features of length 1, two for each frequency; or one-hot codes, a sparse
+        float32 matrix."""
         return self._kind().transform(self, X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """A name for each column: ``alignedfourier7``, or ``alignedfourier3_1`` for value 1 of bit 3."""
+        """A name for each column: ``alignedfourier7``, or ``alignedfourier3_1`` for value 1 of bit
+        3."""
         return self._kind().get_feature_names_out(self, input_features)
 
     def _kind(self) -> type[CodeMap | DenseMap]:
@@ -296,7 +332,8 @@ class AlignedFourier(CodeMap, DenseMap):
         return self._n_slots() if self.binary else self._n_features_out
 
     def _state(self) -> State:
-        """Parameters, what ``fit`` decided, and which candidates have which weights: frequencies follow from the seed."""
+        """Parameters, what ``fit`` decided, and which candidates have which weights: frequencies
+        follow from the seed."""
         self._refuse_changes()
         return super()._state()
 
@@ -307,24 +344,27 @@ class AlignedFourier(CodeMap, DenseMap):
 
     @property
     def frequencies_(self) -> NDArray[np.float64]:
-        """The w_l of the result, an (n_features, m) array: ``transform`` is sqrt(weights_) times cos and sin of x . w_l.
+        """The w_l of the result, an (n_features, m) array: ``transform`` is sqrt(weights_) times
+        cos and sin of x . w_l.
 
         For ``metric="cosine"`` x is the row at length 1.
         """
         check_is_fitted(self, "indices_")
         unit = self._spread() if self.metric == "cosine" else 1.0 / self.bandwidth_
-        return self._projection.directions(_checks.resources(self.n_jobs)).astype(np.float64) * unit
+        return self._projection.directions(checks.resources(self.n_jobs)).astype(np.float64) * unit
 
     @property
     def kernel(self) -> Kernel:
-        """What all candidates together estimate, before labels choose: `Gaussian`, or `RBF` for ``metric="cosine"``."""
+        """What all candidates together estimate, before labels choose: `Gaussian`, or `RBF` for
+        ``metric="cosine"``."""
         return (RBF if self.metric == "cosine" else Gaussian)(bandwidth_in_use(self))
 
     @property
     def theory_gap(self) -> str | None:
         """Why ``expected`` is not known: the kernel is learned."""
         return (
-            "AlignedFourier learns its kernel from labels: it is sum_l q_l cos(w_l . (u - v)) with weights_ and frequencies_, "
+            "AlignedFourier learns its kernel from labels: it is sum_l q_l cos(w_l . (u - v)) with "
+            "weights_ and frequencies_, "
             "known only after fit."
         )
 
@@ -336,12 +376,12 @@ def largest(q: NDArray[np.float64], count: int) -> NDArray[np.int64]:
 
 
 def drawn_from(q: NDArray[np.float64], count: int, seed: int) -> NDArray[np.int64]:
-    """Indices drawn with probabilities q, with replacement, ascending: word n of the seed is the n-th draw."""
+    """Indices drawn with probabilities q, with replacement, ascending: word n of the seed is the
+    n-th draw."""
     words = np.empty(count, dtype=np.uint64)
     _core.fill_words(seed, _core.STREAM_CHOICE, words)
     edges = np.cumsum(q)
     uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    found = np.searchsorted(
-        edges, uniform * edges[-1], side="right"
-    )  # the first edge above: never a weight of 0
+    # the first edge above: never a weight of 0
+    found = np.searchsorted(edges, uniform * edges[-1], side="right")
     return np.sort(np.minimum(found, np.flatnonzero(q)[-1])).astype(np.int64)

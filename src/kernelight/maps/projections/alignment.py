@@ -1,11 +1,13 @@
-"""How well random cosines agree with labels: sums of each one over the rows of each class, a block of both at a time.
+"""How well random cosines agree with labels: sums of each one over the rows of each class, a block
+of both at a time.
 
 Candidate l is the frequency w_l of the Gaussian projection of a seed. As a pair it stands for cos(w_l . x) and sin(w_l . x)
 and scores |sum_i t_i e^{i w_l . x_i}|^2, which no phase changes; alone it is cos(w_l . x + b_l), and its score belongs to
 the frequency together with its phase b_l. The targets t are class indicators minus their means, summed over classes, or
 centred numbers.
 
-Memory beyond the rows: tables of 1,024 candidates, 16 MB of cosines, 16 bytes for each class and candidate of a block.
+Memory beyond the rows: tables of 1,024 candidates, 16 MB of cosines, 16 bytes for each class and
+candidate of a block.
 """
 
 from __future__ import annotations
@@ -21,12 +23,17 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from kernelight import _core
-from kernelight._checks import Matrix, Resources
+from kernelight.base import counted
+from kernelight.base.checks import Matrix, Resources
 from kernelight.kernels.prepare import is_sparse
 from kernelight.maps.projections.chi2_ball import centred_scores
-from kernelight.maps.projections.projection import KEPT_BYTES, PROJECTED_BYTES, Selected, only_used_columns
+from kernelight.maps.projections.projection import (
+    KEPT_BYTES,
+    PROJECTED_BYTES,
+    Selected,
+    only_used_columns,
+)
 from kernelight.maps.projections.readouts import FourierReadout, RowRule
-from kernelight.wording import counted
 
 _SUM_BYTES = 8 << 20
 _MOST_CANDIDATES = 1024  # of a block
@@ -34,13 +41,15 @@ _KINDS = ("binary", "multiclass", "continuous")
 
 
 class Target(NamedTuple):
-    """What features shall agree with: a row of class indicators for each row, or its centred number."""
+    """What features shall agree with: a row of class indicators for each row, or its centred
+    number."""
 
     rows: Any
     counts: NDArray[np.int64] | None
 
     def scores(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From the sums of each feature, weighted with each column of ``rows``; numbers are centred already."""
+        """From the sums of each feature, weighted with each column of ``rows``; numbers are centred
+        already."""
         return np.square(sums[0]) if self.counts is None else centred_scores(sums, self.counts)
 
 
@@ -48,7 +57,8 @@ def target_of(y: Any, n_rows: int, owner: str) -> Target:
     """Class labels of any type, or numbers with fractions, as a target."""
     if y is None:
         raise ValueError(
-            f"{owner} requires y to be passed, but the target y is None: its features are chosen by labels; RandomFourier "
+            f"{owner} requires y to be passed, but the target y is None: its features are chosen "
+            f"by labels; RandomFourier "
             "needs none."
         )
     if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
@@ -60,13 +70,15 @@ def target_of(y: Any, n_rows: int, owner: str) -> Target:
     kind = _kind_of(y)
     if kind not in _KINDS:
         raise ValueError(
-            f"Unknown label type: {owner} takes one class label or number a row, and y is {kind!r}; pass one column of "
+            f"Unknown label type: {owner} takes one class label or number a row, and y is "
+            f"{kind!r}; pass one column of "
             "numbers, or of text."
         )
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(
-            f"X has {counted(n_rows, 'row')} but y has {counted(len(y), 'label')}: each row needs one."
+            f"X has {counted(n_rows, 'row')} but y has {counted(len(y), 'label')}: each row needs "
+            f"one."
         )
     if kind == "continuous":
         return Target(_indicators(np.zeros(n_rows, np.int64), 1, _centred(y)), None)
@@ -109,7 +121,9 @@ class Candidates:
     factor: float
     pairs: bool
 
-    def projection(self, chosen: NDArray[np.int64], columns: NDArray[np.uint64] | None = None) -> Selected:
+    def projection(
+        self, chosen: NDArray[np.int64], columns: NDArray[np.uint64] | None = None
+    ) -> Selected:
         """Of all columns, or of rows that hold only some."""
         n_features = self.n_features if columns is None else len(columns)
         return Selected("gaussian", n_features, chosen, self.seed, self.factor, columns)
@@ -126,19 +140,33 @@ class Candidates:
         """How well each of the first candidates agrees with the target."""
         columns = None
         if is_sparse(X) and X.nnz:
-            X, columns = only_used_columns(X)  # once: entries of the others would be drawn for nothing
+            # once: entries of the others would be drawn for nothing
+            X, columns = only_used_columns(X)
         width = min(
-            _MOST_CANDIDATES, KEPT_BYTES // (4 * X.shape[1]), _SUM_BYTES // (16 * target.rows.shape[1])
+            _MOST_CANDIDATES,
+            KEPT_BYTES // (4 * X.shape[1]),
+            _SUM_BYTES // (16 * target.rows.shape[1]),
         )
         width = max(1, width // _core.TILE) * _core.TILE
-        blocks = [np.arange(at, min(at + width, n_candidates)) for at in range(0, n_candidates, width)]
-        return np.concatenate([
-            self._block_scores(X, rule, target, block, self.projection(block, columns), use) for block in blocks
-        ])  # fmt: skip
+        blocks = [
+            np.arange(at, min(at + width, n_candidates)) for at in range(0, n_candidates, width)
+        ]
+        return np.concatenate(
+            [
+                self._block_scores(X, rule, target, block, self.projection(block, columns), use)
+                for block in blocks
+            ]
+        )
 
     def _block_scores(
-        self, X: Matrix, rule: RowRule, target: Target, block: NDArray[np.int64], projection: Selected, use: Resources
-    ) -> NDArray[np.float64]:  # fmt: skip
+        self,
+        X: Matrix,
+        rule: RowRule,
+        target: Target,
+        block: NDArray[np.int64],
+        projection: Selected,
+        use: Resources,
+    ) -> NDArray[np.float64]:
         shift = np.zeros(0, dtype=np.float32) if self.pairs else self.phases(block)
         readout = FourierReadout(self.pairs, 1.0, shift, exact=True)
         sums = np.zeros((target.rows.shape[1], len(block) * (2 if self.pairs else 1)))

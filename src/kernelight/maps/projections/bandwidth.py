@@ -1,7 +1,7 @@
 """Bandwidths found in the data: the median distance of pairs of rows.
 
-The distances are summed in a fixed order and the pairs are drawn from the seed, so that the median has the same bits
-whatever the storage of the rows, the threads or the machine: codes depend on it.
+The distances are summed in a fixed order and the pairs are drawn from the seed, so that the median
+has the same bits whatever the storage of the rows, the threads or the machine: codes depend on it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import Matrix, Resources, check_positive, core_args
+from kernelight.base.checks import Matrix, Resources, check_positive, core_args
 from kernelight.kernels.prepare import row_peaks
 from kernelight.maps.projections.projection import REACH
 from kernelight.maps.projections.readouts import FIXED, UNIT_LENGTH, RowRule
@@ -23,9 +23,11 @@ MOST_PAIRS = 4095  # odd: the median is one of them
 
 
 def median_gamma(X: Matrix, seed: int, use: Resources) -> float:
-    """1 / median(1 - rho) over pairs of rows that are not zero nor parallel; 1 where there is none."""
+    """1 / median(1 - rho) over pairs of rows that are not zero nor parallel; 1 where there is
+    none."""
     rows = np.flatnonzero(row_peaks(X))
-    squares = _square_distances(X, rows, UNIT_LENGTH, seed, use)  # |u - v|^2 = 2 (1 - rho) of unit rows
+    # |u - v|^2 = 2 (1 - rho) of unit rows
+    squares = _square_distances(X, rows, UNIT_LENGTH, seed, use)
     squares = squares[squares >= 2.0 / LARGEST_GAMMA]  # what is closer is parallel, up to rounding
     return 2.0 / float(_median(squares)) if len(squares) else 1.0
 
@@ -49,7 +51,8 @@ def _median(values: NDArray[np.float64]) -> float:
 def _square_distances(
     X: Matrix, rows: NDArray[np.intp], rule: RowRule, seed: int, use: Resources
 ) -> NDArray[np.float64]:
-    """Squared distances of pairs, all of them or MOST_PAIRS drawn at random; equal rows are left out."""
+    """Squared distances of pairs, all of them or MOST_PAIRS drawn at random; equal rows are left
+    out."""
     left, right = (rows[side].astype(np.int64) for side in _pairs(len(rows), seed))
     squares = np.empty(len(left))
     if len(left):
@@ -70,7 +73,8 @@ def _pairs(n: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _below(words: NDArray[np.uint64], n: int) -> NDArray[np.intp]:
-    """32-bit words as whole numbers below n, which may need more than 32 bits: then in double precision."""
+    """32-bit words as whole numbers below n, which may need more than 32 bits: then in double
+    precision."""
     if n < 1 << 32:
         return np.asarray(((words * np.uint64(n)) >> np.uint64(32)).astype(np.intp))
     return (words.astype(np.float64) * (n * 2.0**-32)).astype(np.intp)
@@ -81,7 +85,8 @@ def check_gamma(gamma: Any) -> float | None:
     given = check_bandwidth("gamma", gamma)
     if given is not None and given > LARGEST_GAMMA:
         raise ValueError(
-            f"gamma must be at most {LARGEST_GAMMA:g}, got {given:g}: only equal rows are similar beyond it, and single "
+            f"gamma must be at most {LARGEST_GAMMA:g}, got {given:g}: only equal rows are similar "
+            f"beyond it, and single "
             "precision cannot tell rows apart."
         )
     return given

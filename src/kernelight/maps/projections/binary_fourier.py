@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight import _checks, _core
-from kernelight._checks import Matrix
+from kernelight import _core
+from kernelight.base import checks
+from kernelight.base.checks import Matrix
 from kernelight.codes import Codes
 from kernelight.kernels import Gaussian
 from kernelight.kernels.base import Kernel
@@ -18,20 +19,27 @@ from kernelight.maps.projections.one_bit import OneBitMap
 from kernelight.maps.projections.projection import TURN
 from kernelight.maps.projections.random_fourier import bandwidth_in_use, row_rule
 from kernelight.maps.projections.readouts import BitReadout
-from kernelight.theory import hamming_rate, kernel_from_hamming, kernel_from_sign_cosine, sign_cosine_mean
+from kernelight.theory import (
+    hamming_rate,
+    kernel_from_hamming,
+    kernel_from_sign_cosine,
+    sign_cosine_mean,
+)
 
 PROJECTIONS = ("fastfood", "gaussian", "orthogonal", "sorf")
 
 
 class BinaryFourier(OneBitMap):
-    r"""Binary embedding of the Gaussian kernel: z = sign(cos(w . x / sigma + b) + t), one bit for each projection.
+    r"""Binary embedding of the Gaussian kernel: z = sign(cos(w . x / sigma + b) + t), one bit for
+    each projection.
 
     w is Gaussian, b uniform on the circle and t on (-1, 1) (BCSIK). Two rows of kernel value
     K = exp(-|u - v|^2 / (2 sigma^2)) differ in a bit with probability
 
     .. math:: h(K) = \frac{8}{\pi^2} \sum_{m \ge 1} \frac{1 - K^{m^2}}{4 m^2 - 1} \in [0, 4/\pi^2],
 
-    so the one-hot features average to 1 - h(K), not to K: `kernel_from_hamming` turns rates back into the kernel.
+    so the one-hot features average to 1 - h(K), not to K: `kernel_from_hamming` turns rates back
+    into the kernel.
 
     Parameters
     ----------
@@ -43,8 +51,8 @@ class BinaryFourier(OneBitMap):
         False drops t, which is a different kernel: bits are equal with probability (1 + s(K)) / 2,
         s(K) = (8 / pi^2) sum over odd m of K^(m^2) / m^2.
     projection : {"fastfood", "gaussian", "orthogonal", "sorf"}, default="fastfood"
-        "fastfood" (reduced-memory BCSIK) and "sorf" take O(p) memory and O(p log d) time a row, p at least the padded width d;
-        "gaussian" is plain BCSIK, and the one for wide sparse rows.
+        "fastfood" (reduced-memory BCSIK) and "sorf" take O(p) memory and O(p log d) time a row, p
+        at least the padded width d; "gaussian" is plain BCSIK, and the one for wide sparse rows.
     random_state : int, RandomState, Generator or None, default=0
         An int (and sigma) defines the codes, on every machine.
     n_jobs : int or None, default=None
@@ -73,9 +81,15 @@ class BinaryFourier(OneBitMap):
     _decided: ClassVar[tuple[str, ...]] = ("bandwidth_", "seed_")
 
     def __init__(
-        self, n_components: int = 1024, *, sigma: float | str = "median", threshold: bool = True, projection: str = "fastfood",
-        random_state: Any = 0, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        n_components: int = 1024,
+        *,
+        sigma: float | str = "median",
+        threshold: bool = True,
+        projection: str = "fastfood",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
         self.n_components = n_components
         self.sigma = sigma
         self.threshold = threshold
@@ -88,30 +102,32 @@ class BinaryFourier(OneBitMap):
         """For `Gaussian`, of which its expectation is a function."""
         if not isinstance(kernel, Gaussian):
             return super().for_kernel(kernel, n_components, **options)
-        return cls._configured(kernel, {"n_components": n_components, "sigma": kernel.sigma}, options)
+        return cls._configured(
+            kernel, {"n_components": n_components, "sigma": kernel.sigma}, options
+        )
 
     def _fit(self, X: Any, y: Any) -> None:
         """Check the parameters; find sigma where it is "median". ``y`` is ignored."""
         self.slots_ = None
         X = self._validated(X, reset=True)
         self._check_parameters()
-        self.seed_ = _checks.seed_of(self.random_state)
+        self.seed_ = checks.seed_of(self.random_state)
         given = check_bandwidth("sigma", self.sigma)
-        use = _checks.resources(self.n_jobs)
+        use = checks.resources(self.n_jobs)
         self.bandwidth_ = median_sigma(X, self.seed_, use) if given is None else given
         self._settle()
 
     def _check_parameters(self) -> None:
-        _checks.check_int("n_components", self.n_components, 1, MAX_COMPONENTS)
+        checks.check_int("n_components", self.n_components, 1, MAX_COMPONENTS)
         check_bandwidth("sigma", self.sigma)
-        _checks.check_choice("threshold", self.threshold, (True, False))
-        _checks.check_choice("projection", self.projection, PROJECTIONS)
+        checks.check_choice("threshold", self.threshold, (True, False))
+        checks.check_choice("projection", self.projection, PROJECTIONS)
 
     def _settle(self) -> None:
         self._check_parameters()
-        self.bandwidth_ = _checks.check_positive("bandwidth_", self.bandwidth_)
-        self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
-        _checks.resources(self.n_jobs)
+        self.bandwidth_ = checks.check_positive("bandwidth_", self.bandwidth_)
+        self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
+        checks.resources(self.n_jobs)
         self._projection = self._made_projection(self.projection, 1.0 / TURN)
         self._made_for = (self.projection, self.n_components)
 
@@ -135,8 +151,11 @@ class BinaryFourier(OneBitMap):
     def _identity(self) -> dict[str, Any]:
         self._follow_parameters()
         facts: dict[str, Any] = {
-            "projection": self.projection, "seed": self.seed_, "sigma": self.bandwidth_, "threshold": bool(self.threshold),
-        }  # fmt: skip
+            "projection": self.projection,
+            "seed": self.seed_,
+            "sigma": self.bandwidth_,
+            "threshold": bool(self.threshold),
+        }
         width = getattr(self._projection, "width", None)
         return facts | ({"width": width} if width else {})
 
@@ -156,13 +175,18 @@ class BinaryFourier(OneBitMap):
         return self.projection == "gaussian"
 
     def _expected(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
-        return np.asarray(1.0 - hamming_rate(K) if self.threshold else 0.5 * (1.0 + sign_cosine_mean(K)))
+        return np.asarray(
+            1.0 - hamming_rate(K) if self.threshold else 0.5 * (1.0 + sign_cosine_mean(K))
+        )
 
     def kernel_from_hamming(self, rate: Any) -> NDArray[np.float64]:
-        """The kernel value at which two rows differ in this share of their bits: the inverse of h."""
+        """The kernel value at which two rows differ in this share of their bits: the inverse of
+        h."""
         rate = np.asarray(rate, dtype=np.float64)
         return np.asarray(
-            kernel_from_hamming(rate) if self.threshold else kernel_from_sign_cosine(1.0 - 2.0 * rate)
+            kernel_from_hamming(rate)
+            if self.threshold
+            else kernel_from_sign_cosine(1.0 - 2.0 * rate)
         )
 
     def similarity(self, codes_a: Codes, codes_b: Codes | None = None) -> NDArray[np.float64]:

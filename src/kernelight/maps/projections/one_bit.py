@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kernelight._checks import Matrix, as_slot_numbers, check_learned, resources
+from kernelight.base.checks import Matrix, as_slot_numbers, check_learned, resources
 from kernelight.codes import Codes, slots_provenance
 from kernelight.maps.base import CodeMap
 from kernelight.maps.projections.projection import Projection, Selected, projection_of
@@ -33,13 +33,18 @@ class OneBitMap(CodeMap):
 
     @property
     def has_prefix(self) -> bool:
-        """True: a projection is a function of its number, whatever their count. Not where only some slots are kept."""
+        """True: a projection is a function of its number, whatever their count.
+
+        Not where only some slots are kept.
+        """
         return self.slots_ is None
 
     def keep(self: Bits, slots: Any) -> Bits:
-        """A fitted map that gives some slots only, by their ascending numbers: codes equal to ``encode(X).take_slots(slots)``.
+        """A fitted map that gives some slots only, by their ascending numbers: codes equal to
+        ``encode(X).take_slots(slots)``.
 
-        Dense projections compute no others; structured ones compute those before the last kept one, and drop them.
+        Dense projections compute no others; structured ones compute those before the last kept one,
+        and drop them.
 
         >>> from kernelight import BinaryFourier
         >>> X = [[1.0, 2.0], [3.0, 0.0]]
@@ -58,8 +63,8 @@ class OneBitMap(CodeMap):
         return kept
 
     def memory(self) -> dict[str, dict[str, int]]:
-        """Bytes of what this map is made of, part by part: "stored" with all numbers of its projections, "regenerated" with the
-        seed that they are functions of.
+        """Bytes of what this map is made of, part by part: "stored" with all numbers of its
+        projections, "regenerated" with the seed that they are functions of.
 
         >>> from kernelight import SignProjection
         >>> SignProjection(256, projection="gaussian").fit([[1.0, 2.0]]).memory()
@@ -80,7 +85,8 @@ class OneBitMap(CodeMap):
 
     @property
     def provenance(self) -> str:
-        """A digest of everything that defines a code; that of `Codes.take_slots` where some slots are kept."""
+        """A digest of everything that defines a code; that of `Codes.take_slots` where some slots
+        are kept."""
         whole = super().provenance
         return whole if self.slots_ is None else slots_provenance(whole, self.slots_)
 
@@ -88,13 +94,16 @@ class OneBitMap(CodeMap):
         return int(self.n_components) if self.slots_ is None else len(self.slots_)
 
     def _n_drawn(self) -> int:
-        """How many slots there are up to the last one in use: what is drawn for every slot is drawn for so many."""
+        """How many slots there are up to the last one in use: what is drawn for every slot is drawn
+        for so many."""
         return int(self.n_components) if self.slots_ is None else int(self.slots_[-1]) + 1
 
     def _made_projection(self, kind: str, factor: float) -> Projection:
         """The projection of a name onto the slots in use, or onto all up to the last of them."""
         if self.slots_ is None:
-            return projection_of(kind, self.n_features_in_, int(self.n_components), self.seed_, factor)
+            return projection_of(
+                kind, self.n_features_in_, int(self.n_components), self.seed_, factor
+            )
         check_learned("slots_", self.slots_, ("int64",), 1)
         self.slots_ = as_slot_numbers(self.slots_, int(self.n_components))
         if kind in ("gaussian", "cauchy"):
@@ -104,7 +113,8 @@ class OneBitMap(CodeMap):
     def _read(
         self, X: Matrix, rule: RowRule, readout: BitReadout
     ) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
-        """Codes of the slots in use, which rows are empty, and the bits of a code; ``readout`` is that of `_n_drawn` slots."""
+        """Codes of the slots in use, which rows are empty, and the bits of a code; ``readout`` is
+        that of `_n_drawn` slots."""
         use = resources(self.n_jobs)
         if isinstance(self._projection, Selected):
             readout = readout.only(self._projection.outputs)
@@ -115,7 +125,11 @@ class OneBitMap(CodeMap):
 
     def _state(self) -> State:
         state = super()._state()
-        return state if self.slots_ is None else State(state.meta, {**state.arrays, "slots_": self.slots_})
+        return (
+            state
+            if self.slots_ is None
+            else State(state.meta, {**state.arrays, "slots_": self.slots_})
+        )
 
     def _take_parts(self, state: State) -> None:
         self.slots_ = state.arrays.get("slots_")

@@ -1,13 +1,15 @@
 """Random projections of rows: m numbers w_j . x of each, read as features or as bits.
 
-One class a way to have the w_j: `Structured` (three HD blocks or Fastfood, never written out as a matrix), `Dense` (independent
-Gaussian or Cauchy entries, drawn when needed; `Selected` has some of its outputs), `Orthogonal` and `Sobol` (a matrix for a
-few features). All are functions of a seed; what they draw is only kept, never stored or pickled. ``factor`` multiplies every
-projection: the bandwidth, in turns of the circle for features of cosines.
+One class a way to have the w_j: `Structured` (three HD blocks or Fastfood, never written out as a
+matrix), `Dense` (independent Gaussian or Cauchy entries, drawn when needed; `Selected` has some of
+its outputs), `Orthogonal` and `Sobol` (a matrix for a few features). All are functions of a seed;
+what they draw is only kept, never stored or pickled. ``factor`` multiplies every projection: the
+bandwidth, in turns of the circle for features of cosines.
 
-Memory beyond input and output: at most 96 MB of tables kept, 48 MB for a call, 16 MB of projections at a time; beyond that only
-what is made as a whole, 4 bytes for each feature and output of orthogonal and Sobol directions, and some 20 bytes an output
-(at least for the padded width) of structured ones.
+Memory beyond input and output: at most 96 MB of tables kept, 48 MB for a call, 16 MB of projections
+at a time; beyond that only what is made as a whole, 4 bytes for each feature and output of
+orthogonal and Sobol directions, and some 20 bytes an output (at least for the padded width) of
+structured ones.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import Matrix, Resources, core_args
+from kernelight.base.checks import Matrix, Resources, core_args
 from kernelight.kernels.prepare import is_sparse, row_peaks
 from kernelight.maps.projections.readouts import FourierReadout, Readout, RowRule
 from kernelight.maps.projections.sobol import sobol_normals
@@ -43,12 +45,19 @@ class Projection(ABC):
     """m random projections of rows of ``n_features`` numbers."""
 
     def __init__(self, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
-        self.n_features, self.n_outputs, self.seed, self.factor = n_features, n_outputs, seed, factor
+        self.n_features, self.n_outputs, self.seed, self.factor = (
+            n_features,
+            n_outputs,
+            seed,
+            factor,
+        )
         self._lock = threading.Lock()
         self._kept: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_kept")}
+        return {
+            name: value for name, value in self.__dict__.items() if name not in ("_lock", "_kept")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -76,23 +85,29 @@ class Projection(ABC):
     ) -> None: ...
 
     def stored_bytes(self, outputs: NDArray[np.int64]) -> dict[str, int]:
-        """What the numbers behind some outputs take, part by part, if they are stored instead of drawn."""
+        """What the numbers behind some outputs take, part by part, if they are stored instead of
+        drawn."""
         return {"directions": 4 * self.n_features * len(outputs)}
 
 
 class Structured(Projection):
-    """Blocks of signs and Hadamard transforms: O(D log D) for D outputs, D the padded width, and O(m + D) memory.
+    """Blocks of signs and Hadamard transforms: O(D log D) for D outputs, D the padded width, and
+    O(m + D) memory.
 
-    ``kind="sorf"`` is H D H D H D, rows brought to the lengths of Gaussian vectors; "fastfood" is H G P H B, whose rows are
-    exactly Gaussian, but depend on each other more.
+    ``kind="sorf"`` is H D H D H D, rows brought to the lengths of Gaussian vectors; "fastfood" is H
+    G P H B, whose rows are exactly Gaussian, but depend on each other more.
     """
 
-    def __init__(self, kind: str, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
+    def __init__(
+        self, kind: str, n_features: int, n_outputs: int, seed: int, factor: float
+    ) -> None:
         super().__init__(n_features, n_outputs, seed, factor)
         if n_features > STRUCTURED_WIDTH:
             raise ValueError(
-                f"projection={kind!r} goes through the whole width of a row and takes at most {STRUCTURED_WIDTH} columns, got "
-                f"{n_features}: use projection='gaussian', which costs nothing for columns that are zero."
+                f"projection={kind!r} goes through the whole width of a row and takes at most "
+                f"{STRUCTURED_WIDTH} columns, got "
+                f"{n_features}: use projection='gaussian', which costs nothing for columns that "
+                f"are zero."
             )
         self.kind = kind
         self.width = padded_width(n_features, kind)
@@ -110,20 +125,21 @@ class Structured(Projection):
             if self._kept is None:
                 self._kept = self._drawn(use)
         structure, lengths = self._kept
-        whole = (
-            -(-self.n_outputs // self.width) * self.width
-        )  # outputs of whole blocks, which is what a row costs
-        step = max(
-            1, (1 << 26) // (whole * self.width.bit_length())
-        )  # a part of a second, then Ctrl-C is heard
+        # outputs of whole blocks, which is what a row costs
+        whole = -(-self.n_outputs // self.width) * self.width
+        # a part of a second, then Ctrl-C is heard
+        step = max(1, (1 << 26) // (whole * self.width.bit_length()))
         values, indices, indptr, n_cols = core_args(X)
         for begin in range(0, X.shape[0], step):
             end = min(begin + step, X.shape[0])
-            rows = _core.ScaledRows(*rows_between(values, indices, indptr, begin, end), n_cols, *rule)
+            rows = _core.ScaledRows(
+                *rows_between(values, indices, indptr, begin, end), n_cols, *rule
+            )
             readout.structured(rows, structure, lengths, out[begin:end], empty[begin:end], use)
 
     def stored_bytes(self, outputs: NDArray[np.int64]) -> dict[str, int]:
-        """Whole blocks, wherever one of their outputs is needed: a sign is a bit, a place has as many as the width asks for."""
+        """Whole blocks, wherever one of their outputs is needed: a sign is a bit, a place has as
+        many as the width asks for."""
         places = len(np.unique(outputs // self.width)) * self.width
         lengths = {"lengths": 4 * len(outputs)}
         if self.kind == "sorf":
@@ -143,7 +159,9 @@ class Structured(Projection):
         root = math.sqrt(self.width)
         if self.kind == "sorf":
             diagonal = np.empty((blocks, 3, self.width), dtype=np.float32)
-            _core.fill_three_hd(self.seed, diagonal, lengths, self.factor / (self.width * root), use.threads)
+            _core.fill_three_hd(
+                self.seed, diagonal, lengths, self.factor / (self.width * root), use.threads
+            )
             return _core.Structure(self.width, self.n_outputs, diagonal, None), lengths
         diagonal = np.empty((blocks, 2, self.width), dtype=np.float32)
         places = np.empty((blocks, self.width), dtype=np.int32)
@@ -152,7 +170,8 @@ class Structured(Projection):
 
 
 class Dense(Projection):
-    """Independent entries of a law, "gaussian" or "cauchy"; a column of X has its entries by its number alone."""
+    """Independent entries of a law, "gaussian" or "cauchy"; a column of X has its entries by its
+    number alone."""
 
     def __init__(self, law: str, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
         super().__init__(n_features, n_outputs, seed, factor)
@@ -160,8 +179,14 @@ class Dense(Projection):
         self.n_tiles = -(-n_outputs // _core.TILE)
 
     def _read(
-        self, X: Matrix, rule: RowRule, readout: Readout, out: NDArray[Any], empty: NDArray[np.bool_], use: Resources
-    ) -> None:  # fmt: skip
+        self,
+        X: Matrix,
+        rule: RowRule,
+        readout: Readout,
+        out: NDArray[Any],
+        empty: NDArray[np.bool_],
+        use: Resources,
+    ) -> None:
         scale = np.full(self.n_outputs, self.factor, dtype=np.float32)
         empty[:] = rule.empty(X)
         ids = None
@@ -175,10 +200,18 @@ class Dense(Projection):
                 self._read_group(X, rule, tables, readout, (first, count, scale), out, empty, use)
 
     def _read_group(
-        self, X: Matrix, rule: RowRule, tables: list[NDArray[np.float32]], readout: Readout, outputs: tuple[int, int, Any],
-        out: NDArray[Any], empty: NDArray[np.bool_], use: Resources,
-    ) -> None:  # fmt: skip
-        """Some rows at a time: their projections, added up table by table, then what is read from them."""
+        self,
+        X: Matrix,
+        rule: RowRule,
+        tables: list[NDArray[np.float32]],
+        readout: Readout,
+        outputs: tuple[int, int, Any],
+        out: NDArray[Any],
+        empty: NDArray[np.bool_],
+        use: Resources,
+    ) -> None:
+        """Some rows at a time: their projections, added up table by table, then what is read from
+        them."""
         first, count, scale = outputs
         real = np.float64 if self.law == "cauchy" else np.float32
         values, indices, indptr, n_cols = core_args(X)
@@ -187,7 +220,9 @@ class Dense(Projection):
         for begin in range(0, X.shape[0], step):
             end = min(begin + step, X.shape[0])
             y = np.zeros((end - begin, width), dtype=real)
-            rows = _core.ScaledRows(*rows_between(values, indices, indptr, begin, end), n_cols, *rule)
+            rows = _core.ScaledRows(
+                *rows_between(values, indices, indptr, begin, end), n_cols, *rule
+            )
             feature = 0
             for table in tables:
                 _core.project_dense(rows, table, feature, y, *use)
@@ -233,22 +268,29 @@ class Dense(Projection):
 
 
 class Selected(Dense):
-    """Some outputs of a dense projection, by their numbers: in any order, the same one more than once if asked.
+    """Some outputs of a dense projection, by their numbers: in any order, the same one more than
+    once if asked.
 
     Where rows hold some columns of wider ones, ``columns`` says which.
     """
 
     def __init__(
-        self, law: str, n_features: int, outputs: NDArray[np.int64], seed: int, factor: float,
+        self,
+        law: str,
+        n_features: int,
+        outputs: NDArray[np.int64],
+        seed: int,
+        factor: float,
         columns: NDArray[np.uint64] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(law, n_features, len(outputs), seed, factor)
         self.outputs, self.columns = outputs, columns
 
     def _drawn(
         self, ids: NDArray[np.uint64], first: int, n_tiles: int, use: Resources
     ) -> NDArray[np.float32]:
-        """As for all outputs, one tile of theirs at a time: tiles that no selected output lies in are never drawn."""
+        """As for all outputs, one tile of theirs at a time: tiles that no selected output lies in
+        are never drawn."""
         ids = ids if self.columns is None else self.columns[ids]
         tables = np.zeros((n_tiles, len(ids), _core.TILE), dtype=np.float32)
         tile, place = np.divmod(self.outputs[first : first + n_tiles * _core.TILE], _core.TILE)
@@ -261,23 +303,28 @@ class Selected(Dense):
     def directions(self, use: Resources) -> NDArray[np.float32]:
         """The w_j as the columns of an (n_features, n_outputs) matrix."""
         tables = self._whole(use).reshape(self.n_tiles, self.n_features, _core.TILE)
-        return np.asarray(tables.transpose(1, 0, 2).reshape(self.n_features, -1)[:, : self.n_outputs])
+        return np.asarray(
+            tables.transpose(1, 0, 2).reshape(self.n_features, -1)[:, : self.n_outputs]
+        )
 
 
 class Whole(Dense):
-    """A projection whose directions depend on each other: its tables are made as a whole, whatever their size."""
+    """A projection whose directions depend on each other: its tables are made as a whole, whatever
+    their size."""
 
     def _table_bytes(self) -> int:
         return 0
 
 
 class Orthogonal(Whole):
-    """Gaussian directions made orthogonal in blocks as wide as the rows, with the lengths of Gaussian vectors (ORF)."""
+    """Gaussian directions made orthogonal in blocks as wide as the rows, with the lengths of
+    Gaussian vectors (ORF)."""
 
     def __init__(self, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
         if n_features > ORTHOGONAL_WIDTH:
             raise ValueError(
-                f"projection='orthogonal' costs the square of the width and takes at most {ORTHOGONAL_WIDTH} columns, got "
+                f"projection='orthogonal' costs the square of the width and takes at most "
+                f"{ORTHOGONAL_WIDTH} columns, got "
                 f"{n_features}: use projection={instead_of_whole(n_features)!r}."
             )
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
@@ -291,15 +338,18 @@ class Orthogonal(Whole):
 
 
 class Sobol(Whole):
-    """Gaussian quantiles of a scrambled Sobol sequence: each w_j is exactly Gaussian, together they are spread evenly.
+    """Gaussian quantiles of a scrambled Sobol sequence: each w_j is exactly Gaussian, together they
+    are spread evenly.
 
-    The scramble is Owen's: bit b of a coordinate is turned by a random bit that depends on the bits above it.
+    The scramble is Owen's: bit b of a coordinate is turned by a random bit that depends on the bits
+    above it.
     """
 
     def __init__(self, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
         if n_features > SOBOL_WIDTH:
             raise ValueError(
-                f"projection='sobol' takes at most {SOBOL_WIDTH} columns (it pays for a few dozen), got {n_features}: use "
+                f"projection='sobol' takes at most {SOBOL_WIDTH} columns (it pays for a few "
+                f"dozen), got {n_features}: use "
                 f"projection={instead_of_whole(n_features)!r}."
             )
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
@@ -333,12 +383,16 @@ def only_used_columns(X: Matrix) -> tuple[Matrix, NDArray[np.uint64]]:
     end = X.indptr[-1]
     used, places = np.unique(X.indices[:end], return_inverse=True)
     narrow = type(X)(
-        (X.data[:end], places.astype(X.indptr.dtype), X.indptr), shape=(X.shape[0], len(used)), copy=False
+        (X.data[:end], places.astype(X.indptr.dtype), X.indptr),
+        shape=(X.shape[0], len(used)),
+        copy=False,
     )
     return narrow, used.astype(np.uint64)
 
 
-def rows_between(values: Any, indices: Any, indptr: Any, begin: int, end: int) -> tuple[Any, Any, Any]:
+def rows_between(
+    values: Any, indices: Any, indptr: Any, begin: int, end: int
+) -> tuple[Any, Any, Any]:
     """Some rows of a matrix as the core takes them, without a copy of their values."""
     if indptr is None:
         return values[begin:end], None, None
@@ -349,8 +403,9 @@ def rows_between(values: Any, indices: Any, indptr: Any, begin: int, end: int) -
 def fastest(n_features: int, n_outputs: int) -> str:
     """ "gaussian" or "sorf", whichever is expected to be faster: a fixed rule of the shape.
 
-    A dense product costs features times outputs; blocks of Hadamard transforms cost some times their width times its logarithm,
-    for whole blocks, and wide rows fall out of the cache (where only sparse ones are likely, which are cheap in a product).
+    A dense product costs features times outputs; blocks of Hadamard transforms cost some times
+    their width times its logarithm, for whole blocks, and wide rows fall out of the cache (where
+    only sparse ones are likely, which are cheap in a product).
     """
     width = padded_width(n_features, "sorf")
     blocks = -(-n_outputs // width)
@@ -366,18 +421,24 @@ def check_reach(X: Matrix, factor: float) -> None:
     with np.errstate(over="ignore"):  # infinitely far is too far
         scaled = X.astype(np.float64) * factor
         squares = (
-            scaled.multiply(scaled).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", scaled, scaled)
+            scaled.multiply(scaled).sum(axis=1)
+            if is_sparse(X)
+            else np.einsum("ij,ij->i", scaled, scaled)
         )
     lengths = np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
     far = np.flatnonzero(~(lengths <= REACH))
     if len(far):
         raise ValueError(
-            f"Row {far[0]} is {lengths[far[0]]:.3g} sigma from the origin, too far for features in single precision (at most "
-            f"{REACH:g}): subtract the mean of the data first, which changes no distance, or use a larger sigma."
+            f"Row {far[0]} is {lengths[far[0]]:.3g} sigma from the origin, too far for features in "
+            f"single precision (at most "
+            f"{REACH:g}): subtract the mean of the data first, which changes no distance, or use a "
+            f"larger sigma."
         )
 
 
-def projection_of(kind: str, n_features: int, n_outputs: int, seed: int, factor: float) -> Projection:
+def projection_of(
+    kind: str, n_features: int, n_outputs: int, seed: int, factor: float
+) -> Projection:
     """The projection of a name."""
     if kind in ("sorf", "fastfood"):
         return Structured(kind, n_features, n_outputs, seed, factor)

@@ -8,14 +8,26 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight import _checks, _core
-from kernelight._checks import Matrix, Resources
+from kernelight import _core
+from kernelight.base import checks
+from kernelight.base.checks import Matrix, Resources
 from kernelight.kernels import RBF, FoldedRBF, Gaussian
 from kernelight.kernels.base import Kernel
 from kernelight.maps.base import DenseMap
 from kernelight.maps.minmax.scheme import MAX_COMPONENTS
-from kernelight.maps.projections.bandwidth import check_bandwidth, check_gamma, median_gamma, median_sigma
-from kernelight.maps.projections.projection import TURN, Projection, check_reach, fastest, projection_of
+from kernelight.maps.projections.bandwidth import (
+    check_bandwidth,
+    check_gamma,
+    median_gamma,
+    median_sigma,
+)
+from kernelight.maps.projections.projection import (
+    TURN,
+    Projection,
+    check_reach,
+    fastest,
+    projection_of,
+)
 from kernelight.maps.projections.readouts import FIXED, UNIT_LENGTH, FourierReadout, RowRule
 from kernelight.theory import folded_variance, paired_variance, rff_variance
 
@@ -24,7 +36,8 @@ PROJECTIONS = ("gaussian", "orthogonal", "sorf", "fastfood", "sobol", "auto")
 
 
 class RandomFourier(DenseMap):
-    r"""Random Fourier features: cosines and sines of random projections, whose inner products average to a Gaussian kernel.
+    r"""Random Fourier features: cosines and sines of random projections, whose inner products
+    average to a Gaussian kernel.
 
     With ``metric="cosine"`` rows are brought to unit length and the kernel is
 
@@ -36,28 +49,32 @@ class RandomFourier(DenseMap):
     Parameters
     ----------
     n_components : int, default=1024
-        Columns of the result, the papers' k; best even for ``features="paired"`` (an odd last one is a phase feature).
+        Columns of the result, the papers' k; best even for ``features="paired"`` (an odd last one
+        is a phase feature).
     gamma : float or "median", default=1.0
         For ``metric="cosine"``. "median" is 1 / median(1 - rho) over pairs of rows seen by ``fit``.
     features : {"paired", "phase", "folded"}, default="paired"
-        "paired": cos and sin of k/2 projections, side by side. Rows have length 1 by themselves, and the variance,
-        (1 - K^2)^2 / k, is below that of the others.
-        "phase": sqrt(2) cos(. + w) with random phases w: the RFF of the papers, NRFF when normalized.
-        "folded": cos without a phase: the folded RBF kernel, for nonnegative data; rows are not of length 1.
+        "paired": cos and sin of k/2 projections, side by side. Rows have length 1 by themselves,
+        and the variance, (1 - K^2)^2 / k, is below that of the others. "phase": sqrt(2) cos(. + w)
+        with random phases w: the RFF of the papers, NRFF when normalized. "folded": cos without a
+        phase: the folded RBF kernel, for nonnegative data; rows are not of length 1.
     normalize : bool or "auto", default="auto"
         Bring rows of the result to length 1. "auto" does so for "phase".
     projection : {"gaussian", "orthogonal", "sorf", "fastfood", "sobol", "auto"}, default="gaussian"
-        "gaussian": independent. "orthogonal": orthogonal directions with Gaussian lengths, a lower variance.
-        "sorf": three blocks of signs and Hadamard transforms, nearly orthogonal: O(k log d) instead of O(k d) for a row,
-        without any matrix; has a bias below 0.01. "fastfood": as fast and unbiased, of higher variance. "sobol": scrambled
-        quasi-random directions, far better in few dimensions. "auto": the faster of "gaussian" and "sorf" by a fixed rule of
-        the shape.
+        "gaussian": independent. "orthogonal": orthogonal directions with Gaussian lengths, a lower
+        variance. "sorf": three blocks of signs and Hadamard transforms, nearly orthogonal: O(k log
+        d) instead of O(k d) for a row, without any matrix; has a bias below 0.01. "fastfood": as
+        fast and unbiased, of higher variance. "sobol": scrambled quasi-random directions, far
+        better in few dimensions. "auto": the faster of "gaussian" and "sorf" by a fixed rule of the
+        shape.
     metric : {"cosine", "euclidean"}, default="cosine"
     sigma : float, "median" or None, default=None
-        For ``metric="euclidean"``; None and "median" mean the median distance of pairs of rows seen by ``fit``.
+        For ``metric="euclidean"``; None and "median" mean the median distance of pairs of rows seen
+        by ``fit``.
     random_state : int, RandomState, Generator or None, default=0
     n_jobs : int or None, default=None
-        Threads; None means all cores (products of dense matrices use the threads of NumPy's library).
+        Threads; None means all cores (products of dense matrices use the threads of NumPy's
+        library).
 
     Attributes
     ----------
@@ -70,8 +87,8 @@ class RandomFourier(DenseMap):
 
     Notes
     -----
-    Features are float32 whatever the input. A row of zeros has no direction: with ``metric="cosine"`` its features are zeros;
-    with ``metric="euclidean"`` it is a point like any.
+    Features are float32 whatever the input. A row of zeros has no direction: with
+    ``metric="cosine"`` its features are zeros; with ``metric="euclidean"`` it is a point like any.
 
     Examples
     --------
@@ -89,10 +106,18 @@ class RandomFourier(DenseMap):
     _decided: ClassVar[tuple[str, ...]] = ("projection_", "bandwidth_", "seed_")
 
     def __init__(
-        self, n_components: int = 1024, *, gamma: float | str = 1.0, features: str = "paired", normalize: bool | str = "auto",
-        projection: str = "gaussian", metric: str = "cosine", sigma: float | str | None = None, random_state: Any = 0,
+        self,
+        n_components: int = 1024,
+        *,
+        gamma: float | str = 1.0,
+        features: str = "paired",
+        normalize: bool | str = "auto",
+        projection: str = "gaussian",
+        metric: str = "cosine",
+        sigma: float | str | None = None,
+        random_state: Any = 0,
         n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.n_components = n_components
         self.gamma = gamma
         self.features = features
@@ -121,36 +146,44 @@ class RandomFourier(DenseMap):
         """Check the parameters; find the bandwidth where it is "median". ``y`` is ignored."""
         X = self._validated(X, reset=True)
         self._check_parameters()
-        self.seed_ = _checks.seed_of(self.random_state)
-        self.bandwidth_ = fitted_bandwidth(self, X, _checks.resources(self.n_jobs))
+        self.seed_ = checks.seed_of(self.random_state)
+        self.bandwidth_ = fitted_bandwidth(self, X, checks.resources(self.n_jobs))
         self.projection_ = self.projection
         if self.projection == "auto":
             self.projection_ = fastest(X.shape[1], self._n_outputs())
         self._settle()
 
     def _check_parameters(self) -> None:
-        _checks.check_int("n_components", self.n_components, 1, MAX_COMPONENTS)
-        _checks.check_choice("features", self.features, FEATURES)
-        _checks.check_choice("projection", self.projection, PROJECTIONS)
-        normalize = _checks.check_choice("normalize", self.normalize, (True, False, "auto"))
+        checks.check_int("n_components", self.n_components, 1, MAX_COMPONENTS)
+        checks.check_choice("features", self.features, FEATURES)
+        checks.check_choice("projection", self.projection, PROJECTIONS)
+        normalize = checks.check_choice("normalize", self.normalize, (True, False, "auto"))
         check_metric(self)
         if self.features == "folded":
             if normalize is True:
-                raise ValueError("features='folded' has no unit diagonal to restore: leave normalize='auto'.")
+                raise ValueError(
+                    "features='folded' has no unit diagonal to restore: leave normalize='auto'."
+                )
             if self.metric != "cosine":
-                raise ValueError("features='folded' is a kernel of directions: it needs metric='cosine'.")
+                raise ValueError(
+                    "features='folded' is a kernel of directions: it needs metric='cosine'."
+                )
 
     def _settle(self) -> None:
         self._check_parameters()
-        _checks.check_choice("projection_", self.projection_, PROJECTIONS[:-1])
+        checks.check_choice("projection_", self.projection_, PROJECTIONS[:-1])
         self.bandwidth_ = checked_bandwidth(self)
-        self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
-        _checks.resources(self.n_jobs)  # a state may hold anything
+        self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
+        checks.resources(self.n_jobs)  # a state may hold anything
         self._projection = self._made_projection()
         self._made_for = self.metric
 
     def _n_outputs(self) -> int:
-        return (int(self.n_components) + 1) // 2 if self.features == "paired" else int(self.n_components)
+        return (
+            (int(self.n_components) + 1) // 2
+            if self.features == "paired"
+            else int(self.n_components)
+        )
 
     def _odd(self) -> bool:
         """Whether the last column is half a pair."""
@@ -169,11 +202,13 @@ class RandomFourier(DenseMap):
         if self.features == "phase":
             _core.fill_phases(self.seed_, shift)
         power = 1.0 if self.features == "folded" else 2.0
-        return FourierReadout(self.features == "paired", math.sqrt(power / self.n_components), shift)
+        return FourierReadout(
+            self.features == "paired", math.sqrt(power / self.n_components), shift
+        )
 
     def _features(self, X: Matrix) -> NDArray[np.float32]:
         self._follow_parameters()
-        use = _checks.resources(self.n_jobs)
+        use = checks.resources(self.n_jobs)
         rule = row_rule(self, X)
         features = self._projection.read(X, rule, self._readout(), use)[0]
         if self._odd():
@@ -203,16 +238,20 @@ class RandomFourier(DenseMap):
 
     @property
     def has_prefix(self) -> bool:
-        """Whether the first columns of a longer run are those of the shorter one, up to the common amplitude."""
+        """Whether the first columns of a longer run are those of the shorter one, up to the common
+        amplitude."""
         return not self._normalizes() and not self._odd()
 
     @property
     def theory_gap(self) -> str | None:
-        """Why ``expected`` is not known exactly: normalized rows, or the small bias of "sorf"; else None."""
+        """Why ``expected`` is not known exactly: normalized rows, or the small bias of "sorf"; else
+        None."""
         if self._normalizes():
             return (
-                "Normalized phase features divide by a random length: their mean is K - K (1 - K^4) / (8k) and their variance "
-                "(1 - K^2)^2 (1 + K^2/4) / k only up to higher orders of 1/k; features='paired' has both exactly."
+                "Normalized phase features divide by a random length: their mean is K - K (1 - "
+                "K^4) / (8k) and their variance "
+                "(1 - K^2)^2 (1 + K^2/4) / k only up to higher orders of 1/k; features='paired' "
+                "has both exactly."
             )
         if getattr(self, "projection_", self.projection) == "sorf":
             return "projection='sorf' is not exactly unbiased (below 0.01): use 'orthogonal' or 'gaussian' for exact means."
@@ -220,7 +259,8 @@ class RandomFourier(DenseMap):
 
     @property
     def variance_gap(self) -> str | None:
-        """Why ``variance`` is not known exactly: projections that depend on each other; else None."""
+        """Why ``variance`` is not known exactly: projections that depend on each other; else
+        None."""
         kind = getattr(self, "projection_", self.projection)
         if self.theory_gap is None and kind != "gaussian":
             return f"projection={kind!r} makes projections that depend on each other: no closed form; only 'gaussian' has one."
@@ -240,7 +280,10 @@ class RandomFourier(DenseMap):
 
 
 def with_last_phase(features: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
-    """Pairs of columns with the last pair made one column, cos(. + w) for a random w: alone, a cosine would be biased."""
+    """Pairs of columns with the last pair made one column, cos(.
+
+    + w) for a random w: alone, a cosine would be biased.
+    """
     phase = np.empty(features.shape[1] // 2, dtype=np.float32)
     _core.fill_phases(seed, phase)
     angle = TURN * float(phase[-1])
@@ -250,7 +293,7 @@ def with_last_phase(features: NDArray[np.float32], seed: int) -> NDArray[np.floa
 
 def check_metric(model: Any) -> None:
     """Refuse a bandwidth that does not go with the metric."""
-    _checks.check_choice("metric", model.metric, ("cosine", "euclidean"))
+    checks.check_choice("metric", model.metric, ("cosine", "euclidean"))
     if model.metric == "cosine":
         check_gamma(model.gamma)
         if model.sigma is not None:
@@ -274,17 +317,20 @@ def fitted_bandwidth(model: Any, X: Matrix, use: Resources) -> float:
 def checked_bandwidth(model: Any) -> float:
     """The bandwidth of a fitted object, which a state may have brought."""
     if getattr(model, "metric", "euclidean") == "cosine":
-        return float(check_gamma(_checks.check_positive("bandwidth_", model.bandwidth_)) or 0.0)
-    return _checks.check_positive("bandwidth_", model.bandwidth_)
+        return float(check_gamma(checks.check_positive("bandwidth_", model.bandwidth_)) or 0.0)
+    return checks.check_positive("bandwidth_", model.bandwidth_)
 
 
 def bandwidth_in_use(model: Any) -> float:
-    """The bandwidth decided by ``fit``, or the number given; an error where only ``fit`` can know it."""
+    """The bandwidth decided by ``fit``, or the number given; an error where only ``fit`` can know
+    it."""
     if hasattr(model, "bandwidth_"):
         return float(model.bandwidth_)
     given = model.gamma if getattr(model, "metric", "euclidean") == "cosine" else model.sigma
     if given is None or isinstance(given, str):
-        raise ValueError("The bandwidth is the median of the data: call fit first, then the kernel is known.")
+        raise ValueError(
+            "The bandwidth is the median of the data: call fit first, then the kernel is known."
+        )
     return float(given)
 
 

@@ -1,6 +1,7 @@
 """What becomes of the projections w_j . x of a row: features of cosines, or bits.
 
-A `RowRule` says how a row enters, a readout what is made of its projections. Both are handed to the core as they are.
+A `RowRule` says how a row enters, a readout what is made of its projections. Both are handed to the
+core as they are.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight._checks import Matrix, Resources
+from kernelight.base.checks import Matrix, Resources
 from kernelight.kernels.prepare import is_sparse, row_peaks
 
 
@@ -34,9 +35,11 @@ POWER_OF_TWO = RowRule(2)  # nothing but signs is read: only overflow is kept aw
 
 @dataclass(frozen=True)
 class FourierReadout:
-    """amplitude cos(2 pi (y + shift)), or both amplitude cos(2 pi y) and amplitude sin(2 pi y) side by side for ``pairs``.
+    """amplitude cos(2 pi (y + shift)), or both amplitude cos(2 pi y) and amplitude sin(2 pi y) side
+    by side for ``pairs``.
 
-    ``exact`` asks for the same bits whatever the storage of rows and the machine, instead of the fastest way.
+    ``exact`` asks for the same bits whatever the storage of rows and the machine, instead of the
+    fastest way.
     """
 
     pairs: bool
@@ -78,9 +81,16 @@ class FourierReadout:
         return not self.exact and not is_sparse(X) and len(tables) == 1
 
     def fused(
-        self, X: NDArray[Any], rule: RowRule, tables: NDArray[np.float32], first: int, count: int, scale: Any,
-        out: NDArray[Any], use: Resources,
-    ) -> None:  # fmt: skip
+        self,
+        X: NDArray[Any],
+        rule: RowRule,
+        tables: NDArray[np.float32],
+        first: int,
+        count: int,
+        scale: Any,
+        out: NDArray[Any],
+        use: Resources,
+    ) -> None:
         """Project dense rows and read at once, some rows at a time, so that Ctrl-C is heard."""
         step = max(240, (1 << 31) // max(1, X.shape[1] * count))
         for begin in range(0, X.shape[0], step):
@@ -94,7 +104,8 @@ class FourierReadout:
 class BitReadout:
     """Whether cos(2 pi (y + shift)) + threshold >= 0; without shift and threshold, whether y >= 0.
 
-    A y of 0 up to rounding, likely with "sorf" only, counts as its ``tie``, turned with the sign of the row's first element.
+    A y of 0 up to rounding, likely with "sorf" only, counts as its ``tie``, turned with the sign of
+    the row's first element.
     """
 
     shift: NDArray[np.float32] | None = None

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight import _checks, _core
-from kernelight._checks import Matrix
+from kernelight import _core
+from kernelight.base import checks
+from kernelight.base.checks import Matrix
 from kernelight.codes import Codes
 from kernelight.kernels import Acos, AcosChi2
 from kernelight.kernels.base import Kernel
@@ -25,12 +26,14 @@ PROJECTIONS = ("auto", "gaussian", "orthogonal", "sorf", "fastfood")
 class SignProjection(OneBitMap):
     r"""Signs of random projections: one bit for each, equal with the probability of an acos kernel.
 
-    Gaussian projections give P = 1 - arccos(rho) / pi, `Acos`. Cauchy projections of nonnegative rows give
+    Gaussian projections give P = 1 - arccos(rho) / pi, `Acos`. Cauchy projections of nonnegative
+    rows give
 
     .. math:: P = \tfrac12 + \pi^{-2} \int_0^\infty
         \log \frac{|u|_1 + \tau |v|_1}{\sum_i |u_i - \tau v_i|} \, \frac{d\tau}{\tau},
 
-    which is close to `AcosChi2`: the difference lies between -0.005 and +0.032. ``expected`` is the integral itself.
+    which is close to `AcosChi2`: the difference lies between -0.005 and +0.032. ``expected`` is the
+    integral itself.
 
     Parameters
     ----------
@@ -39,10 +42,10 @@ class SignProjection(OneBitMap):
     distribution : {"gaussian", "cauchy"}, default="gaussian"
         "cauchy" needs nonnegative rows, such as histograms.
     projection : {"auto", "gaussian", "orthogonal", "sorf", "fastfood"}, default="auto"
-        For the Gaussian distribution. "sorf" is three blocks of signs and Hadamard transforms, the fast path, with less
-        variance than "gaussian" and a bias below 0.01; "auto" takes it from 65 to 65,536 columns (wider rows are mostly
-        sparse, which a dense projection profits from). Cauchy projections are always dense: mixing coordinates would destroy
-        their law.
+        For the Gaussian distribution. "sorf" is three blocks of signs and Hadamard transforms, the
+        fast path, with less variance than "gaussian" and a bias below 0.01; "auto" takes it from 65
+        to 65,536 columns (wider rows are mostly sparse, which a dense projection profits from).
+        Cauchy projections are always dense: mixing coordinates would destroy their law.
     random_state : int, RandomState, Generator or None, default=0
         An int defines the codes, on every machine.
     n_jobs : int or None, default=None
@@ -69,9 +72,14 @@ class SignProjection(OneBitMap):
     _decided: ClassVar[tuple[str, ...]] = ("projection_", "seed_")
 
     def __init__(
-        self, n_components: int = 1024, *, distribution: str = "gaussian", projection: str = "auto", random_state: Any = 0,
+        self,
+        n_components: int = 1024,
+        *,
+        distribution: str = "gaussian",
+        projection: str = "auto",
+        random_state: Any = 0,
         n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.n_components = n_components
         self.distribution = distribution
         self.projection = projection
@@ -93,17 +101,18 @@ class SignProjection(OneBitMap):
         X = self._validated(X, reset=True)
         self._check_parameters()
         self._check_rows(X)
-        self.seed_ = _checks.seed_of(self.random_state)
+        self.seed_ = checks.seed_of(self.random_state)
         self.projection_ = self._chosen(X.shape[1])
         self._settle()
 
     def _check_parameters(self) -> None:
-        _checks.check_int("n_components", self.n_components, 1, MAX_COMPONENTS)
-        _checks.check_choice("distribution", self.distribution, ("gaussian", "cauchy"))
-        _checks.check_choice("projection", self.projection, PROJECTIONS)
+        checks.check_int("n_components", self.n_components, 1, MAX_COMPONENTS)
+        checks.check_choice("distribution", self.distribution, ("gaussian", "cauchy"))
+        checks.check_choice("projection", self.projection, PROJECTIONS)
         if self.distribution == "cauchy" and self.projection != "auto":
             raise ValueError(
-                f"Cauchy projections are dense, mixing coordinates would destroy their law: leave projection='auto', got "
+                f"Cauchy projections are dense, mixing coordinates would destroy their law: leave "
+                f"projection='auto', got "
                 f"{self.projection!r}."
             )
 
@@ -116,16 +125,16 @@ class SignProjection(OneBitMap):
 
     def _settle(self) -> None:
         self._check_parameters()
-        _checks.check_choice("projection_", self.projection_, ("cauchy", *PROJECTIONS[1:]))
+        checks.check_choice("projection_", self.projection_, ("cauchy", *PROJECTIONS[1:]))
         self._refuse_other_distribution()
-        self.seed_ = _checks.seed_of(_checks.check_int("seed_", self.seed_))
-        _checks.resources(self.n_jobs)
+        self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
+        checks.resources(self.n_jobs)
         self._projection = self._made_projection(self.projection_, 1.0)
         self._made_for = self.n_components
 
     def _check_rows(self, X: Matrix) -> None:
         if self.distribution == "cauchy":
-            _checks.check_nonnegative(
+            checks.check_nonnegative(
                 X,
                 owner="SignProjection(distribution='cauchy')",
                 instead="use distribution='gaussian' for signed data.",
@@ -140,7 +149,8 @@ class SignProjection(OneBitMap):
         return {"ties": -(-count // 8)} if self.projection_ == "sorf" else {}
 
     def _ties(self) -> NDArray[np.float32] | None:
-        """Three HD blocks make sums of a few signs of rows with a few equal elements, which are often 0."""
+        """Three HD blocks make sums of a few signs of rows with a few equal elements, which are
+        often 0."""
         if self.projection_ != "sorf":
             return None
         ties = np.empty(self._n_drawn(), dtype=np.float32)
@@ -148,7 +158,8 @@ class SignProjection(OneBitMap):
         return ties
 
     def _follow_parameters(self) -> None:
-        """Parameters may have been changed after fit; the projection that ``fit`` decided on stays."""
+        """Parameters may have been changed after fit; the projection that ``fit`` decided on
+        stays."""
         self._check_parameters()
         self._refuse_other_distribution()
         if self._made_for != self.n_components:
@@ -161,7 +172,8 @@ class SignProjection(OneBitMap):
     def _identity(self) -> dict[str, Any]:
         self._follow_parameters()
         facts: dict[str, Any] = {"projection": self.projection_, "seed": self.seed_}
-        # The width of its blocks decides what a projection is; one without blocks is a function of the column alone.
+        # The width of its blocks decides what a projection is; one without blocks is a function of
+        # the column alone.
         width = getattr(self._projection, "width", None)
         return facts | ({"width": width} if width else {})
 
@@ -179,7 +191,10 @@ class SignProjection(OneBitMap):
         return f"projection={kind!r} is not exactly unbiased (below 0.01): use 'gaussian' or 'orthogonal' for exact means."
 
     def _independent(self) -> bool:
-        return self.distribution == "cauchy" or getattr(self, "projection_", self.projection) == "gaussian"
+        return (
+            self.distribution == "cauchy"
+            or getattr(self, "projection_", self.projection) == "gaussian"
+        )
 
     def _exact_pairs(self, X: Any, Y: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         if self.distribution == "gaussian":
@@ -193,5 +208,6 @@ class SignProjection(OneBitMap):
         return filled * K
 
     def similarity(self, codes_a: Codes, codes_b: Codes | None = None) -> NDArray[np.float64]:
-        """The share of equal bits: an estimate of the kernel (for "cauchy", of the integral above); 0 for empty rows."""
+        """The share of equal bits: an estimate of the kernel (for "cauchy", of the integral above);
+        0 for empty rows."""
         return self._shares(codes_a, codes_b)

@@ -1,4 +1,5 @@
-"""Normals from a Sobol sequence, scrambled by our own random bits: a seed gives the same ones with every version of scipy."""
+"""Normals from a Sobol sequence, scrambled by our own random bits: a seed gives the same ones with
+every version of scipy."""
 
 from __future__ import annotations
 
@@ -20,13 +21,14 @@ def sobol_normals(n_features: int, n_outputs: int, seed: int) -> NDArray[np.floa
     keys = np.empty(n_features, dtype=np.uint64)
     _core.fill_words(seed, _core.STREAM_SCRAMBLE, keys)
     normals = np.empty((n_features, n_outputs), dtype=np.float32)
-    step = (
-        1 << max(6, (1 << 19) // n_features).bit_length()
-    )  # some megabytes of points at a time, a power of two
+    # some megabytes of points at a time, a power of two
+    step = 1 << max(6, (1 << 19) // n_features).bit_length()
     for begin in range(0, n_outputs, step):
         end = min(begin + step, n_outputs)
         digits = (engine.random(step)[: end - begin].T * 2.0**SOBOL_BITS).astype(np.uint64)
-        normals[:, begin:end] = ndtri((scrambled(digits, keys).astype(np.float64) + 0.5) * 2.0**-SOBOL_BITS)
+        normals[:, begin:end] = ndtri(
+            (scrambled(digits, keys).astype(np.float64) + 0.5) * 2.0**-SOBOL_BITS
+        )
     return normals
 
 

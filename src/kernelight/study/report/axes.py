@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Axis:
-    """From numbers between ``low`` and ``high`` to places between ``start`` and ``end``; what lies outside goes to the edge."""
+    """From numbers between ``low`` and ``high`` to places between ``start`` and ``end``; what lies
+    outside goes to the edge."""
 
     low: float
     high: float
@@ -22,14 +23,22 @@ class Axis:
 
     def __call__(self, value: float) -> float:
         """The place of a number."""
-        low, high, at = (_log(number) if self.log else number for number in (self.low, self.high, value))
+        low, high, at = (
+            _log(number) if self.log else number for number in (self.low, self.high, value)
+        )
         share = (at - low) / (high - low) if high > low else 0.5
         return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
 
 
 def linear_axis(
-    values: Sequence[float], start: float, end: float, text: Callable[[float], str], title: str, *, most: float = math.inf
-) -> Axis:  # fmt: skip
+    values: Sequence[float],
+    start: float,
+    end: float,
+    text: Callable[[float], str],
+    title: str,
+    *,
+    most: float = math.inf,
+) -> Axis:
     """Round ticks around the values, none beyond ``most``."""
     low, high = min(values), max(values)
     room = 0.06 * (high - low) or 0.02 * (abs(high) or 1.0)
@@ -45,9 +54,16 @@ def linear_axis(
 
 
 def log_axis(
-    values: Sequence[float], start: float, end: float, text: Callable[[float], str], title: str, *, at: Sequence[float] = ()
-) -> Axis:  # fmt: skip
-    """Powers of ten (with what lies between where there are few), or the ticks ``at`` that are given.
+    values: Sequence[float],
+    start: float,
+    end: float,
+    text: Callable[[float], str],
+    title: str,
+    *,
+    at: Sequence[float] = (),
+) -> Axis:
+    """Powers of ten (with what lies between where there are few), or the ticks ``at`` that are
+    given.
 
     >>> log_axis([0.0137], 0, 1, str, "").ticks
     (0.011, 0.013, 0.015, 0.017)
@@ -74,11 +90,14 @@ def nice_step(rough: float) -> float:
     (0.02, 5.0)
     """
     ten = 10.0 ** math.floor(math.log10(rough))
-    return float(next((step * ten for step in (1, 2, 5) if step * ten >= rough * (1 - 1e-9)), 10 * ten))
+    return float(
+        next((step * ten for step in (1, 2, 5) if step * ten >= rough * (1 - 1e-9)), 10 * ten)
+    )
 
 
 def score_window(scores: Sequence[float]) -> list[float]:
-    """The scores a chart should show: the best ones well, and not the far worst, which go to the lower edge."""
+    """The scores a chart should show: the best ones well, and not the far worst, which go to the
+    lower edge."""
     ordered = sorted(scores)
     best, quarter = ordered[-1], ordered[len(ordered) // 4]
     low = max(ordered[0], best - 2.5 * (best - quarter)) if len(ordered) > 3 else ordered[0]

@@ -1,4 +1,7 @@
-"""The charts of a study. Each candidate has one colour and shape on the whole page; the recommended one has the first."""
+"""The charts of a study.
+
+Each candidate has one colour and shape on the whole page; the recommended one has the first.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,17 @@ from typing import Any
 from kernelight.study.cells import Cell
 from kernelight.study.report.axes import Axis, linear_axis, log_axis, score_window
 from kernelight.study.report.pictures import shortened
-from kernelight.study.report.svg import BOTTOM, LEFT, OTHER, RIGHT, TOP, Chart, Point, Series, legend
+from kernelight.study.report.svg import (
+    BOTTOM,
+    LEFT,
+    OTHER,
+    RIGHT,
+    TOP,
+    Chart,
+    Point,
+    Series,
+    legend,
+)
 from kernelight.study.report.terms import said_of_model
 from kernelight.study.result import Study, by_candidate
 from kernelight.study.text import bytes_text, label_of, score_text, seconds_text
@@ -43,7 +56,9 @@ class Charts:
     def legend(self) -> str:
         """Names and marks of all models, once for all charts."""
         names = [cell.candidate for cell in self.study.lines]
-        models = [(self.styles[name], self.study.labels[name], said_of_model(name)) for name in names]
+        models = [
+            (self.styles[name], self.study.labels[name], said_of_model(name)) for name in names
+        ]
         return legend(sorted(models, key=lambda model: _rank(model[0])))
 
     def components(self) -> Chart | None:
@@ -69,7 +84,9 @@ class Charts:
         chart = self._scored("Score against C", x, scores=scores)
         for cell in lines:
             points = [
-                Point(C, score, f"{self._label(cell)}, C = {C:g}: {self._score(score)}", cell.C == C)
+                Point(
+                    C, score, f"{self._label(cell)}, C = {C:g}: {self._score(score)}", cell.C == C
+                )
                 for C, score in cell.curve
             ]
             chart.series.append(self._one(cell.candidate, points, line=True))
@@ -100,7 +117,9 @@ class Charts:
         for cell in self.own:
             error = cell.kernel_error
             if error is not None and error.predicted:
-                errors.setdefault(cell.candidate, []).append((cell, error.measured, error.predicted))
+                errors.setdefault(cell.candidate, []).append(
+                    (cell, error.measured, error.predicted)
+                )
         if not errors:
             return None
         values = [value for some in errors.values() for _, *both in some for value in both]
@@ -130,28 +149,41 @@ class Charts:
         x = linear_axis(true + predicted, LEFT, RIGHT, text, "true value")
         y = linear_axis(true + predicted, BOTTOM, TOP, text, "predicted")
         points = [
-            Point(a, b, f"true {a:.4g}, predicted {b:.4g}") for a, b in zip(true, predicted, strict=True)
+            Point(a, b, f"true {a:.4g}, predicted {b:.4g}")
+            for a, b in zip(true, predicted, strict=True)
         ]
         return Chart(
-            x, y, "Predicted against true values", [Series("rows", "dot", points, line=False)], diagonal=True
+            x,
+            y,
+            "Predicted against true values",
+            [Series("rows", "dot", points, line=False)],
+            diagonal=True,
         )
 
     def calibration(self) -> Chart | None:
-        """The share of rows that was observed against the probability that was predicted, by the recommended model."""
+        """The share of rows that was observed against the probability that was predicted, by the
+        recommended model."""
         bins = self.study.calibration
         if not bins:
             return None
         names = self.study.data["class_names"]
-        of, so = (names[1], f"are {names[1]}") if len(names) == 2 else ("the predicted class", "are of it")
+        of, so = (
+            (names[1], f"are {names[1]}")
+            if len(names) == 2
+            else ("the predicted class", "are of it")
+        )
         ticks = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
         text = lambda share: f"{100 * share:.0f} %"  # noqa: E731
-        x = Axis(0.0, 1.0, LEFT, RIGHT, ticks, text, f"predicted probability of {shortened(of, 24)}")
+        x = Axis(
+            0.0, 1.0, LEFT, RIGHT, ticks, text, f"predicted probability of {shortened(of, 24)}"
+        )
         y = Axis(0.0, 1.0, BOTTOM, TOP, ticks, text, "observed share of test rows")
         points = [
             Point(
                 each["predicted"],
                 each["observed"],
-                f"{each['rows']:,} rows with a mean probability of {100 * each['predicted']:.1f} %: "
+                f"{each['rows']:,} rows with a mean probability of {100 * each['predicted']:.1f} "
+                f"%: "
                 f"{100 * each['observed']:.1f} % {so}",
             )
             for each in merged(bins)
@@ -172,16 +204,24 @@ class Charts:
         low = self.best.score - self.best.standard_error
         most = 1.0
         y = linear_axis(
-            [*score_window(shown), low, self.best.score], BOTTOM, TOP, self._tick, f"validation {self.study.measure}",
+            [*score_window(shown), low, self.best.score],
+            BOTTOM,
+            TOP,
+            self._tick,
+            f"validation {self.study.measure}",
             most=most,
-        )  # fmt: skip
+        )
         label = f"Within one standard error of the best: {self._score(low)} and more"
         return Chart(x, y, name, band=(low, y.high, label))
 
     def _series(
-        self, cells: list[Cell], x: Callable[[Cell], float], *, line: bool,
+        self,
+        cells: list[Cell],
+        x: Callable[[Cell], float],
+        *,
+        line: bool,
         ringed: Callable[[Cell], bool] | None = None,
-    ) -> list[Series]:  # fmt: skip
+    ) -> list[Series]:
         chart = []
         for name, some in by_candidate(cells).items():
             points = [
@@ -202,8 +242,13 @@ class Charts:
         for cell in self.study.lines:
             if cell.k is None and cell.score > chart.y.low:
                 chart.levels.append(
-                    (cell.score, self.study.labels[cell.candidate], self.styles[cell.candidate], self._tip(cell))
-                )  # fmt: skip
+                    (
+                        cell.score,
+                        self.study.labels[cell.candidate],
+                        self.styles[cell.candidate],
+                        self._tip(cell),
+                    )
+                )
 
     def _is_chosen(self, cell: Cell) -> bool:
         chosen = self.study.recommendation
@@ -220,13 +265,15 @@ class Charts:
 
     def _tip(self, cell: Cell) -> str:
         return (
-            f"{self._label(cell)}: {self._score(cell.score)} ± {self._score(cell.standard_error)} on rows held out; "
+            f"{self._label(cell)}: {self._score(cell.score)} ± {self._score(cell.standard_error)} "
+            f"on rows held out; "
             f"trained in {seconds_text(cell.fit_seconds)}, {bytes_text(cell.n_bytes)}"
         )
 
 
 def merged(bins: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Bins of few rows joined with the next ones, as shares of a handful of rows say nothing; the last few join those before.
+    """Bins of few rows joined with the next ones, as shares of a handful of rows say nothing; the
+    last few join those before.
 
     >>> few, many = {"predicted": 0.2, "observed": 0.0, "rows": 2}, {"predicted": 0.8, "observed": 0.9, "rows": 18}
     >>> [(round(each["predicted"], 2), round(each["observed"], 2), each["rows"]) for each in merged([few, many, few])]
@@ -244,7 +291,9 @@ def merged(bins: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _joined(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     rows = a["rows"] + b["rows"]
-    means = {key: (a[key] * a["rows"] + b[key] * b["rows"]) / rows for key in ("predicted", "observed")}
+    means = {
+        key: (a[key] * a["rows"] + b[key] * b["rows"]) / rows for key in ("predicted", "observed")
+    }
     return means | {"rows": rows}
 
 

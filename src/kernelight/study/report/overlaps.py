@@ -1,7 +1,8 @@
 """Curves and marks of a chart that coincide, told apart.
 
-Where pieces of several lines coincide they are dashed in turn: the piece of each has a dash of one length and a gap for the
-others. Marks at one place stand side by side. Levels, which are lines across the whole chart, are drawn one above the other.
+Where pieces of several lines coincide they are dashed in turn: the piece of each has a dash of one
+length and a gap for the others. Marks at one place stand side by side. Levels, which are lines
+across the whole chart, are drawn one above the other.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ LEVEL_STEP = 3.2
 
 
 def dashed_in_turn(lines: Sequence[Sequence[Place]]) -> list[list[tuple[Piece, str]]]:
-    """The pieces of each line from point to point, each with its ``stroke-dasharray`` and offset; "" where it is alone.
+    """The pieces of each line from point to point, each with its ``stroke-dasharray`` and offset;
+    "" where it is alone.
 
     >>> first, second = dashed_in_turn([[(0, 0), (10, 5), (20, 9)], [(0, 1), (10, 6), (20, 99)]])
     >>> [style for _, style in first], second[0][1]
@@ -32,12 +34,16 @@ def dashed_in_turn(lines: Sequence[Sequence[Place]]) -> list[list[tuple[Piece, s
         styled = []
         for piece in own:
             sharing = [
-                n for n, others in enumerate(pieces) if n == at or any(_one_piece(piece, o) for o in others)
+                n
+                for n, others in enumerate(pieces)
+                if n == at or any(_one_piece(piece, o) for o in others)
             ]
             turn, gap = sharing.index(at), DASH * (len(sharing) - 1)
             alone = len(sharing) == 1
             style = (
-                "" if alone else f"stroke-dasharray:{DASH:g} {gap:g};stroke-dashoffset:{0 - DASH * turn:g}"
+                ""
+                if alone
+                else f"stroke-dasharray:{DASH:g} {gap:g};stroke-dashoffset:{0 - DASH * turn:g}"
             )
             styled.append((piece, style))
         found.append(styled)
@@ -55,7 +61,9 @@ def side_by_side(series: Sequence[Sequence[Place]]) -> list[list[Place]]:
         moved = []
         for x, y in own:
             sharing = [
-                n for n, others in enumerate(series) if n == at or _is_among((x, y), others, NEAR_MARKS)
+                n
+                for n, others in enumerate(series)
+                if n == at or _is_among((x, y), others, NEAR_MARKS)
             ]
             step = sharing.index(at) - (len(sharing) - 1) / 2
             moved.append((x + MARK_STEP * step if step else x, y))
@@ -77,7 +85,8 @@ def one_above_the_other(levels: Sequence[float]) -> list[float]:
 
 
 def coinciding(lines: Sequence[Sequence[Place]]) -> list[list[int]]:
-    """The groups of lines (their places in the sequence) that share a piece, directly or through others."""
+    """The groups of lines (their places in the sequence) that share a piece, directly or through
+    others."""
     group = list(range(len(lines)))
     for a, b in combinations(range(len(lines)), 2):
         shared = any(_one_piece(p, q) for p in pairwise(lines[a]) for q in pairwise(lines[b]))

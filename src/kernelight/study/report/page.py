@@ -1,4 +1,5 @@
-"""The page: headline, table, charts, and how to do it again, in one file without any address in it."""
+"""The page: headline, table, charts, and how to do it again, in one file without any address in
+it."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from importlib.resources import files
 from math import inf
 from pathlib import Path
 
+from kernelight.base import counted
 from kernelight.data import replacing
 from kernelight.study.cells import Cell, Recommendation
 from kernelight.study.report.charts import Charts
@@ -16,7 +18,6 @@ from kernelight.study.report.svg import OTHER, Chart, symbol
 from kernelight.study.report.terms import explained, glossary, said_of, said_of_model, tip
 from kernelight.study.result import Study
 from kernelight.study.text import bytes_text, count_text, held_together, score_text, seconds_text
-from kernelight.wording import counted
 
 
 def write_report(study: Study, path: str | Path = "report.html") -> Path:
@@ -34,9 +35,16 @@ def render_report(study: Study) -> str:
     style = files("kernelight.study.report").joinpath("style.css").read_text(encoding="utf-8")
     script = files("kernelight.study.report").joinpath("script.js").read_text(encoding="utf-8")
     parts = [
-        _head(study), _models(study, charts), _curves(charts), _prices(charts), _theory(charts), _closer(study, charts),
-        _left_out(study), glossary(), _again(study),
-    ]  # fmt: skip
+        _head(study),
+        _models(study, charts),
+        _curves(charts),
+        _prices(charts),
+        _theory(charts),
+        _closer(study, charts),
+        _left_out(study),
+        glossary(),
+        _again(study),
+    ]
     name = escape(study.data["name"])
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}: kernels compared</title>'
@@ -58,7 +66,8 @@ def _head(study: Study) -> str:
         (bytes_text(cell.n_bytes), "size of the model"),
     ]
     shown = "".join(
-        f'<div class="tile"><b>{escape(value)}</b><span>{_prose(what)}</span></div>' for value, what in tiles
+        f'<div class="tile"><b>{escape(value)}</b><span>{_prose(what)}</span></div>'
+        for value, what in tiles
     )
     return (
         f'<header><p class="eyebrow">Kernels compared on {escape(study.data["name"])}</p>'
@@ -69,12 +78,12 @@ def _head(study: Study) -> str:
 
 
 def _how(card: Recommendation) -> str:
-    """The command and the Python that make a recommended model, each with a button to copy it; older studies have one line."""
+    """The command and the Python that make a recommended model, each with a button to copy it;
+    older studies have one line."""
     command, python = card.command, card.python or card.code
     shown = f"<p class=what>In a terminal</p>{_code(command)}" if command else ""
-    linear = (
-        card.candidate == "linear"
-    )  # kernelight fit --kernel linear is another model: that of rows of length 1
+    # kernelight fit --kernel linear is another model: that of rows of length 1
+    linear = card.candidate == "linear"
     where = (
         "In Python; scikit-learn makes the linear model, as kernelight fit is for kernels"
         if linear
@@ -103,7 +112,11 @@ def _data_line(study: Study) -> str:
         if data.get("compared", data["learned"]) == data["learned"]
         else [f"models were compared on {data['compared']:,} of the first"]
     )
-    fewer += [] if aside == data["tested"] else [f"the scores here are of {data['tested']:,} of the second"]
+    fewer += (
+        []
+        if aside == data["tested"]
+        else [f"the scores here are of {data['tested']:,} of the second"]
+    )
     more = f" There was not time for all: {' and '.join(fewer)}." if fewer else ""
     return (
         f"{data['rows']:,} {kind} rows of {counted(data['features'], 'feature')}: "
@@ -123,13 +136,23 @@ def _code(text: str) -> str:
 
 
 # Title, which way the first click sorts, and whether a phone leaves it out.
-_FIRST = (("model", "ascending", False), ("test", "descending", False), ("validation", "descending", True))
-_LAST = (("train", "ascending", False), ("rows/s", "descending", False), ("size", "ascending", False))
-# The field of a cell of a classifier with probabilities, the title, which way it sorts, and what counts where it has none.
+_FIRST = (
+    ("model", "ascending", False),
+    ("test", "descending", False),
+    ("validation", "descending", True),
+)
+_LAST = (
+    ("train", "ascending", False),
+    ("rows/s", "descending", False),
+    ("size", "ascending", False),
+)
+# The field of a cell of a classifier with probabilities, the title, which way it sorts, and what
+# counts where it has none.
 _PROBABILITIES = (
-    ("log_loss", "log loss", "ascending", inf), ("brier_score", "Brier score", "ascending", inf),
+    ("log_loss", "log loss", "ascending", inf),
+    ("brier_score", "Brier score", "ascending", inf),
     ("roc_auc", "AUC", "descending", -1.0),
-)  # fmt: skip
+)
 
 
 def _columns(study: Study) -> list[tuple[str, str, bool]]:
@@ -149,8 +172,10 @@ def _models(study: Study, charts: Charts) -> str:
     )
     rows = "".join(_model_row(cell, study, charts) for cell in study.lines)
     return (
-        "<section><h2>The models</h2><p class=soft>Each with the fewest components that are within one standard error of its "
-        "own best. The test rows chose nothing; the interval is the doubt that their number leaves. Click a head to sort."
+        "<section><h2>The models</h2><p class=soft>Each with the fewest components that are within "
+        "one standard error of its "
+        "own best. The test rows chose nothing; the interval is the doubt that their number "
+        "leaves. Click a head to sort."
         f"{_of_which(study)}</p>"
         f'<div class="scroll"><table class="sortable" id="models"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody>'
         "</table></div></section>"
@@ -184,11 +209,13 @@ def _model_row(cell: Cell, study: Study, charts: Charts) -> str:
     kind = "reference" if cell.reference else kind
     ends = " – ".join(score_text(end, task).removesuffix(" %") for end in (cell.low, cell.high))
     numbers = [
-        (cell.test, score_text(cell.test, task), ends), (cell.score, score_text(cell.score, task), ""),
+        (cell.test, score_text(cell.test, task), ends),
+        (cell.score, score_text(cell.score, task), ""),
         *(_probability_values(cell) if _has_probabilities(study) else []),
         (cell.fit_seconds, seconds_text(cell.fit_seconds), ""),
-        (cell.rows_per_second, count_text(cell.rows_per_second), ""), (cell.n_bytes, bytes_text(cell.n_bytes), ""),
-    ]  # fmt: skip
+        (cell.rows_per_second, count_text(cell.rows_per_second), ""),
+        (cell.n_bytes, bytes_text(cell.n_bytes), ""),
+    ]
     cells = "".join(
         f'<td class="num{" wide" if wide else ""}" data-value="{value}">{escape(text)}'
         f"{f'<small>{escape(under)}</small>' if under else ''}</td>"
@@ -204,7 +231,10 @@ def _model_row(cell: Cell, study: Study, charts: Charts) -> str:
 
 def _probability_values(cell: Cell) -> list[tuple[float, str, str]]:
     found = [(getattr(cell, name), without) for name, _, _, without in _PROBABILITIES]
-    return [(without, "–", "") if value is None else (value, f"{value:.3f}", "") for value, without in found]
+    return [
+        (without, "–", "") if value is None else (value, f"{value:.3f}", "")
+        for value, without in found
+    ]
 
 
 def _figure(title: str, caption: str, chart: Chart | None, identity: str) -> str:
@@ -225,12 +255,15 @@ def _curves(charts: Charts) -> str:
     figures = _figure(
         "Accuracy against k" if charts.study.task == "classification" else "R² against k",
         f"The tinted band is within one standard error of the best. {ring} the recommendation.",
-        charts.components(), "chart-k",
-    )  # fmt: skip
+        charts.components(),
+        "chart-k",
+    )
     figures += _figure(
         "Accuracy against C" if charts.study.task == "classification" else "R² against C",
-        "Each model at its own k; a ring marks the C that was chosen.", charts.penalty(), "chart-c",
-    )  # fmt: skip
+        "Each model at its own k; a ring marks the C that was chosen.",
+        charts.penalty(),
+        "chart-c",
+    )
     title = "<h2>What more components and another C buy</h2>"
     return f'<section>{title}{charts.legend()}<div class="grid-2">{figures}</div></section>'
 
@@ -248,13 +281,17 @@ def _theory(charts: Charts) -> str:
         return ""
     figure = _figure(
         "Measured against predicted error",
-        "How far inner products of codes or features are from the exact kernel, over pairs of rows. "
+        "How far inner products of codes or features are from the exact kernel, over pairs of "
+        "rows. "
         "On the dashed line, theory is right.",
-        chart, "chart-error",
-    )  # fmt: skip
+        chart,
+        "chart-error",
+    )
     text = (
-        "<p>Random codes estimate a kernel, and theory says how well: the error falls with the root of k, four times "
-        "the components for half the error.</p><p class=soft>Nyström features have no such formula, and are not shown. "
+        "<p>Random codes estimate a kernel, and theory says how well: the error falls with the "
+        "root of k, four times "
+        "the components for half the error.</p><p class=soft>Nyström features have no such "
+        "formula, and are not shown. "
         "Structured projections are predicted as if their directions were independent.</p>"
     )
     return (
@@ -267,7 +304,9 @@ def _closer(study: Study, charts: Charts) -> str:
     figures = ""
     if study.picture is not None:
         what = "its features" if study.recommendation.k else "the scaled columns"
-        caption = f"{len(study.picture['points']):,} test rows by {study.picture['method']} of {what}."
+        caption = (
+            f"{len(study.picture['points']):,} test rows by {study.picture['method']} of {what}."
+        )
         figures += _framed(
             "Rows as the model sees them", caption, cloud(study) + cloud_legend(study), "chart-rows"
         )
@@ -276,12 +315,16 @@ def _closer(study: Study, charts: Charts) -> str:
         figures += _framed("What it confuses", caption, matrix(study.confusion), "chart-confusion")
     elif study.confusion is not None:
         caption = "The pairs of classes confused most, on test rows."
-        figures += _framed("What it confuses", caption, pairs_table(study.confusion), "chart-confusion")
+        figures += _framed(
+            "What it confuses", caption, pairs_table(study.confusion), "chart-confusion"
+        )
     figures += _figure(
         "Are its probabilities right?",
-        "Test rows in bins by predicted probability. On the dashed line, what is predicted is observed.",
-        charts.calibration(), "chart-calibration",
-    )  # fmt: skip
+        "Test rows in bins by predicted probability. On the dashed line, what is predicted is "
+        "observed.",
+        charts.calibration(),
+        "chart-calibration",
+    )
     figures += _figure("Predicted against true", "Test rows.", charts.fitted(), "chart-fitted")
     if not figures:
         return ""
@@ -309,11 +352,16 @@ def _again(study: Study) -> str:
         "models trained": str(len(study.cells)),
         **study.versions,
     }
-    listed = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
+    listed = "".join(
+        f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items()
+    )
     return (
         f"<section><h2>How to do it again</h2>{_code(study.settings['command'])}<dl>{listed}</dl>"
-        "<p class='soft after'>How it was chosen: a fifth of the rows was set aside first and chose nothing. Of the others, "
-        "fifths were held out in turn to choose scaling, gamma, p, C, k and the kernel. The best model by those rows is "
-        "recommended first; of all models within one standard error of it the smallest, or the linear one if it is among them, "
+        "<p class='soft after'>How it was chosen: a fifth of the rows was set aside first and "
+        "chose nothing. Of the others, "
+        "fifths were held out in turn to choose scaling, gamma, p, C, k and the kernel. The best "
+        "model by those rows is "
+        "recommended first; of all models within one standard error of it the smallest, or the "
+        "linear one if it is among them, "
         "second.</p></section>"
     )

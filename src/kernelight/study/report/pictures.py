@@ -29,7 +29,9 @@ def cloud(study: Study) -> str:
             look, tip = f'class="dot heat" style="--share:{share:.0f}%"', f"target {value:.4g}"
         else:
             look, tip = f'class="dot c{int(value) % HUES}"', f"class {names[int(value)]}"
-        dots.append(f'<circle {look} cx="{x:.1f}" cy="{y:.1f}" r="4" data-tip="{escape(tip, quote=True)}"/>')
+        dots.append(
+            f'<circle {look} cx="{x:.1f}" cy="{y:.1f}" r="4" data-tip="{escape(tip, quote=True)}"/>'
+        )
     height = 28 + float(np.ptp(places[:, 1]))
     return f'<svg viewBox="0 0 {SIDE} {height:.0f}" role="img" aria-label="Test rows in the plane">{"".join(dots)}</svg>'
 
@@ -54,7 +56,8 @@ def cloud_legend(study: Study) -> str:
 
 
 def matrix(confusion: dict[str, Any]) -> str:
-    """The confusion matrix: a row for each true class; right ones in one colour, wrong ones in another."""
+    """The confusion matrix: a row for each true class; right ones in one colour, wrong ones in
+    another."""
     counts, names = np.asarray(confusion["matrix"]), confusion["classes"]
     n = len(names)
     margin = min(96, 22 + 6.4 * max(len(shortened(name, 11)) for name in names))
@@ -68,7 +71,9 @@ def matrix(confusion: dict[str, Any]) -> str:
             f'<text class="tick end" x="{margin - 7:.0f}" y="{top + (row + 0.5) * size + 4:.1f}">'
             f"{escape(shortened(names[row], 11))}</text>"
         )
-        parts.append(_column_name(shortened(names[row], 11), margin + (row + 0.5) * size, top, flat))
+        parts.append(
+            _column_name(shortened(names[row], 11), margin + (row + 0.5) * size, top, flat)
+        )
         for column in range(n):
             count = int(counts[row, column])
             x, y = margin + column * size, top + row * size
@@ -94,7 +99,8 @@ def matrix(confusion: dict[str, Any]) -> str:
 
 
 def _depth(share: float, right: bool) -> float:
-    """How deep the colour of a share of a class is: pale or full, as numbers on what lies between are hard to read."""
+    """How deep the colour of a share of a class is: pale or full, as numbers on what lies between
+    are hard to read."""
     if right:
         return 1.0 if share > 0.5 else 0.15 + 0.5 * share
     return min(0.5, 0.12 + 1.5 * share)

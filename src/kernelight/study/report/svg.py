@@ -1,7 +1,9 @@
-"""Charts as inline SVG: small, drawn once, coloured by the style sheet (so light, dark and print need nothing more).
+"""Charts as inline SVG: small, drawn once, coloured by the style sheet (so light, dark and print
+need nothing more).
 
-A chart is 440 x 300 units wide: on a phone a unit is a little less than a pixel, on a desktop, two in a row, a bit more. Every
-mark carries its values in ``data-tip``, which the script of the page shows.
+A chart is 440 x 300 units wide: on a phone a unit is a little less than a pixel, on a desktop, two
+in a row, a bit more. Every mark carries its values in ``data-tip``, which the script of the page
+shows.
 """
 
 from __future__ import annotations
@@ -74,7 +76,9 @@ class Chart:
         groups = coinciding([self._places(one) for one in curves])
         names = [_and(list(dict.fromkeys(curves[at].label for at in group))) for group in groups]
         return (
-            f"Dashed in turn, marks side by side, where they coincide: {'; '.join(names)}." if names else ""
+            f"Dashed in turn, marks side by side, where they coincide: {'; '.join(names)}."
+            if names
+            else ""
         )
 
     def _places(self, one: Series) -> list[Place]:
@@ -116,7 +120,9 @@ class Chart:
             return ""
         low, high = max(self.x.low, self.y.low), min(self.x.high, self.y.high)
         start, end = (self.x(low), self.y(low)), (self.x(high), self.y(high))
-        return f'<path class="diagonal" d="M{start[0]:.1f} {start[1]:.1f}L{end[0]:.1f} {end[1]:.1f}"/>'
+        return (
+            f'<path class="diagonal" d="M{start[0]:.1f} {start[1]:.1f}L{end[0]:.1f} {end[1]:.1f}"/>'
+        )
 
     def _front(self) -> str:
         """The Pareto front as stairs: beyond each point, nothing cheaper is better."""
@@ -138,12 +144,16 @@ class Chart:
         """Each curve in one path, or in one for each stretch that is dashed in turn with others."""
         curves = [one for one in self.series if one.line]
         found = []
-        for one, pieces in zip(curves, dashed_in_turn([self._places(one) for one in curves]), strict=True):
+        for one, pieces in zip(
+            curves, dashed_in_turn([self._places(one) for one in curves]), strict=True
+        ):
             parts, before = [], None
             for (start, end), style in pieces:
                 if style != before:
                     look = f' style="{style}"' if style else ""
-                    parts.append(f'<path class="line {one.style}"{look} d="M{start[0]:.1f} {start[1]:.1f}')
+                    parts.append(
+                        f'<path class="line {one.style}"{look} d="M{start[0]:.1f} {start[1]:.1f}'
+                    )
                     before = style
                 parts[-1] += f"L{end[0]:.1f} {end[1]:.1f}"
             found.append("".join(f'{part}"/>' for part in parts))
@@ -201,11 +211,15 @@ def _shape(style: str, x: float, y: float, r: float) -> str:
         return f'<rect x="{x - 0.85 * r:.1f}" y="{y - 0.85 * r:.1f}" width="{1.7 * r:.1f}" height="{1.7 * r:.1f}"/>'
     if kind == "diamond":
         s = 1.2 * r
-        return f'<path d="M{x:.1f} {y - s:.1f}l{s:.1f} {s:.1f}l{-s:.1f} {s:.1f}l{-s:.1f} {-s:.1f}z"/>'
+        return (
+            f'<path d="M{x:.1f} {y - s:.1f}l{s:.1f} {s:.1f}l{-s:.1f} {s:.1f}l{-s:.1f} {-s:.1f}z"/>'
+        )
     if kind == "up":
         return f'<path d="M{x:.1f} {y - 1.15 * r:.1f}l{1.15 * r:.1f} {2 * r:.1f}h{-2.3 * r:.1f}z"/>'
     if kind == "down":
-        return f'<path d="M{x:.1f} {y + 1.15 * r:.1f}l{1.15 * r:.1f} {-2 * r:.1f}h{-2.3 * r:.1f}z"/>'
+        return (
+            f'<path d="M{x:.1f} {y + 1.15 * r:.1f}l{1.15 * r:.1f} {-2 * r:.1f}h{-2.3 * r:.1f}z"/>'
+        )
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{0.95 * r:.1f}"/>'
 
 

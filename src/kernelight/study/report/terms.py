@@ -88,5 +88,7 @@ def explained(prose: str) -> str:
 
 def glossary() -> str:
     """All terms as a list."""
-    listed = "".join(f"<dt>{escape(term)}</dt><dd>{escape(said)}</dd>" for term, said in TERMS.items())
+    listed = "".join(
+        f"<dt>{escape(term)}</dt><dd>{escape(said)}</dd>" for term, said in TERMS.items()
+    )
     return f'<section id="words"><h2>Words used here</h2><dl>{listed}</dl></section>'

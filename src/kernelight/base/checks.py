@@ -1,0 +1,545 @@
+"""Every user-facing check of input, once.
+
+A check either returns the input in the one form the rest of the package works on, or raises an
+error whose single sentence says what is wrong, where, and what to do.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight.base import counted
+from kernelight.base.sparse import sound_csr
+
+SIMD_LEVELS = ("baseline", "avx2", "avx512")
+MAX_THREADS = 1024
+MAX_POWER = 1e12  # of a kernel; maps have a lower limit of their own
+# a C-contiguous float32/float64 ndarray, or a canonical scipy CSR matrix or array of the same
+Matrix = Any
+
+
+class Resources(NamedTuple):
+    """What a compiled call may use: threads, and the instruction set (an index into
+    SIMD_LEVELS)."""
+
+    threads: int
+    simd: int
+
+    def for_work(self, operations: int) -> Resources:
+        """The same with no more threads than the work is worth: starting one costs as much as a
+        million operations."""
+        return Resources(max(1, min(self.threads, operations >> 20)), self.simd)
+
+
+def resources(n_jobs: int | None = None) -> Resources:
+    """Threads and instruction set for one compiled call.
+
+    ``n_jobs=None`` means every core this process may use, or ``OMP_NUM_THREADS`` when set; negative
+    numbers count back from all cores as in joblib; ``KERNELIGHT_NUM_THREADS`` overrides.
+    ``KERNELIGHT_SIMD`` may name a level below the machine's best (results are the same).
+    """
+    available = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    forced = _env_count("KERNELIGHT_NUM_THREADS")
+    if forced is not None:
+        threads = forced
+    elif n_jobs is None:
+        threads = _foreign_count("OMP_NUM_THREADS") or available
+    else:
+        check_int("n_jobs", n_jobs)
+        if n_jobs == 0:
+            raise ValueError("n_jobs must not be 0: 1 is one thread, -1 all cores.")
+        threads = n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+    threads = min(threads, MAX_THREADS)
+    best = _core.best_simd_level()
+    name = os.environ.get("KERNELIGHT_SIMD", "")
+    if not name:
+        return Resources(threads, best)
+    if name not in SIMD_LEVELS:
+        raise ValueError(f"KERNELIGHT_SIMD must be one of {', '.join(SIMD_LEVELS)}, got {name!r}.")
+    return Resources(threads, min(SIMD_LEVELS.index(name), best))
+
+
+def _foreign_count(name: str) -> int | None:
+    """A count set for others: what cannot be read is theirs to complain about."""
+    text = os.environ.get(name, "").split(",")[0].strip()  # one count per nesting level
+    return int(text) if text.isdecimal() and int(text) > 0 else None
+
+
+def _env_count(name: str) -> int | None:
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) == 0:
+        raise ValueError(f"{name} must be a positive whole number, got {text!r}.")
+    return int(text)
+
+
+def check_int(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
+    """``value`` as an int inside [low, high]; bools and floats are refused."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}.")
+    number = int(value)
+    if (low is not None and number < low) or (high is not None and number > high):
+        limits = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise ValueError(f"{name} must be {limits}, got {number}.")
+    return number
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """``value`` if it is True or False: a word such as "no" would count as true."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def _as_float(name: str, value: Any) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond every float
+        return math.inf
+
+
+def check_positive(name: str, value: Any) -> float:
+    """``value`` as a finite float above 0."""
+    number = _as_float(name, value)
+    if not math.isfinite(number) or number <= 0:
+        raise ValueError(f"{name} must be a finite number above 0, got {value}.")
+    return number
+
+
+def check_power(p: Any) -> float:
+    """The power ``p`` of a kernel.
+
+    Beyond the limit rounding decides which entries count: p log(x) has lost its digits.
+    """
+    number = check_positive("p", p)
+    if number > MAX_POWER:
+        raise ValueError(
+            f"p must be at most {MAX_POWER:g}, got {p}: larger powers see only the largest entry."
+        )
+    return number
+
+
+def check_number(name: str, value: Any, low: float, high: float = math.inf) -> float:
+    """``value`` as a finite float inside [low, high]."""
+    number = _as_float(name, value)
+    if not math.isfinite(number) or not low <= number <= high:
+        limits = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
+        raise ValueError(f"{name} must be a finite number, {limits}, got {value}.")
+    return number
+
+
+def check_weights(weights: Any, count: int) -> tuple[float, ...]:
+    """One finite weight above 0 for each of ``count`` parts; None means 1 each."""
+    if weights is None:
+        return (1.0,) * count
+    given = np.asarray(weights).tolist() if np.ndim(weights) == 1 else []
+    if len(given) != count:
+        raise ValueError(
+            f"weights must be {counted(count, 'number')}, one for each part, got {weights!r}."
+        )
+    return tuple(check_positive("A weight", weight) for weight in given)
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """The one of ``choices`` that ``value`` is; NumPy's strings and booleans, which a search over
+    an array gives, count too."""
+    given = (
+        str.__str__(value)
+        if isinstance(value, str)
+        else bool(value)
+        if isinstance(value, np.bool_)
+        else value
+    )
+    for choice in choices:
+        if given is choice or (type(given) is type(choice) and given == choice):
+            return choice
+    known = [choice for choice in choices if isinstance(choice, str)]
+    close = (
+        get_close_matches(given.lower(), known, n=1, cutoff=0.5) if isinstance(given, str) else []
+    )
+    end = f": did you mean {close[0]!r}?" if close else "."
+    raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {given!r}{end}")
+
+
+def check_positive_or(name: str, value: Any, words: tuple[str, ...]) -> None:
+    """Refuse what is neither a finite number above 0 nor one of ``words``."""
+    if not isinstance(value, str):
+        check_positive(name, value)
+    elif value not in words:
+        known = ", ".join(map(repr, words[:-1])) + (" or " if words[1:] else "") + repr(words[-1])
+        given = str.__str__(value)
+        raise ValueError(
+            f"{name} must be a number above 0{',' if words[1:] else ' or'} {known}, got {given!r}."
+        )
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Refuse what is not None, "balanced" or a dict of finite weights of at least 0."""
+    if not isinstance(class_weight, dict):
+        check_choice("class_weight", class_weight, (None, "balanced"))
+        return
+    for label, weight in class_weight.items():
+        check_number(f"The weight of class {label!r}", weight, 0.0)
+
+
+def as_matrix(X: Any, *, name: str = "X") -> Matrix:
+    """``X`` as the core wants it: float32 or float64, C-contiguous, or canonical CSR; finite
+    everywhere.
+
+    Anything convertible is converted (lists, frames, integers, booleans, float16, any order, CSC,
+    COO); the caller's object is never changed. NaN and infinity are refused with their position.
+    """
+    if sp.issparse(X):
+        return _as_csr(X, name)
+    check_numbers(X, name=name)
+    array = np.asarray(X)
+    if array.dtype not in (np.float32, np.float64):
+        # infinity is refused below, with its position
+        with within_floats(name), np.errstate(over="ignore"):
+            array = _as_floats(array, name)
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead: {name} must have rows and "
+            f"columns; reshape one row "
+            "with X.reshape(1, -1), one column with X.reshape(-1, 1)."
+        )
+    array = np.ascontiguousarray(array)
+    _refuse_nonfinite(array, array, name)
+    return array
+
+
+def _as_floats(array: NDArray[Any], name: str) -> NDArray[Any]:
+    try:
+        return array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} holds something that is not a number: {error}.") from error
+
+
+@contextmanager
+def within_floats(name: str) -> Iterator[None]:
+    """Python's whole numbers have no limit: one sentence for those that no float can hold."""
+    try:
+        yield
+    except OverflowError as error:
+        raise ValueError(
+            f"{name} holds a whole number beyond the range of floating-point numbers (1.8e308): "
+            f"scale it down."
+        ) from error
+
+
+def check_numbers(X: Any, *, name: str = "X") -> None:
+    """Refuse what would be converted to numbers without a word, or lose something on the way:
+    dates, text, masks."""
+    refuse_masked(name, X)
+    dtypes = X.dtypes if hasattr(X, "dtypes") else [getattr(X, "dtype", None)]
+    for dtype in dtypes if np.iterable(dtypes) else [dtypes]:
+        kind = getattr(dtype, "kind", None)
+        if kind == "c":
+            raise ValueError(f"Complex data not supported: {name} has dtype {dtype}.")
+        if kind in ("m", "M", "U", "S", "V"):
+            raise ValueError(
+                f"{name} has dtype {dtype}, which is not a number: convert it to numbers first."
+            )
+    # a frame: of a column that is not numbers its name is known
+    if hasattr(X, "items") and hasattr(X, "dtypes"):
+        for column, values in X.items():
+            if getattr(values.dtype, "kind", None) == "O":
+                _refuse_words(f"Column {column!r} of {name}", values)
+
+
+def _refuse_words(where: str, values: Any) -> None:
+    """Refuse a column of objects with the first of them that is not a number."""
+    for value in values:
+        try:
+            float(value)
+        except OverflowError:  # said below, once for every kind of input
+            continue
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{where} holds {value!r}, which is not a number: encode it (for instance with "
+                f"scikit-learn's OneHotEncoder), "
+                "leave it out, or use KernelClassifier or KernelRegressor, which take words."
+            ) from None
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse masked entries, which NumPy would count like all others."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise ValueError(
+            f"{name} has masked entries: fill them first, for instance with {name}.filled(0)."
+        )
+
+
+def _as_csr(X: Any, name: str) -> Matrix:
+    check_numbers(X, name=name)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} must have rows and columns, got a sparse array of "
+            f"{counted(X.ndim, 'dimension')}."
+        )
+    csr = sound_csr(X, name)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    if csr.indices.dtype != csr.indptr.dtype or csr.indices.dtype not in (np.int32, np.int64):
+        csr = type(csr)(
+            (csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64)),
+            shape=csr.shape,
+            copy=False,
+        )
+    _refuse_nonfinite(csr, csr.data, name)
+    return csr
+
+
+def core_args(X: Matrix) -> tuple[Any, Any, Any, int]:
+    """A checked matrix as the four arguments ``values, indices, indptr, n_cols`` of every compiled
+    function."""
+    if sp.issparse(X):
+        end = X.indptr[-1]  # arrays longer than the matrix are legal in scipy
+        return (
+            np.ascontiguousarray(X.data[:end]),
+            np.ascontiguousarray(X.indices[:end]),
+            np.ascontiguousarray(X.indptr),
+            X.shape[1],
+        )
+    return X, None, None, X.shape[1]
+
+
+def _refuse_nonfinite(X: Matrix, values: NDArray[Any], name: str) -> None:
+    # an overflow says nothing: then look at each value
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(values.sum())
+    if math.isfinite(total) or np.isfinite(values).all():
+        return
+    row, col = position(X, ~np.isfinite(values))
+    found = "NaN" if np.isnan(value_at(X, row, col)) else "infinity"
+    raise ValueError(
+        f"Input {name} contains {found} at row {row}, column {col}: replace or drop it before this "
+        f"step."
+    )
+
+
+def position(X: Matrix, mask: NDArray[np.bool_]) -> tuple[int, int]:
+    """Row and column of the first True of ``mask``, which has the shape of the stored values of
+    ``X``."""
+    if sp.issparse(X):
+        at = int(np.flatnonzero(mask)[0])
+        return int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+    row, col = np.unravel_index(int(np.argmax(mask)), mask.shape)
+    return int(row), int(col)
+
+
+def value_at(X: Matrix, row: int, col: int) -> float:
+    """The entry of a checked matrix."""
+    return float(X[[row], [col]].item()) if sp.issparse(X) else float(X[row, col])
+
+
+def check_nonnegative(X: Matrix, *, name: str = "X", owner: str, instead: str) -> None:
+    """Refuse negative entries, naming the first one and what accepts them."""
+    values = X.data if sp.issparse(X) else X
+    if values.size == 0 or values.min() >= 0:
+        return
+    row, col = position(X, values < 0)
+    raise ValueError(
+        f"{owner} needs nonnegative values, but {name} has {value_at(X, row, col):g} at row {row}, "
+        f"column {col}; "
+        f"{instead}"
+    )
+
+
+def check_same_width(X: Matrix, Y: Matrix, *, name: str = "Y") -> None:
+    """Refuse two matrices of different widths."""
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(
+            f"X has {counted(X.shape[1], 'column')} but {name} has {Y.shape[1]}: both must have "
+            f"the same features."
+        )
+
+
+def check_gram(K: Any, shape: tuple[int, int]) -> NDArray[Any]:
+    """What a user's kernel returned for two matrices, as an array of finite floats of the right
+    shape."""
+    try:
+        gram = as_matrix(K, name="kernel(X, Y)")
+    except ValueError as error:
+        raise ValueError(
+            f"The callable kernel must return an array of finite numbers: {error}"
+        ) from error
+    if gram.shape != shape:
+        raise ValueError(
+            f"The callable kernel must return an array of shape {shape} for {shape[0]} and "
+            f"{shape[1]} rows, got {gram.shape}."
+        )
+    return np.asarray(gram.toarray() if sp.issparse(gram) else gram)
+
+
+def as_row_numbers(rows: Any, count: int, *, name: str) -> NDArray[np.int64]:
+    """A new array of at least one row number below ``count``."""
+    return _as_numbers(rows, count, name, "training rows")
+
+
+def as_slot_numbers(slots: Any, count: int) -> NDArray[np.int64]:
+    """A new array of at least one number of a slot below ``count``, in ascending order and each
+    once."""
+    numbers = _as_numbers(slots, count, "slots", "slots")
+    if (np.diff(numbers) <= 0).any():
+        raise ValueError(
+            "slots must ascend, each number once: sort them, for instance with numpy.unique."
+        )
+    return numbers
+
+
+def _as_numbers(given: Any, count: int, name: str, of: str) -> NDArray[np.int64]:
+    try:
+        found = np.asarray(given)
+    except ValueError:  # lists of several lengths
+        found = np.asarray(None)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not found.size:
+        raise ValueError(
+            f"{name} must be a list of the numbers of {of}, got {type(given).__name__} of dtype "
+            f"{found.dtype} and "
+            f"{counted(found.ndim, 'dimension')}."
+        )
+    if found.min() < 0 or found.max() >= count:
+        raise ValueError(
+            f"{name} must be between 0 and {count - 1}, got {found.min()} to {found.max()}: there "
+            f"are {count} {of}."
+        )
+    return np.array(found, dtype=np.int64)
+
+
+def as_row_weights(weights: Any, count: int) -> NDArray[np.float64]:
+    """One finite weight of at least 0 for each of ``count`` rows, not all 0; None means 1 each, a
+    number that number each."""
+    if weights is None:
+        return np.ones(count)
+    refuse_masked("sample_weight", weights)
+    found = np.asarray(weights)
+    found = np.full(count, found) if found.ndim == 0 else found
+    if found.shape != (count,) or found.dtype.kind not in "biuf":
+        raise ValueError(
+            f"sample_weight must be {counted(count, 'number')}, one for each row, got "
+            f"{found.dtype} of the shape {found.shape}."
+        )
+    found = found.astype(np.float64)
+    wrong = ~(np.isfinite(found) & (found >= 0.0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"sample_weight must be finite and at least 0, got {found[row]} at row {row}."
+        )
+    with np.errstate(over="ignore"):
+        if not math.isfinite(float(found.sum())):
+            raise ValueError("sample_weight adds up to infinity: divide it by its largest value.")
+    if count and not found.any():
+        raise ValueError("sample_weight is zero for every row: at least one row must count.")
+    return found
+
+
+def as_names(names: Any, count: int) -> NDArray[np.object_]:
+    """The names of ``count`` features, from a list."""
+    if (
+        not isinstance(names, list)
+        or len(names) != count
+        or not all(isinstance(name, str) for name in names)
+    ):
+        raise ValueError(
+            f"feature_names_in must be a list of {counted(count, 'name')}, one for each feature."
+        )
+    return np.asarray(names, dtype=object)
+
+
+def check_learned(name: str, array: Any, dtypes: tuple[str, ...], ndim: int) -> None:
+    """Refuse an array of a fitted object that is none, of another dtype or dimension, or not
+    finite."""
+    if not isinstance(array, np.ndarray) or array.dtype.name not in dtypes or array.ndim != ndim:
+        found = (
+            f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else repr(array)
+        )
+        raise ValueError(
+            f"{name} must be {' or '.join(dtypes)} of {counted(ndim, 'dimension')}, got {found}."
+        )
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must hold finite numbers.")
+
+
+def as_center(center: Any) -> tuple[float, ...]:
+    """A centre vector as a tuple of finite floats."""
+    values = np.asarray(center).tolist()
+    if not isinstance(values, list) or any(not isinstance(value, numbers.Real) for value in values):
+        raise TypeError("center must be one number for each column, such as X.mean(axis=0).")
+    with within_floats("center"):
+        found = tuple(float(value) for value in values)
+    if not all(map(math.isfinite, found)):
+        raise ValueError("center must hold finite numbers.")
+    return found
+
+
+def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") -> None:
+    """Refuse a centre for sparse rows or rows of another width."""
+    if sp.issparse(X):
+        raise ValueError(
+            f"A center cannot go with sparse input: it would fill every zero of {name}; pass a "
+            f"dense array, or leave "
+            "center=None."
+        )
+    if X.shape[1] != len(center):
+        raise ValueError(
+            f"{name} has {counted(X.shape[1], 'column')} but center has "
+            f"{counted(len(center), 'value')}."
+        )
+    largest = max(abs(float(X.max())), abs(float(X.min()))) if X.size else 0.0
+    if largest + max(map(abs, center), default=0.0) > float(np.finfo(X.dtype).max):
+        raise ValueError(f"{name} minus center would overflow: scale both down first.")
+
+
+def check_dart_sums(
+    sums: NDArray[np.float64], empty: NDArray[np.bool_], scale: float, reach: int, first_row: int
+) -> None:
+    """Refuse rows whose scaled sum is more than ``reach`` powers of two away from 1, or not a
+    positive number.
+
+    ``first_row`` is where these rows begin in the matrix that the user knows.
+    """
+    beyond = (np.abs(np.frexp(sums)[1] - 1) > reach) | (sums == 0) | ~np.isfinite(sums)
+    far = np.flatnonzero(beyond & ~empty)
+    if len(far):
+        raise ValueError(
+            f"Row {first_row + far[0]} has {sums[far[0]]:g} times the reference sum {1 / scale:g} "
+            f"of the dart sampler, which "
+            f"reaches from 2^-{reach} to 2^{reach} times; rescale the data or use sampler='cws'."
+        )
+
+
+def seed_of(random_state: Any) -> int:
+    """The 64-bit seed a ``random_state`` stands for: an int is itself, a generator gives its next
+    number."""
+    if random_state is None:
+        return int.from_bytes(os.urandom(8), "little") >> 1
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(0, 2**63 - 1, dtype=np.int64))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(0, 2**63 - 1, dtype=np.int64))
+    try:
+        return check_int("random_state", random_state, 0, 2**64 - 1)
+    except TypeError:
+        raise TypeError(
+            f"random_state must be a whole number, a RandomState, a Generator or None, got "
+            f"{random_state!r}."
+        ) from None

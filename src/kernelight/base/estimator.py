@@ -1,0 +1,317 @@
+"""What every fitted object shares: a fit is all or nothing, and what it decided is plain data that
+can be stored and loaded."""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernelight.base import registry
+from kernelight.base.checks import (
+    Matrix,
+    as_matrix,
+    as_names,
+    check_choice,
+    check_int,
+    check_numbers,
+    within_floats,
+)
+from kernelight.base.files import FilePath
+from kernelight.state import State
+
+Kept = TypeVar("Kept", bound="Storable")
+Self = TypeVar("Self", bound="StoredEstimator")
+
+
+class Storable(ABC):
+    """What can be turned into a `State` and made from one, in memory and in files."""
+
+    def to_state(self) -> State:
+        """Everything that defines the fitted object, as plain data."""
+        self._check_fitted()
+        return self._state()
+
+    @abstractmethod
+    def _check_fitted(self) -> None:
+        """Refuse to go on with an object that is not fitted."""
+
+    @abstractmethod
+    def _state(self) -> State:
+        """`to_state` of an object that is fitted."""
+
+    @classmethod
+    def from_state(cls: type[Kept], state: State) -> Kept:
+        """The fitted object of a state."""
+        state.require(registry.kind_of(cls))
+        try:
+            return cls._restored(state)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            why = str(error).rstrip(".")
+            raise ValueError(f"This state does not describe a {cls.__name__}: {why}.") from error
+
+    @classmethod
+    @abstractmethod
+    def _restored(cls: type[Kept], state: State) -> Kept:
+        """`from_state` of a state of this kind; what does not fit raises, as a state may hold
+        anything."""
+
+    def save(self, path: FilePath, *, weights: str | None = None) -> None:
+        """Write the fitted object to a file, all or nothing.
+
+        ``weights="float16"`` stores the weights of linear models in half precision: half the size,
+        three digits of the largest.
+        """
+        check_choice("weights", weights, (None, "float16"))
+        state = self.to_state()
+        (state if weights is None else halved(state)).save(path)
+
+    @classmethod
+    def load(cls: type[Kept], path: FilePath) -> Kept:
+        """The fitted object of a file; loading runs no code."""
+        return cls.from_state(State.load(path, registry.kind_of(cls)))
+
+
+class StoredEstimator(Storable, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A base for scikit-learn estimators: to and from a `State`, files, and fits that leave nothing
+    half done."""
+
+    #: Names of attributes decided by ``fit`` that are plain data: they define the map together with
+    #: the parameters.
+    _decided: ClassVar[tuple[str, ...]] = ()
+    #: Names of arrays that ``fit`` learned from the data, stored with the map; one that is None is
+    #: left out.
+    _learned: ClassVar[tuple[str, ...]] = ()
+
+    @contextmanager
+    def _trial(self: Self) -> Iterator[Self]:
+        """A copy to fit; this object becomes what the copy is at the end, or stays as it was if
+        anything fails."""
+        trial = object.__new__(type(self))
+        trial.__dict__.update(self.__dict__)
+        yield trial
+        self.__dict__ = trial.__dict__
+
+    def _validated(self, X: Any, *, reset: bool) -> Matrix:
+        """``X`` checked as scikit-learn checks it (names, width) and as the core wants it."""
+        if not reset:
+            check_is_fitted(self)
+        if sp.issparse(X):
+            X = as_matrix(X)  # first: what comes next would follow damaged indices
+        else:
+            check_numbers(X)
+        with within_floats("X"):
+            X = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                reset=reset,
+                accept_large_sparse=True,
+                ensure_all_finite=False,
+            )
+        return X if sp.issparse(X) else as_matrix(X)
+
+    def to_state(self) -> State:
+        """Parameters and what ``fit`` decided, as plain data."""
+        return self._loadable(super().to_state())
+
+    def _check_fitted(self) -> None:
+        check_is_fitted(self)
+
+    def _state(self) -> State:
+        decided = {name: getattr(self, name) for name in self._decided}
+        decided = {
+            name: each.tolist() if isinstance(each, np.ndarray) else each
+            for name, each in decided.items()
+        }
+        meta = {
+            "kind": registry.kind_of(type(self)),
+            "params": self._plain_params(),
+            "decided": decided,
+            "n_features_in": self.n_features_in_,
+        }
+        if hasattr(self, "feature_names_in_"):
+            meta["feature_names_in"] = [str(name) for name in self.feature_names_in_]
+        arrays = {
+            name: getattr(self, name) for name in self._learned if getattr(self, name) is not None
+        }
+        return State(meta, arrays)
+
+    def _loadable(self, state: State) -> State:
+        """``state``, if it can be loaded again: parameters may have been set to anything after
+        fit."""
+        try:
+            type(self).from_state(state)
+        except ValueError as error:
+            why = str(error).partition(": ")[2] or str(error)
+            raise ValueError(
+                f"This {type(self).__name__} cannot be stored as it is: {why}"
+            ) from error
+        return state
+
+    def _plain_params(self) -> dict[str, Any]:
+        """Parameters as a state can hold them; whatever ``random_state`` was, its seed stands for
+        it."""
+        params = {
+            name: plain_value(value)
+            for name, value in self.get_params(deep=False).items()
+            if name != "random_state"
+        }
+        return params | ({"random_state": self.seed_} if hasattr(self, "random_state") else {})
+
+    @classmethod
+    def _restored(cls: type[Self], state: State) -> Self:
+        meta = state.meta
+        made = cls(**cls._params_of(state))
+        for name in cls._decided:
+            setattr(made, name, meta["decided"][name])
+        for name in cls._learned:
+            setattr(made, name, _whole(state.arrays.get(name), state.arrays.get(name + POWER)))
+        made._take_parts(state)
+        made.n_features_in_ = check_int("n_features_in", meta["n_features_in"], 1, 1 << 62)
+        if "feature_names_in" in meta:
+            made.feature_names_in_ = as_names(meta["feature_names_in"], made.n_features_in_)
+        made._settle()
+        return made
+
+    @classmethod
+    def _params_of(cls, state: State) -> dict[str, Any]:
+        """The arguments of the constructor, from what `_plain_params` made of them."""
+        params: dict[str, Any] = state.meta["params"]
+        return params
+
+    def _take_parts(self, state: State) -> None:
+        """Take the maps that this one is made of out of a state, where there are any."""
+
+    def _settle(self) -> None:
+        """Make what follows from parameters and decisions; called at the end of ``fit`` and of
+        ``from_state``.
+
+        A state may hold anything: what was decided or learned is checked here.
+        """
+
+
+def plain_value(value: Any) -> Any:
+    # NumPy's scalars, of a search over an array for instance, as Python's
+    if isinstance(value, (np.generic, str)):
+        return value.item() if isinstance(value, np.generic) else str.__str__(value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    # a fraction, for instance
+    if isinstance(value, numbers.Real) and not isinstance(value, np.generic):
+        return float(value)
+    return np.asarray(value).tolist()
+
+
+def with_parts(own: State, parts: Mapping[str, StoredEstimator]) -> State:
+    """A state with the states of parts in it: meta under "parts", arrays under "key.name"."""
+    states = {key: part.to_state() for key, part in parts.items()}
+    arrays = {
+        f"{key}.{name}": array for key, of in states.items() for name, array in of.arrays.items()
+    }
+    metas = {key: of.meta for key, of in states.items()}
+    return State(own.meta | {"parts": metas}, {**own.arrays, **arrays})
+
+
+def part_state(state: State, key: str, meta: Any) -> State:
+    """The state of the part of that key, which a state may have wrong."""
+    if not isinstance(meta, Mapping) or not isinstance(meta.get("kind"), str):
+        raise ValueError(f"its part {key} has no kind.")
+    return State._restore(dict(meta), arrays_under(state, key), state.algorithm_version)
+
+
+def fitted_part(state: State, key: str, family: str) -> Any:
+    """The fitted part of that key, if it is of that family of the registry."""
+    inner = part_state(state, key, state.meta["parts"][key])
+    try:
+        cls = registry.stored_class(inner.kind, family)
+    except ValueError:
+        raise ValueError(f"{inner.kind!r}, its part {key}, is not a {family}.") from None
+    return cls.from_state(inner)
+
+
+def arrays_under(state: State, key: str) -> dict[str, NDArray[Any]]:
+    """The arrays called "key.name", by name."""
+    start = f"{key}."
+    return {
+        name.removeprefix(start): array
+        for name, array in state.arrays.items()
+        if name.startswith(start)
+    }
+
+
+#: What arrays of weights are called, here or as parts of something larger; with POWER added, what
+#: they are divided by.
+WEIGHTS, POWER = "weights_", "power_"
+# half precision reaches to 2^16; 2^15 is left when the last digits are rounded up
+LARGEST_HALF = 15
+
+
+def halved(state: State) -> State:
+    """The same state with weights in half precision, divided by a power of 2 that makes the largest
+    large."""
+    arrays = dict(state.arrays)
+    for name, array in state.arrays.items():
+        if name.endswith(WEIGHTS) and array.ndim == 2:  # a map may have weights of its own, a list
+            power = int(np.frexp(np.abs(array).max())[1]) - LARGEST_HALF if array.size else 0
+            arrays[name] = np.ldexp(array, -power).astype(np.float16)
+            arrays[name + POWER] = np.array([power], dtype=np.int32)
+    return State(state.meta, arrays)
+
+
+def _whole(array: Any, power: Any) -> Any:
+    """An array as it was before `halved`, in single precision; any other as it is."""
+    if power is None or not isinstance(array, np.ndarray):
+        return array
+    if (
+        array.dtype != np.float16
+        or power.dtype != np.int32
+        or power.shape != (1,)
+        or abs(int(power[0])) > 1100
+    ):
+        raise ValueError(
+            "weights in half precision must come with the power of 2 they were divided by."
+        )
+    with np.errstate(over="ignore"):
+        return np.ldexp(array.astype(np.float64), int(power[0])).astype(np.float32)
+
+
+def plain_labels(classes: NDArray[Any]) -> dict[str, Any]:
+    """The labels of classes as plain data: numbers or strings, and what kind of array held them."""
+    kind = classes.dtype.kind
+    values = classes.tolist()
+    if kind == "O" and not all(isinstance(value, str) for value in values):
+        raise ValueError("labels must be numbers or strings; others cannot be stored.")
+    if kind not in "biufUO":
+        raise ValueError(
+            f"labels of dtype {classes.dtype} cannot be stored: use numbers or strings."
+        )
+    return {
+        "dtype": "str" if kind == "U" else "object" if kind == "O" else classes.dtype.name,
+        "values": values,
+    }
+
+
+def labels_from_plain(plain: Any) -> NDArray[Any]:
+    """The labels that `plain_labels` described; they ascend, as scikit-learn sorts them."""
+    if not isinstance(plain, dict) or not isinstance(plain.get("values"), list):
+        raise ValueError("labels must be a list of values and their dtype.")
+    name, values = plain.get("dtype"), plain["values"]
+    numbers = {"bool": bool, "float": float, "int": int, "uint": int}
+    wanted = str if name in ("str", "object") else numbers.get(str(name).rstrip("0123456789"))
+    if wanted is None or not all(type(value) is wanted for value in values):
+        raise ValueError(f"labels must be values of dtype {name!r}.")
+    labels = np.asarray(values, dtype=name)
+    if len(labels) == 0 or any(not left < right for left, right in pairwise(labels)):
+        raise ValueError("labels must be at least one, each above the one before.")
+    return labels

@@ -1,0 +1,233 @@
+"""Files that are written all or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+FilePath = str | os.PathLike[str]
+
+# seconds after which a temporary file of another machine has no owner any more
+FORGOTTEN = 24 * 3600
+_TEMPORARY = re.compile(r"\.kernelight-(?:([0-9a-f]{8})-([0-9]{1,10})-)?[0-9a-f]{16}\.tmp")
+_NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES, errno.EPERM)
+
+
+@contextlib.contextmanager
+def replacing(path: FilePath) -> Iterator[BinaryIO]:
+    """A file to write to, which becomes ``path`` when the block ends well; otherwise ``path`` stays
+    what it was.
+
+    It is written in the directory of the target, made durable, then renamed over it; an old file
+    keeps its permissions. Where the system has files without a name, it has none until it is whole,
+    so that nothing is left of a process that is killed. The few that are killed between naming and
+    renaming, and those elsewhere, leave a file that the next save removes.
+
+    >>> import os, tempfile
+    >>> from kernelight.data import replacing
+    >>> path = os.path.join(tempfile.mkdtemp(), "note.txt")
+    >>> with replacing(path) as file:
+    ...     _ = file.write(b"whole")
+    >>> open(path).read()
+    'whole'
+    """
+    target = os.path.realpath(os.fsdecode(path))
+    directory = os.path.dirname(target)
+    if os.path.isdir(target):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fsdecode(path))
+    if os.path.lexists(target) and not os.path.isfile(target):
+        raise OSError(
+            errno.EINVAL, "Not a regular file: a save would replace it", os.fsdecode(path)
+        )
+    if not os.path.isdir(directory):
+        raise FileNotFoundError(errno.ENOENT, "No such directory", directory)
+    remove_stale(directory)
+    temporary = os.path.join(
+        directory, f".kernelight-{_machine()}-{os.getpid()}-{secrets.token_hex(8)}.tmp"
+    )
+    try:
+        handle = _nameless(directory)
+        named = handle is None
+        with handle or open(temporary, "xb") as handle:
+            yield handle
+            handle.flush()
+            if os.path.exists(target):
+                os.chmod(
+                    temporary if named else handle.fileno(), stat.S_IMODE(os.stat(target).st_mode)
+                )
+            os.fsync(handle.fileno())
+            if not named:
+                _name(handle, temporary)
+        os.replace(temporary, target)
+        _sync_directory(directory)
+    except BaseException as error:  # an interrupt must not leave the temporary file behind either
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        if (
+            isinstance(error, OSError)
+            and error.errno is not None
+            and _is_ours(error.filename, temporary)
+        ):
+            raise OSError(error.errno, os.strerror(error.errno), os.fsdecode(path)) from error
+        raise
+
+
+def _is_ours(place: Any, temporary: str) -> bool:
+    """Whether an error is about the file that is written, which the caller knows by another
+    name."""
+    return place in (None, temporary, os.path.dirname(temporary)) or isinstance(place, int)
+
+
+def _nameless(directory: str) -> BinaryIO | None:
+    """A file without a name, which is gone with the process; None where the system or the file
+    system has none."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.fdopen(os.open(directory, flag | os.O_RDWR | os.O_CLOEXEC, 0o666), "w+b")
+    except OSError:  # a file with a name says what is wrong, if anything is
+        return None
+
+
+def _name(handle: BinaryIO, temporary: str) -> None:
+    """Give a file without a name one.
+
+    None may be taken, so it cannot be the name of a file that is to be replaced.
+    """
+    try:
+        # Python follows the link to the open file only if a directory is given, which the absolute
+        # path makes no use of.
+        os.link(
+            f"/proc/self/fd/{handle.fileno()}",
+            temporary,
+            src_dir_fd=handle.fileno(),
+            follow_symlinks=True,
+        )
+    except OSError:  # a file system that has such files and cannot name them
+        handle.seek(0)
+        with open(temporary, "xb") as copy:
+            shutil.copyfileobj(handle, copy)
+            copy.flush()
+            os.fchmod(copy.fileno(), stat.S_IMODE(os.fstat(handle.fileno()).st_mode))
+            os.fsync(copy.fileno())
+
+
+def _sync_directory(directory: str) -> None:
+    """Make a renaming durable; some systems and file systems cannot be asked to, and then it is
+    left to them."""
+    try:
+        number = os.open(directory, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+
+
+# Temporary files of processes that were killed. Their names say whose they are: the machine (since
+# when it is up, and which of its process tables) and the number of the process.
+
+
+@functools.cache
+def _machine() -> str:
+    about = [os.uname().nodename if hasattr(os, "uname") else ""]
+    with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id") as file:
+        about.append(file.read())
+    with contextlib.suppress(OSError):
+        about.append(os.readlink("/proc/self/ns/pid"))
+    return hashlib.blake2b("\n".join(about).encode(), digest_size=4).hexdigest()
+
+
+def remove_stale(directory: str) -> None:
+    """Remove temporary files whose writers are dead: processes of this machine that are no more,
+    others after a day without a write."""
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            found = _TEMPORARY.fullmatch(entry.name)
+            if found:
+                with contextlib.suppress(OSError):
+                    if _dead(found[1], found[2]) or time.time() - entry.stat().st_mtime > FORGOTTEN:
+                        os.unlink(entry.path)
+
+
+def _dead(machine: str | None, process: str | None) -> bool:
+    """Whether a process is surely no more."""
+    if os.name != "posix" or machine != _machine() or process is None or int(process) < 1:
+        return False
+    try:
+        os.kill(int(process), 0)  # no signal: only asks
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
+
+
+class Spool:
+    """Bytes that wait in a nameless file until all are there: what stands before them may depend on
+    how many they are.
+
+    The file is in the folder of ``path``, where there must be room for them anyway, and vanishes
+    with this object. Its errors bear the name of ``path``.
+    """
+
+    PIECE = 1 << 22
+
+    def __init__(self, path: FilePath) -> None:
+        self._path = os.fsdecode(path)
+        folder = os.path.dirname(os.path.realpath(self._path))
+        if not os.path.isdir(folder):
+            raise FileNotFoundError(errno.ENOENT, "No such directory", folder)
+        with self._named():
+            self._handle = tempfile.TemporaryFile(dir=folder, prefix=".kernelight-")  # noqa: SIM115 (closed by close)
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno is None:
+                raise
+            raise OSError(error.errno, os.strerror(error.errno), self._path) from error
+
+    def write(self, content: Any) -> None:
+        """Append the bytes of a buffer."""
+        with self._named():
+            self._handle.write(content)
+
+    def pieces(self) -> Iterator[bytes]:
+        """All bytes from the beginning, some at a time."""
+        at = 0
+        while True:
+            with self._named():  # what is still in a buffer is written now
+                self._handle.seek(at)
+                piece = self._handle.read(self.PIECE)
+            if not piece:
+                return
+            at += len(piece)
+            yield piece
+
+    def lines(self) -> Iterator[bytes]:
+        """The same line by line, for text; nothing may be written meanwhile."""
+        with self._named():
+            self._handle.seek(0)
+        yield from self._handle
+
+    def close(self) -> None:
+        """Let the file go."""
+        with contextlib.suppress(OSError):  # of bytes in a buffer that nobody will read
+            self._handle.close()

@@ -1,0 +1,21 @@
+"""The estimators that take a table: scaling, kernel, feature map and linear model, tuned together.
+
+`KernelClassifier` and `KernelRegressor` are what users see. `preprocessing` turns frames into
+matrices, `Event` says how far a fit is, and `scored_kind` what a scoring is about; the command and
+the study use them too.
+"""
+
+from kernelight.estimators import preprocessing
+from kernelight.estimators.classifier import KernelClassifier
+from kernelight.estimators.progress import Event
+from kernelight.estimators.regressor import KernelRegressor
+from kernelight.estimators.scoring import EXAMPLES, scored_kind
+
+__all__ = [
+    "EXAMPLES",
+    "Event",
+    "KernelClassifier",
+    "KernelRegressor",
+    "preprocessing",
+    "scored_kind",
+]

@@ -1,0 +1,178 @@
+"""Which kernel a name and its parameters mean, what of it can be tuned, and the map that has it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, fields
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import euclidean_distances
+
+from kernelight import kernels
+from kernelight.base import checks
+from kernelight.base.checks import Matrix
+from kernelight.kernels.base import Kernel
+from kernelight.kernels.prepare import unit_rows
+from kernelight.maps.base import FeatureMap
+from kernelight.maps.feature_map import feature_map
+from kernelight.maps.nystroem.kernel_nystroem import KernelNystroem
+
+TUNE = "tune"
+SCALE = "scale"  # for gamma: by a rule instead of a search
+EXACT = "exact"
+P_GRID = (0.25, 0.5, 1.0, 2.0, 4.0)
+GAMMA_STEPS = (0.25, 1.0, 4.0, 16.0)  # times the gamma of the median pair of rows
+MEDIAN_ROWS = 256  # rows whose pairs give that median
+_NONNEGATIVE = (kernels.MinMax, kernels.AcosChi2)
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """The parameter ``kernel`` with ``gamma`` and ``p``, checked."""
+
+    kernel: str | Kernel
+    gamma: float | str
+    p: float | str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernel, (str, Kernel)):
+            hint = f": write {self.kernel.__name__}()" if isinstance(self.kernel, type) else ""
+            raise TypeError(
+                f"kernel must be the name of a kernel or a kernel such as GMM(), got "
+                f"{self.kernel!r}{hint}."
+            )
+        for name, value in (("gamma", self.gamma), ("p", self.p)):
+            checks.check_positive_or(name, value, (TUNE, SCALE) if name == "gamma" else (TUNE,))
+        self.has("gamma")  # refuses a name that no kernel has
+
+    def warn_unused(self) -> None:
+        """Say which parameters the kernel does not have; a grid over several kernels must be able
+        to go on."""
+        for name, value, default in (("gamma", self.gamma, TUNE), ("p", self.p, 1.0)):
+            if value == default or self.has(name):
+                continue
+            if isinstance(self.kernel, Kernel):
+                why = f"{self.kernel!r} decides its own parameters"
+            elif value == TUNE:
+                continue  # nothing to tune
+            else:
+                why = f"The kernel {self.kernel!r} has no {name}"
+            warnings.warn(f"{why}: {name}={value!r} is ignored.", UserWarning, stacklevel=2)
+
+    def has(self, name: str) -> bool:
+        """Whether the kernel was named and has a parameter of that name; a kernel object decides
+        its own."""
+        if isinstance(self.kernel, Kernel):
+            return False
+        made = kernels.get(self.kernel)
+        parts = (made, *getattr(made, "factors", ()))
+        known = {field.name for part in parts for field in fields(part)}
+        return name in known or (name == "gamma" and "sigma" in known)
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether the kernel takes nothing below 0."""
+        return takes_nonnegative_only(
+            kernels.get(self.kernel) if isinstance(self.kernel, str) else self.kernel
+        )
+
+    @property
+    def fixed_width(self) -> bool:
+        """Whether the kernel has a centre, one number for each column of the rows as they are."""
+        return isinstance(self.kernel, Kernel) and getattr(self.kernel, "center", None) is not None
+
+    def made(self, gamma: float | None, p: float | None) -> Kernel:
+        """The kernel with these parameters, None for those it does not have.
+
+        Gaussian: gamma = 1 / (2 sigma^2).
+        """
+        if isinstance(self.kernel, Kernel):
+            return self.kernel
+        params = {name: value for name, value in (("gamma", gamma), ("p", p)) if value is not None}
+        if self.kernel == kernels.Gaussian.name and gamma is not None:
+            params = {"sigma": 1 / math.sqrt(2 * gamma)}
+        return kernels.get(self.kernel, **params)
+
+    def median_gamma(self, X: Matrix, p: float | None) -> float:
+        """The gamma at which the median pair of rows has similarity exp(-1), to two digits.
+
+        Two digits, because sums of another order on another machine must not give another model.
+        """
+        step = max(1, X.shape[0] // MEDIAN_ROWS)
+        rows = X[::step][:MEDIAN_ROWS]
+        pairs = np.triu_indices(rows.shape[0], 1)
+        if self.kernel == kernels.Gaussian.name:
+            away = np.square(euclidean_distances(rows)[pairs])
+        else:
+            base = (
+                kernels.GMM(p=1.0 if p is None else p)
+                if self.kernel == kernels.ExpGMM.name
+                else kernels.Linear()
+            )
+            away = 1.0 - base(rows)[pairs].astype(np.float64)
+        away = away[away > 1e-12]
+        median = float(np.median(away)) if len(away) else 1.0
+        return min(max(float(f"{1 / median:.1e}"), 1e-12), 1e12)
+
+    def scale_gamma(
+        self, X: Matrix, p: float | None, weight: NDArray[np.float64] | None = None
+    ) -> float:
+        """The value of ``gamma="scale"`` for scaled rows, to six digits; weights of rows count as
+        repetitions.
+
+        gaussian: 1 / (d Var(X)), the rule of scikit-learn's SVC, with the variance of all values of
+        all d columns. Kernels of directions (rbf, folded_rbf, mm_rbf) exp(-gamma (1 - rho)): twice
+        that of the rows at unit length, which is the same kernel. exp_gmm has no such rule and
+        takes the median pair's.
+        """
+        if self.kernel == kernels.ExpGMM.name:
+            return self.median_gamma(X, p)
+        factor = 1.0
+        if self.kernel != kernels.Gaussian.name:
+            X, factor = unit_rows(X, order=2), 2.0
+        values = X.data if sp.issparse(X) else X
+        if weight is None:
+            size = float(X.shape[0] * X.shape[1])
+            mean = float(values.sum(dtype=np.float64)) / size
+            squares = float(np.square(values, dtype=np.float64).sum()) / size
+        else:
+            size = float(weight.sum()) * X.shape[1]
+            mean = float(weight @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / size
+            powers = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
+            squares = (
+                float(weight @ np.asarray(powers.sum(axis=1, dtype=np.float64)).ravel()) / size
+            )
+        variance = squares - mean * mean
+        if not variance > 1e-12 * squares or not math.isfinite(variance):
+            return factor
+        return min(max(float(f"{factor / (X.shape[1] * variance):.6g}"), 1e-12), 1e12)
+
+
+def takes_nonnegative_only(kernel: Kernel) -> bool:
+    """Whether rows of negative values are refused by it or by a part of it."""
+    parts = getattr(kernel, "factors", getattr(kernel, "kernels", ()))
+    return isinstance(kernel, _NONNEGATIVE) or any(map(takes_nonnegative_only, parts))
+
+
+def map_for(
+    kernel: Kernel,
+    n_components: int,
+    method: str | None,
+    *,
+    bits: int,
+    n_rows: int,
+    seed: int,
+    n_jobs: int | None,
+) -> FeatureMap:
+    """An unfitted map of the kernel, by the method asked for; ``bits`` go to maps that have a
+    choice of them."""
+    made = feature_map(kernel, n_components, method, random_state=seed)
+    if isinstance(made, KernelNystroem):
+        made.n_components = min(made.n_components, n_rows)
+    known = made.get_params(deep=True)
+    jobs = {name: n_jobs for name in known if name.split("__")[-1] == "n_jobs"}
+    made.set_params(**jobs, **({"bits": bits} if "bits" in known else {}))
+    return made
