@@ -26,10 +26,10 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from kernelight import KernelClassifier, KernelRegressor, LinearClassifier, LinearRegressor
-from kernelight.study.plan import C_GRID, LINEAR, Candidate, Split
+from kernelight.estimators import C_GRID, SCORE_TIE
+from kernelight.study.plan import LINEAR, Candidate, Split
 
 SETTINGS = ("scale", "gamma", "p")
-EVEN = 1e-4  # scores this close are equal; the smaller C wins
 TREES, TREES_A_STEP = 100, 10
 LINEAR_SCALES = ("minmax", "standard")
 SPARSE_LINEAR_SCALES = ("max", "none")
@@ -318,8 +318,9 @@ def _tune_linear(data: Data, splits: list[Split], settings: dict[str, Any]) -> T
                 for origin in [_origin(data.at(train))]
             ]
         scores = np.mean([path.scores for path in found], axis=0)
-        if best is None or scores.max() > best.score + EVEN:
-            at = int(np.argmax(scores >= scores.max() - EVEN))
+        if best is None or scores.max() > best.score + SCORE_TIE:
+            # of scores this close the smallest C wins
+            at = int(np.argmax(scores >= scores.max() - SCORE_TIE))
             curve = list(zip(C_GRID, scores.tolist(), strict=True))
             best = Tuned({"scale": name}, C_GRID[at], float(scores.max()), curve)
     assert best is not None

@@ -15,12 +15,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.base import counted
+from kernelight.estimators import KernelClassifier
 
 RowIndices = NDArray[np.intp]
 Split = tuple[RowIndices, RowIndices]  # places learned from, places held out
 
 COMPONENTS = (64, 256, 1024, 4096)
-C_GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 TEST_SHARE, MOST_TEST_ROWS = 0.2, 20_000
 FOLDS = 5
 MIN_ROWS = 10
@@ -32,7 +32,9 @@ MOST_BOOSTED_VALUES = 50_000_000  # rows x columns: boosting takes dense rows on
 WIDE = 200_000  # columns beyond which a dense matrix of directions is out of the question
 
 # what KernelClassifier() and `kernelight fit` do if told nothing
-DEFAULT, DEFAULT_COMPONENTS = "gmm", 1024
+_DEFAULTS = KernelClassifier().get_params()
+DEFAULT: str = _DEFAULTS["kernel"]
+DEFAULT_COMPONENTS: int = _DEFAULTS["n_components"]
 LINEAR, MAP, BOOSTING, EXACT = "linear", "map", "boosting", "exact"
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kernelight.base import bytes_text
 from kernelight.study.cells import Cell, Recommendation
 from kernelight.study.models import SCALERS
 from kernelight.study.plan import CANDIDATES, DEFAULT, DEFAULT_COMPONENTS, Candidate
 from kernelight.study.result import best_of, by_candidate, choose, comparable
-from kernelight.study.text import bytes_text, label_of, score_text, seconds_text
+from kernelight.study.text import label_of, score_text, seconds_text
 
 _CANDIDATE = {candidate.name: candidate for candidate in CANDIDATES}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
+from kernelight.base import bytes_text
 from kernelight.study.cells import Cell
 from kernelight.study.result import Study
-from kernelight.study.text import bytes_text, score_text, seconds_text
+from kernelight.study.text import score_text, seconds_text
 
 # the report has more; these fit into 80 columns
 NUMBERS = ("test", "validation", "train", "size", "k")

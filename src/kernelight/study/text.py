@@ -30,21 +30,6 @@ def seconds_text(seconds: float) -> str:
     return f"{minutes} min {rest} s" if rest else f"{minutes} min"
 
 
-def bytes_text(n_bytes: float) -> str:
-    """Bytes with two digits or three.
-
-    >>> bytes_text(512), bytes_text(21744), bytes_text(9004272)
-    ('512 B', '22 kB', '9.0 MB')
-    """
-    for unit in ("B", "kB", "MB"):
-        if n_bytes < 999.5:
-            return (
-                f"{n_bytes:.0f} {unit}" if n_bytes >= 10 or unit == "B" else f"{n_bytes:.1f} {unit}"
-            )
-        n_bytes /= 1000
-    return f"{n_bytes:.1f} GB"
-
-
 def count_text(count: float) -> str:
     """A large number with two digits.
 

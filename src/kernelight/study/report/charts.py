@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kernelight.base import bytes_text
 from kernelight.study.cells import Cell
 from kernelight.study.report.axes import Axis, linear_axis, log_axis, score_window
 from kernelight.study.report.pictures import shortened
@@ -24,7 +25,7 @@ from kernelight.study.report.svg import (
 )
 from kernelight.study.report.terms import said_of_model
 from kernelight.study.result import Study, by_candidate
-from kernelight.study.text import bytes_text, label_of, score_text, seconds_text
+from kernelight.study.text import label_of, score_text, seconds_text
 
 COLOURS = 7
 FEWEST_IN_BIN = 10  # rows of a point of the calibration curve

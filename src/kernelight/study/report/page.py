@@ -9,7 +9,7 @@ from importlib.resources import files
 from math import inf
 from pathlib import Path
 
-from kernelight.base import counted
+from kernelight.base import bytes_text, counted
 from kernelight.data import replacing
 from kernelight.study.cells import Cell, Recommendation
 from kernelight.study.report.charts import Charts
@@ -17,7 +17,7 @@ from kernelight.study.report.pictures import cloud, cloud_legend, matrix, pairs_
 from kernelight.study.report.svg import OTHER, Chart, symbol
 from kernelight.study.report.terms import explained, glossary, said_of, said_of_model, tip
 from kernelight.study.result import Study
-from kernelight.study.text import bytes_text, count_text, held_together, score_text, seconds_text
+from kernelight.study.text import count_text, held_together, score_text, seconds_text
 
 
 def write_report(study: Study, path: str | Path = "report.html") -> Path:
