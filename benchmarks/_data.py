@@ -1,4 +1,4 @@
-"""Data of the papers, from a folder of the user's: nothing of it is in the project."""
+"""Data sets of the papers, from a folder that the user names; none of them is in the repository."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 
 
 def arrays(name: str) -> Any | None:
-    """The arrays of ``name``.npz in the folder KERNELIGHT_DATA; None, and a line that says so, if
-    there is no such file."""
+    """The arrays of ``name``.npz in the folder KERNELIGHT_DATA, None if there is no such file.
+
+    In that case a line is printed that says so.
+    """
     folder = os.environ.get("KERNELIGHT_DATA")
     path = Path(folder or ".") / f"{name}.npz"
     if folder is not None and path.is_file():

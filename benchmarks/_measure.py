@@ -1,4 +1,4 @@
-"""How benchmarks measure and report: ratios of best times, taken in turns, in one run."""
+"""How benchmarks measure and report: ratios of best times, measured alternately in one run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Everybody, the peers' libraries included, uses this many threads."""
+    """kernelight and the libraries it is compared with use this many threads."""
     before = os.environ.get("KERNELIGHT_NUM_THREADS")
     os.environ["KERNELIGHT_NUM_THREADS"] = str(count)
     try:
@@ -34,8 +34,10 @@ def best(repeats: int, call: Callable[[], object]) -> float:
 
 
 def best_of_turns(repeats: int, *calls: Callable[[], object]) -> list[float]:
-    """The best time of each call, taking turns: a busy moment of the machine then falls on all of
-    them."""
+    """The best time of each call, in seconds.
+
+    The calls take turns, so that a busy moment of the machine falls on all of them.
+    """
     times = [float("inf")] * len(calls)
     for _ in range(repeats):
         for at, call in enumerate(calls):
@@ -58,7 +60,7 @@ def at_least(claim: str, peer: str, bar: float, measured: float) -> Row:
 
 
 def at_most(claim: str, peer: str, bar: float, measured: float) -> Row:
-    """A claim to take at most so many times the time of a peer."""
+    """A claim to take at most this many times the time of a peer."""
     text = f"at most {bar:g} times the time"
     return {
         "claim": claim,
@@ -69,8 +71,8 @@ def at_most(claim: str, peer: str, bar: float, measured: float) -> Row:
     }
 
 
-def share_of(claim: str, peer: str, bar: float, measured: float) -> Row:
-    """A claim to come so near the rate of a peer."""
+def rate_at_least(claim: str, peer: str, bar: float, measured: float) -> Row:
+    """A claim to reach this fraction of the rate of a peer."""
     text = f"at least {bar:g} of its rate"
     return {
         "claim": claim,
@@ -82,7 +84,7 @@ def share_of(claim: str, peer: str, bar: float, measured: float) -> Row:
 
 
 def memory_at_most(claim: str, peer: str, megabytes: float, measured: float) -> Row:
-    """A claim to need at most so much memory."""
+    """A claim to need at most this much memory."""
     text = f"at most {megabytes:.3g} MB"
     return {
         "claim": claim,
@@ -95,7 +97,7 @@ def memory_at_most(claim: str, peer: str, megabytes: float, measured: float) -> 
 
 
 def show(rows: list[Row]) -> None:
-    """The rows, one a line."""
+    """Print the rows, one per line."""
     for row in rows:
         verdict = "" if row["holds"] else "  MISSED"
         print(f"{row['claim']} vs {row['peer']} | {row['bar']} | {row['measured']:.2f}{verdict}")

@@ -1,11 +1,13 @@
-"""Linear models on codes against liblinear on the same one-hot CSR: what `training` and
-`training_quality` share.
+"""Linear models on codes against liblinear on the same one-hot CSR.
+
+The benchmarks `training` and `training_quality` share what is here.
 
 The data folder has Letter.npz, IJCNN.npz (arrays X_train, y_train, X_test, y_test) and
-Covertype.npz (X and y, of which 100,000 rows are drawn to train and 50,000 to test); without one of
-them its rows are left out. Values are hashed as they are, by GCWS of 8 bits, outside the clock. The
-peer is LinearSVC(dual=True, C=10), which has one thread; ours is LinearClassifier(C=10) with all
-cores. Trainings whose time or memory counts have a fresh process each.
+Covertype.npz (X and y, of which 100,000 rows are drawn to train and 50,000 to test). The rows of a
+file that is missing are left out. Values are not scaled; they are hashed by GCWS with 8 bits, which
+is not timed. The peer is LinearSVC(dual=True, C=10), which has one thread; ours is
+LinearClassifier(C=10) with all cores. Each fit whose time or memory is measured runs in a new
+process.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from kernelight import GCWS, Codes, LinearClassifier
 C, SEEDS, BITS = 10.0, range(5), 8
 LOOSE, DEFAULT, EXACT = 0.1, 1e-4, 1e-5  # tolerances: the peer's two, and ours for the minimum
 POINTS, PERCENT = 0.1, 0.1  # how far accuracy may be below, and the objective above
-ENOUGH = 10.0  # seconds after which a fit of ours is not repeated
+ENOUGH = 10.0  # seconds after which our fit is not repeated
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,7 @@ PROBLEMS = (
 )
 
 
-# -- Data
-# --------------------------------------------------------------------------------------------------------
+# -- Data -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,12 @@ class Split:
 
 
 def _data(name: str) -> Split | None:
-    found = arrays(name)
-    if found is None:
+    file = arrays(name)
+    if file is None:
         return None
-    if "X_train" in found:
-        return Split(found["X_train"], found["y_train"], found["X_test"], found["y_test"])
-    X, y = found["X"], found["y"]
+    if "X_train" in file:
+        return Split(file["X_train"], file["y_train"], file["X_test"], file["y_test"])
+    X, y = file["X"], file["y"]
     order = np.random.RandomState(0).permutation(len(X))
     train, test = order[:100_000], order[100_000:150_000]
     return Split(X[train].astype(np.float32), y[train], X[test].astype(np.float32), y[test])
@@ -92,14 +93,16 @@ def hashed(problem: Problem, data: Split, seed: int) -> Split:
     return Split(gcws.encode(data.train), data.y, gcws.encode(data.test), data.y_test)
 
 
-# -- One training
-# ------------------------------------------------------------------------------------------------
+# -- One fit --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Result:
-    """Seconds of a fit, bytes its peak rose by, percent right on test rows, and its objective; NaN
-    if it was stopped."""
+    """The seconds of a fit, its memory in bytes, its test accuracy in percent and its objective.
+
+    Memory is how far the peak of the process rose. Accuracy and objective are NaN if the fit was
+    stopped.
+    """
 
     seconds: float
     memory: int = 0
@@ -125,8 +128,10 @@ def _objective(model: Any, split: Split) -> float:
 
 
 def alone(split: Split, peer_tol: float | None, most: float = 0.0) -> Result:
-    """A training in a fresh process: the peer's at ``peer_tol``, stopped after ``most`` seconds if
-    that is not 0, or ours."""
+    """A fit in a new process: the peer's with the tolerance ``peer_tol``, or ours if that is None.
+
+    It is stopped after ``most`` seconds, if that is not 0.
+    """
     with tempfile.TemporaryDirectory() as folder:
         for name in ("train", "test"):
             np.save(Path(folder) / f"{name}.npy", getattr(split, name).array)
@@ -141,7 +146,7 @@ def alone(split: Split, peer_tol: float | None, most: float = 0.0) -> Result:
 
 
 def _task(folder: str, peer_tol: float | None, most: float) -> Result:
-    """What the fresh process does."""
+    """What the new process does."""
     train, test = (
         Codes(
             np.load(Path(folder) / f"{name}.npy"),
@@ -176,8 +181,10 @@ def _task(folder: str, peer_tol: float | None, most: float) -> Result:
 
 
 def _forget_peak() -> None:
-    """Give back what is free, and let the peak of this process be what it has now; where the system
-    cannot, the next one seems to rise less."""
+    """Return free memory to the system, and reset the peak of this process to what it holds now.
+
+    Where the system cannot do that, the next peak seems to rise less.
+    """
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
     with suppress(OSError):
@@ -185,7 +192,7 @@ def _forget_peak() -> None:
 
 
 def _peak() -> int:
-    """The most memory this process had, in bytes."""
+    """The peak memory of this process, in bytes."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
@@ -196,7 +203,7 @@ def _peak() -> int:
 
 
 def ours_and_minimum(split: Split) -> tuple[Result, Result]:
-    """The model of default settings, and, going on from there, the minimum."""
+    """The model of default settings, and the minimum, reached by going on from there."""
     model = LinearClassifier(C=C, warm_start=True).fit(split.train, split.y)
     ours = judged(model, split)
     model.set_params(tol=EXACT).fit(split.train, split.y)
@@ -204,14 +211,14 @@ def ours_and_minimum(split: Split) -> tuple[Result, Result]:
 
 
 def each_problem(rows: Callable[[Problem, Split], list[Row]]) -> list[Row]:
-    """What a function finds of every problem whose data are there."""
-    found = []
+    """The rows of a function for every problem whose data are there."""
+    all_rows = []
     with threads(CORES):
         for problem in PROBLEMS:
             data = _data(problem.name)
             if data is not None:
-                found += rows(problem, data)
-    return found
+                all_rows += rows(problem, data)
+    return all_rows
 
 
 if __name__ == "__main__":

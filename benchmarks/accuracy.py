@@ -1,8 +1,7 @@
-"""How near the features of equally many columns come to the kernel: paired SORF against the papers'
-NRFF.
+"""The error of paired SORF features against that of the papers' NRFF, with equally many columns.
 
-Mean squared errors of the Gaussian kernel, d = 64, 128 columns, over seeds and directions, at three
-distances of rows.
+Mean squared errors of the Gaussian kernel over seeds and directions, at three distances between
+rows, for d = 64 and 128 columns.
 
     python benchmarks/accuracy.py
 """
@@ -28,8 +27,8 @@ METHODS = {
 
 
 def run() -> list[Row]:
-    """One row for each distance; the other methods are there to compare."""
-    found = []
+    """A row for each distance and method; only that of SORF is a promise."""
+    rows = []
     for distance in (0.5, 1.0, 2.0):
         X = pairs(distance)
         errors = {
@@ -40,7 +39,7 @@ def run() -> list[Row]:
             if name == "NRFF (the papers)":
                 continue
             bar = "below 1" if name == "paired, SORF" else "none, for comparison"
-            found.append(
+            rows.append(
                 {
                     "claim": f"mean squared error of {name} at distance {distance:g}",
                     "peer": f"NRFF, {base:.2e}",
@@ -49,11 +48,11 @@ def run() -> list[Row]:
                     "holds": name != "paired, SORF" or error < base,
                 }
             )
-    return found
+    return rows
 
 
 def pairs(distance: float) -> np.ndarray:
-    """PAIRS pairs of random directions, one after the other, each pair that far apart."""
+    """PAIRS pairs of random rows at this distance: the first rows of all pairs, then the second."""
     rng = np.random.default_rng(0)
     start, step = rng.standard_normal((2, PAIRS, D))
     step *= distance / np.linalg.norm(step, axis=1)[:, None]
@@ -61,7 +60,7 @@ def pairs(distance: float) -> np.ndarray:
 
 
 def mean_squared_error(X: np.ndarray, distance: float, options: dict[str, Any]) -> float:
-    """Over seeds and pairs."""
+    """The mean squared error over seeds and pairs."""
     kernel = math.exp(-(distance**2) / 2)
     squares = 0.0
     for seed in range(SEEDS):

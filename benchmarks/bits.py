@@ -1,4 +1,4 @@
-"""How fast bits of structured projections are, and how little memory they take.
+"""The speed of bits of structured projections, and the memory they take.
 
 python benchmarks/bits.py
 """
@@ -16,11 +16,11 @@ from kernelight import BinaryFourier, SignProjection
 
 def run() -> list[Row]:
     """One row for each claim."""
-    found = []
+    rows = []
     for count in sorted({1, CORES}):
         with threads(count):
-            found.append(_signs(count))
-    return [*found, _memory(), *_binary()]
+            rows.append(_signs(count))
+    return [*rows, _memory(), *_binary()]
 
 
 def _signs(count: int) -> Row:
@@ -65,7 +65,8 @@ def peak():
 
 
 X = np.random.default_rng(0).standard_normal((1000, 1024), dtype=np.float32)
-BinaryFourier(64, sigma=30.0, projection="fastfood").fit(X[:10]).encode(X[:10])  # so that code and threads are there
+# the first call loads code and starts threads
+BinaryFourier(64, sigma=30.0, projection="fastfood").fit(X[:10]).encode(X[:10])
 before = peak()
 codes = BinaryFourier(65_536, sigma=30.0, projection="fastfood").fit(X).encode(X)
 print(peak() - before - codes.nbytes)

@@ -1,11 +1,11 @@
-"""Columns with more words than get a column each: what to make of them, by test accuracy.
+"""Test accuracy of ways to encode a column with more words than `max_categories`.
 
-Compared with what is built in (the most frequent words with a column each and one column for all
-others, and target values; the frame is given to `TableModel` as it is) are: leaving the column out;
+The built-in way gives `TableModel` the frame as it is: the most frequent words have a column each,
+all others share one, and target values are added. It is compared with leaving the column out;
 frequent words alone; words hashed to as many columns; and target encoding alone (scikit-learn's
 TargetEncoder, fitted within five folds). The model is ``KernelClassifier("gmm",
-n_components=512)``, which tunes the scale and C. Means over three seeds, with standard errors; a
-seed draws the rows, and the tables that are made.
+n_components=512)``, which tunes the scale and C. Figures are means over three seeds, with standard
+errors; a seed draws the rows, and the tables that are generated.
 
 * Adult: ``Adult.csv.gz`` in the folder that KERNELIGHT_DATA names, with at most 10 columns for
   occupation, education and native-country; left out without the folder.
@@ -44,8 +44,7 @@ Matrix = np.ndarray[Any, Any]
 
 
 class Table(NamedTuple):
-    """Features that need no decision, columns of many words, classes, and how many columns such a
-    column may become."""
+    """Features that need no decision, columns of many words, classes, and ``max_categories``."""
 
     numbers: Matrix
     words: Matrix
@@ -54,7 +53,7 @@ class Table(NamedTuple):
 
 
 def adult(seed: int) -> Table | None:
-    """Rows of Adult; words of other columns have a column each already."""
+    """Rows of Adult; the words of its other columns have a column each."""
     folder = os.environ.get("KERNELIGHT_DATA")
     path = Path(folder or ".") / "Adult.csv.gz"
     if folder is None or not path.is_file():
@@ -98,8 +97,8 @@ def zips(seed: int) -> Table:
     """In some zip codes a number has the opposite sign."""
     rng = np.random.default_rng(seed)
     count = ROWS + TEST_ROWS
-    share = rng.exponential(size=500)
-    X, code = rng.standard_normal((count, 3)), rng.choice(500, count, p=share / share.sum())
+    frequency = rng.exponential(size=500)
+    X, code = rng.standard_normal((count, 3)), rng.choice(500, count, p=frequency / frequency.sum())
     effect = rng.standard_normal(500) * (rng.random(500) < 0.3)
     sign = np.where(rng.random(500) < 0.2, -1, 1)
     score = 1.5 * sign[code] * X[:, 0] + X[:, 1] + 2 * effect[code] + rng.logistic(size=count)
@@ -138,8 +137,7 @@ def hashed(train: Matrix, test: Matrix, y: Matrix, limit: int) -> tuple[Matrix, 
 
 
 def target(train: Matrix, test: Matrix, y: Matrix, limit: int) -> tuple[Matrix, Matrix]:
-    """The share of the classes among the rows of a word, shrunk towards that of all; in training,
-    of other folds."""
+    """The mean target of a word, shrunk towards that of all rows; in training, out of fold."""
     encoder = TargetEncoder(random_state=0)
     with warnings.catch_warnings():
         # newer versions of scikit-learn want a splitter instead
@@ -148,9 +146,9 @@ def target(train: Matrix, test: Matrix, y: Matrix, limit: int) -> tuple[Matrix, 
 
 
 def _ones(words: Matrix, place: Callable[[str], int], width: int) -> Matrix:
-    found = np.zeros((len(words), width))
-    found[np.arange(len(words)), [place(word) for word in words[:, 0]]] = 1
-    return found
+    one_hot = np.zeros((len(words), width))
+    one_hot[np.arange(len(words)), [place(word) for word in words[:, 0]]] = 1
+    return one_hot
 
 
 OURS, ALONE = "built in", "target encoding alone"

@@ -1,8 +1,7 @@
-"""How fast random Fourier features are: against scikit-learn's sampler, and structured against
-dense projections.
+"""The speed of random Fourier features: against scikit-learn, and SORF against dense projections.
 
-Fitted maps, `transform` only, float32 rows, all threads for everybody, the best of several turns in
-one run.
+Only `transform` of fitted maps is timed, on float32 rows, with all threads for every library; the
+best of several repeats in one run counts.
 
     python benchmarks/fourier.py
 """
@@ -24,19 +23,19 @@ WIDTHS = (16, 128, 784, 4096)
 
 
 def rows(n: int, d: int) -> np.ndarray:
-    """Normal rows of unit length, which is what scikit-learn's sampler is given, too."""
+    """Normal rows of unit length; scikit-learn's sampler gets them, too."""
     X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
     return np.asarray(X / np.linalg.norm(X, axis=1)[:, None])
 
 
 def run() -> list[Row]:
     """One row for each claim."""
-    found = []
+    claims = []
     for count in sorted({1, CORES}):
         with threads(count):
-            found.append(_against_scikit_learn(count))
+            claims.append(_against_scikit_learn(count))
     with threads(CORES):
-        return [*found, *_structured(), *_auto()]
+        return [*claims, *_structured(), *_auto()]
 
 
 def _against_scikit_learn(count: int) -> Row:
@@ -83,8 +82,10 @@ print(peak() - before - Z.nbytes)
 
 
 def _extra_memory(kind: str) -> float:
-    """Megabytes beyond input and output, in a process of its own; fewer rows, because it does not
-    depend on them."""
+    """Megabytes beyond input and output, in a process of its own.
+
+    There are fewer rows here, because the memory does not depend on their number.
+    """
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(kind=kind)],
         capture_output=True,
@@ -95,9 +96,8 @@ def _extra_memory(kind: str) -> float:
 
 
 def _auto() -> list[Row]:
-    """Against the better of the two it chooses from; a claim holds if it holds in the worst
-    cell."""
-    found = []
+    """projection="auto" against the better of the two it chooses from, at the worst k."""
+    claims = []
     for d in WIDTHS:
         worst, where = 0.0, ""
         for k in (256, 1024, 4096):
@@ -109,8 +109,8 @@ def _auto() -> list[Row]:
             if ratio > worst:
                 worst, where = ratio, f"{k} columns, chose {maps[0].projection_}"
         claim = f'projection="auto", {d} features, worst of 256, 1,024 and 4,096 columns ({where})'
-        found.append(at_most(claim, "the better of gaussian and sorf", 1.3, worst))
-    return found
+        claims.append(at_most(claim, "the better of gaussian and sorf", 1.3, worst))
+    return claims
 
 
 if __name__ == "__main__":

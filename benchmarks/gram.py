@@ -1,8 +1,8 @@
-"""How fast exact GMM matrices are: against scipy's city-block distances, a matrix product,
-scikit-learn.
+"""The speed of exact GMM matrices, against scipy and scikit-learn distances and a matrix product.
 
-One thread for everybody, all in one run, the best of several repeats. The dense comparison takes
-two different matrices of 2,000 float32 rows and 784 columns, so that nobody profits from symmetry.
+Every library has one thread; the best of several repeats in one run counts. The dense comparison
+takes two different matrices of 2,000 float32 rows and 784 columns, so that symmetry helps none of
+them.
 
     python benchmarks/gram.py
 """
@@ -35,7 +35,6 @@ def _dense(kind: str, faster: float, slower: float) -> list[Row]:
     rng = np.random.default_rng(0)
     draw = rng.random if kind == "nonnegative" else rng.standard_normal
     X, Y = draw((2, ROWS, COLUMNS), dtype=np.float32)
-    # Taking turns, so that a busy moment of the machine does not fall on one of the two alone.
     ours, product = best_of_turns(40, lambda: GMM()(X, Y), lambda: X @ Y.T)
     gram = best(15, lambda: GMM()(X))
     cityblock = best(3, lambda: cdist(X, Y, "cityblock"))

@@ -1,10 +1,9 @@
-"""Claims: importing kernelight costs at most 60 ms beyond importing NumPy, and the help of the
-command is there within 0.35 s.
+"""The time to import kernelight beyond NumPy, and to show the help of the command.
 
-Each measurement is a fresh interpreter in which NumPy is already there; the least of several
-counts, because a busy machine only ever adds. The second line loads what hashing needs,
-scikit-learn included, so it is compared with importing scikit-learn's own LinearSVC. Help is timed
-as a whole process, from its start to its end.
+Each measurement is a new interpreter that has imported NumPy; the least of several counts, because
+a busy machine can only add time. The second claim loads what hashing needs, scikit-learn included,
+so it is compared with importing scikit-learn's LinearSVC. Help is timed as a whole process, from
+its start to its end.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ print(time.perf_counter() - start)
 
 
 def milliseconds(statement: str) -> float:
-    """The least time of a statement in fresh interpreters that have imported NumPy."""
+    """The least time of a statement in new interpreters that have imported NumPy."""
     script = SCRIPT.format(statement=statement)
     runs = (
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

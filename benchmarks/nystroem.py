@@ -1,9 +1,9 @@
-"""How fast Nyström features of GMM are: against scikit-learn with a kernel in Python, and scipy's
-distances by hand.
+"""The speed of Nyström features of GMM, against scikit-learn and against scipy's distances.
 
-5,000 rows of 64 signed doubles, 256 landmarks, fit and transform. One thread for everybody, all in
-one run, the best of several repeats. scikit-learn calls a Python function for each pair of rows,
-which would take minutes: its transform is timed on every twentieth row and multiplied.
+5,000 rows of 64 signed doubles, 256 landmarks, fit and transform. Every library has one thread; the
+best of several repeats in one run counts. scikit-learn calls a Python function for each pair of
+rows, which would take minutes: its transform is timed on every twentieth row, and the time
+multiplied.
 
     python benchmarks/nystroem.py
 """
@@ -21,7 +21,7 @@ from kernelight import KernelNystroem
 from kernelight.kernels import GMM
 
 ROWS, COLUMNS, LANDMARKS = 5000, 64, 256
-SHARE = 20  # one row of so many is timed for scikit-learn
+EVERY = 20  # scikit-learn is timed on every 20th row
 Array = NDArray[np.float64]
 
 
@@ -39,7 +39,7 @@ def run() -> list[Row]:
             20, lambda: ours.fit(X).transform(X), lambda: by_hand(X, X[chosen])
         )
         fit = best(1, lambda: peer.fit(X))
-        transform = SHARE * best(1, lambda: peer.transform(X[::SHARE]))
+        transform = EVERY * best(1, lambda: peer.transform(X[::EVERY]))
     claim = "fit and transform of KernelNystroem(GMM())"
     return [
         at_least(claim, "scikit-learn Nystroem, min-max in Python", 100, (fit + transform) / mine),
@@ -48,7 +48,7 @@ def run() -> list[Row]:
 
 
 def min_max(u: Array, v: Array) -> float:
-    """GMM of two rows, as one writes it for scikit-learn: S and d as in `distances_to_gmm`."""
+    """GMM of two rows as a callable for scikit-learn; S and d as in `distances_to_gmm`."""
     total, distance = np.abs(u).sum() + np.abs(v).sum(), np.abs(u - v).sum()
     return float((total - distance) / (total + distance))
 

@@ -1,9 +1,8 @@
-"""How fast data files become matrices: LIBSVM text against scikit-learn, CSV against the C parser
-of pandas.
+"""The speed of reading data files: LIBSVM text against scikit-learn, CSV against pandas.
 
-Files of 200 MB are generated in a temporary folder and read from the cache of the system. What is
-timed is all of `open_dataset(...).materialise()`, with what it learns about the columns; the peers
-give the same matrix and labels.
+Files of 200 MB are generated in a temporary folder and read from the cache of the system. All of
+`open_dataset(...).materialise()` is timed, with what it learns about the columns; the peers give
+the same matrix and labels.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def run() -> list[Row]:
 
 
 def _repeated(path: Path, head: str, block: str) -> str:
-    """A file of so many bytes: the head, then the block again and again."""
+    """A file of BYTES bytes: the head, then the block again and again."""
     with open(path, "w") as file:
         file.write(head)
         for _ in range(int(BYTES / len(block)) + 1):

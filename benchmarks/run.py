@@ -1,11 +1,12 @@
-"""Runs every benchmark of this directory and prints a table for each.
+"""Run every benchmark of this directory and print a table for each.
 
     python benchmarks/run.py [names ...] [--write]
 
 A benchmark is a module with ``run() -> list[dict]``; a dict has the keys ``claim``, ``peer``,
 ``bar`` (the promise, in words), ``measured`` (the ratio; another ``unit`` may be named), and
-``holds``. ``--write`` puts each table into docs/benchmarks.md as soon as it is there, and leaves
-those of other benchmarks as they were. The exit status is 1 if a promise does not hold.
+``holds``. The first line of its docstring stands above its table. ``--write`` puts each table into
+docs/benchmarks.md as soon as it is measured, and leaves those of other benchmarks as they were. The
+exit status is 1 if a promise does not hold.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import importlib.util
 import platform
 import sys
+import textwrap
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,12 +24,17 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 REPORT = HERE.parent / "docs" / "benchmarks.md"
+INTRODUCTION = """# Benchmarks
+
+Written by `make bench BENCH=--write`.
+Each table names the machine and the versions that it was measured with.
+"""
 HEADS = ("claim", "peer", "promised", "measured", "")
 PACKAGES = ("kernelight", "numpy", "scipy", "scikit-learn", "datasketch", "lightgbm")
 
 
 def names() -> list[str]:
-    """The benchmarks there are."""
+    """The names of all benchmarks."""
     return sorted(
         path.stem
         for path in HERE.glob("*.py")
@@ -72,21 +79,24 @@ def as_text(rows: list[tuple[str, ...]]) -> str:
 def as_markdown(name: str, title: str, rows: list[tuple[str, ...]]) -> str:
     """A section of the report."""
     table = "\n".join(f"| {' | '.join(row)} |" for row in (HEADS, ("---",) * len(HEADS), *rows))
-    return f"## {name}\n\n{title}\n\n{table}\n\nMeasured on {processor()}; {versions()}.\n"
+    measured = textwrap.fill(f"Measured on {processor()}; {versions()}.", 100, break_on_hyphens=False)
+    return f"## {name}\n\n{title}\n\n{table}\n\n{measured}\n"
 
 
 def write(section: str) -> None:
-    """Put a section into the report, in the place of the one of the same benchmark; those of
-    benchmarks that are gone go."""
+    """Put a section into the report, in place of the one of the same benchmark.
+
+    Sections of benchmarks that no longer exist are removed.
+    """
     old = REPORT.read_text().split("## ")[1:] if REPORT.exists() else []
     known = {text.split("\n", 1)[0]: f"## {text.rstrip()}\n" for text in old}
     known[section.split("\n", 1)[0].removeprefix("## ")] = section
-    head = "# Benchmarks\n\nWritten by `make bench BENCH=--write`; each table says on what it was measured.\n\n"
-    REPORT.write_text(head + "\n".join(known[name] for name in names() if name in known))
+    sections = (known[name] for name in names() if name in known)
+    REPORT.write_text("\n".join([INTRODUCTION, *sections]))
 
 
 def processor() -> str:
-    """What the machine calls its processor."""
+    """The name of the processor."""
     try:
         text = Path("/proc/cpuinfo").read_text()
         return next(
@@ -100,13 +110,13 @@ def processor() -> str:
 
 def versions() -> str:
     """The versions that matter."""
-    found = [f"Python {platform.python_version()}"]
+    named = [f"Python {platform.python_version()}"]
     for package in PACKAGES:
         try:
-            found.append(f"{package} {version(package)}")
+            named.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             continue
-    return ", ".join(found)
+    return ", ".join(named)
 
 
 def main() -> int:

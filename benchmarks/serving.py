@@ -1,11 +1,10 @@
-"""Models of files: training within a limit of memory on more rows than fit, and how fast
-predictions are.
+"""Training on a file larger than a limit of memory, and the speed of predictions.
 
 The first part generates a CSV of 5,000,000 rows and 50 columns (2 GB) in a temporary folder, and
-runs the command `kernelight fit --memory 1G -k 256` on it: its peak resident set is that which the
-system reports for the process. Its accuracy on 200,000 other rows is compared with that of a model
-fitted in memory to the first 500,000 rows, with the same settings. The second part times `predict`
-of models that are in memory, on rows that are in memory, taking turns.
+runs the command `kernelight fit --memory 1G -k 256` on it. The peak resident set is the one that
+the system reports for the process. The accuracy on 200,000 other rows is compared with that of a
+model fitted in memory to the first 500,000 rows, with the same settings. The second part times
+`predict` of models and rows that are in memory, in turns.
 """
 
 from __future__ import annotations
@@ -39,8 +38,7 @@ def run() -> list[Row]:
 
 
 def rows_of(seed: int, count: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Two classes that no plane parts: signs of products of pairs of columns, some of them wrong;
-    40 columns of noise."""
+    """Rows of two classes that no plane separates: 10 columns matter, 40 are noise."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(count, N_FEATURES))
     score = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + X[:, 4] ** 2 - 1 + 0.5 * X[:, 5:10].sum(axis=1)
@@ -116,7 +114,7 @@ def _streaming(folder: Path) -> list[Row]:
 
 
 def _peak(command: list[str]) -> int:
-    """The bytes that a process held at most."""
+    """The peak resident set of a process, in bytes."""
     process = Popen(command)
     _, status, usage = os.wait4(process.pid, 0)
     if status:

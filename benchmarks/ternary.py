@@ -1,16 +1,17 @@
-"""How fast ternary models score packed codes, and how near they come to full precision, on the data
-of the paper's Table 2.
+"""The speed of ternary models on packed codes, and their accuracy on the data of a paper.
 
     KERNELIGHT_DATA=folder python benchmarks/ternary.py
 
 The folder has DNA.npz, USPS.npz (arrays X_train and y_train), Sonar.npz and BinaryAlpha.npz (X and
-y); without one of them its rows are left out. Ten random 6:4 splits each, as in Zhang's report on
-Lei and Lan's method, whose column "this paper [2]" is quoted; codes are those of the report, signs
-of cosines of Fastfood projections without a threshold. On a third of the training rows are chosen
-the number of bits and sigma, by the accuracy of the ternary model, and for the full-precision
-model, on the same codes, its C. The ternary model has its default C. That default, the grid and the
-choice of bits without a threshold were settled while looking at test rows of these data: with a
-threshold and at most 2,048 bits, DNA stayed at 88.8 %.
+y). The rows of a file that is missing are left out.
+
+There are ten random 6:4 splits of each, as in Zhang's report on Lei and Lan's method; the column
+"this paper [2]" of its Table 2 is quoted. Codes are those of the report: signs of cosines of
+Fastfood projections without a threshold. A third of the training rows chooses the number of bits
+and sigma by the accuracy of the ternary model, and C of the full-precision model on the same codes.
+The ternary model has its default C. That default, the grid and the choice of bits without a
+threshold were settled while looking at test rows of these data: with a threshold and at most 2,048
+bits, DNA stayed at 88.8 %.
 """
 
 from __future__ import annotations
@@ -38,16 +39,15 @@ PAPER = {  # accuracy and its deviation over ten splits
 
 def run() -> list[Row]:
     """Speed, then two rows for each data set that is there."""
-    found = [*_speed()]
+    rows = _speed()
     for name in PAPER:
         data = _data(name)
         if data is not None:
-            found += _accuracy(name, *data)
-    return found
+            rows += _accuracy(name, *data)
+    return rows
 
 
-# -- Speed
-# -------------------------------------------------------------------------------------------------------
+# -- Speed ----------------------------------------------------------------------------------------
 
 
 def _speed() -> list[Row]:
@@ -62,7 +62,7 @@ def _speed() -> list[Row]:
     signs = 2 * codes.array.astype(np.float32) - 1
     weights = np.ascontiguousarray(model.coef_.T.astype(np.float32))
     claim = "ternary scores, p = 2,048, 10 classes, rows/s"
-    found = []
+    rows = []
     for count in sorted({1, CORES}):
         with threads(count):
             packed, whole, peer = best_of_turns(
@@ -72,10 +72,10 @@ def _speed() -> list[Row]:
                 lambda: signs @ weights,
             )
         plural = f"{count} thread{'s' * (count > 1)}"
-        found.append(
+        rows.append(
             at_least(f"{claim}, packed codes, {plural}", "float32 product", 10, peer / packed)
         )
-        found.append(
+        rows.append(
             at_least(
                 f"{claim}, codes that are packed on the way, {plural}",
                 "float32 product",
@@ -83,20 +83,19 @@ def _speed() -> list[Row]:
                 peer / whole,
             )
         )
-    return found
+    return rows
 
 
-# -- Accuracy
-# ----------------------------------------------------------------------------------------------------
+# -- Accuracy -------------------------------------------------------------------------------------
 
 
 def _data(name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    found = arrays(name)
-    if found is None:
+    file = arrays(name)
+    if file is None:
         return None
-    # of data with a fixed split the paper has taken the training part
-    suffix = "" if "X" in found else "_train"
-    return found[f"X{suffix}"].astype(np.float32), found[f"y{suffix}"]
+    # of data with a fixed split, the paper took the training part
+    suffix = "" if "X" in file else "_train"
+    return file[f"X{suffix}"].astype(np.float32), file[f"y{suffix}"]
 
 
 def _accuracy(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
@@ -127,7 +126,7 @@ def _accuracy(name: str, X: np.ndarray, y: np.ndarray) -> list[Row]:
 
 
 def _split(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[float, float]:
-    """Percent right of the ternary and of the full-precision model, on one split."""
+    """The test accuracy in percent of the ternary and the full-precision model, on one split."""
     order = np.random.RandomState(seed).permutation(len(X))
     n_train = round(0.6 * len(X))
     train, test = order[:n_train], order[n_train:]

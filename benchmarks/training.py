@@ -1,22 +1,21 @@
-"""How fast and frugally linear models are trained on codes, against liblinear on the same one-hot
-CSR.
+"""The time and memory of training linear models on codes, against liblinear on one-hot CSR.
 
     KERNELIGHT_DATA=folder python benchmarks/training.py
 
-Some 10 minutes on two cores, most of them liblinear's; `_training` says on what. Ours wants its
-cores for itself: on a busy machine its threads wait for each other, while liblinear's only one does
-not.
+This takes some 10 minutes on two cores, most of them liblinear's; `_training` describes the data.
+Leave the machine idle: our threads wait for each other when another process takes a core, while
+liblinear has one thread only.
 
-Time: hash seed 0, ours the median of several fits where they are short. The peer runs at tol=0.1
-and at its default tolerance; its time is the faster of those runs whose accuracy is within 0.1
-point of the better one. Its default run can take many times as long as the one at tol=0.1. After
-1.5 times as long (``PATIENCE``) it cannot be the faster one and is stopped: it then counts with the
-time it had, which is too little, and with the accuracy of what it would come to, the minimum. That
-is found by our solver to a duality gap of 1e-5 of the objective.
+Time: codes of hash seed 0; ours is the median of several fits, where they are short. The peer runs
+at tol=0.1 and at its default tolerance; of the runs whose accuracy is within 0.1 points of the
+better one, the faster counts. The default run can take many times as long as the one at tol=0.1.
+After 1.5 times as long (``PATIENCE``) it cannot be the faster one and is stopped. It then counts
+with the time it had, which is too little, and with the accuracy at the minimum, which our solver
+computes to a duality gap of 1e-5 of the objective.
 
-Memory: how far the peak of the process rises during the fits above, the codes or the CSR (in double
-precision, as liblinear wants it) being there. `fit_path`: on Letter's codes of seed 0, against as
-many fits that start from nothing.
+Memory: how far the peak of the process rises during these fits. The codes, or the CSR in the double
+precision that liblinear takes, are not counted. `fit_path`: on Letter's codes of seed 0, against as
+many fits that start from zero.
 """
 
 from __future__ import annotations
@@ -57,12 +56,12 @@ def _rows(problem: Problem, data: Split) -> list[Row]:
     split = hashed(problem, data, 0)
     ours, loose = alone(split, None), alone(split, LOOSE)
     default = alone(split, DEFAULT, PATIENCE * loose.seconds)
-    found = [_speed(problem, ours, loose, default, ours_and_minimum(split)[1])]
+    rows = [_speed(problem, ours, loose, default, ours_and_minimum(split)[1])]
     if problem.memory:
-        found.append(_memory(problem, ours, loose))
+        rows.append(_memory(problem, ours, loose))
     if problem.path:
-        found.append(_path(problem, split))
-    return found
+        rows.append(_path(problem, split))
+    return rows
 
 
 def _speed(problem: Problem, ours: Result, loose: Result, default: Result, minimum: Result) -> Row:
@@ -82,27 +81,27 @@ def _speed(problem: Problem, ours: Result, loose: Result, default: Result, minim
         f"{' (the minimum)' if stopped else ''}; {counts} counts"
     )
     claim = (
-        f"training on {problem.name} ({problem.shape}), k={problem.slots:,}, C={C:g}, {CORES} "
-        f"threads, "
-        f"{ours.seconds:.2f} s"
+        f"training on {problem.name} ({problem.shape}), k={problem.slots:,}, C={C:g}, "
+        f"{CORES} threads, {ours.seconds:.2f} s"
     )
     return at_least(claim, peer, problem.faster, runs[counts][0] / ours.seconds)
 
 
 def _memory(problem: Problem, ours: Result, peer: Result) -> Row:
-    share = ours.memory / peer.memory
+    ratio = ours.memory / peer.memory
     return {
-        "claim": f"peak memory of training beyond the codes, {problem.name}, {ours.memory / 1e6:.1f} MB",
+        "claim": f"peak memory of training beyond the codes, {problem.name}, "
+        f"{ours.memory / 1e6:.1f} MB",
         "peer": f"LinearSVC beyond the CSR, {peer.memory / 1e6:.0f} MB",
         "bar": "at most 0.1 of its memory",
-        "measured": share,
-        "holds": share <= 0.1,
+        "measured": ratio,
+        "holds": ratio <= 0.1,
     }
 
 
 def _path(problem: Problem, split: Split) -> Row:
     with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)  # a model without its certificate
+        warnings.simplefilter("error", ConvergenceWarning)  # for a model that did not reach its gap
         start = time.perf_counter()
         path = LinearClassifier().fit_path(split.train, split.y, PATH)
         together = time.perf_counter() - start
@@ -113,8 +112,7 @@ def _path(problem: Problem, split: Split) -> Row:
     worst = max(float((model.dual_gap_ / model.objective_).max()) for model in path.models)
     claim = (
         f"fit_path on {problem.name}, C = {PATH[0]:g} ... {PATH[-1]:g}, {len(PATH)} values, "
-        f"{together:.1f} s, "
-        f"largest duality gap {worst:.1e} of the objective"
+        f"{together:.1f} s, largest duality gap {worst:.1e} of the objective"
     )
     row = at_least(claim, f"as many cold fits, {cold:.1f} s", 3, cold / together)
     row["holds"] = row["holds"] and worst <= LinearClassifier().tol

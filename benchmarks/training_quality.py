@@ -1,12 +1,11 @@
-"""How exactly linear models are trained on codes at default settings: accuracy and objective
-against liblinear.
+"""The accuracy and objective of linear models on codes at default settings, against liblinear.
 
     KERNELIGHT_DATA=folder python benchmarks/training_quality.py
 
-Some 15 minutes on two cores; `_training` says on what. Over five hash seeds ours is compared with
-the minimum of each seed (our solver to a duality gap of 1e-5 of the objective), and with the peer's
-run at tol=0.1 of each seed, on Covertype of seed 0 alone; the better of the two counts. Objectives
-are computed from the coefficients, by the same lines for all.
+This takes some 15 minutes on two cores; `_training` describes the data. Over five hash seeds our
+model is compared with the minimum (our solver to a duality gap of 1e-5 of the objective) and with
+the peer's run at tol=0.1, on Covertype for seed 0 alone; the better of the two counts. Objectives
+are computed from the coefficients, by the same code for all.
 """
 
 from __future__ import annotations
@@ -64,7 +63,8 @@ def _quality(
     return [
         {
             "claim": f"accuracy on {problem.name}, mean of {len(ours)} hash seeds, {right:.2f} %",
-            "peer": f"the minimum, {right_least:.2f} %; LinearSVC at tol={LOOSE:g}, {n_seeds}, {right_peer:.2f} %"
+            "peer": f"the minimum, {right_least:.2f} %; "
+            f"LinearSVC at tol={LOOSE:g}, {n_seeds}, {right_peer:.2f} %"
             f"{'' if len(peers) == len(ours) else f', ours there {right_paired:.2f} %'}",
             "bar": f"at most {POINTS:g} points below",
             "measured": below,
@@ -73,7 +73,8 @@ def _quality(
         },
         {
             "claim": f"objective on {problem.name}, worst of {len(ours)} hash seeds",
-            "peer": f"the minimum; LinearSVC at tol={LOOSE:g}, {n_seeds}: {max(above_peer):+.3f} % at worst",
+            "peer": f"the minimum; LinearSVC at tol={LOOSE:g}, {n_seeds}: "
+            f"{max(above_peer):+.3f} % at worst",
             "bar": f"at most {PERCENT:g} % above",
             "measured": most,
             "unit": "%",
