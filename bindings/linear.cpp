@@ -16,9 +16,9 @@ namespace {
 using Empty = std::optional<In1<bool>>;
 
 template <class Real>
-using Source =
-    std::variant<CodeSource<uint8_t, Real>, CodeSource<uint16_t, Real>, DenseSource<Real>,
-                 SparseSource<Real, int32_t>, SparseSource<Real, int64_t>>;
+using Design =
+    std::variant<CodeDesign<uint8_t, Real>, CodeDesign<uint16_t, Real>, DenseDesign<Real>,
+                 SparseDesign<Real, int32_t>, SparseDesign<Real, int64_t>>;
 
 template <class Slot>
 CodeRows<Slot> code_rows(const In2<Slot>& array, const Empty& empty) {
@@ -31,7 +31,7 @@ CodeRows<Slot> code_rows(const In2<Slot>& array, const Empty& empty) {
 // here.
 template <class Real>
 struct LinearRows {
-    Source<Real> source;
+    Design<Real> design;
     std::any kept;
     int64_t n_rows, n_entries;
     int simd;
@@ -115,7 +115,7 @@ void bind_codes_for(nb::module_& m, const char* name) {
             require(layout.valid(n_segments, rows.n_slots, bits),
                     "segments, parts and entries must fit together");
             return LinearRows<Real>{
-                CodeSource<Slot, Real>(rows, layout, bits, simd),
+                CodeDesign<Slot, Real>(rows, layout, bits, simd),
                 std::make_tuple(array, empty, local, segment_slot, segment_entry, part_segment),
                 rows.n_rows, segment_entry.data()[n_segments], simd};
         },
@@ -126,15 +126,15 @@ void bind_codes_for(nb::module_& m, const char* name) {
 }
 
 template <class Real>
-void to_source(const DenseRows<Real>& rows, std::optional<Source<Real>>& out) {
-    out.emplace(DenseSource<Real>(rows.values, rows.n_rows, rows.n_cols));
+void to_design(const DenseRows<Real>& rows, std::optional<Design<Real>>& out) {
+    out.emplace(DenseDesign<Real>(rows.values, rows.n_rows, rows.n_cols));
 }
 template <class Real, class Index>
-void to_source(const CsrRows<Real, Index>& rows, std::optional<Source<Real>>& out) {
-    out.emplace(SparseSource<Real, Index>(rows));
+void to_design(const CsrRows<Real, Index>& rows, std::optional<Design<Real>>& out) {
+    out.emplace(SparseDesign<Real, Index>(rows));
 }
 template <class Rows, class Other>
-void to_source(const Rows&, Other&) {
+void to_design(const Rows&, Other&) {
     throw std::invalid_argument("values must be of the type the solver works in");
 }
 
@@ -147,10 +147,10 @@ void bind_matrix_for(nb::module_& m, const char* name) {
             require(values.dtype() == nb::dtype<Real>(),
                     "values must be of the type the solver works in");
             const MatrixArg matrix{values, indices, indptr, n_cols};
-            std::optional<Source<Real>> source;
+            std::optional<Design<Real>> design;
             int64_t n_rows = matrix.n_rows();
-            matrix.visit([&](const auto& rows) { to_source(rows, source); });
-            return LinearRows<Real>{*source, std::make_tuple(values, indices, indptr), n_rows,
+            matrix.visit([&](const auto& rows) { to_design(rows, design); });
+            return LinearRows<Real>{*design, std::make_tuple(values, indices, indptr), n_rows,
                                     n_cols, simd};
         },
         nb::arg("values").noconvert(), nb::arg("indices").none().noconvert(),
@@ -184,12 +184,12 @@ void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) 
                         "order must name rows");
                 nb::gil_scoped_release release;
                 return std::visit(
-                    [&](const auto& source) {
-                        return dual_epoch(source, problem, order.data(), count, sweeps,
+                    [&](const auto& design) {
+                        return dual_epoch(design, problem, order.data(), count, sweeps,
                                           shrink_threshold, shrunk_for.data(), times_shrunk.data(),
                                           threads, self.simd);
                     },
-                    self.source);
+                    self.design);
             },
             nb::arg("targets"), nb::arg("weights").noconvert(), nb::arg("bias").noconvert(),
             nb::arg("dual").noconvert(), nb::arg("open").noconvert(), nb::arg("order").noconvert(),
@@ -207,11 +207,11 @@ void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) 
                 const auto span = span_of(self, begin, end);
                 nb::gil_scoped_release release;
                 std::visit(
-                    [&](const auto& source) {
-                        dual_objective(source, problem, loss.data(), conjugate.data(), span,
+                    [&](const auto& design) {
+                        dual_objective(design, problem, loss.data(), conjugate.data(), span,
                                        threads, self.simd);
                     },
-                    self.source);
+                    self.design);
             },
             nb::arg("targets"), nb::arg("weights").noconvert(), nb::arg("bias").noconvert(),
             nb::arg("dual").noconvert(), nb::arg("open").noconvert(), nb::arg("loss").noconvert(),
@@ -239,10 +239,10 @@ void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) 
                 const auto span = span_of(self, begin, end);
                 nb::gil_scoped_release release;
                 std::visit(
-                    [&](const auto& source) {
-                        linear_weights(source, problem, span, threads, self.simd);
+                    [&](const auto& design) {
+                        linear_weights(design, problem, span, threads, self.simd);
                     },
-                    self.source);
+                    self.design);
             },
             nb::arg("dual").noconvert(), nb::arg("intercept"), nb::arg("weights").noconvert(),
             nb::arg("bias").noconvert(), nb::arg("begin"), nb::arg("end"), nb::arg("threads"),
@@ -267,10 +267,10 @@ void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) 
                 const auto span = span_of(self, begin, end);
                 nb::gil_scoped_release release;
                 std::visit(
-                    [&](const auto& source) {
-                        linear_margins(source, problem, out.data(), span, threads, self.simd);
+                    [&](const auto& design) {
+                        linear_margins(design, problem, out.data(), span, threads, self.simd);
                     },
-                    self.source);
+                    self.design);
             },
             nb::arg("weights").noconvert(), nb::arg("bias").noconvert(), nb::arg("out").noconvert(),
             nb::arg("begin"), nb::arg("end"), nb::arg("threads"),

@@ -7,14 +7,12 @@
 // level. Two orders, both exact:
 //
 // - by weight, per coordinate: a row scans each of its coordinates until the weight reaches its
-//   value, keeping the
-//   least key of each slot. Cost: the darts the row owns, about 1.25 (ln k + 2) to twice that a
-//   slot, whatever its width.
-// - by rank, per slot: a row takes the first dart of each slot that it owns. Cost: sum of limits /
-//   T darts a slot
-//   (rejection sampling), which is far less when rows are dense and columns even. Four darts are
-//   looked at together without
-//   a branch; with their keys they fill one cache line, so lists are padded to a multiple of four.
+//   value, keeping the least key of each slot. Cost: the darts that the row owns, about
+//   1.25 (ln k + 2) to twice that per slot, whatever its width.
+// - by rank, per slot: a row takes the first dart of each slot that it owns. Cost: sum of limits / T
+//   darts per slot (rejection sampling), which is far less when rows are dense and columns even.
+//   Four darts are tested together without a branch; with their keys they fill one cache line, so
+//   lists are padded to a multiple of four.
 //
 // What a table does not cover is enumerated on the fly: a coordinate whose value exceeds its limit,
 // and the whole row with larger rank limits in the rare case that a slot stays empty.

@@ -1,5 +1,5 @@
-// Codes as rows of the linear solver: where the weights of a code are, and the source that reads
-// them.
+// Codes as a design matrix of the linear solver: where the weights of a code are, and how blocks of
+// rows read them.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codes.h"
-#include "linear_rows.h"
+#include "linear_design.h"
 #include "parallel.h"
 
 namespace kernelight {
@@ -17,7 +17,7 @@ namespace kernelight {
 // Where the weights of codes are: slot s with code c has the weights of entry segment_entry[g] +
 // local[s << bits | c], where g is the segment of s. Only codes that occur have entries; all others
 // of a segment share one whose weights are 0. Where there is room for a copy of the codes as ranks
-// within their slots (see code_ranks), that select_active-up is done once, and a slot of rank r has
+// within their slots (see code_ranks), that look-up is done once, and a slot of rank r has
 // the entry first[s] + r; `local` is then null.
 struct CodeLayout {
     const uint16_t *local, *first;
@@ -89,7 +89,7 @@ void code_ranks(const CodeRows<Slot>& rows, int bits, const uint16_t* local, con
 }
 
 template <class Slot, class RealType>
-class CodeSource {
+class CodeDesign {
    public:
     using Real = RealType;
     static constexpr int kRows = kBlock;  // rows in a block
@@ -101,7 +101,7 @@ class CodeSource {
         std::vector<int32_t> counts;
     };
 
-    CodeSource(const CodeRows<Slot>& rows, const CodeLayout& layout, int bits, int simd)
+    CodeDesign(const CodeRows<Slot>& rows, const CodeLayout& layout, int bits, int simd)
         : rows_(rows),
           layout_(layout),
           bits_(bits),

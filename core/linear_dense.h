@@ -1,21 +1,21 @@
-// Dense rows of the linear solver.
+// Dense rows as a design matrix of the linear solver.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "linear_rows.h"
+#include "linear_design.h"
 
 namespace kernelight {
 
 template <class RealType>
-class DenseSource {
+class DenseDesign {
    public:
     using Real = RealType;
     static constexpr int kRows = kBlock;
     struct Scratch {};
 
-    DenseSource(const Real* values, int64_t n_rows, int64_t n_cols)
+    DenseDesign(const Real* values, int64_t n_rows, int64_t n_cols)
         : values_(values),
           n_rows_(n_rows),
           n_cols_(n_cols),

@@ -1,23 +1,23 @@
-// CSR rows of the linear solver.
+// CSR rows as a design matrix of the linear solver.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "linear_rows.h"
+#include "linear_design.h"
 #include "rows.h"
 
 namespace kernelight {
 
 // One row at a time: what two sparse rows have in common costs more to find than a step saves.
 template <class RealType, class Index>
-class SparseSource {
+class SparseDesign {
    public:
     using Real = RealType;
     static constexpr int kRows = 1;
     struct Scratch {};
 
-    explicit SparseSource(const CsrRows<Real, Index>& rows) : rows_(rows) {}
+    explicit SparseDesign(const CsrRows<Real, Index>& rows) : rows_(rows) {}
 
     int64_t n_rows() const { return rows_.n_rows; }
     int64_t n_parts() const { return 1; }

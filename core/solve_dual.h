@@ -25,7 +25,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "linear_rows.h"
+#include "linear_design.h"
 #include "parallel.h"
 
 namespace kernelight {
@@ -104,22 +104,22 @@ void move_row(Block<Real>& block, int outputs, int64_t from, int64_t to) {
 // `shrunk_for` says for how many coming epochs the caller may leave it out, which grows 1, 3, 7, 15
 // as long as it is found so; `times_shrunk` counts how often it was, in a row. Returns how many
 // rows changed.
-template <class Source>
-int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Real>& problem,
+template <class Design>
+int64_t dual_epoch(const Design& design, const LinearProblem<typename Design::Real>& problem,
                    const int32_t* order, int64_t count, int sweeps,
-                   typename Source::Real shrink_threshold, uint8_t* shrunk_for,
+                   typename Design::Real shrink_threshold, uint8_t* shrunk_for,
                    uint8_t* times_shrunk, int threads, int simd) {
-    using Real = typename Source::Real;
+    using Real = typename Design::Real;
     const LinearLoops<Real>& all = linear_loops<Real>(simd);
     const int outputs = problem.outputs;
     const OutputLoops<Real>& loops = all.outputs[detail::outputs_index(outputs)];
-    const int64_t n_parts = source.n_parts(), stride = int64_t{kBlock} * outputs;
+    const int64_t n_parts = design.n_parts(), stride = int64_t{kBlock} * outputs;
     threads = static_cast<int>(std::clamp<int64_t>(threads, 1, n_parts));
 
-    auto scratch = source.scratch(threads);
+    auto scratch = design.scratch(threads);
     std::vector<Real> sums(static_cast<size_t>(n_parts * stride)),
         added(static_cast<size_t>(stride));
-    std::vector<Real> slabs(static_cast<size_t>(Source::kRows > 1 ? n_parts * kBlock * kBlock : 1));
+    std::vector<Real> slabs(static_cast<size_t>(Design::kRows > 1 ? n_parts * kBlock * kBlock : 1));
     std::vector<char> used_store(static_cast<size_t>(n_parts));
     bool* used = reinterpret_cast<bool*>(used_store.data());
     detail::BlockRoom<Real> room(outputs);
@@ -135,13 +135,13 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
         int32_t moving[kBlock],
             place[kBlock];  // the rows that a step would change, and where they are in the block
         Real factors[kBlock];
-        for (int64_t at = 0; at < count; at += Source::kRows) {
+        for (int64_t at = 0; at < count; at += Design::kRows) {
             const int32_t* rows = order + at;
-            const int64_t here = std::min<int64_t>(Source::kRows, count - at);
-            const int64_t ahead = std::min<int64_t>(Source::kRows, count - at - here);
+            const int64_t here = std::min<int64_t>(Design::kRows, count - at);
+            const int64_t ahead = std::min<int64_t>(Design::kRows, count - at - here);
             for (int64_t part = first; part < end; ++part) {
-                source.fetch(part, all, rows, here, rows + here, ahead, scratch);
-                source.dots(part, loops, outputs, rows, here, scratch, problem.weights,
+                design.fetch(part, all, rows, here, rows + here, ahead, scratch);
+                design.dots(part, loops, outputs, rows, here, scratch, problem.weights,
                             sums.data() + part * stride);
             }
             member.wait();
@@ -149,7 +149,7 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
             const int64_t mine = here * member.number / member.count,
                           others = here * (member.number + 1) / member.count;
             for (int64_t r = mine; r < others; ++r) {
-                loops.take_row(problem, rows[r], source.row_factor(rows[r]), sums.data(), n_parts,
+                loops.take_row(problem, rows[r], design.row_factor(rows[r]), sums.data(), n_parts,
                                stride, block, r);
                 block.norm[r] = problem.norms[rows[r]];
             }
@@ -159,12 +159,12 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
             int64_t n_moving = 0;
             for (int64_t r = 0; r < here; ++r) {
                 if (!block.moves[r]) continue;
-                factors[n_moving] = source.row_factor(rows[r]);
+                factors[n_moving] = design.row_factor(rows[r]);
                 place[n_moving] = static_cast<int32_t>(r);
                 moving[n_moving++] = rows[r];
             }
             if (n_moving > 1)
-                source.gram(all, member.number, first, end, moving, n_moving, scratch, slabs.data(),
+                design.gram(all, member.number, first, end, moving, n_moving, scratch, slabs.data(),
                             used);
             member.wait();
 
@@ -210,7 +210,7 @@ int64_t dual_epoch(const Source& source, const LinearProblem<typename Source::Re
             }
             member.wait();
             for (int64_t part = first; part < end; ++part)
-                source.add(part, loops, outputs, rows, which, n_which, scratch, added.data(),
+                design.add(part, loops, outputs, rows, which, n_which, scratch, added.data(),
                            problem.weights);
         }
     });
@@ -225,23 +225,23 @@ struct RowSpan {
 
 // weights += sum_i dual_i x_i, bias += sum_i dual_i: what a start from given duals, or a step along
 // them, needs.
-template <class Source>
-void linear_weights(const Source& source, const LinearProblem<typename Source::Real>& problem,
+template <class Design>
+void linear_weights(const Design& design, const LinearProblem<typename Design::Real>& problem,
                     RowSpan span, int threads, int simd) {
-    using Real = typename Source::Real;
+    using Real = typename Design::Real;
     const LinearLoops<Real>& all = linear_loops<Real>(simd);
     const int outputs = problem.outputs;
     const OutputLoops<Real>& loops = all.outputs[detail::outputs_index(outputs)];
-    const int64_t n_parts = source.n_parts();
+    const int64_t n_parts = design.n_parts();
     std::vector<Real> added(static_cast<size_t>(kBlock * outputs));
     int32_t rows[kBlock], which[kBlock];
-    auto scratch = source.scratch(1);
+    auto scratch = design.scratch(1);
     for (int64_t at = span.begin; at < span.end; at += kBlock) {
         const int64_t here = std::min<int64_t>(kBlock, span.end - at);
         for (int64_t r = 0; r < here; ++r) {
             rows[r] = static_cast<int32_t>(at + r);
             which[r] = static_cast<int32_t>(r);
-            const Real factor = source.row_factor(at + r),
+            const Real factor = design.row_factor(at + r),
                        *dual = problem.dual + (at + r) * outputs;
             for (int output = 0; output < outputs; ++output) {
                 added[static_cast<size_t>(r * outputs + output)] = dual[output] * factor;
@@ -250,8 +250,8 @@ void linear_weights(const Source& source, const LinearProblem<typename Source::R
         }
         parallel_for(threads, n_parts, [&](int64_t first, int64_t end) {
             for (int64_t part = first; part < end; ++part) {
-                source.fetch(part, all, rows, here, rows, 0, scratch);
-                source.add(part, loops, outputs, rows, which, here, scratch, added.data(),
+                design.fetch(part, all, rows, here, rows, 0, scratch);
+                design.add(part, loops, outputs, rows, which, here, scratch, added.data(),
                            problem.weights);
             }
         });
@@ -262,17 +262,17 @@ void linear_weights(const Source& source, const LinearProblem<typename Source::R
 // walk over blocks in chunks that do not depend on the number of threads.
 constexpr int64_t kChunkRows = 16 * kBlock;
 
-template <class Source, class Take>
-void each_block(const Source& source, const LinearProblem<typename Source::Real>& problem,
+template <class Design, class Take>
+void each_block(const Design& design, const LinearProblem<typename Design::Real>& problem,
                 RowSpan span, bool complete, int threads, int simd, Take&& take) {
-    using Real = typename Source::Real;
+    using Real = typename Design::Real;
     const int outputs = problem.outputs;
     const LinearLoops<Real>& all = linear_loops<Real>(simd);
     const OutputLoops<Real>& loops = all.outputs[detail::outputs_index(outputs)];
-    const int64_t n_parts = source.n_parts(), stride = int64_t{kBlock} * outputs;
+    const int64_t n_parts = design.n_parts(), stride = int64_t{kBlock} * outputs;
     const int64_t chunks = (span.end - span.begin + kChunkRows - 1) / kChunkRows;
     parallel_for(threads, chunks, [&](int64_t begin, int64_t end) {
-        auto scratch = source.scratch(1);
+        auto scratch = design.scratch(1);
         std::vector<Real> sums(static_cast<size_t>(n_parts * stride));
         detail::BlockRoom<Real> room(outputs);
         Block<Real>& block = room.block();
@@ -283,12 +283,12 @@ void each_block(const Source& source, const LinearProblem<typename Source::Real>
             block.rows = std::min<int64_t>(kBlock, span.end - at);
             for (int64_t r = 0; r < block.rows; ++r) rows[r] = static_cast<int32_t>(at + r);
             for (int64_t part = 0; part < n_parts; ++part) {
-                source.fetch(part, all, rows, block.rows, rows, 0, scratch);
-                source.dots(part, loops, outputs, rows, block.rows, scratch, problem.weights,
+                design.fetch(part, all, rows, block.rows, rows, 0, scratch);
+                design.dots(part, loops, outputs, rows, block.rows, scratch, problem.weights,
                             sums.data() + part * stride);
             }
             for (int64_t r = 0; r < block.rows; ++r) {
-                const Real factor = source.row_factor(rows[r]);
+                const Real factor = design.row_factor(rows[r]);
                 if (complete) {
                     loops.take_row(problem, rows[r], factor, sums.data(), n_parts, stride, block,
                                    r);
@@ -306,11 +306,11 @@ void each_block(const Source& source, const LinearProblem<typename Source::Real>
     });
 }
 
-template <class Source>
-void linear_margins(const Source& source, const LinearProblem<typename Source::Real>& problem,
-                    typename Source::Real* margins, RowSpan span, int threads, int simd) {
-    using Real = typename Source::Real;
-    each_block(source, problem, span, false, threads, simd,
+template <class Design>
+void linear_margins(const Design& design, const LinearProblem<typename Design::Real>& problem,
+                    typename Design::Real* margins, RowSpan span, int threads, int simd) {
+    using Real = typename Design::Real;
+    each_block(design, problem, span, false, threads, simd,
                [&](int64_t at, const Block<Real>& block, const OutputLoops<Real>&) {
                    std::copy_n(block.margin, block.rows * problem.outputs,
                                margins + at * problem.outputs);
@@ -318,14 +318,14 @@ void linear_margins(const Source& source, const LinearProblem<typename Source::R
 }
 
 // loss[output] and conjugate[output] += what the rows have of P - 1/2 |w|^2 and -D - 1/2 |w|^2.
-template <class Source>
-void dual_objective(const Source& source, const LinearProblem<typename Source::Real>& problem,
+template <class Design>
+void dual_objective(const Design& design, const LinearProblem<typename Design::Real>& problem,
                     double* loss, double* conjugate, RowSpan span, int threads, int simd) {
-    using Real = typename Source::Real;
+    using Real = typename Design::Real;
     const int outputs = problem.outputs;
     const int64_t chunks = (span.end - span.begin + kChunkRows - 1) / kChunkRows;
     std::vector<double> parts(static_cast<size_t>(chunks * 2 * outputs));
-    each_block(source, problem, span, true, threads, simd,
+    each_block(design, problem, span, true, threads, simd,
                [&](int64_t at, const Block<Real>& block, const OutputLoops<Real>& loops) {
                    double* here = parts.data() + (at - span.begin) / kChunkRows * 2 * outputs;
                    loops.objective[problem.loss](block, here, here + outputs);

@@ -10,9 +10,11 @@
 // sweep. Two facts make an exact coordinate move cheap whatever the loss:
 //   - scores s_i are whole numbers from -p to p, so L is a table;
 //   - a column is a sign: with w_j + d, L(y_i, s_i + d z_ij) = even_i + z_ij odd_i, where for a
-//   step of d = 1 or 2
-//         even_i = (L(y_i, s_i + d) + L(y_i, s_i - d)) / 2,    odd_i = (L(y_i, s_i + d) - L(y_i,
-//                                                              s_i - d)) / 2.
+//     step of d = 1 or 2
+//
+//         even_i = (L(y_i, s_i + d) + L(y_i, s_i - d)) / 2,
+//         odd_i  = (L(y_i, s_i + d) - L(y_i, s_i - d)) / 2.
+//
 //     So F after any move of coordinate j is known exactly from sum_i z_ij odd_i: a sum over the
 //     set bits of column j.
 #pragma once

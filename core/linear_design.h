@@ -1,6 +1,6 @@
-// Rows as the linear solver sees them. A source is a view of rows of one kind, with these functions
-// for blocks of rows; the solver is a template over it. There is a file for each kind:
-// linear_codes.h, linear_dense.h, linear_sparse.h.
+// Rows as the linear solver sees them: its design matrix. A design is a view of rows of one kind,
+// with these functions for blocks of rows; the solver is a template over it. There is a file for
+// each kind: linear_codes.h, linear_dense.h, linear_sparse.h.
 //
 // Columns are cut into `parts`, a fixed number for given data: each thread owns some parts, with
 // their weights, and sums over parts are added in their order, so that no result depends on the
