@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from kernelight import ColumnScaler, LinearClassifier, LinearRegressor
 from kernelight.base import registry
-from kernelight.scaling import NAMES
+from kernelight.scaling import SCALING_NAMES
 
 # Fewer rows than landmarks are many checks' idea of data, a kernel less its mean is one's of a
 # kernel.
@@ -26,7 +26,7 @@ SMALL = [
 ]
 
 
-@parametrize_with_checks([*SMALL, *map(ColumnScaler, NAMES)])
+@parametrize_with_checks([*SMALL, *map(ColumnScaler, SCALING_NAMES)])
 def test_scikit_learn(estimator, check):
     check(estimator)
 

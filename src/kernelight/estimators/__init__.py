@@ -9,10 +9,13 @@ from kernelight.estimators import preprocessing
 from kernelight.estimators.classifier import KernelClassifier
 from kernelight.estimators.progress import Event
 from kernelight.estimators.regressor import KernelRegressor
-from kernelight.estimators.scoring import EXAMPLES, scored_kind
+from kernelight.estimators.scoring import EXAMPLES, SCORE_TIE, scored_kind
+from kernelight.estimators.search import C_GRID
 
 __all__ = [
+    "C_GRID",
     "EXAMPLES",
+    "SCORE_TIE",
     "Event",
     "KernelClassifier",
     "KernelRegressor",

@@ -30,7 +30,7 @@ from kernelight.kernels.base import Kernel
 from kernelight.kernels.plain import from_plain, to_plain
 from kernelight.maps.base import FeatureMap
 from kernelight.maps.scaled_map import ScaledMap
-from kernelight.scaling import NAMES, SPARSE_NAMES, Scaling
+from kernelight.scaling import SCALING_NAMES, SPARSE_SCALING_NAMES, Scaling
 from kernelight.state import State
 
 Self = TypeVar("Self", bound="KernelModel")
@@ -99,7 +99,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
                 f"is None."
             )
         checks.refuse_masked("y", y)
-        X, y = preprocessing.looked_at(X), column_values(y)
+        X, y = preprocessing.as_table_or_array(X), column_values(y)
         weight = (
             None
             if sample_weight is None
@@ -119,7 +119,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
                 return self._known_targets(y, weight)
             return self._known_targets(y[rows], weight[rows])
 
-        taken = X if rows is None else preprocessing.taken(X, rows)
+        taken = X if rows is None else preprocessing.take_rows(X, rows)
         kept: list[Relearn] = [] if relearn is None else [relearn]
         X = seen = self._validated(
             taken, reset=True, supervision=Supervision(known, keep=kept.append)
@@ -184,7 +184,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         if chosen is not None:
             X, y, weight = X[chosen], y[chosen], sums
         if self.medians_ is not None and weight is not None:
-            self.medians_ = preprocessing.medians_of(X, weight)
+            self.medians_ = preprocessing.column_medians(X, weight)
         return X, self._task(y, weight), splits
 
     def _validated(self, X: Any, *, reset: bool, supervision: Supervision | None = None) -> Matrix:
@@ -192,23 +192,25 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         which ``fit`` learns."""
         if not reset:
             check_is_fitted(self)
-        X = preprocessing.looked_at(X)
+        X = preprocessing.as_table_or_array(X)
         encoding = None if reset else self._encoding
         if encoding is None and not preprocessing.needs_encoding(X):
             found = super()._validated(X, reset=reset)
         else:
             validate_data(self, X, reset=reset, skip_check_array=True)
-            names = preprocessing.names_of(
+            names = preprocessing.column_names(
                 self.n_features_in_, getattr(self, "feature_names_in_", None)
             )
             if reset:
-                found, encoding = preprocessing.learned(X, names, supervision)
+                found, encoding = preprocessing.fit_encoding(X, names, supervision)
             else:
-                found = preprocessing.applied(X, names, encoding, getattr(self, "medians_", None))
-            found = preprocessing.checked(found, self)
+                found = preprocessing.apply_encoding(
+                    X, names, encoding, getattr(self, "medians_", None)
+                )
+            found = preprocessing.check_features(found, self)
         if reset:
             self.encoding_ = encoding
-            self.medians_ = preprocessing.medians_of(found) if encoding is None else None
+            self.medians_ = preprocessing.column_medians(found) if encoding is None else None
         return found
 
     @property
@@ -327,7 +329,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         checks.check_positive_or("C", self.C, (TUNE,))
         if not isinstance(self.verbose, (bool, np.bool_)):
             checks.check_int("verbose", self.verbose, 0)
-        scale = checks.check_choice("scale", self.scale, (None, *NAMES, TUNE))
+        scale = checks.check_choice("scale", self.scale, (None, *SCALING_NAMES, TUNE))
         choice = KernelChoice(self.kernel, self.gamma, self.p)
         measure = measure_of(self.scoring, self._machine == "LinearClassifier")
         return SearchSpace(
@@ -481,7 +483,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
                 )
         if self.encoding_ is None:
             return
-        names = preprocessing.names_of(
+        names = preprocessing.column_names(
             self.n_features_in_, getattr(self, "feature_names_in_", None)
         )
         encoded_names = [column.name for column in self.encoding_.columns or ()]
@@ -497,7 +499,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         shape = (1, self._width)
         try:
             self._scores_of(
-                sp.csr_matrix(shape) if self.scale_ in SPARSE_NAMES else np.zeros(shape)
+                sp.csr_matrix(shape) if self.scale_ in SPARSE_SCALING_NAMES else np.zeros(shape)
             )
         except (TypeError, IndexError) as error:
             raise ValueError(f"its map and its model do not belong together: {error}") from error

@@ -23,7 +23,8 @@ from kernelight.estimators.routes import Task, labels_of
 
 Array = NDArray[np.float64]
 CLASSES, QUANTITIES = "classes", "quantities"
-EVEN = 1e-4  # scores this close are equal: models of the search are only near their minimum
+# scores this close are a tie: models of the search are only near their minimum
+SCORE_TIE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def measure_of(scoring: Any, classification: bool) -> Measure:
     """The measure that the parameter ``scoring`` stands for."""
     if scoring is None:
         made = _accuracy if classification else _r2
-        return Measure("accuracy" if classification else "R^2", made, lambda score: EVEN)
+        return Measure("accuracy" if classification else "R^2", made, lambda score: SCORE_TIE)
     if isinstance(scoring, str):
         scorer = scorer_named(str(scoring), EXAMPLES[classification])
         name = str(scoring)
@@ -73,7 +74,7 @@ def measure_of(scoring: Any, classification: bool) -> Measure:
             return float("nan")  # some scorers raise where a class is absent, others return NaN
 
     by_class = classification and name not in _BY_ROW and not name.endswith(("_micro", "_weighted"))
-    return Measure(name, found, lambda score: EVEN * abs(score), by_class)
+    return Measure(name, found, lambda score: SCORE_TIE * abs(score), by_class)
 
 
 def scorer_named(name: str, examples: str) -> Any:

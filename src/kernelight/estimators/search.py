@@ -44,7 +44,7 @@ from kernelight.estimators.kernel_choice import GAMMA_STEPS, P_GRID, SCALE, TUNE
 from kernelight.estimators.progress import Progress, Step
 from kernelight.estimators.routes import MAP_ROWS, Prepared, Route, RowIndices, Task, spread
 from kernelight.estimators.scoring import Measure, absent_class
-from kernelight.scaling import Scaling, candidates, fit_scaling
+from kernelight.scaling import Scaling, fit_scaling, suitable_scalings
 
 C_GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 ROUGH_C_GRID = (0.1, 1.0, 10.0)
@@ -425,7 +425,7 @@ class Search:
 
     def _all_settings(self) -> list[Setting]:
         X, choice = self._X, self._space.choice
-        names = candidates(X, nonnegative=choice.nonnegative, fixed_width=choice.fixed_width)
+        names = suitable_scalings(X, nonnegative=choice.nonnegative, fixed_width=choice.fixed_width)
         names = names if self._space.scale == TUNE else (self._space.scale,)
         settings = []
         for name in names[:1] if self._few else names:

@@ -1,31 +1,23 @@
-"""What happens to columns before a kernel sees them: small fitted values that a state can hold.
+"""Fitted scalings as plain data, and how they are learned; `ColumnScaler` lists the formulas.
 
-============================  ======================================================================================
-name                          a value x of a column
-============================  ======================================================================================
-``"none"``                    as it is
-``"minmax"``                  (x - min) / (max - min) of the training rows, 0 below the minimum
-``"quantile"``                its rank among the training rows: the share of them below x, 0 at the minimum, 1 at the maximum
-``"standard"``                (x - mean) / standard deviation
-``"max"``                     x / max |x|: zeros stay zeros, so sparse rows stay sparse
-``"minmax+complement"``       two columns, x and 1 - x of ``"minmax"``; what is below 0 is 0
-``"quantile+complement"``     two columns, x and 1 - x of ``"quantile"``
-============================  ======================================================================================
+Three of the four scalings are (x - origin) / unit with two numbers for each column: the minimum and
+the span, the mean and the standard deviation, or 0 and the largest size. The fourth, "quantile",
+interpolates between values of a column and their ranks. A complement appends 1 - x for each column,
+which lets a min-max kernel see that two rows share a *small* value: without it, sum min(u, v)
+rewards common large values only.
 
-A column that is constant in training says nothing: it becomes 0 (both columns of a complement,
-too), whatever it holds later. Only ``"none"`` and ``"max"`` leave it in place. Values beyond the
-training range stay comparable: ``"minmax"`` goes above 1 there, but no scaled value leaves [-1e6,
-1e6].
+A column that is constant in training becomes 0 (both columns of a complement, too), whatever it
+holds later. "none" leaves it in place, and so does "max", unless the constant is 0. Values beyond
+the training range stay comparable ("minmax" goes above 1 there), but no value scaled by a unit
+leaves [-1e6, 1e6].
 
 Weights of rows count as repetitions.
-
-The complement lets a min-max kernel see that two rows share a *small* value: without it, sum min(u,
-v) only rewards common large ones.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,7 +27,7 @@ from numpy.typing import NDArray
 from kernelight.base import counted
 from kernelight.base.checks import Matrix, check_learned
 
-NAMES = (
+SCALING_NAMES = (
     "none",
     "minmax",
     "quantile",
@@ -44,26 +36,50 @@ NAMES = (
     "quantile+complement",
     "max",
 )
-SPARSE_NAMES = ("none", "max")
-MAX_KNOTS = 257  # of a column
-WIDEST = 1 << 24  # columns: a number for each of more would be larger than most models
+SPARSE_SCALING_NAMES = ("none", "max")  # those that leave zeros zero
+MAX_KNOTS = 257  # values of a column between which "quantile" interpolates
+# columns of sparse rows up to which "max" is offered: its numbers would outgrow most models
+WIDEST = 1 << 24
 QUANTILE_ROWS = 10_000  # ranks are learned from at most so many rows
-_FARTHEST = 1e6
+_FARTHEST = 1e6  # scaled values are clipped to this size
 _COMPLEMENT = "+complement"
-_BLOCK_VALUES = 1 << 20
-_EQUAL_SUMS = 1e-5  # relative: rows of single precision divided by their sums
+_BLOCK_VALUES = 1 << 20  # numbers that are taken into double precision at once
+_EQUAL_SUMS = 1e-5  # relative: sums of single-precision rows that were divided by their sums
 Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """A fitted scaling of ``n_features`` columns; ``arrays`` is what it learned."""
+    """A fitted scaling, made by `fit_scaling`; calling it scales checked rows.
+
+    Attributes
+    ----------
+    name : str
+        One of `SCALING_NAMES`.
+    n_features : int
+        Columns of the rows it takes.
+    arrays : dict of arrays
+        What it learned: "low" and "span" of each column for "minmax", "mean" and "deviation" for
+        "standard", "peak" for "max". For "quantile" the "knots" of all columns one after another,
+        their "ranks", and where those of a column start ("starts"). Nothing for "none".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelight.scaling import fit_scaling
+    >>> X = np.array([[0.0, 5.0], [4.0, 7.0]])
+    >>> scaling = fit_scaling("minmax", X, np.random.default_rng(0))
+    >>> scaling(np.array([[1.0, 8.0]]))
+    array([[0.25, 1.5 ]])
+    >>> scaling.arrays["span"], scaling.n_bytes
+    (array([4., 2.]), 32)
+    """
 
     name: str
     n_features: int
     arrays: Arrays
 
-    _NEEDED: ClassVar[dict[str, tuple[str, ...]]] = {
+    _LEARNED: ClassVar[dict[str, tuple[str, ...]]] = {
         "none": (),
         "minmax": ("low", "span"),
         "standard": ("mean", "deviation"),
@@ -72,10 +88,12 @@ class Scaling:
     }
 
     def __post_init__(self) -> None:
-        """Everything is checked: a state may hold anything."""
-        if self.name not in NAMES:
-            raise ValueError(f"There is no scaling {self.name!r}; known are {', '.join(NAMES)}.")
-        if set(self.arrays) != set(self._NEEDED[self._base]):
+        """Check everything, because a state may hold anything."""
+        if self.name not in SCALING_NAMES:
+            raise ValueError(
+                f"There is no scaling {self.name!r}; known are {', '.join(SCALING_NAMES)}."
+            )
+        if set(self.arrays) != set(self._LEARNED[self._base]):
             raise ValueError(
                 f"A scaling {self.name!r} is not described by "
                 f"{', '.join(self.arrays) or 'nothing'}."
@@ -99,39 +117,47 @@ class Scaling:
             raise ValueError("A scaling must not divide by negative numbers.")
 
     def _check_knots(self) -> None:
-        knots, ranks, starts = (self.arrays[name] for name in self._NEEDED["quantile"])
+        """Knots must ascend within each column, and ranks lie between 0 and 1."""
+        knots, ranks, starts = (self.arrays[name] for name in self._LEARNED["quantile"])
         if len(starts) != self.n_features + 1 or starts[0] != 0 or (np.diff(starts) < 0).any():
             raise ValueError(
                 "starts of the scaling must ascend from 0, one for each column and one more."
             )
         if not len(knots) == len(ranks) == starts[-1]:
             raise ValueError("knots and ranks of the scaling must be as many as starts say.")
-        steps = np.diff(knots) <= 0
-        steps[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(knots))] - 1] = (
-            False  # from column to column
-        )
-        if steps.any() or (ranks < 0).any() or (ranks > 1).any():
+        descends = np.diff(knots) <= 0
+        inner = starts[1:-1]
+        # from the last knot of a column to the first of the next, they may do so
+        descends[inner[(inner > 0) & (inner < len(knots))] - 1] = False
+        if descends.any() or (ranks < 0).any() or (ranks > 1).any():
             raise ValueError("knots of a column must ascend, and ranks lie between 0 and 1.")
 
     @property
     def _base(self) -> str:
+        """The name without "+complement"."""
         return self.name.removesuffix(_COMPLEMENT)
 
     @property
     def n_features_out(self) -> int:
-        """Columns of the result."""
+        """Columns of scaled rows."""
         return self.n_features * (2 if self.name.endswith(_COMPLEMENT) else 1)
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of what it learned."""
+        return sum(array.nbytes for array in self.arrays.values())
+
     def __call__(self, X: Matrix) -> Matrix:
-        """Checked rows, scaled; of the same precision, never the caller's own array changed."""
+        """Scaled rows of the same precision, dense or CSR as ``X`` is; ``X`` is not changed.
+
+        Only the scalings of `SPARSE_SCALING_NAMES` take sparse rows. ``X`` itself is returned by
+        "none".
+        """
         if self._base == "none":
             return X
         if sp.issparse(X):
             if self._base != "max":
-                raise ValueError(
-                    f"scale={self.name!r} would fill every zero of sparse rows: use 'max' or None, "
-                    f"or pass a dense array."
-                )
+                raise _fills_zeros(self.name)
             end = X.indptr[-1]
             values = _units(X.data[:end], 0.0, self.arrays["peak"][X.indices[:end]]).astype(
                 X.dtype, copy=False
@@ -147,6 +173,7 @@ class Scaling:
         return both
 
     def _scaled(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Dense rows, scaled, without complements."""
         if self._base == "minmax":
             scaled = _units(X, self.arrays["low"], self.arrays["span"])
             return scaled if self.name.endswith(_COMPLEMENT) else np.maximum(scaled, 0)
@@ -155,43 +182,56 @@ class Scaling:
         if self._base == "max":
             return _units(X, 0.0, self.arrays["peak"])
         ranks = np.zeros(X.shape)
-        for column, (start, end) in enumerate(
-            zip(self.arrays["starts"], self.arrays["starts"][1:], strict=False)
-        ):
-            if end > start:
+        for column, (start, end) in enumerate(pairwise(self.arrays["starts"])):
+            if end > start:  # a constant column has no knots
                 knots, levels = self.arrays["knots"][start:end], self.arrays["ranks"][start:end]
                 ranks[:, column] = np.interp(X[:, column], knots, levels)
         return ranks
 
     def _constant(self) -> NDArray[np.bool_]:
+        """Which columns were constant in training."""
         if self._base == "minmax":
             return np.asarray(self.arrays["span"] == 0)
         return np.asarray(np.diff(self.arrays["starts"]) == 0)
 
 
 def _units(values: NDArray[Any], origin: Any, unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(values - origin) / unit, 0 where the unit is 0: such a column says nothing. Nothing
-    overflows."""
+    """(values - origin) / unit, clipped; 0 where the unit is 0, which is a constant column."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        away = _finite(values.astype(np.float64) - origin)
-        away /= np.where(unit > 0, unit, np.inf)
-    return np.clip(away, -_FARTHEST, _FARTHEST, out=away)
+        scaled = _finite(values.astype(np.float64) - origin)
+        scaled /= np.where(unit > 0, unit, np.inf)
+    return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled)
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What overflowed, as the largest number there is."""
+    """Infinities as the largest number there is."""
     largest = np.finfo(np.float64).max
     return np.clip(values, -largest, largest, out=values)
+
+
+def _fills_zeros(name: str) -> ValueError:
+    return ValueError(
+        f"scale={name!r} would fill every zero of sparse rows: use 'max' or None, or pass a dense "
+        f"array."
+    )
 
 
 def fit_scaling(
     name: str, X: Matrix, rng: np.random.Generator, weight: NDArray[np.float64] | None = None
 ) -> Scaling:
-    """The scaling of that name for checked rows; ``rng`` draws the rows that ranks are learned
-    from.
+    """Learn a scaling from rows.
 
-    A ``weight`` above 0 counts as so many equal rows, so that only means, deviations and ranks ask
-    for it.
+    Parameters
+    ----------
+    name : str
+        One of `SCALING_NAMES`; of sparse rows, of `SPARSE_SCALING_NAMES`.
+    X : array or CSR matrix of shape (n, d)
+        Rows that were checked (`kernelight.base.checks.as_matrix`): finite, n at least 1.
+    rng : Generator
+        Draws the rows that ranks are learned from where there are more than 10,000.
+    weight : array of shape (n,) or None
+        Weights above 0; each counts as so many equal rows. Means, deviations and ranks depend on
+        them.
     """
     base = name.removesuffix(_COMPLEMENT)
     if base == "none":
@@ -206,15 +246,12 @@ def fit_scaling(
         peak = peak.toarray().ravel() if sp.issparse(peak) else peak
         return Scaling(name, X.shape[1], {"peak": np.asarray(peak, dtype=np.float64)})
     if sp.issparse(X):
-        raise ValueError(
-            f"scale={name!r} would fill every zero of sparse rows: use 'max' or None, or pass a "
-            f"dense array."
-        )
+        raise _fills_zeros(name)
     if base == "standard":
         with np.errstate(over="ignore", invalid="ignore"):
             mean, deviation = _moments(X, weight)
             mean, deviation = _finite(mean), _finite(np.nan_to_num(deviation, nan=np.inf))
-        deviation[X.min(axis=0) == X.max(axis=0)] = 0  # whatever rounding made of it
+        deviation[X.min(axis=0) == X.max(axis=0)] = 0  # rounding may have made it positive
         return Scaling(name, X.shape[1], {"mean": mean, "deviation": deviation})
     low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
     if base == "minmax":
@@ -230,14 +267,14 @@ def _moments(
     """Mean and standard deviation of the columns."""
     if weight is None:
         return X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-    share = weight / weight.sum()
-    mean, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    fraction = weight / weight.sum()
+    mean, variance = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     step = max(1, _BLOCK_VALUES // max(1, X.shape[1]))
     for begin in range(0, len(X), step):
-        mean += share[begin : begin + step] @ X[begin : begin + step].astype(np.float64)
+        mean += fraction[begin : begin + step] @ X[begin : begin + step].astype(np.float64)
     for begin in range(0, len(X), step):
-        square += share[begin : begin + step] @ np.square(X[begin : begin + step] - mean)
-    return mean, np.sqrt(square)
+        variance += fraction[begin : begin + step] @ np.square(X[begin : begin + step] - mean)
+    return mean, np.sqrt(variance)
 
 
 def _quantiles(
@@ -247,22 +284,22 @@ def _quantiles(
     rng: np.random.Generator,
     weight: NDArray[np.float64] | None,
 ) -> Arrays:
-    """For each column some of its values, ascending, and the share of training values below each.
+    """Knots of each column, ascending, and the rank of each: the fraction of values below it.
 
     Ranks count values *below*, so that the smallest value has rank 0 however often it occurs:
-    columns that are mostly zero stay so. They are divided by the rank of the largest value, which
-    has rank 1 then.
+    columns that are mostly zero stay so. They are divided by that of the largest value, which then
+    has rank 1.
     """
     if X.shape[0] > QUANTILE_ROWS:
         some = np.sort(rng.choice(X.shape[0], QUANTILE_ROWS, replace=False))
         X, weight = X[some], None if weight is None else weight[some]
-    counts_of_rows = np.ones(len(X)) if weight is None else _as_counts(weight)
+    repeats = np.ones(len(X)) if weight is None else _as_counts(weight)
     knots, ranks, counts = [], [], []
     for column in range(X.shape[1]):
         order = np.argsort(X[:, column], kind="stable")
         values = X[order, column].astype(np.float64)
-        # how many stand before each, and in all
-        before = np.append(0.0, np.cumsum(counts_of_rows[order]))
+        # how many rows stand before each value, and the number of all at the end
+        before = np.append(0.0, np.cumsum(repeats[order]))
         places = np.linspace(0, before[-1] - 1, min(MAX_KNOTS, round(before[-1]))).round()
         at = np.minimum(np.searchsorted(before, places, side="right") - 1, len(values) - 1)
         chosen = np.unique(np.concatenate([[low[column]], values[at], [high[column]]]))
@@ -282,46 +319,50 @@ def _quantiles(
 
 
 def _as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whole weights are counts of equal rows; others are brought to a mean of 1."""
+    """Weights as counts of equal rows: whole ones as they are, others divided by their mean."""
     return weight if (weight == np.round(weight)).all() else weight * (len(weight) / weight.sum())
 
 
 def are_histograms(X: Matrix) -> bool:
-    """Whether rows are histograms: nonnegative, and all rows that are not zero have the same sum.
+    """Whether rows are histograms: nonnegative, and all that are not zero have the same sum.
 
-    The same also against how far values of a column are apart: one large column that hardly varies
-    makes equal sums too.
+    Sums must be close also in comparison with how far the values of a column are apart: one large
+    column that hardly varies makes sums close, too.
     """
     values = X.data if sp.issparse(X) else X
     if X.shape[1] < 2 or not values.size or values.min() < 0:
         return False
     sums = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
-    counted = X[np.flatnonzero(sums > 0)]
+    rows = X[np.flatnonzero(sums > 0)]
     sums = sums[sums > 0]
     if len(sums) < 2 or sums.max() - sums.min() > _EQUAL_SUMS * sums.max():
         return False
-    if sp.issparse(counted):
-        counted = _only_columns_that_occur(counted)
-    apart = float(_dense_row(counted.max(axis=0) - counted.min(axis=0)).max())
-    return apart == 0 or bool(sums.max() - sums.min() <= 0.1 * apart)
+    if sp.issparse(rows):
+        rows = _without_empty_columns(rows)
+    span = float(_dense_row(rows.max(axis=0) - rows.min(axis=0)).max())
+    return span == 0 or bool(sums.max() - sums.min() <= 0.1 * span)
 
 
-def _only_columns_that_occur(X: Any) -> Any:
-    """Sparse rows without their empty columns: what is found of each column must not cost as much
-    as the width says."""
-    columns, places = np.unique(X.indices, return_inverse=True)
-    return sp.csr_matrix((X.data, places, X.indptr), shape=(X.shape[0], len(columns)))
+def _without_empty_columns(X: Any) -> Any:
+    """Sparse rows without their empty columns, because rows may be far wider than their values."""
+    columns, indices = np.unique(X.indices, return_inverse=True)
+    return sp.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], len(columns)))
 
 
 def _dense_row(row: Any) -> NDArray[np.float64]:
     return np.asarray(row.todense() if sp.issparse(row) else row, dtype=np.float64)
 
 
-def candidates(X: Matrix, *, nonnegative: bool, fixed_width: bool) -> tuple[str, ...]:
-    """The scalings worth trying on checked rows; the first is the default.
+def suitable_scalings(X: Matrix, *, nonnegative: bool, fixed_width: bool) -> tuple[str, ...]:
+    """The names of the scalings worth trying on checked rows; the first is the default.
 
-    ``nonnegative``: the kernel takes nothing below 0. ``fixed_width``: it has a centre, which is
-    meant for values as they are.
+    ``nonnegative``: the kernel takes nothing below 0. ``fixed_width``: the kernel has a centre, one
+    number for each column as it is, so that rows must not be scaled.
+
+    >>> import numpy as np
+    >>> from kernelight.scaling import suitable_scalings
+    >>> suitable_scalings(np.array([[0.2, 0.8], [0.7, 0.3]]), nonnegative=True, fixed_width=False)
+    ('none',)
     """
     values = X.data if sp.issparse(X) else X
     as_is = ("none",) if not nonnegative or not values.size or values.min() >= 0 else ()

@@ -124,7 +124,7 @@ def given_by(X: Any, target: str | None, task: str | None) -> Given:
             table=", ".join(named),
             comment="" if path else "X is the table that compare was given",
         )
-    looked = preprocessing.looked_at(X)
+    looked = preprocessing.as_table_or_array(X)
     comment = "X and y are those that compare was given"
     if is_frame(X) or not preprocessing.needs_encoding(looked):
         return Given(is_frame(X), comment=comment)
@@ -134,7 +134,7 @@ def given_by(X: Any, target: str | None, task: str | None) -> Given:
 def rows_of(X: Any, y: Any = None, task: str | None = None, seed: int = 0) -> Any:
     """Dense or CSR rows of floating-point numbers; words and missing values become numbers as in
     files."""
-    X = looked = preprocessing.looked_at(X)
+    X = looked = preprocessing.as_table_or_array(X)
     if preprocessing.needs_encoding(X):
 
         def known() -> KnownTargets:
@@ -144,8 +144,10 @@ def rows_of(X: Any, y: Any = None, task: str | None = None, seed: int = 0) -> An
             return KnownTargets.of_classes(found.classes, found.values, None)
 
         test = _Test(lambda: target_of(looked, y, task), seed)
-        X, _ = preprocessing.learned(
-            looked, preprocessing.names_in(looked), None if y is None else Supervision(known, test)
+        X, _ = preprocessing.fit_encoding(
+            looked,
+            preprocessing.column_names_in(looked),
+            None if y is None else Supervision(known, test),
         )
     if sp.issparse(X):
         # the rows as they are, checked: what comes next would follow damaged indices

@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from kernelight import KernelClassifier, KernelRegressor, LinearClassifier
 from kernelight.estimators import sample_weights
-from kernelight.estimators.preprocessing import medians_of
-from kernelight.scaling import NAMES, SPARSE_NAMES, fit_scaling
+from kernelight.estimators.preprocessing import column_medians
+from kernelight.scaling import SCALING_NAMES, SPARSE_SCALING_NAMES, fit_scaling
 
 RNG = np.random.default_rng(5)
 X = RNG.random((260, 4))
@@ -175,7 +175,7 @@ def test_every_part_of_a_split_needs_a_row_that_counts():
         KernelClassifier(cv=halves).fit(X, LABELS, np.repeat([0.0, 1.0], 130))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SCALING_NAMES)
 def test_scalings_count_weights_as_repetitions(name):
     rng = np.random.default_rng(2)
     rows, weight = np.round(rng.standard_normal((200, 3)), 1), rng.integers(1, 9, 200).astype(float)
@@ -183,7 +183,7 @@ def test_scalings_count_weights_as_repetitions(name):
     repeated = fit_scaling(name, np.repeat(rows, weight.astype(int), axis=0), rng)
     for key, array in weighted.arrays.items():
         np.testing.assert_allclose(array, repeated.arrays[key], rtol=1e-13, atol=1e-13)
-    if name not in SPARSE_NAMES:  # the unit of weights does not matter
+    if name not in SPARSE_SCALING_NAMES:  # the unit of weights does not matter
         halves = fit_scaling(name, rows, rng, weight / 7)
         np.testing.assert_allclose(halves(rows), weighted(rows), atol=0.02)
 
@@ -191,7 +191,7 @@ def test_scalings_count_weights_as_repetitions(name):
 def test_medians_count_weights_as_repetitions():
     for weight in (WEIGHT + 1.0, np.ones(260), np.full(260, 2.0)):
         wanted = np.median(np.repeat(X, weight.astype(int), axis=0), axis=0)
-        np.testing.assert_allclose(medians_of(X, weight), wanted, rtol=1e-15)
+        np.testing.assert_allclose(column_medians(X, weight), wanted, rtol=1e-15)
 
 
 def test_balanced_classes_weigh_the_same_with_weights_too():

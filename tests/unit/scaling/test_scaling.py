@@ -1,5 +1,4 @@
-"""Scalings: what each makes of a value, of constant columns, of values never seen, and of hostile
-states."""
+"""Scalings: values, constant columns, values never seen, damaged states, scikit-learn's numbers."""
 
 from __future__ import annotations
 
@@ -7,18 +6,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from kernelight import GCWS, Codes, ColumnScaler, ProductMap, RandomFourier, State, load
 from kernelight.maps import scaled_map
 from kernelight.maps.scaled_map import ScaledMap
 from kernelight.scaling import (
     MAX_KNOTS,
-    NAMES,
-    SPARSE_NAMES,
+    SCALING_NAMES,
+    SPARSE_SCALING_NAMES,
     Scaling,
     are_histograms,
-    candidates,
     fit_scaling,
+    suitable_scalings,
 )
 
 SCALED_MAPS = [GCWS(8, bits=4), RandomFourier(8), ProductMap(GCWS(8), RandomFourier(16))]
@@ -55,7 +55,7 @@ def test_values(name, row, wanted):
     np.testing.assert_allclose(fitted(name, COLUMN)(np.array([[row]])), [wanted])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SCALING_NAMES)
 def test_precision_width_and_the_callers_rows_are_kept(name):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((30, 5)).astype(np.float32)
@@ -67,7 +67,7 @@ def test_precision_width_and_the_callers_rows_are_kept(name):
     assert scaled.flags.c_contiguous
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("none", "max")])
+@pytest.mark.parametrize("name", [name for name in SCALING_NAMES if name not in ("none", "max")])
 def test_a_constant_column_says_nothing(name):
     X = np.column_stack([np.full(10, 0.1), np.arange(10.0)])
     later = np.array([[0.1, 3.0], [55.0, 3.0]])
@@ -78,13 +78,37 @@ def test_a_constant_column_says_nothing(name):
     np.testing.assert_array_equal(scaled[0], scaled[1])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SCALING_NAMES)
 @pytest.mark.parametrize(
     "X", [[[3.0, 0.0]], [[0.0], [0.0]], [[1e308], [-1e308], [1e-308]], [[1.0], [1.0 + 2**-52]]]
 )
 def test_odd_columns_stay_finite(name, X):
     scaled = fitted(name, X)(np.array([[1e308] * len(X[0]), [-1e308] * len(X[0])]))
     assert np.isfinite(scaled).all()
+
+
+PEERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "max": MaxAbsScaler}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", PEERS)
+def test_training_rows_are_scaled_as_by_scikit_learn(name, dtype):
+    rng = np.random.default_rng(3)
+    X = (rng.standard_normal((200, 4)) * [1, 1e-3, 1e3, 0] + [0, 5, -20, 7]).astype(dtype)
+    X[:, 3] = 0 if name == "max" else 7  # a constant column
+    # single precision is scaled in double precision here, and not there
+    scaled, peer = ColumnScaler(name).fit_transform(X), PEERS[name]().fit_transform(X.astype(float))
+    tolerance = 1e-12 if dtype == np.float64 else 1e-6
+    np.testing.assert_allclose(scaled, peer, rtol=tolerance, atol=tolerance)
+    assert scaled.dtype == dtype
+
+
+def test_sparse_training_rows_are_scaled_as_by_scikit_learn():
+    X = sp.random(50, 8, density=0.2, format="csr", random_state=0) * -3.0
+    scaler = ColumnScaler("max").fit(X)
+    scaled, peer = scaler.transform(X), MaxAbsScaler().fit_transform(X)
+    np.testing.assert_allclose(scaled.toarray(), peer.toarray(), rtol=1e-12)
+    assert scaler.scaling_.n_bytes == 8 * 8
 
 
 def test_quantiles_have_few_knots_and_keep_zeros():
@@ -106,10 +130,10 @@ def test_ranks_of_many_rows_are_learned_from_some_but_reach_the_ends():
     assert scaled.min() == 0
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SCALING_NAMES)
 def test_sparse_rows_stay_sparse_or_are_refused(name):
     X = sp.random(20, 6, density=0.3, format="csr", random_state=0) * -3.0
-    if name not in SPARSE_NAMES:
+    if name not in SPARSE_SCALING_NAMES:
         with pytest.raises(ValueError, match="use 'max' or None"):
             fit_scaling(name, X, np.random.default_rng(0))
         return
@@ -130,19 +154,22 @@ def test_histograms_are_left_alone():
     assert not are_histograms(counts)
     assert not are_histograms(shares - 0.01)
     assert not are_histograms(np.ones((5, 1)))
-    assert candidates(shares, nonnegative=False, fixed_width=False) == ("none",)
+    assert suitable_scalings(shares, nonnegative=False, fixed_width=False) == ("none",)
 
 
-def test_candidates_suit_rows_and_kernel():
+def test_suitable_scalings_suit_rows_and_kernel():
     X = np.array([[1.0, 2.0], [3.0, 9.0]])
-    assert len(candidates(X, nonnegative=False, fixed_width=False)) == 6
-    assert "standard" not in candidates(X, nonnegative=True, fixed_width=False)
-    assert "none" not in candidates(-X, nonnegative=True, fixed_width=False)
-    assert candidates(sp.csr_matrix(X), nonnegative=False, fixed_width=False) == ("max", "none")
-    assert candidates(sp.csr_matrix((3, 1 << 40)), nonnegative=False, fixed_width=False) == (
+    assert len(suitable_scalings(X, nonnegative=False, fixed_width=False)) == 6
+    assert "standard" not in suitable_scalings(X, nonnegative=True, fixed_width=False)
+    assert "none" not in suitable_scalings(-X, nonnegative=True, fixed_width=False)
+    assert suitable_scalings(sp.csr_matrix(X), nonnegative=False, fixed_width=False) == (
+        "max",
         "none",
     )
-    assert candidates(X, nonnegative=False, fixed_width=True) == ("none",)
+    assert suitable_scalings(sp.csr_matrix((3, 1 << 40)), nonnegative=False, fixed_width=False) == (
+        "none",
+    )
+    assert suitable_scalings(X, nonnegative=False, fixed_width=True) == ("none",)
 
 
 NUMBERS = np.array([1.0, 2.0])
@@ -169,7 +196,7 @@ def test_hostile_descriptions_are_refused(name, arrays):
         Scaling(name, 2, arrays)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SCALING_NAMES)
 def test_a_step_of_a_pipeline_does_what_the_scaling_does(name, tmp_path):
     X = np.random.default_rng(2).standard_normal((50, 3))
     scaler = ColumnScaler(name).fit(X)
