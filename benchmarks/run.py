@@ -79,8 +79,9 @@ def as_text(rows: list[tuple[str, ...]]) -> str:
 def as_markdown(name: str, title: str, rows: list[tuple[str, ...]]) -> str:
     """A section of the report."""
     table = "\n".join(f"| {' | '.join(row)} |" for row in (HEADS, ("---",) * len(HEADS), *rows))
-    measured = textwrap.fill(f"Measured on {processor()}; {versions()}.", 100, break_on_hyphens=False)
-    return f"## {name}\n\n{title}\n\n{table}\n\n{measured}\n"
+    measured = f"Measured on {processor()}; {versions()}."
+    foot = textwrap.fill(measured, width=100, break_on_hyphens=False)
+    return f"## {name}\n\n{title}\n\n{table}\n\n{foot}\n"
 
 
 def write(section: str) -> None:

@@ -1,10 +1,10 @@
-"""Writes parcels.csv and parcels-new.csv beside this file: made-up deliveries, to try the command
-on.
+"""Write parcels.csv and parcels-new.csv beside this file: made-up deliveries to try the command on.
 
-A parcel is late if it leaves in a rush hour, and with the slow carrier if it goes far; heavy ones
-need less of either. One in thirty is late or not for no reason, and some distances are missing.
+A parcel is late if it leaves in a rush hour, or if the slow carrier takes it far. For heavy parcels
+the rush hour is longer and the distance shorter. For one in thirty the answer is flipped, and some
+distances are missing.
 
-python examples/parcels.py
+    python examples/parcels.py
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Cells: the pieces of work that are kept once they are done.
+"""Cells: the single computations, whose results are kept in a file.
 
 A cell is a kind of computation and its parameters, nothing else; its result is plain data. Results
-are lines of JSON in one file, each written by a single append: a run that is killed loses the cell
-at hand and no other. A kind has a version, which is part of the key: raise it when the computation
-changes, and its cells are done anew.
+are lines of JSON in one file, each written by a single append: a run that is killed loses only the
+cell it was computing. A kind has a version, which is part of the key: raise it when the computation
+changes, and its cells are computed again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KINDS: dict[str, _Kind] = {}
 
 
 def kind(name: str, version: int) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Registers a function of keywords as a kind of cell."""
+    """Register a function of keywords as a kind of cell."""
 
     def register(compute: Callable[..., Result]) -> Callable[..., Result]:
         _KINDS[name] = _Kind(compute, version)
@@ -40,8 +40,11 @@ def kind(name: str, version: int) -> Callable[[Callable[..., Result]], Callable[
 
 @dataclass(frozen=True)
 class Cell:
-    """One computation. ``stage`` and ``weight`` (about seconds) order the work and estimate its
-    end; ``timed`` ones need the machine for themselves."""
+    """One computation.
+
+    ``stage`` and ``weight`` (about its seconds) order the work and estimate its end. No other cell
+    runs beside one that is ``timed``.
+    """
 
     key: str
     label: str = field(compare=False)
@@ -51,12 +54,12 @@ class Cell:
 
     @property
     def dataset(self) -> str | None:
-        """The data set it is of, None for simulations."""
+        """The data set it belongs to, None for simulations."""
         name: str | None = json.loads(self.key)[2].get("dataset")
         return name
 
     def compute(self) -> Result:
-        """Do it, whatever is stored."""
+        """Compute the result, whatever is stored."""
         name, _version, params = json.loads(self.key)
         return _KINDS[name].compute(**params)
 
@@ -77,7 +80,7 @@ def _short(value: Any) -> bool:
 class Store:
     """Finished cells in a file.
 
-    A line that a kill has torn is passed over, and the next one begins on a line of its own.
+    A line that was cut off by a kill is ignored, and the next one begins on a line of its own.
     """
 
     def __init__(self, path: Path) -> None:
@@ -95,7 +98,7 @@ class Store:
         return wanted.key in self._results
 
     def get(self, wanted: Cell) -> Result | None:
-        """The result, None if there is none yet."""
+        """The result, None if it is not computed yet."""
         return self._results.get(wanted.key)
 
     def put(self, done: Cell, result: Result) -> None:

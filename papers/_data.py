@@ -1,8 +1,7 @@
-"""Data sets by the names of the papers, from a folder of the user's: nothing of it is in the
-project.
+"""Data sets by the names of the papers, from a folder that the user names.
 
-The folder holds a ``loader.py`` with ``names()`` and ``load(name, seed) -> (X_train, y_train,
-X_test, y_test)``, and its files.
+None of them is in the repository. The folder holds a ``loader.py`` with ``names()`` and
+``load(name, seed) -> (X_train, y_train, X_test, y_test)``, and its files.
 """
 
 from __future__ import annotations
@@ -24,8 +23,11 @@ from sklearn.model_selection import KFold, ShuffleSplit
 
 from kernelight.data import replacing
 
-WHAT_TO_DO = "Give the folder of the data sets, the one with loader.py: make papers DATA=<folder> (or set KERNELIGHT_DATA)."
-FOLDS_BELOW = 1000  # rows: so few are validated in five folds, more by one part of a fifth
+WHAT_TO_DO = (
+    "Give the folder of the data sets, the one with loader.py: make papers DATA=<folder> "
+    "(or set KERNELIGHT_DATA)."
+)
+FOLDS_BELOW = 1000  # up to this many rows there are five folds, beyond it one split 4:1
 
 
 class NoDataError(Exception):
@@ -49,7 +51,7 @@ def loader() -> ModuleType:
     path = Path(folder or ".") / "loader.py"
     if not folder or not path.is_file():
         raise NoDataError(WHAT_TO_DO if not folder else f"{path} is missing. {WHAT_TO_DO}")
-    sys.path.append(str(path.parent.resolve()))  # it may have neighbours that it imports
+    sys.path.append(str(path.parent.resolve()))  # it may import files beside it
     spec = importlib.util.spec_from_file_location("papers_data_loader", path)
     assert spec is not None
     assert spec.loader is not None
@@ -69,21 +71,21 @@ def present() -> frozenset[str]:
     """The names that can be loaded."""
     path = loader().__file__
     try:
-        found = frozenset(loader().names())
+        names = frozenset(loader().names())
     except Exception as error:
         raise NoDataError(
             f"names() of {path} fails ({type(error).__name__}: {error}). {WHAT_TO_DO}"
         ) from error
-    if not found:
+    if not names:
         raise NoDataError(f"{path} names no data set. {WHAT_TO_DO}")
-    return found
+    return names
 
 
 def check_same_data(results: Path) -> None:
-    """That the results in a folder are of these data: no file that they were computed from has
-    changed since.
+    """Refuse results in a folder that were computed from other data.
 
-    Files are told by their sizes, the loader by its text; new ones may come.
+    The data have changed if a file has another size, or the loader another text. New files are
+    allowed.
     """
     record, here = results / "data.json", Path(str(loader().__file__))
     now: dict[str, int] = {
@@ -101,8 +103,7 @@ def check_same_data(results: Path) -> None:
     if changed:
         raise NoDataError(
             f"{results} has results of other data ({', '.join(changed)} differ): remove it to "
-            f"compute them anew, or "
-            f"{record} to keep them."
+            f"compute them anew, or {record} to keep them."
         )
     results.mkdir(parents=True, exist_ok=True)
     with replacing(record) as file:
@@ -136,8 +137,10 @@ def split(dataset: str, scaling: str, seed: int, max_test: int | None = None) ->
 
 
 def validation_parts(n_rows: int, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Ascending numbers of rows to fit and to validate on: five folds of few rows, else one split
-    4:1 of at most ``most`` rows."""
+    """Ascending row indices to fit and to validate on.
+
+    There are five folds of few rows, else one split 4:1 of at most ``most`` rows.
+    """
     if n_rows <= FOLDS_BELOW:
         yield from KFold(5, shuffle=True, random_state=0).split(np.zeros(n_rows))
         return

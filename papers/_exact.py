@@ -1,5 +1,4 @@
-"""The exact-kernel cells that the tables of three papers share, and their table paper | ours |
-difference."""
+"""Cells of exact kernels, which the tables of three papers share, and the comparison with them."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ SAME_KERNEL = {"min-max": "GMM"}  # on the nonnegative data that the name is use
 
 @dataclass(frozen=True)
 class Entry:
-    """A data set of a table: the printed name, the loader's, its scaling, and how many random
-    splits are taken."""
+    """A data set of a table: the paper, the printed name, the name in the loader, the scaling."""
 
     paper: str
     printed_name: str
@@ -41,7 +39,7 @@ class Entry:
     scaling: str
 
     def splits(self, quick: bool) -> int:
-        """One where the split is conventional; else three of small sets and two of large ones."""
+        """How many: one if the split is conventional, else up to three, fewer for many rows."""
         known = set_of(self.dataset)
         return (
             1
@@ -92,17 +90,19 @@ def exact_cells(entries: list[Entry], kernels: tuple[str, ...], plan: Plan) -> l
 
 
 def exact_results(book: Book, entry: Entry, kernel: str) -> list[Result]:
-    """Of the splits that are computed."""
+    """The results of the splits that are computed."""
     cells = [
         exact_cell(entry, kernel, seed, book.plan) for seed in range(entry.splits(book.plan.quick))
     ]
-    return [found for found in map(book.get, cells) if found is not None]
+    return [result for result in map(book.get, cells) if result is not None]
 
 
 def kernels_of(entry: Entry, kernels: tuple[str, ...]) -> list[str]:
-    """Those of a table that can be computed: the linear one alone where a Gram matrix is out of
-    reach, as in the papers; and it with both losses, as they do not say which it was, where that is
-    soon done."""
+    """The kernels of a table that can be computed.
+
+    It is the linear one alone where a Gram matrix would be too large, as in the papers. On small
+    sets the linear one has both losses, because the papers do not say which they took.
+    """
     rows = set_of(entry.dataset).rows
     there = [kernel for kernel in kernels if rows <= GRAM_ROWS or kernel == "linear"]
     return [
@@ -135,18 +135,18 @@ class Comparison:
 def comparisons(
     book: Book, entries: list[Entry], kernels: tuple[str, ...], names: dict[str, str] | None = None
 ) -> list[Comparison]:
-    """All that are computed, of kernels that are printed by their own names or by these."""
+    """All comparisons that are computed; ``names`` are the printed names that differ from ours."""
     printed_names = {SQUARED: "linear"} | (names or {})
-    found = [
+    rows = [
         compare(book, entry, kernel, printed_names.get(kernel, kernel))
         for entry in entries
         for kernel in kernels_of(entry, kernels)
     ]
-    return [row for row in found if row is not None]
+    return [row for row in rows if row is not None]
 
 
 def compare(book: Book, entry: Entry, kernel: str, printed_method: str) -> Comparison | None:
-    """None while no split is computed, or nothing is printed."""
+    """A printed accuracy and ours, None if either is missing."""
     paper = printed(entry.paper, entry.printed_name, printed_method)
     results = exact_results(book, entry, kernel)
     if paper is None or not results:
@@ -168,35 +168,33 @@ def compare(book: Book, entry: Entry, kernel: str, printed_method: str) -> Compa
     )
 
 
-def remark(found: Comparison, notes: dict[tuple[str, str], str]) -> str:
-    """What the difference is made of: what is known of the set, then what chance allows."""
-    known = set_of(found.entry.dataset)
+def remark(row: Comparison, notes: dict[tuple[str, str], str]) -> str:
+    """Reasons for the difference: what is known of the set, then the standard error."""
+    known = set_of(row.entry.dataset)
     said = []
     if known.origin == SIMULATED:
         said.append("images made again by the recipe, not the authors' files")
     elif known.origin != FIXED:
-        spread = f", standard deviation {found.spread:.2f}" if found.splits > 1 else ""
-        said.append(
-            f"{found.splits} random split{'s' if found.splits > 1 else ''} of our own{spread}"
-        )
+        spread = f", standard deviation {row.spread:.2f}" if row.splits > 1 else ""
+        said.append(f"{row.splits} random split{'s' if row.splits > 1 else ''} of our own{spread}")
     if known.max_test is not None:
         said.append(f"{known.max_test:,} of {known.tests:,} test rows")
-    if abs(found.difference) > TOLERANCE:
-        if found.gamma is not None and known.rows > SMALL:
+    if abs(row.difference) > TOLERANCE:
+        if row.gamma is not None and known.rows > SMALL:
             tried = "one" if known.rows > LARGE else "three"
             said.append(f"of the 58 gammas, {tried} for each C went to the test part")
-        name = found.entry.dataset
-        kernel = "linear" if found.method in LINEAR else found.method
+        name = row.entry.dataset
+        kernel = "linear" if row.method in LINEAR else row.method
         keys = ((name, kernel), ("*", kernel), (name, "*"))
         said += [notes[key] for key in keys if key in notes and known.origin != SIMULATED][:1]
         rows = min(known.tests, known.max_test or known.tests)
-        error = math.sqrt(found.paper * (100 - found.paper) / rows)
+        error = math.sqrt(row.paper * (100 - row.paper) / rows)
         said.append(f"standard error of {rows:,} test rows: {error:.2f}")
     return "; ".join(said)
 
 
 def comparison_table(rows: list[Comparison], notes: dict[tuple[str, str], str]) -> str:
-    """Paper | ours | difference | validated | what it is made of."""
+    """A line for each comparison."""
     heads = (
         "data set",
         "kernel",

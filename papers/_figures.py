@@ -1,5 +1,4 @@
-"""Charts in one style: panels of lines with one legend, as SVG files that are the same bytes every
-time."""
+"""Charts in one style: panels of lines with one legend, as SVG files whose bytes do not vary."""
 
 from __future__ import annotations
 
@@ -33,8 +32,8 @@ STYLE: Any = {
     "axes.spines.right": False,
     "path.simplify_threshold": 0.5,
 }
-# The colours of Okabe and Ito, which all can tell apart; the yellow is left out, it is too pale for
-# lines.
+# The colours of Okabe and Ito, which are also told apart by the colour-blind. Their yellow is too
+# pale for lines and is left out.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7f7f7f")
 PANEL = (2.5, 2.0)  # inches
 FEW_DECADES = 50
@@ -42,8 +41,10 @@ FEW_DECADES = 50
 
 @dataclass(frozen=True)
 class Line:
-    """One curve. With a ``style``, colours mean the label and dashes the style, and the legend
-    names each once."""
+    """One curve.
+
+    With a ``style``, colours mean the label and dashes the style, and the legend names each once.
+    """
 
     x: Any
     y: Any
@@ -124,14 +125,14 @@ def _look(line: Line) -> dict[str, Any]:
 
 def _handles(lines: list[Line]) -> dict[str, Line2D]:
     """What the legend shows: every label, and every style in black."""
-    found: dict[str, Line2D] = {}
+    handles: dict[str, Line2D] = {}
     for line in lines:
         look = _look(line) | ({"linestyle": "-", "marker": ""} if line.style else {})
-        found.setdefault(line.label, Line2D([], [], **look))
+        handles.setdefault(line.label, Line2D([], [], **look))
     for line in lines:
         if line.style:
-            found.setdefault(line.style, Line2D([], [], color="black", linestyle=line.dash))
-    return found
+            handles.setdefault(line.style, Line2D([], [], color="black", linestyle=line.dash))
+    return handles
 
 
 def scatter(path: Path, panels: Sequence[tuple[str, np.ndarray, np.ndarray]]) -> None:
@@ -148,8 +149,10 @@ def scatter(path: Path, panels: Sequence[tuple[str, np.ndarray, np.ndarray]]) ->
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write it without a date, so that equal figures are equal files, and with two decimals, so
-    that they are small."""
+    """Write a figure without a date and with two decimals.
+
+    Equal figures are then equal files, and small ones.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100, metadata={"Date": None} if path.suffix == ".svg" else None)
     if path.suffix == ".svg":

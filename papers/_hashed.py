@@ -1,4 +1,4 @@
-"""Cells of linearized kernels, which several papers share, and their means over repetitions."""
+"""Cells of feature maps, which several papers share, and their means over repetitions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from papers._sets import set_of, stage_of
 CS = [round(10.0 ** (e / 2), 6) for e in range(-4, 5)]  # half-decades from 0.01 to 100
 ALL_KS = (128, 256, 1024, 4096, 64, 32, 16, 512)  # in the order of their colours
 COARSE = [0.01, 0.1, 1.0, 10.0, 100.0]
-# 4 bytes a value; the others are codes
+# features of 4 bytes; the other maps make codes
 DENSE = {"NRFF", "paired", "RFF", "folded RFF", "GMM-NYS", "RBF-NYS"}
-BEST = "Accuracy at the C that is best on the test part; (n): mean of n repetitions, the others are of one:"
+BEST = (
+    "The table has the accuracy at the C that is best on the test part; (n) is a mean of n "
+    "repetitions, other figures are of one."
+)
 CODED = {"GCWS", "GCWS papers"}  # their codes can be cut to fewer bits
 # A promise compares these; they are nearer to each other than one repetition to the next.
 PROMISED_MEANS = {
@@ -30,8 +33,10 @@ PROMISED_MEANS = {
 
 
 def repetitions(dataset: str, method: str, k: int, bits: int, quick: bool) -> int:
-    """Three; ten where a promise rests on them, and one where it is long, where they also differ
-    least."""
+    """How many: ten where a promise compares means, one where a fit is long, else three.
+
+    Where fits are long, repetitions also differ least.
+    """
     if quick:
         return 1
     if (dataset, method, k, bits) in PROMISED_MEANS:
@@ -48,7 +53,7 @@ def hashed_cell(
     gamma: float | None,
     repetition: int,
 ) -> Cell:
-    """The cell of one map. First repetitions come before all others."""
+    """The cell of one map; first repetitions come before all others."""
     known = set_of(dataset)
     big = known.rows * k > 2e7
     weight = 0.1 + known.rows * k * max(2, known.classes) / (1e7 if method in DENSE else 4e7)
@@ -90,28 +95,27 @@ def hashed_cells(
 def _results(
     book: Book, dataset: str, scaling: str, method: str, k: int, bits: int, gamma: float | None
 ) -> list[Result]:
-    """Of the repetitions that are computed."""
+    """The results of the repetitions that are computed."""
     coded_bits = bits if method in CODED else 0
     count = repetitions(dataset, method, k, coded_bits, book.plan.quick)
     cells = [
         hashed_cell(dataset, scaling, method, k, bits, gamma, repetition)
         for repetition in range(count)
     ]
-    return [found for found in map(book.get, cells) if found is not None]
+    return [result for result in map(book.get, cells) if result is not None]
 
 
 def curve(
     book: Book, dataset: str, scaling: str, method: str, k: int, bits: int, gamma: float | None
 ) -> tuple[list[float], np.ndarray] | None:
-    """C and accuracies, the mean over the repetitions that are computed."""
+    """C and mean accuracies over the repetitions that are computed."""
     results = _results(book, dataset, scaling, method, k, bits, gamma)
     return (results[0]["cs"], mean_curve(results)) if results else None
 
 
 @dataclass(frozen=True)
 class Mean:
-    """The accuracy at the C whose mean over repetitions is best on the test part, and its standard
-    error."""
+    """The mean accuracy at the C that is best on the test part, and its standard error."""
 
     value: float
     error: float | None
@@ -124,7 +128,7 @@ class Mean:
 def best_mean(
     book: Book, dataset: str, scaling: str, method: str, k: int, bits: int, gamma: float | None
 ) -> Mean | None:
-    """None if not computed; a single repetition tells no error."""
+    """The mean over repetitions, None if not computed; one repetition has no standard error."""
     results = _results(book, dataset, scaling, method, k, bits, gamma)
     if not results:
         return None
@@ -138,8 +142,8 @@ def best(
     book: Book, dataset: str, scaling: str, method: str, k: int, bits: int, gamma: float | None
 ) -> float | None:
     """The mean accuracy at the C that is best on the test part, None if not computed."""
-    found = best_mean(book, dataset, scaling, method, k, bits, gamma)
-    return None if found is None else found.value
+    mean = best_mean(book, dataset, scaling, method, k, bits, gamma)
+    return None if mean is None else mean.value
 
 
 def c_panel(
@@ -156,7 +160,9 @@ def c_panel(
     panel = Panel(title)
     for k in ks:
         for method, dash in methods.items():
-            found = curve(book, dataset, scaling, method, k, bits, gamma)
-            if found is not None:
-                panel.lines.append(Line(*found, f"k = {k}", ALL_KS.index(k), dash, style=method))
+            against_c = curve(book, dataset, scaling, method, k, bits, gamma)
+            if against_c is not None:
+                panel.lines.append(
+                    Line(*against_c, f"k = {k}", ALL_KS.index(k), dash, style=method)
+                )
     return panel

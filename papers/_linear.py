@@ -1,5 +1,4 @@
-"""Linear models on linearized kernels: one cell is one map, one number of samples k, one
-repetition, all C."""
+"""Linear models on feature maps: a cell is one map, one k, one repetition, and all C."""
 
 from __future__ import annotations
 
@@ -26,12 +25,12 @@ EXP_GAMMA = 3.0  # of exp(-gamma (1 - GMM)), which is ours
 CWS_BITS = 8  # codes of fewer bits are the low bits of these
 
 
-def linearization(method: str, k: int, gamma: float | None, repetition: int) -> Any:
-    """A map by the name it has on the page.
+def map_named(method: str, k: int, gamma: float | None, repetition: int) -> Any:
+    """The feature map of a name on the page.
 
-    "papers" in a name is the papers' coding: the lowest bits of i* alone.
+    "papers" in a name means the papers' coding: the lowest bits of i* alone.
     """
-    bandwidth: Any = gamma  # the methods that have one are given one
+    bandwidth: Any = gamma  # not None for the maps that need it
     coding = PAPERS_CODING if "papers" in method else {}
     common: dict[str, Any] = {"random_state": repetition}
     cws = GCWS(k, bits=CWS_BITS, sampler="cws", **coding, **common)
@@ -77,9 +76,9 @@ def hashed(
     if bits is not None:
         rows, test_rows = rows.low_bits(bits), test_rows.low_bits(bits)
     begun = time.perf_counter()
-    found = path_accuracies(rows, data.y, test_rows, data.y_test, cs)
+    accuracies = path_accuracies(rows, data.y, test_rows, data.y_test, cs)
     seconds = {"hash": round(hash_seconds, 3), "train": round(time.perf_counter() - begun, 3)}
-    return {"cs": cs, "test": found.round(3).tolist(), "seconds": seconds}
+    return {"cs": cs, "test": accuracies.round(3).tolist(), "seconds": seconds}
 
 
 @lru_cache(maxsize=1)
@@ -95,7 +94,7 @@ def _rows(
     """Codes (or features) of both parts, and the seconds they took."""
     data = split(dataset, scaling, repetition, max_test)
     begun = time.perf_counter()
-    fitted = linearization(method, k, gamma, repetition).fit(data.X)
+    fitted = map_named(method, k, gamma, repetition).fit(data.X)
     apply = fitted.encode if hasattr(fitted, "encode") else fitted.transform
     return apply(data.X), apply(data.X_test), time.perf_counter() - begun
 
@@ -104,7 +103,7 @@ def _rows(
 def times(
     *, dataset: str, method: str, k: int, bits: int | None, gamma: float | None, cs: list[float]
 ) -> Result:
-    """Seconds to train for each C, each from nothing, on one thread."""
+    """Seconds to train for each C, each from zero, on one thread."""
     data = split(dataset, "raw", 0)
     rows = _rows(dataset, "raw", method, k, gamma, 0, None)[0]
     rows = rows if bits is None else rows.low_bits(bits)

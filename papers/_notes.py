@@ -1,5 +1,7 @@
-"""Why a difference from a paper is larger than half a point, where we know: (data set, kernel or
-"*") -> the reason."""
+"""Why a difference from a paper is larger than half a point, where the reason is known.
+
+Keys are (data set, kernel); "*" means all of them.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,10 @@ _MIN_MAX_ALONE = "acos agrees, but no scaling that was tried gives the printed m
 
 CNK_NOTES: dict[tuple[str, str], str] = {
     ("*", "linear"): _LINEAR,
-    (
-        "USPS",
-        "*",
-    ): "every kernel is somewhat lower here, so the file was another; one scale for all columns gives the same",
+    ("USPS", "*"): (
+        "every kernel is somewhat lower here, so the file was another; "
+        "one scale for all columns gives the same"
+    ),
     **{
         (name, kernel): _MIN_MAX_ALONE
         for name in ("IJCNN5k", "IJCNN10k")

@@ -1,7 +1,9 @@
-"""The page: tables as Markdown, and the book that a report is written from."""
+"""The page: prose and tables as Markdown, and the book that a report is written from."""
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +15,13 @@ from papers._cells import Cell, Result, Store
 from papers._figures import Panel, draw
 
 MOST_PANELS = 12  # in a file, which should stay below 100 kB
+WIDTH = 100  # columns of a line of prose
+BETWEEN_SENTENCES = re.compile(r"(?<=[^\s.][.?]) (?=[A-Z`])")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which profile, and which data sets there are."""
+    """The profile, and the data sets that are present."""
 
     quick: bool
     present: frozenset[str]
@@ -29,8 +33,11 @@ class Plan:
 
 @dataclass
 class Book:
-    """Results to read, the page, the cells that each script plans, those that failed, and the
-    figures that are drawn."""
+    """What a page is made from, and what is made for it.
+
+    ``planned`` are the cells of each script, ``failures`` says which of them failed and why, and
+    ``figures`` are the files that were drawn.
+    """
 
     store: Store
     plan: Plan
@@ -41,12 +48,12 @@ class Book:
 
     @property
     def n_planned(self) -> int:
-        """Different cells of all scripts."""
+        """The number of different cells of all scripts."""
         return len({cell for cells in self.planned.values() for cell in cells})
 
     @property
     def n_done(self) -> int:
-        """Those of them that are computed."""
+        """The number of planned cells that are computed."""
         return len(
             {cell for cells in self.planned.values() for cell in cells if cell in self.store}
         )
@@ -56,8 +63,10 @@ class Book:
         return self.store.get(wanted)
 
     def figure(self, name: str, caption: str, panels: Sequence[Panel], **style: Any) -> str:
-        """Draw panels into files beside the page, a few in each; the Markdown that shows them (""
-        without panels)."""
+        """Draw panels into files beside the page, and return the Markdown that shows them.
+
+        A file has at most MOST_PANELS of them. Without panels the text is empty.
+        """
         panels = [panel for panel in panels if panel.lines]
         n_files = -(-len(panels) // MOST_PANELS)
         text = ""
@@ -72,11 +81,29 @@ class Book:
     def shown(self, path: Path, caption: str) -> str:
         """The Markdown that shows a figure which has been drawn."""
         self.figures.append(path)
-        return f"![{caption}]({path.relative_to(self.page.parent).as_posix()})\n\n*{caption}*\n"
+        address = path.relative_to(self.page.parent).as_posix()
+        return f"![{caption}]({address})\n\n{prose(f'*{caption}*')}\n"
+
+
+def prose(text: str, bullet: str = "") -> str:
+    """A paragraph or an item of a list: each sentence begins a line, and no line is too long."""
+    indent = " " * len(bullet)
+    wrapped = [
+        textwrap.fill(
+            sentence,
+            WIDTH,
+            initial_indent=indent if at else bullet,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for at, sentence in enumerate(BETWEEN_SENTENCES.split(text))
+    ]
+    return "\n".join(wrapped)
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table; numbers have two digits, None is empty. "" without rows."""
+    """A Markdown table, "" without rows; numbers have two digits, None is an empty cell."""
     lines = [[_text(value) for value in row] for row in rows]
     if not lines:
         return ""
@@ -91,7 +118,7 @@ def _text(value: object) -> str:
 
 
 def best_of(result: Result) -> tuple[float, float, float | None]:
-    """Accuracy, C and gamma, chosen on the test part as the papers did."""
+    """Accuracy, C and gamma, chosen on the test part as in the papers."""
     at = int(np.argmax(result["test"]))
     return result["test"][at], result["cs"][at], result["gammas"][at]
 

@@ -1,5 +1,4 @@
-"""What the plans need to know of the data sets before they are loaded: their size, and how the
-papers split them."""
+"""What is known of the data sets before they are loaded: their size, and how they are split."""
 
 from __future__ import annotations
 
@@ -8,10 +7,9 @@ from dataclasses import dataclass
 from papers._printed import printed_sizes
 
 FIXED, RANDOM, SIMULATED = "conventional split", "random split", "simulated set"
-MAX_TEST = (
-    # test rows of the sets that have more; the standard error of an accuracy is below half a point
-    10_000
-)
+# Larger test parts are cut to so many rows; the standard error of an accuracy is then below half a
+# point.
+MAX_TEST = 10_000
 
 
 @dataclass(frozen=True)
@@ -25,8 +23,7 @@ class Set:
 
     @property
     def max_test(self) -> int | None:
-        """The limit of test rows, None where there are few enough (Letter4k is kept whole: its test
-        part is cheap)."""
+        """The limit of test rows, None if there are few enough."""
         return MAX_TEST if self.tests > 20_000 else None
 
 
@@ -65,8 +62,7 @@ SETS = {
     "DNA": Set(2000, 1186, 3),
 }
 
-# The sets with a conventional split whose printed accuracies we promise to meet; they are computed
-# first.
+# Sets with a conventional split, whose printed accuracies are promised; they are computed first.
 PROMISED = (
     "Satimage",
     "Vowel",
@@ -81,31 +77,31 @@ PROMISED = (
     "Dexter",
 )
 
-# Where a paper's name is another set of the loader, or the set came from a file with other values.
+# Names of the papers that differ in the loader, and sets whose files have other values.
 LGMM_NAMES = {"Vowel": "Vowel264"}
 CNK_NAMES = {"Letter": "Letter16k"}
 LIBSVM_SCALED = {"Letter"}  # columns in [-1, 1] on the LIBSVM site, where LGMM and NYS took it from
 
 
-# Of these CNK's figures are those of the values as they are; of the others those of columns scaled
-# to [0, 1].
+# CNK's figures come out with the values of these files as they are; those of all other sets with
+# columns scaled to [0, 1].
 CNK_UNSCALED = {"Splice", "Spam", "MNIST10k"}
 
 
 def cnk_scaling(dataset: str) -> str:
-    """How CNK had a set."""
+    """The scaling of a set in CNK."""
     return "raw" if dataset in CNK_UNSCALED or dataset.startswith("M-") else "unit"
 
 
 def lgmm_scaling(dataset: str) -> str:
-    """How LGMM, NYS and TGMM had a set: as its file."""
+    """The scaling of a set in LGMM, NYS and TGMM: that of its file."""
     return "signed" if dataset in LIBSVM_SCALED else "raw"
 
 
 def set_of(dataset: str) -> Set:
     """What is known of a set.
 
-    One that is in a folder and not above has the size that is printed, and is split at random.
+    A set that is not in SETS has the printed size, and is split at random.
     """
     if dataset in SETS:
         return SETS[dataset]
@@ -114,8 +110,10 @@ def set_of(dataset: str) -> Set:
 
 
 def stage_of(dataset: str) -> int:
-    """Small sets first: 0 up to 1,500 training rows, 1 up to 15,000, 2 up to 25,000, 3 beyond;
-    simulated ones after others."""
+    """The stage of a set: small ones first, and simulated ones a stage later.
+
+    It is 0 up to 1,500 training rows, 1 up to 15,000, 2 up to 25,000, and 3 beyond.
+    """
     known = set_of(dataset)
     size = sum(known.rows > limit for limit in (1500, 15_000, 25_000))
     return size + (known.origin == SIMULATED)

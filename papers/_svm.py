@@ -8,9 +8,8 @@ part. Computing 58 gammas for each C on every set takes days, so the work has tw
 2. the whole training part is fitted for each C at the ``window`` gammas that validated best at this
    C, and tested.
 
-Test accuracies of step 2 give the column of the papers (the best of them) and the honest one: C and
-gamma as validation chose them, the test part not looked at. The window is 58, everything, for small
-sets.
+Step 2 gives two test accuracies: the best of all, as in the papers, and that of the C and gamma
+that validation chose without the test part. For small sets the window has all 58 gammas.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ KERNELS = {
     "RBF": Linear(),
     "fRBF": Linear(),
 }
-# which has no intercept unless asked
+# LIBLINEAR has no intercept by default
 AS_LIBLINEAR: dict[str, Any] = {"tol": 1e-2, "max_iter": 300, "fit_intercept": False}
 VALIDATION_ROWS = {True: 2000, False: 5000}  # with gammas, which are many, and without
 
@@ -113,7 +112,7 @@ def linear(
 def linear_squared(
     *, dataset: str, scaling: str, seed: int, cs: list[float], max_test: int | None
 ) -> Result:
-    """The same with the loss that LIBLINEAR has unless asked."""
+    """The linear SVM with the squared hinge, the default loss of LIBLINEAR."""
     return _linear("squared_hinge", dataset, scaling, seed, cs, max_test)
 
 
@@ -134,8 +133,10 @@ def _linear(
 def path_accuracies(
     X: Any, y: Any, X_test: Any, y_test: Any, cs: list[float], **options: Any
 ) -> np.ndarray:
-    """Test accuracies in percent of linear models for ascending C, each started from the one
-    before."""
+    """Test accuracies in percent of linear models for ascending C.
+
+    Each fit starts from the one before.
+    """
     model = LinearClassifier(**AS_LIBLINEAR | options)
     with warnings.catch_warnings():
         # LIBLINEAR's own limit is 1,000 cheaper epochs
@@ -146,12 +147,12 @@ def path_accuracies(
 def accuracies(
     K: np.ndarray, y: Any, K_test: np.ndarray, y_test: Any, cs: list[float]
 ) -> np.ndarray:
-    """Test accuracies in percent for ascending C, of training rows in the order of their classes.
+    """Test accuracies in percent for ascending C; training rows are sorted by class.
 
-    Overlapping classes at a large C would take LIBSVM for ever, so its steps are bounded.
+    LIBSVM hardly ends on overlapping classes at a large C, so its steps are bounded.
     """
     assert (np.diff(y) >= 0).all()
-    found: list[float] = []
+    scores: list[float] = []
     K = np.asarray(K, dtype=np.float64)  # what LIBSVM takes, made once
     for C in cs:
         with warnings.catch_warnings():
@@ -159,19 +160,18 @@ def accuracies(
             model = SVC(
                 C=C, kernel="precomputed", cache_size=500, max_iter=10_000 + 20 * len(y)
             ).fit(K, y)
-        found.append(100 * float(np.mean(predicted(model, y, K_test) == y_test)))
+        scores.append(100 * float(np.mean(predicted(model, y, K_test) == y_test)))
         if np.abs(model.dual_coef_).max() < C * (1 - 1e-9):
-            break  # no dual variable at its bound: every larger C has this very solution
-    return np.array(found + found[-1:] * (len(cs) - len(found)))
+            break  # no dual variable is at its bound: every larger C has the same solution
+    return np.array(scores + scores[-1:] * (len(cs) - len(scores)))
 
 
 def predicted(model: SVC, y: np.ndarray, K: np.ndarray) -> np.ndarray:
-    """What ``model.predict`` says, by matrix products; ``y`` are the ascending labels it was fitted
-    to.
+    """What ``model.predict`` returns, by matrix products; ``y`` are the sorted training labels.
 
-    Class against class, LIBSVM's decision for i < j is the sum over the support vectors of i of
-    c_(j-1) K, plus that over those of j of c_i K, plus an intercept, where c are the rows of
-    ``dual_coef_``; each decision is a vote.
+    For classes i < j, LIBSVM's decision is the sum over the support vectors of i of c_(j-1) K, plus
+    that over those of j of c_i K, plus an intercept, where c are the rows of ``dual_coef_``; each
+    decision is a vote.
     """
     n_classes = len(model.classes_)
     coefs = np.zeros((len(y), max(n_classes - 1, 1)), K.dtype)
@@ -190,7 +190,7 @@ def predicted(model: SVC, y: np.ndarray, K: np.ndarray) -> np.ndarray:
 
 
 def _with_gamma(base: np.ndarray, kernel: str, gamma: float | None) -> np.ndarray:
-    """The kernel matrix of correlations; other kernels are there already."""
+    """The kernel matrix: a function of correlations if there is a gamma, else ``base`` itself."""
     if gamma is None:
         return base
     K = np.exp(gamma * (base - 1))
@@ -204,8 +204,7 @@ def summary(
     validated: np.ndarray,
     seconds: Any,
 ) -> Result:
-    """For each C: the test accuracy at the gamma best on the test part, and at the gamma that
-    validation chose."""
+    """For each C the test accuracy at two gammas: the best on the test part, and the validated."""
     best, chosen, each = np.nanargmax(tested, axis=0), validated.argmax(axis=0), np.arange(len(cs))
     return {
         "cs": cs,

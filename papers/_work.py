@@ -1,4 +1,4 @@
-"""Computing cells: in what order, in how many processes, and what becomes of those that fail."""
+"""Computing cells: their order, the processes, and failures."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ Outcome = Result | str  # a string says why there is no result
 
 
 def in_order(cells: list[Cell]) -> list[Cell]:
-    """Stage by stage; in a stage set by set, so that data are loaded once, what is soon done
-    first."""
+    """Cells by stage, then by data set, so that data are loaded once, then by weight."""
     totals: defaultdict[tuple[int, str | None], float] = defaultdict(float)
     for cell in cells:
         totals[cell.stage, cell.dataset] += cell.weight
@@ -30,7 +29,7 @@ def in_order(cells: list[Cell]) -> list[Cell]:
 
 
 def computed(todo: list[Cell], jobs: int, deadline: float | None) -> Iterator[tuple[Cell, Outcome]]:
-    """Cells and what came of them, as they are done; none is begun after the deadline.
+    """Cells and their results, as they are done; none begins after the deadline.
 
     Cells that measure time come last, one after the other, in this process, when the others have
     ended.
@@ -73,16 +72,12 @@ def _side_by_side(
                 try:
                     yield cell, future.result()
                 except BrokenProcessPool:
-                    yield (
-                        cell,
-                        "its process ended, or that of a neighbour: was there too little memory?",
-                    )
+                    yield (cell, "its process or another one ended: was there too little memory?")
                     return
 
 
 def _begin_process(parent: int) -> None:
-    """One thread for a process; and its end when the one that began it is gone, however that
-    ended."""
+    """Give a process one thread, and let it end when its parent has ended, in whatever way."""
     os.environ["KERNELIGHT_NUM_THREADS"] = "1"
     threadpool_limits(1)
 
@@ -95,8 +90,7 @@ def _begin_process(parent: int) -> None:
 
 
 def _attempt(cell: Cell) -> Outcome:
-    """The result, or why there is none: a file that is damaged must not keep all others from being
-    computed."""
+    """The result, or why there is none; one damaged file must not stop all other cells."""
     try:
         return cell.compute()
     except Exception as error:

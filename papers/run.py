@@ -1,16 +1,14 @@
-"""Computes the tables and figures of the papers again, and writes the page that shows them beside
-what was printed.
+"""Compute the tables and figures of the papers again, and write the page that compares them.
 
-    python papers/run.py [scripts ...] [--quick] [--data FOLDER] [--sets A,B] [--jobs N] [--minutes
-    M]
-                         [--page]
+    python papers/run.py [scripts ...] [--quick] [--data FOLDER] [--sets A,B] [--jobs N]
+                         [--minutes M] [--page]
 
 Finished cells are kept in build/papers/<profile>/cells.jsonl: a run that is stopped goes on where
-it was. The full profile writes docs/papers.md and docs/papers/*.svg, unless those show more than
-this run has; the quick one, a sample of every family, writes build/papers/quick/papers.md.
-``--minutes`` ends the work after that long and writes the page of what there is; ``--page`` only
-writes the page. A script alone: python papers/run.py lgmm/exact, or python -m papers.lgmm.exact
-from the root of the repository.
+it was. The full profile writes docs/papers.md and docs/papers/*.svg, unless that page was made from
+more cells; the quick one, a sample of every family, writes build/papers/quick/papers.md.
+``--minutes`` ends the work after that time and writes the page of what is computed; ``--page`` only
+writes the page. One script: python papers/run.py lgmm/exact, or python -m papers.lgmm.exact from
+the root of the repository.
 """
 
 from __future__ import annotations
@@ -56,13 +54,15 @@ PAGE = ROOT / "docs" / "papers.md"
 
 
 def script(name: str) -> ModuleType:
-    """A script: ``TITLE``, ``cells(plan)`` and ``report(book)``."""
+    """The module of a script, with ``TITLE``, ``cells(plan)`` and ``report(book)``."""
     return importlib.import_module("papers." + name.replace("/", "."))
 
 
 def work(cells: Sequence[Cell], store: Store, jobs: int, minutes: float | None) -> list[str]:
-    """Compute what is not stored yet, small stages first, until time is over; what went wrong, a
-    sentence for each cell."""
+    """Compute what is not stored yet, small stages first, until time is over.
+
+    Returned is a sentence for each cell that failed.
+    """
     todo = in_order([cell for cell in dict.fromkeys(cells) if cell not in store])
     total, done, begun = sum(cell.weight for cell in todo), 0.0, time.monotonic()
     print(f"{len(set(cells)) - len(todo)} cells are there, {len(todo)} to do.", flush=True)
@@ -85,7 +85,7 @@ def _spoken(seconds: float) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run; the exit status is 2 without data, 1 if a cell failed or the run was interrupted."""
+    """Run; the exit status is 2 without data, 1 if a cell failed or on Ctrl-C, else 0."""
     asked = _asked(arguments)
     folder = asked.build / ("quick" if asked.quick else "full")
     if asked.data:
@@ -133,8 +133,10 @@ def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", help="the folder of the data sets (default: KERNELIGHT_DATA)")
     parser.add_argument("--sets", help="only cells of these data sets, with commas between them")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
-    parser.add_argument("--minutes", type=float, help="stop after so many minutes")
-    parser.add_argument("--page", action="store_true", help="only write the page of what is there")
+    parser.add_argument("--minutes", type=float, help="stop after this many minutes")
+    parser.add_argument(
+        "--page", action="store_true", help="only write the page of what is computed"
+    )
     parser.add_argument(
         "--build", type=Path, default=ROOT / "build" / "papers", help=argparse.SUPPRESS
     )
@@ -162,8 +164,10 @@ def _wanted_sets(asked: str | None, plan: Plan) -> set[str] | None:
 
 
 def _write(book: Book, chosen: Sequence[str], whole: bool) -> None:
-    """The page and its figures: in docs/, if this is a whole run that has no less than what is
-    shown there."""
+    """Write the page and its figures.
+
+    They go into docs/ if all scripts were asked for and the page there has no more cells.
+    """
     if whole and (shown := _cells_shown(PAGE)) <= book.n_done:
         book.page = PAGE
     elif whole:
@@ -177,19 +181,18 @@ def _write(book: Book, chosen: Sequence[str], whole: bool) -> None:
         old.unlink()  # drawn by an earlier run
     print(
         f"{page} is written, with {len(book.figures)} figures; {book.n_planned - book.n_done} "
-        f"cells of its plan are not "
-        "computed yet."
+        "cells of its plan are not computed yet."
     )
 
 
 def _cells_shown(page: Path) -> int:
-    """How many cells a page says that it was made from."""
-    found = re.search(r"([\d,]+) of [\d,]+ cells", page.read_text()) if page.exists() else None
-    return int(found[1].replace(",", "")) if found else 0
+    """The number of cells that a page was made from, as it says."""
+    match = re.search(r"([\d,]+) of [\d,]+ cells", page.read_text()) if page.exists() else None
+    return int(match[1].replace(",", "")) if match else 0
 
 
 def alone(name: str) -> int:
-    """One script as a command of its own, with the options of this one."""
+    """Run one script as a command, with the same options."""
     return main([name, *sys.argv[1:]])
 
 

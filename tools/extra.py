@@ -1,7 +1,8 @@
-"""Prints the requirements of an extra of the installed package, so that they can be installed
-without building it again.
+"""Print the requirements of an extra of the installed package.
 
-python tools/extra.py test
+They can then be installed without building the package again.
+
+    python tools/extra.py test
 """
 
 import sys

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Prints one sentence about the first thing this machine lacks for a build, or nothing. (make puts the full stop.)
+# Print one sentence about the first thing this machine lacks for a build, or nothing. (make adds the
+# full stop.)
 #
 #     tools/preflight.sh PYTHON [CXX]
 python=$1

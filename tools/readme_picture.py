@@ -1,5 +1,4 @@
-"""Makes docs/images/report.png, the picture of the README, from a real study of the digits of
-scikit-learn.
+"""Make docs/images/report.png, the picture of the README, from a study of handwritten digits.
 
     python tools/readme_picture.py
 
@@ -22,13 +21,15 @@ from kernelight import open_dataset
 from kernelight.study import compare, write_report
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "images" / "report.png"
-# few enough that each is found in the charts at a glance
+# few enough to be told apart in the charts at a glance
 KERNELS = ["gmm", "gaussian", "acos", "mm_acos", "gmm_nystroem"]
 WIDTH = 900
 # the report has more sections than fit into a picture: the recommendation, its numbers and two
 # charts are kept
 HIDDEN = """
-  main > *:not(header):not(.tiles):not(section:has(#chart-k)), header .soft, section > h2 { display: none !important; }
+  main > *:not(header):not(.tiles):not(section:has(#chart-k)), header .soft, section > h2 {
+    display: none !important;
+  }
   header h1, header .lead { max-width: none; }
   header h1 { font-size: 28px; }
   main { padding-bottom: 12px; }

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Border and unit tests against a core built with AddressSanitizer and UBSan.
+# Run border and unit tests against a core built with AddressSanitizer and UBSan.
 #
 #     tools/sanitize.sh PYTHON [CXX]
 #
 # TESTS in the environment names other tests than all of these two folders.
 #
-# The sanitized module lives in a copy of the package under build/sanitize, in an environment of its own that borrows
-# the libraries of PYTHON's by path. A borrowed path runs no .pth file, so the editable installation stays out.
+# The sanitized module is in a copy of the package under build/sanitize, in an environment of its own
+# that has the libraries of PYTHON on its path. No .pth file is run in such a path, so the editable
+# installation is not seen.
 set -eu
 python=$1
 cxx=${2:-c++}
@@ -14,20 +15,23 @@ work=$PWD/build/sanitize
 site=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 PATH=$PWD/.venv/bin:$PATH
 
-# The runtime must be loaded before Python, and libstdc++ with it: the runtime wraps the throwing of exceptions.
+# The runtime must be loaded before Python, and libstdc++ with it: the runtime wraps the throwing of
+# exceptions.
 runtime=
 for name in libasan.so "libclang_rt.asan-$(uname -m).so" libclang_rt.asan.so; do
     path=$($cxx -print-file-name="$name")
     if [ -z "$runtime" ] && [ -e "$path" ]; then runtime=$path; fi
 done
 if [ -z "$runtime" ]; then
-    echo "The AddressSanitizer runtime of '$cxx' was not found: install it (Debian: g++ brings it), or name another compiler with CXX." >&2
+    echo "The AddressSanitizer runtime of '$cxx' was not found: install it (Debian: g++ brings it)," \
+        "or name another compiler with CXX." >&2
     exit 2
 fi
 preload="$runtime $($cxx -print-file-name=libstdc++.so)"
 
 cmake -S . -B "$work/core" -G Ninja -DKERNELIGHT_SANITIZE=ON -DCMAKE_CXX_COMPILER="$cxx" \
-    -DPython_EXECUTABLE="$PWD/.venv/bin/python" >"$work.log" 2>&1 && cmake --build "$work/core" >>"$work.log" 2>&1 || {
+    -DPython_EXECUTABLE="$PWD/.venv/bin/python" >"$work.log" 2>&1 &&
+    cmake --build "$work/core" >>"$work.log" 2>&1 || {
     cat "$work.log" >&2
     exit 1
 }
@@ -39,7 +43,7 @@ cp "$work"/core/_core*.so "$work/package/kernelight/"
 own=$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 printf '%s\n%s\n' "$work/package" "$site" >"$own/borrowed.pth"
 
-# Python keeps memory until it ends, so leaks say nothing.
+# Python keeps memory until it ends, so reports of leaks mean nothing.
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 LD_PRELOAD=$preload "$work/venv/bin/python" - <<'CHECK'
@@ -48,7 +52,8 @@ import kernelight._core
 assert "sanitize" in kernelight._core.__file__, kernelight._core.__file__
 CHECK
 # How much memory a call takes cannot be measured here: the sanitizer keeps freed memory aside.
-LD_PRELOAD=$preload "$work/venv/bin/python" -m pytest -p no:cacheprovider -n auto ${TESTS:-tests/border tests/unit} \
+LD_PRELOAD=$preload "$work/venv/bin/python" -m pytest -p no:cacheprovider -n auto \
+    ${TESTS:-tests/border tests/unit} \
     --ignore tests/border/test_hash_memory.py --ignore tests/border/test_linear_memory.py \
     --deselect tests/border/test_projection_border.py::test_memory \
     --deselect tests/border/test_npz_stream.py::test_memory_does_not_grow_with_the_file \

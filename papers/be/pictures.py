@@ -18,8 +18,7 @@ ROWS, BITS = 600, 1024
 
 @kind("t-SNE", version=2)
 def picture(*, dataset: str, rows: int) -> Result:
-    """Places in the plane of the first test rows, by codes that are aligned with the training
-    labels."""
+    """Places in the plane of the first test rows, by codes aligned with the training labels."""
     data = split(dataset, "raw", 0)
     fitted = embedding("aligned, centred", BITS, median_distance(data.X), 0).fit(data.X, data.y)
     bits = fitted.encode(data.X_test[:rows]).array.astype(np.float32)
@@ -41,10 +40,10 @@ def cells(plan: Plan) -> list[Cell]:
 
 def report(book: Book) -> str:
     """The picture."""
-    found = {name: book.get(wanted) for name, wanted in _cells(book.plan).items()}
+    results = {name: book.get(wanted) for name, wanted in _cells(book.plan).items()}
     panels = [
         (name.partition("-")[0], np.array(result["places"]), np.array(result["labels"]))
-        for name, result in found.items()
+        for name, result in results.items()
         if result is not None
     ]
     if not panels:

@@ -1,14 +1,19 @@
-"""Figures 4 to 10: linearizations against each other, and those of the combined kernels."""
+"""Figures 4 to 10: feature maps of single kernels and of products, against each other."""
 
 from __future__ import annotations
 
 from papers._cells import Cell
 from papers._hashed import BEST, best_mean, c_panel, hashed_cells
-from papers._page import Book, Plan, table
+from papers._page import Book, Plan, prose, table
 from papers._printed import printed
 from papers._sets import cnk_scaling
 
-TITLE = "CNK Figures 4-10: linearized kernels"
+TITLE = "CNK Figures 4-10: feature maps"
+TEXT = (
+    "Codes of GCWS have 8 bits. "
+    "Figure 8 is of a set (WebspamN1) that the folder does not have. "
+    f"{BEST}"
+)
 SETS_SHOWN = ("Splice", "Letter4k", "Satimage", "Spam", "USPS", "Covertype10k", "M-Rotate")
 QUICK = ("Splice",)
 KS = (64, 128, 256, 1024, 4096)
@@ -78,12 +83,12 @@ def report(book: Book) -> str:
     lines = []
     for name in names:
         for method in METHODS:
-            found = [
+            means = [
                 best_mean(book, name, cnk_scaling(name), method, k, 8, gamma_of(name))
                 for k in ks_of(book.plan)
             ]
-            if any(value is not None for value in found):
-                lines.append((name, method, *found))
+            if any(mean is not None for mean in means):
+                lines.append((name, method, *means))
     heads = ("data set", "map", *(f"k = {k}" for k in ks_of(book.plan)))
     figures = []
     for ending, (title, caption, methods) in FIGURES.items():
@@ -110,8 +115,7 @@ def report(book: Book) -> str:
                 columns=3,
             )
         )
-    text = f"Codes of GCWS have 8 bits. Figure 8 is of a set (WebspamN1) that the folder lacks. {BEST}\n\n"
-    return text + table(heads, lines) + "\n" + "\n".join(figures)
+    return "\n".join([f"{prose(TEXT)}\n", table(heads, lines), *figures])
 
 
 if __name__ == "__main__":

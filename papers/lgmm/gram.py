@@ -1,5 +1,4 @@
-"""Where the time of an exact GMM SVM goes: our Gram matrices, and scikit-learn's SVC on them over
-C."""
+"""The time of an exact GMM SVM: our Gram matrices, and scikit-learn's SVC on them over C."""
 
 from __future__ import annotations
 
@@ -13,22 +12,26 @@ from kernelight.kernels import GMM
 from papers._cells import Cell, Result, cell, kind
 from papers._data import split
 from papers._exact import HALF_DECADES
-from papers._page import Book, Plan, table
+from papers._page import Book, Plan, prose, table
 from papers._sets import lgmm_scaling, set_of, stage_of
 
 TITLE = "Gram matrices in the time of an exact SVM"
 NAMES, QUICK = ("Splice", "Satimage", "USPS", "Isolet", "Letter", "M-Noise1"), ("Splice",)
-SHARE = 0.05
+LIMIT = 0.05  # the fraction of Gram matrices that is promised
+TEXT = (
+    "Seconds of wall-clock time; for Gram matrices the best of five. "
+    "The SVMs have one thread: fit and predict for C in half-decades from 0.01 to 1,000. "
+    "LIBSVM is quick where classes are far apart, so the fraction of the Gram matrices is largest "
+    "there."
+)
 
 
 @kind("gram", version=4)
 def gram(*, dataset: str, scaling: str, cs: list[float]) -> Result:
-    """Seconds by the clock: both Gram matrices on every core, and fit and predict of all C, which
-    have one thread.
+    """Seconds of wall-clock time: both Gram matrices on all cores, and all SVMs on one thread.
 
-    The best of five counts, as in benchmarks/: where memory is new to a virtual machine, the first
-    touch of it takes longer than the numbers that are written there. The SVMs, too, find theirs
-    touched.
+    The best of five counts, as in benchmarks/: on a virtual machine the first use of memory takes
+    longer than the computation. The SVMs, too, get memory that has been used before.
     """
     data = split(dataset, scaling, 0)
     takes = []
@@ -68,29 +71,29 @@ def cells(plan: Plan) -> list[Cell]:
 
 def times(book: Book) -> dict[str, Result]:
     """Seconds of Gram matrices and of SVMs, where they are computed."""
-    found = {name: book.get(wanted) for name, wanted in _cells(book.plan).items()}
-    return {name: result for name, result in found.items() if result is not None}
+    results = {name: book.get(wanted) for name, wanted in _cells(book.plan).items()}
+    return {name: result for name, result in results.items() if result is not None}
 
 
-def share(result: Result) -> float:
-    """Of the Gram matrices in the time of both."""
+def gram_fraction(result: Result) -> float:
+    """The fraction of the time that the Gram matrices took."""
     return float(result["gram"] / (result["gram"] + result["svm"]))
 
 
 def report(book: Book) -> str:
     """The table."""
-    text = (
-        "Seconds by the clock, the best of five for Gram matrices; the SVMs, which have one "
-        "thread, are fit and predict for C "
-        "in half-decades from 0.01 to 1,000. LIBSVM is quick where classes are far apart, so that "
-        "the share of the Gram "
-        "matrices is largest there.\n\n"
-    )
+    heads = ("data set", "cores of Gram", "Gram, s", "SVMs, s", "fraction of Gram")
     lines = [
-        (name, result["cores"], result["gram"], result["svm"], f"{100 * share(result):.1f} %")
+        (
+            name,
+            result["cores"],
+            result["gram"],
+            result["svm"],
+            f"{100 * gram_fraction(result):.1f} %",
+        )
         for name, result in times(book).items()
     ]
-    return text + table(("data set", "cores of Gram", "Gram, s", "SVMs, s", "share of Gram"), lines)
+    return f"{prose(TEXT)}\n\n{table(heads, lines)}"
 
 
 if __name__ == "__main__":

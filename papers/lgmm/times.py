@@ -1,5 +1,7 @@
-"""Figure 18: training times of linear SVMs on GCWS codes and on NRFF, on IJCNN (the paper's set is
-not public)."""
+"""Figure 18: training times of linear SVMs on GCWS codes and on NRFF features.
+
+The data set is IJCNN, because that of the paper is not public.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,11 @@ def _cells(plan: Plan) -> dict[tuple[int, str], Cell]:
     name = _dataset(plan)
     if name not in plan.present:
         return {}
-    found = {}
+    wanted = {}
     for k in (128,) if plan.quick else (128, 256, 512, 1024):
         for label, bits in [("NRFF", None), *((f"GCWS, b = {bits}", bits) for bits in BITS)]:
             method, gamma = ("NRFF", gamma_of(name)) if bits is None else ("GCWS", None)
-            found[k, label] = cell(
+            wanted[k, label] = cell(
                 "times",
                 dataset=name,
                 method=method,
@@ -38,7 +40,7 @@ def _cells(plan: Plan) -> dict[tuple[int, str], Cell]:
                 weight=set_of(name).rows * k / 1e6,
                 timed=True,
             )
-    return found
+    return wanted
 
 
 def cells(plan: Plan) -> list[Cell]:
@@ -58,7 +60,7 @@ def report(book: Book) -> str:
             )
     return book.figure(
         "lgmm-times",
-        f"LGMM Figure 18: seconds to train on one thread, each C from nothing; on "
+        f"LGMM Figure 18: seconds to train on one thread, each C from zero; on "
         f"{_dataset(book.plan)}.",
         list(panels.values()),
         x_label="C",

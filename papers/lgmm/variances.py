@@ -17,7 +17,7 @@ from papers._page import Book, Plan
 
 TITLE = "LGMM Figures 1-4: variances"
 GAMMAS = (0.1, 1.0, 2.0, 5.0, 10.0, 20.0, 100.0)
-# (rho, gamma), each another value of the kernel
+# (rho, gamma), each with another value of the kernel
 SIMULATED = ((0.0, 1.0), (0.5, 1.0), (0.9, 1.0), (0.99, 1.0), (0.5, 5.0), (0.7, 5.0))
 KS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100]
 
@@ -27,8 +27,8 @@ def fourier_errors(*, rho: float, gamma: float, ks: list[int], repetitions: int)
     """Mean squared errors of RFF and NRFF for each k.
 
     RFF = (2/k) sum X Y and NRFF = sum X Y / sqrt(sum X^2 sum Y^2), where X = cos(sqrt(gamma) x +
-    w), Y the same of y, and x, y are normal of correlation rho. The first k of the largest number
-    of samples serve for k.
+    w), Y the same of y, and x, y are normal with correlation rho. The estimate for k takes the
+    first k samples.
     """
     rng = np.random.default_rng(0)
     E, most, batch = np.exp(-gamma * (1 - rho)), max(ks), 10_000
@@ -67,7 +67,7 @@ def cells(plan: Plan) -> list[Cell]:
 
 def report(book: Book) -> str:
     """Four figures."""
-    # closest near the ends, where curves are steep
+    # denser near the ends, where curves are steep
     rho = np.sin(np.linspace(-1, 1, 401) * np.arcsin(0.999))
     E = np.linspace(0.02, 0.999, 80)
     first, fourth = Panel("V(NRFF) / V(RFF)"), Panel("V(NRFF) / V(GCWS through g)")
@@ -125,8 +125,7 @@ def report(book: Book) -> str:
             book.figure(
                 "lgmm-figure-3",
                 "LGMM Figure 3: variance over squared mean. NRFF falls below GCWS where E is "
-                "large; paired features, which the "
-                "paper does not have, are below NRFF everywhere.",
+                "large; paired features, which the paper does not have, are below NRFF everywhere.",
                 [third],
                 x_label="E",
                 y_label="Var / E^2",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from papers._cells import Cell
 from papers._figures import Line, Panel
 from papers._hashed import BEST, best_mean, curve, hashed_cells
-from papers._page import Book, Plan, table
+from papers._page import Book, Plan, prose, table
 from papers._printed import printed
 from papers._sets import lgmm_scaling
 
 TITLE = "NYS Figures 1-11: Nystrom against hashing"
+TEXT = f"Codes of GCWS have 8 bits. {BEST}"
 NAMES, QUICK = ("SVMGuide3", "Letter", "Covertype25k", "Covertype"), ("SVMGuide3",)
 KS = (32, 64, 128, 256, 512, 1024)
 METHODS = ("GCWS", "GCWS papers", "GMM-NYS", "RBF-NYS", "NRFF")
@@ -43,15 +44,15 @@ def report(book: Book) -> str:
 
 
 def section(book: Book, names: list[str], figure_name: str, title: str) -> str:
-    """The four methods (GCWS twice) on some sets; the first figures of TGMM are these, too."""
+    """The maps on some sets; TGMM has these figures, too."""
     ks = ks_of(book.plan)
     lines, panels = [], []
     for name in names:
         scaling, gamma = lgmm_scaling(name), gamma_of(name)
         for method in METHODS:
-            found = [best_mean(book, name, scaling, method, k, 8, gamma) for k in ks]
-            if any(value is not None for value in found):
-                lines.append((name, method, *found))
+            means = [best_mean(book, name, scaling, method, k, 8, gamma) for k in ks]
+            if any(mean is not None for mean in means):
+                lines.append((name, method, *means))
         for k in ks:
             panel = Panel(f"{name}, k = {k}")
             for colour, method in enumerate(METHODS):
@@ -67,8 +68,8 @@ def section(book: Book, names: list[str], figure_name: str, title: str) -> str:
         y_label="accuracy (%)",
         columns=3,
     )
-    text = f"Codes of GCWS have 8 bits. {BEST}\n\n"
-    return text + table(("data set", "map", *(f"k = {k}" for k in ks)), lines) + "\n" + figure
+    heads = ("data set", "map", *(f"k = {k}" for k in ks))
+    return f"{prose(TEXT)}\n\n{table(heads, lines)}\n{figure}"
 
 
 if __name__ == "__main__":

@@ -5,10 +5,14 @@ from __future__ import annotations
 from papers._cells import Cell
 from papers._exact import Entry, comparison_table, comparisons, exact_cells
 from papers._notes import LGMM_NOTES
-from papers._page import Book, Plan
+from papers._page import Book, Plan, prose
 from papers._sets import lgmm_scaling
 
 TITLE = "NYS Table 1: exact kernels"
+TEXT = (
+    "All 41 test labels of SVMGuide3 are of one class. "
+    "For Covertype25k, LGMM prints other figures than NYS."
+)
 KERNELS = ("GMM", "linear", "RBF")
 NAMES, QUICK = ("SVMGuide3", "Letter", "Covertype25k", "Covertype"), ("SVMGuide3",)
 
@@ -25,9 +29,8 @@ def cells(plan: Plan) -> list[Cell]:
 
 def report(book: Book) -> str:
     """The table."""
-    found = comparisons(book, entries(book.plan), KERNELS)
-    text = "All 41 test labels of SVMGuide3 are of one class. LGMM prints other figures for Covertype25k than NYS.\n\n"
-    return text + comparison_table(found, LGMM_NOTES)
+    rows = comparisons(book, entries(book.plan), KERNELS)
+    return f"{prose(TEXT)}\n\n{comparison_table(rows, LGMM_NOTES)}"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
-"""Figures 7 to 9: the min-max kernel g_n of bivariate t samples, its variance, and two estimates of
-the correlation."""
+"""Figures 7 to 9: mean and variance of the min-max kernel g_n of bivariate t samples.
+
+Figure 9 compares two estimates of the correlation, one of them from g_n.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,13 @@ from kernelight.theory import (
 )
 from papers._cells import Cell, Result, cell, kind
 from papers._figures import Line, Panel
-from papers._page import Book, Plan
+from papers._page import Book, Plan, prose
 
 TITLE = "TGMM Figures 7-9: simulations"
+TEXT = (
+    "The curves f_1 and f_inf cross at rho = 1/2, and f_1 is above f_inf only below that; the text "
+    "of the paper says that it is above everywhere."
+)
 NU_MEANS = (0.5, 1.0, 2.0, 3.0)
 NU_VARIANCES = (2.5, 3.0, 4.0, 5.0)
 NU_ESTIMATES = (2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, math.inf)
@@ -31,11 +37,14 @@ RHOS = np.round(np.concatenate([-_ENDS[::-1], np.linspace(-0.9, 0.9, 37), _ENDS]
 
 @kind("t samples", version=1)
 def t_samples(*, nu: float | None, n: int, rhos: list[float], repetitions: int) -> Result:
-    """For each rho: mean and n Var of g_n, and the mean squared errors of rho from g_n and of the
-    cosine c_n.
+    """For each rho the mean and n Var of g_n, and the mean squared errors of two estimates of rho.
 
-    The n pairs are (x, y) = T (z_1, rho z_1 + sqrt(1 - rho^2) z_2), T = sqrt(nu / chi^2_nu); g_n = (S - d) / (S + d),
-    S = sum |x| + |y|, d = sum |x - y|. The same z and T serve all rho. ``nu`` None is the normal law.
+    The estimates are that from g_n and the cosine c_n. The n pairs are
+
+        (x, y) = T (z_1, rho z_1 + sqrt(1 - rho^2) z_2),   T = sqrt(nu / chi^2_nu),
+        g_n = (S - d) / (S + d),   S = sum |x| + |y|,   d = sum |x - y|.
+
+    The same z and T serve all rho. ``nu`` None is the normal distribution.
     """
     rng = np.random.default_rng(0)
     batch = max(1, min(repetitions, 2_000_000 // n))
@@ -80,9 +89,9 @@ def _cell(nu: float, n: int, plan: Plan) -> Cell:
 
 def _pairs(plan: Plan) -> list[tuple[float, int]]:
     ns = NS[:-1] if plan.quick else NS
-    found = [(nu, n) for nu in (*NU_MEANS, *NU_VARIANCES) for n in ns]
-    found += [(nu, n) for nu in NU_ESTIMATES for n in N_ESTIMATES if n in ns]
-    return list(dict.fromkeys(found))
+    pairs = [(nu, n) for nu in (*NU_MEANS, *NU_VARIANCES) for n in ns]
+    pairs += [(nu, n) for nu in NU_ESTIMATES for n in N_ESTIMATES if n in ns]
+    return list(dict.fromkeys(pairs))
 
 
 def cells(plan: Plan) -> list[Cell]:
@@ -93,13 +102,13 @@ def cells(plan: Plan) -> list[Cell]:
 def report(book: Book) -> str:
     """Three figures."""
     rho = np.array(RHOS)
-    found = {pair: book.get(_cell(*pair, book.plan)) for pair in _pairs(book.plan)}
+    results = {pair: book.get(_cell(*pair, book.plan)) for pair in _pairs(book.plan)}
     means, variances, errors = [], [], []
     for nu in NU_MEANS:
         lines = [
             Line(rho, result["mean"], f"g_n, n = {n}", NS.index(n))
             for n in NS
-            if (result := found.get((nu, n))) is not None
+            if (result := results.get((nu, n))) is not None
         ]
         bounds = [
             Line(rho, gmm_single(rho), "f_1", 6, "--"),
@@ -118,13 +127,13 @@ def report(book: Book) -> str:
         lines = [
             Line(rho, result["variance"], f"n = {n}", NS.index(n))
             for n in NS
-            if (result := found.get((nu, n))) is not None
+            if (result := results.get((nu, n))) is not None
         ]
         limit = [Line(rho, gmm_variance(rho, nu), "n to infinity, formula", 6, "--")]
         variances.append(Panel(f"nu = {nu:g}", lines + limit if lines else []))
     for n in N_ESTIMATES:
         for nu in NU_ESTIMATES:
-            result = found.get((nu, n))
+            result = results.get((nu, n))
             if result is not None:
                 inner = rho[1:-1]  # at -1 and 1 there is no error
                 lines = [
@@ -142,8 +151,7 @@ def report(book: Book) -> str:
     style = {"x_label": "rho", "log_x": False}
     return "\n".join(
         [
-            "f_1 is above f_inf only for rho below 1/2, where they cross; the paper's text has it "
-            "everywhere.\n",
+            f"{prose(TEXT)}\n",
             book.figure(
                 "tgmm-figure-7",
                 "TGMM Figure 7: means of g_n of bivariate t samples.",

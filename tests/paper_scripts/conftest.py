@@ -1,5 +1,4 @@
-"""The scripts are no package that is installed: their folder goes on the path. And data that are
-made up."""
+"""Put the repository on the path, as papers/ is not installed, and make up a folder of data."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ def load(name, seed=0):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of data that are made up."""
+    """A folder with a loader of generated data."""
     from papers import _data
 
     path = tmp_path / "data"

@@ -1,5 +1,4 @@
-"""Numbers of papers/: votes that are LIBSVM's, choices on the test part and by validation, maps by
-the names of the page."""
+"""The numbers of papers/: LIBSVM's votes, choices on the test part and by validation, map names."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from papers import _svm
 from papers._cells import Store
 from papers._exact import LARGE, Entry, exact_cell, kernels_of
 from papers._hashed import best_mean, hashed_cell, repetitions
-from papers._linear import linearization
+from papers._linear import map_named
 from papers._page import Book, Plan, best_of, chosen_of, table
 from papers._printed import printed
 from papers._sets import SETS, set_of
@@ -71,8 +70,7 @@ def test_validation_never_looks_at_the_test_part() -> None:
 
 @pytest.mark.parametrize(("window", "exhaustive"), [(1, False), (3, True)])
 def test_a_window_of_gammas_is_tested(folder: Path, window: int, exhaustive: bool) -> None:
-    """With one gamma for each C, it is the one that validates best; with all, the best on the test
-    part."""
+    """A window of one gamma has the one that validates best; one of all, the best on the test."""
     gammas, cs = [0.01, 1.0, 50.0], [1.0, 100.0]
     result = _svm.exact(
         dataset="Vowel",
@@ -112,13 +110,13 @@ def test_folded_kernel_is_the_mean_of_both_signs() -> None:
 
 
 def test_names_of_maps_are_what_they_say() -> None:
-    papers, ours = linearization("GCWS papers", 16, None, 0), linearization("GCWS", 16, None, 0)
+    papers, ours = map_named("GCWS papers", 16, None, 0), map_named("GCWS", 16, None, 0)
     assert (papers.t_bits, papers.coding) == (0, "lowest")
     assert (ours.t_bits, ours.coding) == (type(ours)().t_bits, type(ours)().coding)
-    product = linearization("MM-acos papers", 16, None, 0)
+    product = map_named("MM-acos papers", 16, None, 0)
     assert any(getattr(part, "coding", None) == "lowest" for part in vars(product).values())
-    assert linearization("NRFF", 16, 2.0, 0).normalize is not False
-    assert linearization("RFF", 16, 2.0, 0).normalize is False
+    assert map_named("NRFF", 16, 2.0, 0).normalize is not False
+    assert map_named("RFF", 16, 2.0, 0).normalize is False
 
 
 def test_means_are_at_the_c_that_is_best_on_average(tmp_path: Path) -> None:
@@ -130,13 +128,13 @@ def test_means_are_at_the_c_that_is_best_on_average(tmp_path: Path) -> None:
     assert repetitions("ImageSeg", "GCWS", 16, 8, quick=False) == len(cells)
     for at, done in enumerate(cells[:2]):
         store.put(done, {"cs": [1.0, 10.0, 100.0], "test": [90.0 - 10 * at, 86.0 + at, 50.0]})
-    found = best_mean(
+    mean = best_mean(
         Book(store, plan, tmp_path / "page.md"), "ImageSeg", "raw", "GCWS", 16, 8, None
     )
-    assert found is not None
-    assert (found.value, found.repetitions) == (86.5, 2)
-    assert found.error == pytest.approx(0.5)
-    assert str(found) == "86.50 (2)"
+    assert mean is not None
+    assert (mean.value, mean.repetitions) == (86.5, 2)
+    assert mean.error == pytest.approx(0.5)
+    assert str(mean) == "86.50 (2)"
 
 
 def test_a_set_that_is_only_printed_has_the_printed_size() -> None:

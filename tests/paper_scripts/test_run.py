@@ -1,4 +1,4 @@
-"""Runs of papers/: cells that are kept, a folder that is made up, and what becomes of mistakes."""
+"""Runs of papers/: cells that are kept, generated data, and errors."""
 
 from __future__ import annotations
 
@@ -155,9 +155,9 @@ def test_timed_cells_come_last_and_have_the_machine(tmp_path: Path) -> None:
     order = [done for done, _ in _work.computed(cells, 2, None)]
     assert {done.key for done in order[2:]} == {done.key for done in cells[:2]}
     run.work(cells, store, jobs=2, minutes=None)
-    found = [store.get(done) for done in cells]
-    assert [result["process"] == os.getpid() for result in found] == [True, True, False, False]
-    assert [result["threads"] for result in found[2:]] == [1, 1]
+    results = [store.get(done) for done in cells]
+    assert [result["process"] == os.getpid() for result in results] == [True, True, False, False]
+    assert [result["threads"] for result in results[2:]] == [1, 1]
 
 
 def test_no_process_outlives_the_one_that_began_it(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def _runs(process: int) -> bool:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
         return False
-    return state != "Z"  # ended, and nobody has asked how
+    return state != "Z"  # a zombie has ended
 
 
 def test_results_of_other_data_are_refused(
@@ -259,7 +259,7 @@ def test_a_loader_that_is_none(
     assert len(error.splitlines()) == 1
 
 
-def test_a_data_set_that_no_table_of_ours_knows(folder: Path, tmp_path: Path) -> None:
+def test_a_data_set_that_is_not_in_our_table(folder: Path, tmp_path: Path) -> None:
     (folder / "loader.py").write_text(
         (folder / "loader.py").read_text().replace('"Sonar"', '"Car"')
     )
