@@ -12,8 +12,9 @@ from kernelight import KernelClassifier
 from kernelight.estimators.folds import minority_of
 from kernelight.estimators.kernel_choice import KernelChoice
 from kernelight.estimators.routes import ExactRoute, LinearRoute, Route, Task
-from kernelight.estimators.scoring import measure_of, positive_class
-from kernelight.estimators.search import Search, SearchSpace
+from kernelight.estimators.scoring import positive_class, resolve_scoring
+from kernelight.estimators.search import Search
+from kernelight.estimators.search_space import SearchSpace
 
 TRAIN = 2500
 
@@ -58,12 +59,12 @@ def rounds(
     X = np.random.default_rng(0).random((len(labels), 2))
     task = Task(labels, None, np.unique(labels), "squared_hinge")
     space = SearchSpace(
-        KernelChoice("gmm", "tune", 1.0), 8, "minmax", "tune", None, measure_of(scoring, True)
+        KernelChoice("gmm", "tune", 1.0), 8, "minmax", "tune", None, resolve_scoring(scoring, True)
     )
     route = route or LinearRoute(None, 8, 0, 1)
     search = Search(space, route, X, task, 0)
-    found = [search._round(route.rough_rows, 2), search._round(route.fine_rows, 5)]
-    return [(len(rows), len(splits)) for rows, splits in found]
+    stages = (search.rough_round, search.fine_round)
+    return [(len(stage.rows), len(stage.splits)) for stage in stages]
 
 
 def labels(*counts: int) -> np.ndarray:
@@ -99,7 +100,8 @@ def test_gram_matrices_do_not_grow() -> None:
 
 
 def test_the_minority_of_numbers_is_everything() -> None:
-    assert minority_of(Task(np.arange(50.0), None, None, "squared"), measure_of(None, False)) == 50
+    task = Task(np.arange(50.0), None, None, "squared")
+    assert minority_of(task, resolve_scoring(None, False)) == 50
 
 
 @pytest.mark.parametrize(
@@ -117,9 +119,9 @@ def test_the_rarer_of_two_names_is_the_positive_class(scoring, common):
     positive = positive_class(words, classes, None)
     assert classes[positive] == "fraud"
     turned = scores if positive == 1 else -scores
-    measure = measure_of(scoring, classification=True).of
-    by_name = measure(Task(words, None, classes, "hinge", positive=positive), turned)
-    by_number = measure(Task(rare.astype(int), None, np.array([0, 1]), "hinge"), scores)
+    score = resolve_scoring(scoring, classification=True).score
+    by_name = score(Task(words, None, classes, "hinge", positive=positive), turned)
+    by_number = score(Task(rare.astype(int), None, np.array([0, 1]), "hinge"), scores)
     assert by_name == pytest.approx(by_number, rel=1e-6)
 
 

@@ -157,7 +157,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     True
     """
 
-    _machine: ClassVar[str] = "LinearClassifier"
+    _linear_class: ClassVar[str] = "LinearClassifier"
     _losses: ClassVar[tuple[str, ...]] = ("squared_hinge", "hinge", "logistic")
 
     def __init__(
@@ -195,7 +195,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _target(self, y: Any) -> NDArray[Any]:
+    def _check_target(self, y: Any) -> NDArray[Any]:
         labels = np.asarray(column_or_1d(y, warn=True))
         if labels.dtype.kind == "f":
             check_array(labels, ensure_2d=False, input_name="y")  # NaN and infinity are no classes
@@ -208,14 +208,14 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
             raise ValueError(
                 f"KernelClassifier needs at least two classes, got 1 class, {self.classes_[0]!r}."
             )
-        self._check_own()
+        self._check_own_parameters()
         positive = positive_class(labels, self.classes_, weight)
         return Task(labels, weight, self.classes_, self.loss, self.class_weight, positive=positive)
 
-    def _check_own(self) -> None:
+    def _check_own_parameters(self) -> None:
         checks.check_class_weight(self.class_weight)
 
-    def _remark(self, task: Task) -> None:
+    def _warn_before_search(self, task: Task) -> None:
         if self.scoring is not None or self.class_weight is not None:
             return
         counts = np.bincount(task.class_numbers, weights=task.weight, minlength=len(self.classes_))
@@ -232,7 +232,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
                 stacklevel=2,
             )
 
-    def _learn_from_held(self, held: HeldOut | None) -> None:
+    def _learn_from_held_out(self, held: HeldOut | None) -> None:
         self.calibration_: Calibration | None = None
         if self._has_own_probabilities():
             return
@@ -269,9 +269,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
                     f"{found.tolist()}: the first batch needs "
                     "rows of every class."
                 )
-        return self._go_on(X, y, sample_weight)
+        return self._partial_fit(X, y, sample_weight)
 
-    def _more_targets(self, y: Any) -> NDArray[Any]:
+    def _batch_target(self, y: Any) -> NDArray[Any]:
         labels = column_or_1d(y, warn=True)
         unknown = np.setdiff1d(labels, self.classes_).tolist()
         if unknown:

@@ -1,5 +1,8 @@
-"""The exact kernel machine: scikit-learn's SVC or SVR on a Gram matrix of ours, kept as support
-rows and dual coefficients."""
+"""The exact SVM: scikit-learn's SVC or SVR on a Gram matrix of `kernels`.
+
+A fitted one is kept as its support rows and dual coefficients, so that a stored model needs nothing
+of scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,10 @@ Gram = NDArray[Any]
 
 @dataclass(frozen=True)
 class Duals:
-    """f_c(x) = sum_i duals[i, c] K(x, x_i) + intercept[c] over all training rows, one c for each
-    score."""
+    """f_c(x) = sum_i coefficients[i, c] K(x, x_i) + intercept[c], one c for each score.
+
+    The sum is over all training rows.
+    """
 
     coefficients: NDArray[np.float64]
     intercept: NDArray[np.float64]
@@ -33,7 +38,7 @@ class Duals:
 
 @dataclass(frozen=True)
 class SupportModel:
-    """The same over the support rows alone, which are kept as they entered the kernel: scaled."""
+    """The same sum over the support rows alone, which are kept as the kernel takes them: scaled."""
 
     kernel: Kernel
     rows: Matrix
@@ -45,7 +50,7 @@ class SupportModel:
         return np.asarray(K @ self.duals.coefficients + self.duals.intercept)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What a state holds of it."""
+        """The arrays that a state holds."""
         values, columns, starts, _ = checks.core_args(self.rows)
         held = {
             "values": values,
@@ -56,7 +61,7 @@ class SupportModel:
 
 
 def support_model(kernel: Kernel, rows: Matrix, duals: Duals) -> SupportModel:
-    """Without the rows that have no part in any score; one stays where none has."""
+    """The model without the rows whose coefficients are all 0; one row stays in any case."""
     used = np.flatnonzero(duals.coefficients.any(axis=1))
     used = used if len(used) else np.zeros(1, dtype=np.intp)
     return SupportModel(
@@ -67,8 +72,7 @@ def support_model(kernel: Kernel, rows: Matrix, duals: Duals) -> SupportModel:
 def support_model_of(
     kernel: Kernel, arrays: Mapping[str, Any], width: int, n_scores: int
 ) -> SupportModel:
-    """The model that `SupportModel.arrays` described; everything is checked, a state may hold
-    anything."""
+    """The model that `SupportModel.arrays` describes, checked: a state may hold anything."""
     sparse = "starts" in arrays
     checks.check_learned(
         "support rows", arrays["values"], ("float32", "float64"), 1 if sparse else 2
@@ -101,12 +105,12 @@ def support_model_of(
 
 
 def refuse_many_rows(n_rows: int) -> None:
-    """The Gram matrix grows with the square of the rows."""
+    """Refuse so many rows that their Gram matrix would not fit into memory."""
     if n_rows > MAX_ROWS:
         raise ValueError(
             f"method='exact' compares every row with every other: it takes {MAX_ROWS:,} rows at "
-            f"most, got {n_rows:,}; leave "
-            "method=None for a model that is linear in the rows, or train on fewer."
+            f"most, got {n_rows:,}; leave method=None for a model that is linear in the rows, or "
+            f"train on fewer."
         )
 
 
@@ -118,52 +122,50 @@ def classify(
     weight: NDArray[Any],
     class_weight: Any,
 ) -> Duals:
-    """One-vs-rest: a machine for each class, or one for two classes, whose positive scores mean the
-    second.
+    """One-vs-rest SVMs: one for each class, or one for two classes (positive means the second).
 
-    A class weight is a factor of C for the rows of that class in its own machine, as for linear
-    models; with two classes both count in the only one. A class without rows that count, as a split
-    or weights may leave it, scores -1 everywhere, and one that is alone scores 1.
+    A class weight is a factor of C for the rows of that class in its own SVM, as for linear models;
+    with two classes both weights count in the only SVM. A class that has no rows of positive weight
+    in a split scores -1 everywhere, and one that is alone scores 1.
     """
     present = np.unique(labels)
-    found = class_factors(class_weight, present, labels, weight)
-    factors = dict(zip(present.tolist(), found, strict=True))
-    against = 1.0 if len(classes) > 2 else factors.get(classes[0], 1.0)
-    machines: list[Any] = []
-    # Where there is nothing to tell apart, a score that says so.
-    constants = []
+    factors = dict(
+        zip(present.tolist(), class_factors(class_weight, present, labels, weight), strict=True)
+    )
+    rest_factor = 1.0 if len(classes) > 2 else factors.get(classes[0], 1.0)
+    svms: list[Any] = []
+    constants = []  # the scores where there is nothing to tell apart
     for positive in classes if len(classes) > 2 else classes[1:]:
         own = labels == positive
-        costs = weight * np.where(own, factors.get(positive, 1.0), against)
-        some, others = costs[own].any(), costs[~own].any()
-        constants.append(1.0 if some and not others else -1.0)
-        if not (some and others):
-            machines.append(None)
+        costs = weight * np.where(own, factors.get(positive, 1.0), rest_factor)
+        has_own, has_rest = costs[own].any(), costs[~own].any()
+        constants.append(1.0 if has_own and not has_rest else -1.0)
+        if not (has_own and has_rest):
+            svms.append(None)
             continue
-        machine = SVC(C=C, kernel="precomputed", cache_size=_CACHE_MB)
-        machines.append(machine.fit(gram, own, sample_weight=costs))
-    return _duals(machines, len(labels), constants)
+        svm = SVC(C=C, kernel="precomputed", cache_size=_CACHE_MB)
+        svms.append(svm.fit(gram, own, sample_weight=costs))
+    return _duals(svms, len(labels), constants)
 
 
 def regress(
     gram: Gram, target: NDArray[Any], C: float, epsilon: float, weight: NDArray[Any]
 ) -> Duals:
-    """The epsilon-insensitive regression of (n,) or (n, m) targets, a machine for each."""
-    machines = [
+    """Epsilon-insensitive SVMs of (n,) or (n, m) targets, one for each target."""
+    svms = [
         SVR(C=C, epsilon=epsilon, kernel="precomputed", cache_size=_CACHE_MB).fit(
             gram, each, sample_weight=weight
         )
         for each in target.reshape(len(target), -1).T
     ]
-    return _duals(machines, len(target), [0.0] * len(machines))
+    return _duals(svms, len(target), [0.0] * len(svms))
 
 
-def _duals(machines: list[Any], n_rows: int, constants: list[float]) -> Duals:
-    """The coefficients of machines over all rows; a constant for those that there was nothing to
-    fit to."""
-    coefficients, intercept = np.zeros((n_rows, len(machines))), np.array(constants)
-    for at, machine in enumerate(machines):
-        if machine is not None:
-            coefficients[machine.support_, at] = machine.dual_coef_.ravel()
-            intercept[at] = machine.intercept_[0]
+def _duals(svms: list[Any], n_rows: int, constants: list[float]) -> Duals:
+    """The coefficients of SVMs over all rows; None among ``svms`` is a constant score."""
+    coefficients, intercept = np.zeros((n_rows, len(svms))), np.array(constants)
+    for at, svm in enumerate(svms):
+        if svm is not None:
+            coefficients[svm.support_, at] = svm.dual_coef_.ravel()
+            intercept[at] = svm.intercept_[0]
     return Duals(coefficients, intercept)

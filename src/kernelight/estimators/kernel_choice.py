@@ -84,7 +84,7 @@ class KernelChoice:
         """Whether the kernel has a centre, one number for each column of the rows as they are."""
         return isinstance(self.kernel, Kernel) and getattr(self.kernel, "center", None) is not None
 
-    def made(self, gamma: float | None, p: float | None) -> Kernel:
+    def make(self, gamma: float | None, p: float | None) -> Kernel:
         """The kernel with these parameters, None for those it does not have.
 
         Gaussian: gamma = 1 / (2 sigma^2).

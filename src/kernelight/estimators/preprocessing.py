@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from kernelight.base.checks import as_matrix
-from kernelight.data.dataset import Dataset, ReadingOptions
+from kernelight.data.dataset import Dataset
 from kernelight.data.encoding import MEDIAN_ROWS, EncodedColumn, Encoding
 from kernelight.data.errors import DataError, shown
 from kernelight.data.frames import array_source, as_table, frame_source, is_frame, is_pandas
+from kernelight.data.reading_options import ReadingOptions
 from kernelight.data.supervision import Supervision
 from kernelight.data.table_source import (
     CATEGORICAL,

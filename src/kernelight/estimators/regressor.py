@@ -63,7 +63,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
     True
     """
 
-    _machine: ClassVar[str] = "LinearRegressor"
+    _linear_class: ClassVar[str] = "LinearRegressor"
     _losses: ClassVar[tuple[str, ...]] = ("squared", "epsilon_insensitive")
     _decided: ClassVar[tuple[str, ...]] = (*KernelModel._decided, "target_mean_", "target_scale_")
 
@@ -102,7 +102,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _target(self, y: Any) -> NDArray[Any]:
+    def _check_target(self, y: Any) -> NDArray[Any]:
         return _quantities(y)
 
     def _task(self, target: NDArray[Any], weight: NDArray[np.float64] | None) -> Task:
@@ -132,10 +132,10 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
             unit=self.target_scale_,
         )
 
-    def _check_own(self) -> None:
+    def _check_own_parameters(self) -> None:
         checks.check_number("epsilon", self.epsilon, 0.0)
 
-    def _learn_from_held(self, held: HeldOut | None) -> None:
+    def _learn_from_held_out(self, held: HeldOut | None) -> None:
         self.errors_ = None
         if held is not None and len(held.scores):
             truth = held.task.y.reshape(held.scores.shape)
@@ -145,9 +145,9 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
         """Go on learning from a batch of rows: see `KernelClassifier.partial_fit`. Mean and scale
         of the target stay."""
-        return self._go_on(X, y, sample_weight)
+        return self._partial_fit(X, y, sample_weight)
 
-    def _more_targets(self, y: Any) -> NDArray[Any]:
+    def _batch_target(self, y: Any) -> NDArray[Any]:
         target = _quantities(y)
         if target.shape[1:] != np.shape(self.target_mean_):
             raise ValueError(

@@ -1,9 +1,8 @@
-"""The two ways from scaled rows to a model: features and a linear model, or the Gram matrix and a
-kernel machine.
+"""The two ways from scaled rows to a model: `LinearRoute` and `ExactRoute`.
 
-Both are asked the same things by the search (`tune`): prepare rows once, score rows held out for
-several C, make the final model of it. Whatever depends on C is after `prepare`, so that a grid over
-C costs neither hashes nor kernels.
+The first is a feature map and a linear model, the second the Gram matrix and an SVM. The search
+asks the same of both: prepare rows once, score held-out rows for several C, fit the final model.
+What depends on C comes after `prepare`, so that a grid over C costs neither hashes nor kernels.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from kernelight.linear.regressor import LinearRegressor
 from kernelight.maps.scaled_map import ScaledMap
 from kernelight.scaling import Scaling
 
-# a model within a hundredth of its minimum is good enough to choose by, and far cheaper
+# a model within a hundredth of its minimum is good enough to compare settings, and far cheaper
 SEARCH_TOL = 1e-2
 MAP_ROWS = 16_384  # a map learns (landmarks, a sampler, frequencies) from at most so many rows
 RowIndices = NDArray[np.intp]
@@ -35,7 +34,7 @@ RowIndices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be learned: labels or numbers, with weights, and how the loss is counted."""
+    """What is to be learned: labels or quantities, with weights and the loss."""
 
     y: NDArray[Any]
     weight: NDArray[np.float64] | None
@@ -44,12 +43,13 @@ class Task:
     class_weight: Any = None
     epsilon: float = 0.0
     positive: int = 1  # which of two classes scorers such as average precision are about
-    # of a regression, and what the target was divided by: one number, or one for each target
+    # of a regression, whose y is standardised: what was subtracted and what it was divided by, one
+    # number or one for each target
     mean: Any = 0.0
     unit: Any = 1.0
 
     def at(self, rows: RowIndices) -> Task:
-        """The same for some rows."""
+        """The task of some rows."""
         return replace(
             self, y=self.y[rows], weight=None if self.weight is None else self.weight[rows]
         )
@@ -60,13 +60,13 @@ class Task:
 
     @property
     def class_numbers(self) -> NDArray[np.intp]:
-        """The place of each label among the classes."""
+        """The index of each label among the classes."""
         assert self.classes is not None
         return np.searchsorted(self.classes, self.y)
 
     @property
     def balanced_weight(self) -> NDArray[np.float64] | None:
-        """What a row counts: its weight times that of its class."""
+        """The weight of each row times that of its class; None if all are 1."""
         if self.class_weight is None:
             return self.weight
         assert self.classes is not None
@@ -75,12 +75,12 @@ class Task:
         factors[np.searchsorted(self.classes, present)] = class_factors(
             self.class_weight, present, self.y, self.weight
         )
-        found = factors[self.class_numbers]
-        return found if self.weight is None else found * self.weight
+        weight = factors[self.class_numbers]
+        return weight if self.weight is None else weight * self.weight
 
 
 def labels_of(scores: NDArray[np.float64], classes: NDArray[Any]) -> NDArray[Any]:
-    """The class of the best score; of a single score the second class if it is positive."""
+    """The class of the largest score; of a single score, the second class if it is positive."""
     if scores.ndim == 2 and scores.shape[1] > 1:
         return np.asarray(classes[scores.argmax(axis=1)])
     return np.asarray(classes[(scores.ravel() > 0).astype(np.intp)])
@@ -88,47 +88,45 @@ def labels_of(scores: NDArray[np.float64], classes: NDArray[Any]) -> NDArray[Any
 
 @dataclass(frozen=True)
 class Prepared:
-    """Rows ready for any C: their features, or the Gram matrix and the scaled rows; and the way to
-    them."""
+    """Rows ready for any C, and the scaled map that made them so."""
 
     kernel: Kernel
     scaled_map: ScaledMap
-    seen: Any
-    rows: Matrix | None = None
+    inputs: Any  # what the model is fitted to: codes, features or the Gram matrix
+    rows: Matrix | None = None  # the scaled rows, for the Gram matrix
 
 
 @dataclass(frozen=True)
 class Route(ABC):
     """A way from scaled rows to a model."""
 
-    #: Whether what is prepared depends on labels, so that it must not see the rows it is scored on.
+    #: Whether `prepare` learns from labels, so that it must not see the rows it is scored on.
     learns_labels: bool = field(default=False, init=False)
+    #: Rows of the two rounds of the search, and at most how many times as many for a rare class.
     rough_rows: int = field(default=3_000, init=False)
     fine_rows: int = field(default=12_000, init=False)
-    # at most so many times these rows where a class is rare
     growth: int = field(default=2, init=False)
 
-    def refuse(self, n_rows: int) -> None:
-        """Refuse more rows than this way can take, before anything else is done."""
+    def check_n_rows(self, n_rows: int) -> None:
+        """Refuse more rows than this route can take, before anything else is done."""
         return
 
     @abstractmethod
     def work(self, n_rows: int, n_components: int, n_fits: int) -> float:
-        """The work of preparing rows and fitting ``n_fits`` models to them; only ratios of it mean
-        something."""
+        """The work of preparing rows and fitting ``n_fits`` models, in units of no meaning."""
 
     @abstractmethod
     def prepare(
         self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int
     ) -> Prepared:
-        """Everything that C has no part in; the map may learn from the rows and the task."""
+        """Do everything that does not depend on C; the map may learn from the rows and the task."""
 
     @abstractmethod
-    def again(self, prepared: Prepared, X: Matrix) -> Prepared:
-        """The same map on other rows."""
+    def apply(self, prepared: Prepared, X: Matrix) -> Prepared:
+        """Prepare other rows with the same map."""
 
     @abstractmethod
-    def path(
+    def held_out_scores(
         self,
         prepared: Prepared,
         task: Task,
@@ -136,16 +134,16 @@ class Route(ABC):
         held: RowIndices,
         Cs: Sequence[float],
     ) -> list[NDArray[np.float64]]:
-        """The (n, m) scores of the rows ``held`` for each C, learned on ``train``."""
+        """The (n, m) scores of the rows ``held`` for each C, by models of the rows ``train``."""
 
     @abstractmethod
-    def model(self, prepared: Prepared, task: Task, C: float) -> Any:
-        """The final model of all prepared rows."""
+    def fit(self, prepared: Prepared, task: Task, C: float) -> Any:
+        """The final model, fitted to all prepared rows."""
 
 
 @dataclass(frozen=True)
 class LinearRoute(Route):
-    """A map of the kernel, and a linear model of its codes or features."""
+    """A feature map of the kernel, and a linear model of its codes or features."""
 
     method: str | None
     bits: int
@@ -162,7 +160,7 @@ class LinearRoute(Route):
         self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int
     ) -> Prepared:
         learn = spread(X.shape[0], MAP_ROWS)
-        made = map_for(
+        feature_map = map_for(
             kernel,
             n_components,
             self.method,
@@ -172,13 +170,13 @@ class LinearRoute(Route):
             n_jobs=self.n_jobs,
         )
         some = X if len(learn) == X.shape[0] else X[learn]
-        scaled_map = ScaledMap(scaling, made.fit(scaling(some), task.y[learn]))
+        scaled_map = ScaledMap(scaling, feature_map.fit(scaling(some), task.y[learn]))
         return Prepared(kernel, scaled_map, scaled_map.encode(X))
 
-    def again(self, prepared: Prepared, X: Matrix) -> Prepared:
-        return replace(prepared, seen=prepared.scaled_map.encode(X))
+    def apply(self, prepared: Prepared, X: Matrix) -> Prepared:
+        return replace(prepared, inputs=prepared.scaled_map.encode(X))
 
-    def path(
+    def held_out_scores(
         self,
         prepared: Prepared,
         task: Task,
@@ -188,35 +186,35 @@ class LinearRoute(Route):
     ) -> list[NDArray[np.float64]]:
         learn = task.at(train)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # good enough to choose by
-            found = (
-                self._machine(task, 1.0)
+            warnings.simplefilter("ignore", ConvergenceWarning)  # good enough to compare settings
+            path = (
+                self._linear_model(task, 1.0)
                 .set_params(tol=SEARCH_TOL)
-                .fit_path(prepared.seen[train], learn.y, list(Cs), sample_weight=learn.weight)
+                .fit_path(prepared.inputs[train], learn.y, list(Cs), sample_weight=learn.weight)
             )
-        rows = prepared.seen[held]
-        return [self._all_scores(model, rows, task.classes) for model in found.models]
+        rows = prepared.inputs[held]
+        return [self._all_scores(model, rows, task.classes) for model in path.models]
 
     def _all_scores(
         self, model: Any, rows: Any, classes: NDArray[Any] | None
     ) -> NDArray[np.float64]:
-        """(n, m) scores; a class that the model has not seen has the lowest."""
+        """(n, m) scores; a class that was not among the training rows has the lowest score."""
         if classes is None:
-            found = np.asarray(model.predict(rows))
-            return found if found.ndim == 2 else found[:, None]
+            predictions = np.asarray(model.predict(rows))
+            return predictions if predictions.ndim == 2 else predictions[:, None]
         scores = np.asarray(model.decision_function(rows))
         single = scores.ndim == 1
         if len(model.classes_) == len(classes):
             return scores[:, None] if single else scores
-        seen = np.column_stack([-scores, scores]) if single else scores
-        full = np.repeat(seen.min(axis=1, keepdims=True) - 1, len(classes), axis=1)
-        full[:, np.searchsorted(classes, model.classes_)] = seen
+        known = np.column_stack([-scores, scores]) if single else scores
+        full = np.repeat(known.min(axis=1, keepdims=True) - 1, len(classes), axis=1)
+        full[:, np.searchsorted(classes, model.classes_)] = known
         return full
 
-    def model(self, prepared: Prepared, task: Task, C: float) -> Any:
-        return self._machine(task, C).fit(prepared.seen, task.y, sample_weight=task.weight)
+    def fit(self, prepared: Prepared, task: Task, C: float) -> Any:
+        return self._linear_model(task, C).fit(prepared.inputs, task.y, sample_weight=task.weight)
 
-    def _machine(self, task: Task, C: float) -> Any:
+    def _linear_model(self, task: Task, C: float) -> Any:
         shared: dict[str, Any] = {
             "loss": task.loss,
             "C": C,
@@ -243,19 +241,19 @@ class ExactRoute(Route):
     def prepare(
         self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int
     ) -> Prepared:
-        return self._of(kernel, ScaledMap(scaling, None), X)
+        return self._prepared(kernel, ScaledMap(scaling, None), X)
 
-    def again(self, prepared: Prepared, X: Matrix) -> Prepared:
-        return self._of(prepared.kernel, prepared.scaled_map, X)
+    def apply(self, prepared: Prepared, X: Matrix) -> Prepared:
+        return self._prepared(prepared.kernel, prepared.scaled_map, X)
 
-    def refuse(self, n_rows: int) -> None:
+    def check_n_rows(self, n_rows: int) -> None:
         exact_svm.refuse_many_rows(n_rows)
 
-    def _of(self, kernel: Kernel, scaled_map: ScaledMap, X: Matrix) -> Prepared:
+    def _prepared(self, kernel: Kernel, scaled_map: ScaledMap, X: Matrix) -> Prepared:
         rows = scaled_map.encode(X)
         return Prepared(kernel, scaled_map, kernel(rows), rows)
 
-    def path(
+    def held_out_scores(
         self,
         prepared: Prepared,
         task: Task,
@@ -264,17 +262,18 @@ class ExactRoute(Route):
         Cs: Sequence[float],
     ) -> list[NDArray[np.float64]]:
         learn = task.at(train)
-        among, across = prepared.seen[np.ix_(train, train)], prepared.seen[np.ix_(held, train)]
-        found = []
+        gram = prepared.inputs[np.ix_(train, train)]
+        held_gram = prepared.inputs[np.ix_(held, train)]
+        scores = []
         for C in Cs:
-            duals = self._duals(among, learn, C)
-            found.append(np.asarray(across @ duals.coefficients + duals.intercept))
-        return found
+            duals = self._duals(gram, learn, C)
+            scores.append(np.asarray(held_gram @ duals.coefficients + duals.intercept))
+        return scores
 
-    def model(self, prepared: Prepared, task: Task, C: float) -> exact_svm.SupportModel:
+    def fit(self, prepared: Prepared, task: Task, C: float) -> exact_svm.SupportModel:
         assert prepared.rows is not None
         return exact_svm.support_model(
-            prepared.kernel, prepared.rows, self._duals(prepared.seen, task, C)
+            prepared.kernel, prepared.rows, self._duals(prepared.inputs, task, C)
         )
 
     def _duals(self, gram: NDArray[Any], task: Task, C: float) -> exact_svm.Duals:
@@ -285,17 +284,16 @@ class ExactRoute(Route):
 
 
 def spread(n_rows: int, most: int) -> RowIndices:
-    """At most so many row numbers, evenly spread over all."""
+    """Indices of at most ``most`` rows, evenly spread over all."""
     if n_rows <= most:
         return np.arange(n_rows, dtype=np.intp)
     return np.asarray(np.linspace(0, n_rows - 1, most).round(), dtype=np.intp)
 
 
-def scores_of(model: Any, seen: Any) -> NDArray[np.float64]:
-    """(n, m) or (n,) scores that a final model gives to what it sees of rows: features, or scaled
-    rows."""
+def scores_of(model: Any, encoded: Any) -> NDArray[np.float64]:
+    """(n, m) or (n,) scores of a final model for what `ScaledMap.encode` made of rows."""
     if isinstance(model, exact_svm.SupportModel):
-        return model.scores(seen)
+        return model.scores(encoded)
     return np.asarray(
-        model.decision_function(seen) if hasattr(model, "classes_") else model.predict(seen)
+        model.decision_function(encoded) if hasattr(model, "classes_") else model.predict(encoded)
     )

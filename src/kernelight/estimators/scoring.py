@@ -1,8 +1,8 @@
-"""What a candidate of the search is judged by: accuracy or R^2, or any scorer of scikit-learn, from
-scores of rows held out.
+"""What the search maximises: accuracy or R^2, or any scorer of scikit-learn.
 
-A scorer asks an estimator for its answers. Here an estimator is made of answers that are there
-already, so that a candidate costs no more than the measure itself.
+A scorer asks an estimator for its predictions. Here the scores of the held-out rows are there
+already, so a scorer is given an estimator that returns them: trying a setting costs no more than
+the metric itself.
 """
 
 from __future__ import annotations
@@ -28,23 +28,22 @@ SCORE_TIE = 1e-4
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A name for the summary, and a number for (n, m) scores of the rows of a task: the larger the
-    better."""
+class Scoring:
+    """A name for the summary, and a function from (n, m) scores of rows to a number to maximise."""
 
     name: str
-    of: Callable[[Task, Array], float]
-    even: Callable[[float], float]  # how close to a score others count as equal
+    score: Callable[[Task, Array], float]
+    tie: Callable[[float], float]  # how close to a score others are a tie with it
     by_class: bool = False  # whether each class counts alike, however few rows it has
 
 
-def measure_of(scoring: Any, classification: bool) -> Measure:
-    """The measure that the parameter ``scoring`` stands for."""
+def resolve_scoring(scoring: Any, classification: bool) -> Scoring:
+    """What the parameter ``scoring`` of an estimator stands for."""
     if scoring is None:
-        made = _accuracy if classification else _r2
-        return Measure("accuracy" if classification else "R^2", made, lambda score: SCORE_TIE)
+        default = _accuracy if classification else _r2
+        return Scoring("accuracy" if classification else "R^2", default, lambda score: SCORE_TIE)
     if isinstance(scoring, str):
-        scorer = scorer_named(str(scoring), EXAMPLES[classification])
+        scorer = scorer_named(str(scoring), SCORING_EXAMPLES[classification])
         name = str(scoring)
     elif callable(scoring):
         scorer, name = scoring, getattr(scoring, "__name__", type(scoring).__name__)
@@ -57,29 +56,30 @@ def measure_of(scoring: Any, classification: bool) -> Measure:
         )
     named = isinstance(scoring, str)
     _refuse_other_task(scorer, name, named, classification)
-    weighted = (
-        "sample_weight" in inspect.signature(getattr(scorer, "_score_func", _none)).parameters
-    )
+    score_func = getattr(scorer, "_score_func", _no_score_func)
+    weighted = "sample_weight" in inspect.signature(score_func).parameters
 
-    def found(task: Task, scores: Array) -> float:
-        answers = (
-            _Classes(task, scores, numbers=named) if classification else _Quantities(task, scores)
+    def score(task: Task, scores: Array) -> float:
+        fitted = (
+            _FittedClassifier(task, scores, numbers=named)
+            if classification
+            else _FittedRegressor(task, scores)
         )
+        X = np.arange(len(scores))[:, None]  # of as many rows; nothing reads it
         more = {"sample_weight": task.weight} if weighted and task.weight is not None else {}
         try:
-            return float(scorer(answers, np.arange(len(scores))[:, None], answers.truth, **more))
+            return float(scorer(fitted, X, fitted.truth, **more))
         except ValueError:
             if not hasattr(scorer, "_score_func") or absent_class(task) is None:
                 raise
             return float("nan")  # some scorers raise where a class is absent, others return NaN
 
     by_class = classification and name not in _BY_ROW and not name.endswith(("_micro", "_weighted"))
-    return Measure(name, found, lambda score: SCORE_TIE * abs(score), by_class)
+    return Scoring(name, score, lambda score: SCORE_TIE * abs(score), by_class)
 
 
 def scorer_named(name: str, examples: str) -> Any:
-    """The scorer of scikit-learn's of that name; a name that is none is refused, with a close one
-    or with examples."""
+    """The scorer of scikit-learn with this name; for an unknown name the error has a close one."""
     try:
         return get_scorer(name)
     except ValueError as error:
@@ -88,15 +88,16 @@ def scorer_named(name: str, examples: str) -> Any:
         raise ValueError(f"scoring={name!r} is no scorer of scikit-learn's: {hint}") from error
 
 
-def scored_kind(name: str) -> str | None:
-    """What the scorer of that name is for, "classes" or "quantities"; None if it does not say."""
-    return kind_of(scorer_named(name, f"{EXAMPLES[True]}; for quantities {EXAMPLES[False]}"), name)
+def scoring_kind(name: str) -> str | None:
+    """What the scorer of this name is for, "classes" or "quantities"; None if it does not say."""
+    examples = f"{SCORING_EXAMPLES[True]}; for quantities {SCORING_EXAMPLES[False]}"
+    return kind_of(scorer_named(name, examples), name)
 
 
 def refuse_binary(scoring: Any, task: Task) -> None:
     """Refuse a scorer of two classes where there are more, and name one that fits."""
     if isinstance(scoring, str) and task.classes is not None and len(task.classes) > 2:
-        instead = _OF_MANY_CLASSES.get(str(scoring))
+        instead = _MULTICLASS.get(str(scoring))
         if instead is not None:
             raise ValueError(
                 f"scoring={str(scoring)!r} is for two classes, but y has {len(task.classes)}: "
@@ -107,11 +108,10 @@ def refuse_binary(scoring: Any, task: Task) -> None:
 def positive_class(
     labels: NDArray[Any], classes: NDArray[Any], weight: NDArray[np.float64] | None
 ) -> int:
-    """Which of two classes is the positive one of scorers by name: the second of numbers, as 1 is
-    of 0 and 1.
+    """Which of two classes is the positive one of a scorer given by name.
 
-    Names have no such order: theirs is the one with fewer rows, which is the one that people look
-    for.
+    Of two numbers it is the second, as 1 is of 0 and 1. Text labels have no such order: theirs is
+    the class with fewer rows, which is the one that people look for.
     """
     if len(classes) != 2 or classes.dtype.kind in "biuf":
         return 1
@@ -120,12 +120,12 @@ def positive_class(
 
 
 def about_one_class(scoring: Any, task: Task) -> bool:
-    """Whether a scorer of that name is about the positive one of two classes alone."""
+    """Whether ``scoring`` names a scorer that is about the positive one of two classes alone."""
     if task.classes is None or len(task.classes) != 2:
         return False
     return (
         isinstance(scoring, str)
-        and str(scoring) in (*_OF_MANY_CLASSES, "average_precision")
+        and str(scoring) in (*_MULTICLASS, "average_precision")
         and scoring != "roc_auc"
     )
 
@@ -139,8 +139,7 @@ def absent_class(task: Task) -> Any:
 
 
 def kind_of(scorer: Any, name: str) -> str | None:
-    """What a scorer of scikit-learn's is for, "classes" or "quantities"; None if it does not
-    say."""
+    """What a scorer is for, "classes" or "quantities"; None if it does not say."""
     module = getattr(getattr(scorer, "_score_func", None), "__module__", "")
     if module.endswith("._regression"):
         return QUANTITIES
@@ -152,24 +151,26 @@ def kind_of(scorer: Any, name: str) -> str | None:
 
 
 def _refuse_other_task(scorer: Any, name: str, named: bool, classification: bool) -> None:
-    """Refuse a scorer of classes for quantities and, if it was named, one of quantities for
-    classes.
+    """Refuse a scorer that is for the other task.
 
-    A scorer that a user makes may measure how far apart ordered classes are, so that one is left
-    alone.
+    A scorer object of quantities is allowed for classes: it may measure how far apart ordered
+    classes are. One given by name is not.
     """
     kind = kind_of(scorer, name)
     if kind == CLASSES and not classification:
         raise ValueError(
-            f"scoring={name!r} is for classes, but the target is a quantity: use {EXAMPLES[False]}."
+            f"scoring={name!r} is for classes, but the target is a quantity: use "
+            f"{SCORING_EXAMPLES[False]}."
         )
     if kind == QUANTITIES and named and classification:
         raise ValueError(
-            f"scoring={name!r} is for quantities, but the target is a class: use {EXAMPLES[True]}."
+            f"scoring={name!r} is for quantities, but the target is a class: use "
+            f"{SCORING_EXAMPLES[True]}."
         )
 
 
-_OF_MANY_CLASSES = {
+# scorers of two classes, and what is named instead where there are more
+_MULTICLASS = {
     "roc_auc": "roc_auc_ovr",
     "f1": "f1_macro",
     "precision": "precision_macro",
@@ -178,15 +179,16 @@ _OF_MANY_CLASSES = {
     "positive_likelihood_ratio": "balanced_accuracy",
     "neg_negative_likelihood_ratio": "balanced_accuracy",
 }
+# scorers of classes in which every row counts alike
 _BY_ROW = ("accuracy", "top_k_accuracy", "matthews_corrcoef", "neg_log_loss", "neg_brier_score")
-EXAMPLES = {
+SCORING_EXAMPLES = {
     True: "'balanced_accuracy', 'roc_auc', 'average_precision', 'neg_log_loss' or 'f1'",
     False: "'neg_mean_absolute_error', 'neg_root_mean_squared_error' or 'r2'",
 }
 
 
-def _none() -> None:
-    """A scorer that is a plain function takes no weights."""
+def _no_score_func() -> None:
+    """Stands for the function of a scorer that has none, so that it takes no weights."""
 
 
 def _accuracy(task: Task, scores: Array) -> float:
@@ -200,50 +202,51 @@ def _r2(task: Task, scores: Array) -> float:
     )
 
 
-class _Classes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """The answers of a classifier.
+class _FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # no types
+    """A fitted classifier whose scores of the rows are known already.
 
-    Scorers by name see the numbers of classes. Of two classes, 1 is the positive one
-    (`positive_class`).
+    With ``numbers``, as for scorers by name, labels are the numbers of the classes, and 1 of two is
+    the positive one (`positive_class`).
     """
 
     def __init__(self, task: Task, scores: Array, numbers: bool) -> None:
         assert task.classes is not None
-        self._turned = numbers and len(task.classes) == 2 and task.positive == 0
+        self._swapped = numbers and len(task.classes) == 2 and task.positive == 0
         self._task, self._scores = task, scores
         self.classes_ = np.arange(len(task.classes)) if numbers else task.classes
         self.truth = task.class_numbers if numbers else task.y
-        if self._turned:
+        if self._swapped:
             self.truth = 1 - self.truth
 
     def decision_function(self, X: Any) -> Array:
         scores = self._scores[:, 0] if self._scores.shape[1] == 1 else self._scores
-        return -scores if self._turned else scores
+        return -scores if self._swapped else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        return labels_of(self._scores, self.classes_[::-1] if self._turned else self.classes_)
+        return labels_of(self._scores, self.classes_[::-1] if self._swapped else self.classes_)
 
     def predict_proba(self, X: Any) -> Array:
         if self._task.loss == "logistic":
             probabilities = logistic_probabilities(self._scores)
         else:
-            counted = (self._task.class_numbers, self._task.balanced_weight)
-            probabilities = calibrated(self._scores, *counted)(self._scores)
-        return probabilities[:, ::-1] if self._turned else probabilities
+            task = self._task
+            calibration = calibrated(self._scores, task.class_numbers, task.balanced_weight)
+            probabilities = calibration(self._scores)
+        return probabilities[:, ::-1] if self._swapped else probabilities
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
 
-class _Quantities(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """The answers of a regression, in the units of the target."""
+class _FittedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A fitted regressor whose predictions, in the units of the target, are known already."""
 
     def __init__(self, task: Task, scores: Array) -> None:
-        self._found = task.in_units(scores if task.y.ndim == 2 else scores[:, 0])
+        self._predictions = task.in_units(scores if task.y.ndim == 2 else scores[:, 0])
         self.truth = task.in_units(task.y)
 
     def predict(self, X: Any) -> Array:
-        return self._found
+        return self._predictions
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

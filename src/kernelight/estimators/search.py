@@ -1,25 +1,26 @@
-"""The search for scale, gamma, p and C: a small grid, scored on rows that were held out.
+"""The search for scale, gamma, p and C: a small grid, scored on held-out rows.
 
-1. Settings are all combinations of the candidates for scale, gamma and p. With more than three,
-   each is scored on a few rows, with few components and three values of C; the best three go on.
-2. These are scored with all components and all C, on more rows. The best setting and C win; of
-   those within 1e-4, which is noise, the first setting and the smallest C.
+1. The rough round, if there are more than three settings (combinations of scale, gamma and p): each
+   is scored on few rows, with few components and three values of C. The best three go on.
+2. The fine round: these are scored with all components and all C, on more rows. The best setting
+   and C win; of those within 1e-4, which is noise, the first setting and the smallest C.
 
 A score such as the average precision is as noisy as its rarest class is small, however many rows
-there are. Where that class has few rows, both rounds take more rows and hold each fold out in turn:
-see `folds`.
+there are. Where that class has few rows, both rounds use more rows and hold out each fold: see
+`folds`.
 
 A setting that its map or kernel refuses (a gamma beyond its reach, rows too far apart) is passed
 over; if all are refused, the error of the first is raised. Rows are scaled and hashed (or compared)
-once for a setting and a round; all C share what was made. Where the second round sees every row,
-the final model is trained on the same codes. Scalings look at all rows, and never at labels.
+once for a setting and a round; all C share the result. Where the fine round uses every row, the
+final model is trained on the same codes. Scalings are fitted to all rows, and never see labels.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,88 +31,77 @@ from kernelight.base import counted
 from kernelight.base.checks import Matrix
 from kernelight.estimators.calibration import CALIBRATION_ROWS
 from kernelight.estimators.folds import (
-    HELD_OUT,
+    N_FOLDS,
     Relearn,
     Split,
     can_hold_out,
-    fifths,
     minority_of,
     rows_and_folds,
     strata,
+    stratified_folds,
     stratified_order,
 )
-from kernelight.estimators.kernel_choice import GAMMA_STEPS, P_GRID, SCALE, TUNE, KernelChoice
+from kernelight.estimators.kernel_choice import TUNE
 from kernelight.estimators.progress import Progress, Step
-from kernelight.estimators.routes import MAP_ROWS, Prepared, Route, RowIndices, Task, spread
-from kernelight.estimators.scoring import Measure, absent_class
-from kernelight.scaling import Scaling, fit_scaling, suitable_scalings
+from kernelight.estimators.routes import Prepared, Route, RowIndices, Task, spread
+from kernelight.estimators.scoring import absent_class
+from kernelight.estimators.search_space import SearchSpace, Setting
 
-C_GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 ROUGH_C_GRID = (0.1, 1.0, 10.0)
-DEFAULT_C, DEFAULT_P = 1.0, 1.0
 ROUGH_COMPONENTS = 256
+ROUGH_FOLDS = 2  # of a small table; the fine round holds out all five
 FINALISTS = 3
 FINAL_FITS = 4  # a final fit, to a small tolerance, takes about as long as this many in the search
-# rows: a fifth of them is enough for two numbers, or for the quantiles of errors
+# rows: one fold of them is enough for the two numbers of a calibration or for quantiles of errors
 ENOUGH_TO_CALIBRATE = 500
-ROUGH_TURNS = 2  # of those five, in the first round
+
+SplitScores = list[list[NDArray[np.float64]]]  # (n, m) scores of held-out rows, by split and by C
 
 
 @dataclass(frozen=True)
-class SearchSpace:
-    """The parameters of the estimator that the search may settle, each a value or "tune"."""
+class Round:
+    """What is the same for all settings of a round; splits hold places within ``rows``."""
 
-    choice: KernelChoice
+    rows: RowIndices
+    splits: list[Split]
+    Cs: Sequence[float]
     n_components: int
-    scale: str  # a name or "tune"
-    C: float | str
-    cv: Any
-    measure: Measure
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A scaling and the parameters of the kernel; None for those it has not."""
-
-    scaling: Scaling
-    gamma: float | None
-    p: float | None
-
-    def describe(self) -> dict[str, Any]:
-        """As plain data."""
-        return {"scale": self.scaling.name, "gamma": self.gamma, "p": self.p}
-
-    def __str__(self) -> str:
-        gamma = "" if self.gamma is None else f", gamma={self.gamma:g}"
-        return (
-            self.scaling.name + gamma + ("" if self.p in (None, DEFAULT_P) else f", p={self.p:g}")
-        )
-
-
-@dataclass(frozen=True)
-class Found:
-    """What the search came to: the setting, C, where each value came from, and what was tried."""
-
-    setting: Setting
-    C: float
-    sources: dict[str, str]
-    table: list[dict[str, Any]]
-    score: float | None  # the best of the last round, or the only one; None if none could be taken
-    held_out: str  # on what it was taken
-    prepared: Prepared | None = None  # of all rows, where they are there already
-    held: HeldOut | None = None  # scores of the winner, to learn probabilities or intervals from
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows held out, with the (n, m) scores that the winner of the search gave them."""
+    """Held-out rows, with the (n, m) scores that a setting gave them."""
 
     task: Task
     scores: NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class SearchResult:
+    """The setting and C that won, where each value came from, and all that was tried."""
+
+    setting: Setting
+    C: float
+    sources: dict[str, str]
+    table: list[dict[str, Any]]
+    score: float | None  # the best of the last round, or the only one; None if there is none
+    held_out: str  # the rows of that score, in words
+    prepared: Prepared | None = None  # all rows, if the search has prepared them already
+    held: HeldOut | None = None  # scores of the winner, to learn probabilities or intervals from
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """A setting in a round: the score of each C, and what the winner of the search needs."""
+
+    setting: Setting
+    scores: list[float]
+    held: list[HeldOut]  # by C
+    prepared: Prepared | None  # all rows, if the search has prepared them
+
+
 class Search:
-    """The search on one data set. Rows, candidates and their number are known before it starts."""
+    """The search on one data set; settings and the work to be done are known before it runs."""
 
     def __init__(
         self,
@@ -123,386 +113,307 @@ class Search:
         splits: list[Split] | None = None,
         relearn: Relearn | None = None,
     ) -> None:
-        """``splits`` are those that ``space.cv`` stands for; ``relearn`` makes features that depend
-        on labels for a split."""
-        self._relearn = relearn
+        """``splits`` are those of ``space.cv``; ``relearn`` remakes features that use labels."""
         self._space, self._route, self._X, self._task = space, route, X, task
-        self._rng, self._seed = np.random.default_rng(seed), seed
-        self._own_splits = splits
-        self._few = space.cv is None and not can_hold_out(task)
-        self._settings = self._all_settings()
-        self._grid = self._c_grid()
-        self._order = stratified_order(task, self._rng)
-        self._minority = minority_of(task, space.measure)
+        self._seed, self._own_splits, self._relearn = seed, splits, relearn
+        rng = np.random.default_rng(seed)
+        self._tune = space.cv is not None or can_hold_out(task)
+        self._settings = space.settings(X, task, rng, tune=self._tune)
+        self._Cs = space.c_values(tune=self._tune)
+        self._order = stratified_order(task, rng)
+        self._minority = minority_of(task, space.scoring)
 
-    @property
-    def plan(self) -> list[Step]:
-        """The settings that will be scored, as steps of known size; nothing is tried yet."""
-        if not self.searches:
-            return []
-        steps = []
-        if self._rough:
-            rows, splits = self._round(self._route.rough_rows, ROUGH_TURNS)
-            steps += [self._step(rows, splits, *self._rough_grid)] * len(self._settings)
-        rows, splits = self._round(self._route.fine_rows, HELD_OUT)
-        last = self._step(rows, splits, self._grid, self._space.n_components)
-        return steps + [last] * min(FINALISTS, len(self._settings))
-
-    @property
-    def final_step(self) -> Step:
-        """The training of the final model, on all rows."""
-        return Step(
-            "final model", self._route.work(self._X.shape[0], self._space.n_components, FINAL_FITS)
-        )
-
-    def _step(
-        self, rows: RowIndices, splits: list[Split], Cs: Sequence[float], n_components: int
-    ) -> Step:
-        """The scoring of one setting."""
-        work = self._route.work(len(rows), n_components, len(splits) * len(Cs))
-        return Step(counted(n_components, "component"), work, len(Cs))
-
-    @property
-    def _rough_grid(self) -> tuple[Sequence[float], int]:
-        """The values of C and the number of components of the first round."""
-        Cs = ROUGH_C_GRID if self._space.C == TUNE else self._grid
-        return Cs, min(ROUGH_COMPONENTS, self._space.n_components)
+    # -- What will be done
 
     @property
     def searches(self) -> bool:
         """Whether there is anything to choose."""
-        return len(self._settings) > 1 or len(self._grid) > 1
+        return len(self._settings) > 1 or len(self._Cs) > 1
 
     @property
-    def _rough(self) -> bool:
+    def steps(self) -> list[Step]:
+        """One step for each setting that will be scored; nothing is done yet."""
+        if not self.searches:
+            return []
+        steps = []
+        if self._has_rough_round:
+            steps += [self._step(self.rough_round)] * len(self._settings)
+        return steps + [self._step(self.fine_round)] * min(FINALISTS, len(self._settings))
+
+    @property
+    def final_step(self) -> Step:
+        """The training of the final model, on all rows."""
+        work = self._route.work(self._X.shape[0], self._space.n_components, FINAL_FITS)
+        return Step("final model", work)
+
+    def _step(self, stage: Round) -> Step:
+        """The scoring of one setting."""
+        n_fits = len(stage.splits) * len(stage.Cs)
+        work = self._route.work(len(stage.rows), stage.n_components, n_fits)
+        return Step(counted(stage.n_components, "component"), work, len(stage.Cs))
+
+    @property
+    def _has_rough_round(self) -> bool:
         return len(self._settings) > FINALISTS
 
-    def run(self, progress: Progress) -> Found:
+    @cached_property
+    def rough_round(self) -> Round:
+        """Few rows, few components and three C."""
+        Cs = ROUGH_C_GRID if self._space.C == TUNE else self._Cs
+        n_components = min(ROUGH_COMPONENTS, self._space.n_components)
+        return self._round(self._route.rough_rows, ROUGH_FOLDS, Cs, n_components)
+
+    @cached_property
+    def fine_round(self) -> Round:
+        """More rows, all components and all C."""
+        return self._round(self._route.fine_rows, N_FOLDS, self._Cs, self._space.n_components)
+
+    def _round(self, most: int, n_folds: int, Cs: Sequence[float], n_components: int) -> Round:
+        n_rows, growth = self._X.shape[0], self._route.growth
+        most, n_folds = rows_and_folds(n_rows, self._minority, most, n_folds, growth)
+        return Round(*self._rows_and_splits(most, n_folds), Cs, n_components)
+
+    def _rows_and_splits(self, most: int, n_folds: int) -> tuple[RowIndices, list[Split]]:
+        """At most ``most`` rows, and the splits that hold out each of ``n_folds`` folds of them.
+
+        Splits of the user are taken instead, and all rows with them.
+        """
+        if self._own_splits is not None:
+            return np.arange(self._X.shape[0]), self._own_splits
+        rows = np.sort(self._order[:most])
+        rng = np.random.default_rng([self._seed, 1])
+        fold_of = stratified_folds(strata(self._task.at(rows)), rng)
+        return rows, [
+            (np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold))
+            for fold in range(n_folds)
+        ]
+
+    # -- The search
+
+    def run(self, progress: Progress) -> SearchResult:
         """The best setting and C."""
         if not self.searches:
-            return self._given()
+            return self._score_the_only_setting()
         table: list[dict[str, Any]] = []
-        ranked = self._ranked(table, progress) if self._rough else self._settings
-        rows, splits = self._round(self._route.fine_rows, HELD_OUT)
-        step = self._step(rows, splits, self._grid, self._space.n_components)
-        best: Any = None  # score, setting, C, what was prepared, scores of the rows held out
-        refused: list[ValueError] = []
-        tried, rough = 0, len(table)
-        for setting in ranked:
-            try:
-                with progress.task(f"{setting}, {len(rows):,} rows", step) as outcome:
-                    prepared, scores, held = self._scored(
-                        setting,
-                        rows,
-                        splits,
-                        self._grid,
-                        self._space.n_components,
-                        alone=len(ranked) == 1,
-                    )
-                    outcome.text = best_of(self._grid, scores)
-            except ValueError as error:
-                refused.append(error)
-                continue
-            table += self._entries(setting, self._grid, scores, len(rows), self._space.n_components)
-            if not best or max(scores) > best[0] + self._even(best[0]):
-                enough = int(np.argmax(np.asarray(scores) >= max(scores) - self._even(max(scores))))
-                best = max(scores), setting, self._grid[enough], prepared, held[enough]
-            tried += 1
-            if tried == FINALISTS:
-                break
-        if not best:
-            raise refused[0]
-        _, setting, C, prepared, held = best
-        score = max(entry["score"] for entry in table[rough:])
-        return Found(
-            setting, C, self._sources(), table, score, self._held_out(splits), prepared, held
+        ranked = self._settings
+        if self._has_rough_round:
+            ranked = self._rank(table, progress)
+        n_rough = len(table)
+        best = self._best(self._score_settings(self.fine_round, ranked, table, progress))
+        C, held = self._smallest_tied_c(best)
+        score = max(entry["score"] for entry in table[n_rough:])
+        return SearchResult(
+            best.setting,
+            C,
+            self._sources(),
+            table,
+            score,
+            in_words(self.fine_round.splits),
+            best.prepared,
+            held,
         )
 
-    def _even(self, score: float) -> float:
-        return self._space.measure.even(score)
+    def _rank(self, table: list[dict[str, Any]], progress: Progress) -> list[Setting]:
+        """The settings by their scores in the rough round.
 
-    def _given(self) -> Found:
-        """Nothing is to be chosen. Some rows are held out all the same, for probabilities,
-        intervals and a score.
+        The best three come first, in the order of the grid, since the first of a tie wins; then the
+        others, best first, in case that a finalist is refused.
+        """
+        scored = self._score_settings(self.rough_round, self._settings, table, progress)
+        settings = [(max(each.scores), each.setting) for each in scored]
+        order = np.argsort([-score for score, _ in settings], kind="stable").tolist()
+        places = (*sorted(order[:FINALISTS]), *order[FINALISTS:])
+        return [settings[place][1] for place in places]
+
+    def _score_settings(
+        self, stage: Round, settings: list[Setting], table: list[dict[str, Any]], progress: Progress
+    ) -> Iterator[_Scored]:
+        """Score one setting after another, in the fine round until three were scored.
+
+        Each adds its entries to ``table``. A setting that is refused is passed over; if all are,
+        the error of the first is raised.
+        """
+        step, alone = self._step(stage), len(settings) == 1
+        most = FINALISTS if stage is self.fine_round else len(settings)
+        n_scored = 0
+        refusals: list[ValueError] = []
+        for setting in settings:
+            try:
+                with progress.task(f"{setting}, {len(stage.rows):,} rows", step) as outcome:
+                    scored = self._score(setting, stage, alone=alone)
+                    outcome.text = best_of(stage.Cs, scored.scores)
+            except ValueError as error:
+                refusals.append(error)
+                continue
+            table += table_entries(stage, scored)
+            yield scored
+            n_scored += 1
+            if n_scored == most:
+                return
+        if not n_scored:
+            raise refusals[0]
+
+    def _best(self, finalists: Iterator[_Scored]) -> _Scored:
+        """The setting with the best score, of a tie the first.
+
+        Only the best one so far is kept: what was prepared for it may be large.
+        """
+        best = next(finalists)
+        for each in finalists:
+            if max(each.scores) > max(best.scores) + self._tie(max(best.scores)):
+                best = each
+        return best
+
+    def _smallest_tied_c(self, best: _Scored) -> tuple[float, HeldOut]:
+        """The smallest C whose score is a tie with the best, and the held-out rows with it."""
+        top = max(best.scores)
+        at = int(np.argmax(np.asarray(best.scores) >= top - self._tie(top)))
+        return self._Cs[at], best.held[at]
+
+    def _tie(self, score: float) -> float:
+        return self._space.scoring.tie(score)
+
+    def _score_the_only_setting(self) -> SearchResult:
+        """Nothing is to be chosen, but held-out rows give probabilities, intervals and a score.
 
         That is one more fit (five to few rows), to the loose tolerance of the search and on the
         codes of the final model. The duals of the final model give leave-one-out scores without it,
         f_i - y_i alpha_i K(i, i) (Jaakkola and Haussler 1999), but only as bounds: probabilities
         learned from them had a much larger log loss on most of the tables that were tried, and no
-        fixed share of the last term did well on all. Intervals would lose their guarantee.
+        fixed fraction of the last term did well on all. Intervals would lose their guarantee.
         """
         setting, held, prepared, score = self._settings[0], None, None, None
-        folds = HELD_OUT if self._X.shape[0] < ENOUGH_TO_CALIBRATE else 1  # each is a fit
-        rows, splits = self._rows_and_splits(self._route.fine_rows, folds)
+        n_folds = N_FOLDS if self._X.shape[0] < ENOUGH_TO_CALIBRATE else 1  # each is a fit
+        rows, splits = self._rows_and_splits(self._route.fine_rows, n_folds)
         splits = [split for split in splits if len(split[1]) and self._can_learn(rows[split[0]])]
-        if splits and self._needs_held:
-            components = self._space.n_components
+        has_own_probabilities = self._task.loss == "logistic"
+        if splits and not has_own_probabilities:
+            stage = Round(rows, splits, self._Cs, self._space.n_components)
             try:
-                prepared, found = self._held_scores(
-                    setting, rows, splits, self._grid, components, alone=True
-                )
-                held = self._kept(rows, splits, found, 0)
-                score = self._only_score(rows, splits, [scores for (scores,) in found])
+                prepared, scores = self._held_out_scores(setting, stage, alone=True)
+                held = self._held_out(stage, scores, 0)
+                score = self._only_score(stage, [by_C[0] for by_C in scores])
             # a part of the rows may not do: the fit to all rows says what is wrong, if anything is
             except ValueError:
                 held = prepared = score = None
-        said = "" if score is None else self._held_out(splits)
-        return Found(setting, self._grid[0], self._sources(), [], score, said, prepared, held)
+        words = "" if score is None else in_words(splits)
+        return SearchResult(setting, self._Cs[0], self._sources(), [], score, words, prepared, held)
 
-    def _only_score(
-        self, rows: RowIndices, splits: list[Split], found: list[NDArray[np.float64]]
-    ) -> float | None:
-        """The mean score over the splits; None where the measure is not defined for the rows held
-        out."""
-        checks = [self._task.at(rows[held]) for _, held in splits]
+    def _only_score(self, stage: Round, scores: list[NDArray[np.float64]]) -> float | None:
+        """The mean score over the splits; None where it is not defined for the held-out rows."""
+        tasks = [self._task.at(stage.rows[held]) for _, held in stage.splits]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)  # nobody asked for the score
-            each = [self._space.measure.of(*pair) for pair in zip(checks, found, strict=True)]
+            each = [self._space.scoring.score(*pair) for pair in zip(tasks, scores, strict=True)]
         return float(np.mean(each)) if np.isfinite(each).all() else None
 
-    @property
-    def _needs_held(self) -> bool:
-        return self._task.loss != "logistic"
-
     def _can_learn(self, rows: RowIndices) -> bool:
+        """Whether the rows have at least two classes, or quantities."""
         return self._task.classes is None or len(np.unique(self._task.y[rows])) > 1
 
-    def _ranked(self, table: list[dict[str, Any]], progress: Progress) -> list[Setting]:
-        """The settings by their scores on few rows: the best few in the order of the grid, then the
-        others, best first."""
-        rows, splits = self._round(self._route.rough_rows, ROUGH_TURNS)
-        Cs, components = self._rough_grid
-        step = self._step(rows, splits, Cs, components)
-        best, refused = [], []
-        for setting in self._settings:
-            try:
-                with progress.task(f"{setting}, {len(rows):,} rows", step) as outcome:
-                    scores = self._scored(setting, rows, splits, Cs, components)[1]
-                    outcome.text = best_of(Cs, scores)
-            except ValueError as error:
-                refused.append(error)
-                continue
-            table += self._entries(setting, Cs, scores, len(rows), components)
-            best.append((max(scores), setting))
-        if not best:
-            raise refused[0]
-        order = np.argsort([-score for score, _ in best], kind="stable").tolist()
-        return [best[at][1] for at in (*sorted(order[:FINALISTS]), *order[FINALISTS:])]
-
-    def _scored(
-        self,
-        setting: Setting,
-        rows: RowIndices,
-        splits: list[Split],
-        Cs: Sequence[float],
-        n_components: int,
-        *,
-        alone: bool = False,
-    ) -> tuple[Prepared | None, list[float], list[HeldOut]]:
-        """What was prepared, if of all rows and for the final model; for each C the mean score over
-        the splits, and the scores of the rows held out."""
-        prepared, found = self._held_scores(setting, rows, splits, Cs, n_components, alone=alone)
-        measure = self._space.measure
-        checks = [self._task.at(rows[held]) for _, held in splits]
-        each_split = [
-            [measure.of(check, scores) for scores in each]
-            for check, each in zip(checks, found, strict=True)
-        ]
-        means = [float(score) for score in np.mean(each_split, axis=0)]
-        if not np.isfinite(means).all():
-            raise undefined(measure.name, self._task, checks, self._space.cv)
-        return prepared, means, [self._kept(rows, splits, found, at) for at in range(len(Cs))]
-
-    def _kept(
-        self, rows: RowIndices, splits: list[Split], found: list[list[NDArray[np.float64]]], at: int
-    ) -> HeldOut:
-        """The scores of one C on all rows held out, or on some if they are many."""
-        held = np.concatenate([rows[held] for _, held in splits])
-        some = spread(len(held), CALIBRATION_ROWS)
-        scores = np.concatenate([each[at] for each in found])
-        return HeldOut(
-            self._task.at(held[some]), scores if len(some) == len(held) else scores[some]
-        )
-
-    def _held_scores(
-        self,
-        setting: Setting,
-        rows: RowIndices,
-        splits: list[Split],
-        Cs: Sequence[float],
-        n_components: int,
-        *,
-        alone: bool = False,
-    ) -> tuple[Prepared | None, list[list[NDArray[np.float64]]]]:
-        """What was prepared, and the scores of the rows held out for each split and C.
-
-        ``alone``: there is no other setting, so that rows not scored are prepared as well, all at
-        once.
-        """
-        kernel = self._space.choice.made(setting.gamma, setting.p)
-        if self._route.learns_labels or self._relearn is not None:
-            return None, self._scored_apart(setting, rows, splits, Cs, n_components)
-        whole = alone or len(rows) == self._X.shape[0]
-        among = np.arange(self._X.shape[0]) if whole else rows
-        X = self._X if whole else self._X[rows]
-        prepared = self._route.prepare(
-            kernel, setting.scaling, X, self._task.at(among), n_components
-        )
-        places = rows if whole else np.arange(len(rows))
-        task = self._task.at(among)
-        found = [
-            self._route.path(prepared, task, places[train], places[held], Cs)
-            for train, held in splits
-        ]
-        return (prepared if whole else None), found
-
-    def _scored_apart(
-        self,
-        setting: Setting,
-        rows: RowIndices,
-        splits: list[Split],
-        Cs: Sequence[float],
-        n_components: int,
-    ) -> list[list[NDArray[np.float64]]]:
-        """For maps and features that learn from labels: each split has its own."""
-        kernel = self._space.choice.made(setting.gamma, setting.p)
-        found = []
-        for train, held in splits:
-            learn, check = rows[train], rows[held]
-            both = np.concatenate([learn, check])
-            X = self._X[both] if self._relearn is None else self._relearn(self._X, both, check)
-            if self._route.learns_labels:
-                task = self._task.at(learn)
-                prepared = self._route.prepare(
-                    kernel, setting.scaling, X[: len(learn)], task, n_components
-                )
-                prepared = self._route.again(prepared, X)
-            else:
-                prepared = self._route.prepare(
-                    kernel, setting.scaling, X, self._task.at(both), n_components
-                )
-            places = np.arange(len(both))
-            parts = places[: len(learn)], places[len(learn) :]
-            found.append(self._route.path(prepared, self._task.at(both), *parts, Cs))
-        return found
-
-    def _round(self, most: int, turns: int) -> tuple[RowIndices, list[Split]]:
-        """The rows of a round and its splits, see `rows_and_folds`."""
-        n_rows = self._X.shape[0]
-        return self._rows_and_splits(
-            *rows_and_folds(n_rows, self._minority, most, turns, self._route.growth)
-        )
-
-    def _rows_and_splits(self, most: int, turns: int) -> tuple[RowIndices, list[Split]]:
-        """At most so many rows, and which of them (by their places) are learned from and held out,
-        so many times."""
-        if self._own_splits is not None:
-            return np.arange(self._X.shape[0]), self._own_splits
-        rows = np.sort(self._order[:most])
-        fifth = fifths(strata(self._task.at(rows)), np.random.default_rng([self._seed, 1]))
-        return rows, [
-            (np.flatnonzero(fifth != turn), np.flatnonzero(fifth == turn)) for turn in range(turns)
-        ]
-
-    def _held_out(self, splits: list[Split]) -> str:
-        held = sum(len(rows) for _, rows in splits)
-        return (
-            f"{counted(held, 'row')} held out"
-            if len(splits) == 1
-            else f"{counted(len(splits), 'split')}, {counted(held, 'row')} held out in all"
-        )
-
-    def _entries(
-        self,
-        setting: Setting,
-        Cs: Sequence[float],
-        scores: list[float],
-        n_rows: int,
-        n_components: int,
-    ) -> list[dict[str, Any]]:
-        shared = {**setting.describe(), "n_rows": n_rows, "n_components": n_components}
-        return [{**shared, "C": C, "score": score} for C, score in zip(Cs, scores, strict=True)]
-
-    def _all_settings(self) -> list[Setting]:
-        X, choice = self._X, self._space.choice
-        names = suitable_scalings(X, nonnegative=choice.nonnegative, fixed_width=choice.fixed_width)
-        names = names if self._space.scale == TUNE else (self._space.scale,)
-        settings = []
-        for name in names[:1] if self._few else names:
-            scaling = fit_scaling(name, X, self._rng, self._task.weight)
-            for p in self._powers():
-                settings += [Setting(scaling, gamma, p) for gamma in self._gammas(scaling, p)]
-        return settings
-
-    def _powers(self) -> tuple[float | None, ...]:
-        choice = self._space.choice
-        if not choice.has("p"):
-            return (None,)
-        if choice.p == TUNE:
-            return (DEFAULT_P,) if self._few else P_GRID
-        return (float(choice.p),)
-
-    def _gammas(self, scaling: Scaling, p: float | None) -> tuple[float | None, ...]:
-        choice = self._space.choice
-        if not choice.has("gamma"):
-            return (None,)
-        if not isinstance(choice.gamma, str):
-            return (float(choice.gamma),)
-        if choice.gamma == SCALE:
-            some = spread(self._X.shape[0], MAP_ROWS)
-            weight = None if self._task.weight is None else self._task.weight[some]
-            return (choice.scale_gamma(scaling(self._X[some]), p, weight),)
-        middle = choice.median_gamma(scaling(self._X[spread(self._X.shape[0], 256)]), p)
-        return (
-            (middle,) if self._few else tuple(float(f"{middle * step:.2g}") for step in GAMMA_STEPS)
-        )
-
-    def _c_grid(self) -> tuple[float, ...]:
-        if self._space.C == TUNE:
-            return (DEFAULT_C,) if self._few else C_GRID
-        return (float(self._space.C),)
-
     def _sources(self) -> dict[str, str]:
-        """Where each value comes from.
+        return self._space.sources(self._settings, tune=self._tune)
 
-        Given, by a rule, tuned, default (too few rows), only (nothing else suits these rows) or
-        none (the kernel has none).
+    # -- One setting
+
+    def _score(self, setting: Setting, stage: Round, *, alone: bool) -> _Scored:
+        """The mean score over the splits, for each C."""
+        prepared, scores = self._held_out_scores(setting, stage, alone=alone)
+        scoring = self._space.scoring
+        tasks = [self._task.at(stage.rows[held]) for _, held in stage.splits]
+        by_split = [
+            [scoring.score(task, each) for each in by_C]
+            for task, by_C in zip(tasks, scores, strict=True)
+        ]
+        means = [float(score) for score in np.mean(by_split, axis=0)]
+        if not np.isfinite(means).all():
+            raise undefined(scoring.name, self._task, tasks, self._space.cv)
+        held = [self._held_out(stage, scores, at) for at in range(len(stage.Cs))]
+        return _Scored(setting, means, held, prepared)
+
+    def _held_out(self, stage: Round, scores: SplitScores, at: int) -> HeldOut:
+        """The scores of one C on all held-out rows, or on some if they are many."""
+        rows = np.concatenate([stage.rows[held] for _, held in stage.splits])
+        some = spread(len(rows), CALIBRATION_ROWS)
+        of_C = np.concatenate([by_C[at] for by_C in scores])
+        return HeldOut(self._task.at(rows[some]), of_C if len(some) == len(rows) else of_C[some])
+
+    def _held_out_scores(
+        self, setting: Setting, stage: Round, *, alone: bool
+    ) -> tuple[Prepared | None, SplitScores]:
+        """The scores of held-out rows; and all rows prepared for the final model, if they are.
+
+        ``alone``: there is no other setting, so that the rows outside this round are prepared as
+        well, all at once.
         """
-        space, choice = self._space, self._space.choice
-        found = {}
-        for name, wish in (
-            ("scale", space.scale),
-            ("gamma", choice.gamma),
-            ("p", choice.p),
-            ("C", space.C),
-        ):
-            if name in ("gamma", "p") and not choice.has(name):
-                found[name] = "none"
-            elif wish == SCALE:
-                found[name] = "rule"
-            elif wish != TUNE:
-                found[name] = "given"
-            elif self._few:
-                found[name] = "default"
+        if self._route.learns_labels or self._relearn is not None:
+            return None, self._scores_apart(setting, stage)
+        n_rows = self._X.shape[0]
+        whole = alone or len(stage.rows) == n_rows
+        prepared_rows = np.arange(n_rows) if whole else stage.rows
+        task = self._task.at(prepared_rows)
+        X = self._X if whole else self._X[stage.rows]
+        prepared = self._prepare(setting, X, task, stage)
+        places = stage.rows if whole else np.arange(len(stage.rows))
+        scores = [
+            self._route.held_out_scores(prepared, task, places[train], places[held], stage.Cs)
+            for train, held in stage.splits
+        ]
+        return (prepared if whole else None), scores
+
+    def _scores_apart(self, setting: Setting, stage: Round) -> SplitScores:
+        """The same where maps or features learn from labels: each split has its own."""
+        scores = []
+        for train, held in stage.splits:
+            train_rows, held_rows = stage.rows[train], stage.rows[held]
+            both, n_train = np.concatenate([train_rows, held_rows]), len(train_rows)
+            X = self._X[both] if self._relearn is None else self._relearn(self._X, both, held_rows)
+            task = self._task.at(both)
+            if self._route.learns_labels:
+                train_task = self._task.at(train_rows)
+                prepared = self._prepare(setting, X[:n_train], train_task, stage)
+                prepared = self._route.apply(prepared, X)
             else:
-                found[name] = "tuned"
-        if (
-            found["scale"] == "tuned"
-            and len({setting.scaling.name for setting in self._settings}) == 1
-        ):
-            found["scale"] = "only"
-        return found
+                prepared = self._prepare(setting, X, task, stage)
+            places = np.arange(len(both))
+            parts = places[:n_train], places[n_train:]
+            scores.append(self._route.held_out_scores(prepared, task, *parts, stage.Cs))
+        return scores
+
+    def _prepare(self, setting: Setting, X: Matrix, task: Task, stage: Round) -> Prepared:
+        kernel = self._space.choice.make(setting.gamma, setting.p)
+        return self._route.prepare(kernel, setting.scaling, X, task, stage.n_components)
+
+
+def table_entries(stage: Round, scored: _Scored) -> list[dict[str, Any]]:
+    """What ``search_`` says of a setting in a round: an entry for each C."""
+    shared = {
+        **scored.setting.describe(),
+        "n_rows": len(stage.rows),
+        "n_components": stage.n_components,
+    }
+    return [
+        {**shared, "C": C, "score": score} for C, score in zip(stage.Cs, scored.scores, strict=True)
+    ]
 
 
 def best_of(Cs: Sequence[float], scores: Sequence[float]) -> str:
-    """The best score, and the C that reached it."""
+    """The best score and its C, in words."""
     at = int(np.argmax(scores))
     return f"score {scores[at]:.4f} at C={Cs[at]:g}"
 
 
-def undefined(name: str, task: Task, checks: list[Task], cv: Any) -> ValueError:
-    """Why a score of the rows held out is not a number."""
-    absent = next((found for found in map(absent_class, checks) if found is not None), None)
+def in_words(splits: list[Split]) -> str:
+    """How many rows are held out, in words."""
+    held = sum(len(rows) for _, rows in splits)
+    if len(splits) == 1:
+        return f"{counted(held, 'row')} held out"
+    return f"{counted(len(splits), 'split')}, {counted(held, 'row')} held out in all"
+
+
+def undefined(name: str, task: Task, held: list[Task], cv: Any) -> ValueError:
+    """Why a score of the held-out rows is not a number."""
+    absent = next((label for label in map(absent_class, held) if label is not None), None)
     if absent is None:
         why = "R^2 of one row is not defined" if name == "R^2" else f"{name} is not defined"
         asked = "cv must hold out at least two rows in each split: " if cv is not None else ""
@@ -513,10 +424,9 @@ def undefined(name: str, task: Task, checks: list[Task], cv: Any) -> ValueError:
             f"class {absent!r}."
         )
     count = int(np.count_nonzero(task.y == absent))
-    folds = f", use cv={min(count, HELD_OUT)} in Python" if count > 1 else ""
+    folds = f", use cv={min(count, N_FOLDS)} in Python" if count > 1 else ""
     return ValueError(
         f"{name} needs rows of every class among those held out, but class {absent!r} has {count} "
-        f"of {len(task.y)} "
-        f"rows, too few to be held out: add rows of that class{folds}, or choose another scoring "
-        f"such as 'accuracy'."
+        f"of {len(task.y)} rows, too few to be held out: add rows of that class{folds}, or choose "
+        f"another scoring such as 'accuracy'."
     )

@@ -115,7 +115,7 @@ def test_batches_go_on_from_a_fit_on_some_rows():
     assert scores[1] > scores[2] - 0.01
     assert scores[1] > scores[0] + 0.01
     assert more.n_rows_ == 6000
-    assert len(more.model_._memory) == 3000  # rows of earlier batches are visited again
+    assert len(more.model_._batch_state.buffer) == 3000  # rows of earlier batches are visited again
     by_class = np.argsort(y[:3000], kind="stable")
     again = KernelClassifier(n_components=256, scale=None, C=10.0).fit(X[:200], y[:200])
     for _ in range(3):

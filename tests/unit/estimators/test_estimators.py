@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 import kernelight
 from kernelight import GCWS, KernelClassifier, KernelRegressor, kernels
-from kernelight.estimators import exact_svm, kernel_model, search
+from kernelight.estimators import C_GRID, exact_svm, folds, kernel_choice, kernel_model
 from kernelight.maps import scaled_map
 
 IRIS = load_iris(return_X_y=True)
@@ -45,7 +45,7 @@ def test_a_grid_over_c_hashes_once(hashed, scale):
     X, y = circles(400)
     model = KernelClassifier(n_components=32, scale=scale).fit(X, y)
     assert hashed == {32: 400}
-    assert len(model.search_) == len(search.C_GRID)
+    assert len(model.search_) == len(C_GRID)
     assert model.sources_ == {"scale": "given", "gamma": "none", "p": "given", "C": "tuned"}
 
 
@@ -89,19 +89,19 @@ def test_a_rare_class_is_learned_from_alone():
     y = np.where(np.arange(300) < 3, 7, y)
     model = KernelClassifier(n_components=16, scale=None).fit(X, y)
     assert model.classes_.tolist() == [0, 1, 7]
-    assert len(model.search_) == len(search.C_GRID)
+    assert len(model.search_) == len(C_GRID)
 
 
-def test_fifths_are_stratified():
+def test_folds_are_stratified():
     labels = np.repeat([0, 1, 2], [50, 13, 4])
-    fifth = search.fifths(labels, np.random.default_rng(0))
-    for turn in range(5):
-        assert np.bincount(labels[fifth == turn], minlength=3).tolist() == [10, 2, 0]
+    fold_of = folds.stratified_folds(labels, np.random.default_rng(0))
+    for fold in range(5):
+        assert np.bincount(labels[fold_of == fold], minlength=3).tolist() == [10, 2, 0]
 
 
 def test_the_beginning_of_the_order_is_stratified():
     y = circles(1000, classes=4)[1]
-    order = search.stratified_order(KernelClassifier()._task(y, None), np.random.default_rng(0))
+    order = folds.stratified_order(KernelClassifier()._task(y, None), np.random.default_rng(0))
     assert sorted(order) == list(range(1000))
     np.testing.assert_allclose(np.bincount(y[order[:200]]), np.bincount(y) / 5, atol=2)
 
@@ -158,7 +158,7 @@ def test_gamma_and_p_are_searched_where_the_kernel_has_them():
     X, y = circles(300)
     model = KernelClassifier("exp_gmm", n_components=16, scale="minmax", p="tune").fit(X, y)
     tried = {(entry["gamma"], entry["p"]) for entry in model.search_}
-    assert len(tried) == len(search.GAMMA_STEPS) * len(search.P_GRID)
+    assert len(tried) == len(kernel_choice.GAMMA_STEPS) * len(kernel_choice.P_GRID)
     assert model.kernel_ == kernels.ExpGMM(gamma=model.gamma_, p=model.p_)
     best = max(entry["score"] for entry in model.search_ if entry["C"] == model.C_)
     assert model.validation_score_ == best

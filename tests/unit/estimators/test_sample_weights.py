@@ -118,28 +118,28 @@ def test_rows_of_weight_0_teach_nothing():
 
 def test_rows_without_equals_stay_as_they_are():
     halves = [(np.arange(130), np.arange(130, 260))]
-    assert sample_weights.united(X, LABELS, None, halves) is None
-    assert sample_weights.united(X, LABELS, np.ones(260), halves) is None
+    assert sample_weights.unite_equal_rows(X, LABELS, None, halves) is None
+    assert sample_weights.unite_equal_rows(X, LABELS, np.ones(260), halves) is None
     assert (
-        sample_weights.united(np.vstack([X, X]), np.append(LABELS, 1 - LABELS), None, halves)
+        sample_weights.unite_equal_rows(np.vstack([X, X]), np.append(LABELS, 1 - LABELS), None, halves)
         is None
     )
-    assert sample_weights.counts(X, LABELS, WEIGHT + 1.0) is None
+    assert sample_weights.repeat_rows(X, LABELS, WEIGHT + 1.0) is None
 
 
 def test_splits_that_repeat_rows_are_left_alone():
     rows, bootstrap = np.repeat(X[:5], 2, axis=0), [(np.array([0, 0, 1]), np.array([2, 3]))]
-    assert sample_weights.united(rows, np.zeros(10), None, bootstrap) is None
+    assert sample_weights.unite_equal_rows(rows, np.zeros(10), None, bootstrap) is None
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_equal_fingerprints_do_not_make_rows_equal(monkeypatch, sparse):
     monkeypatch.setattr(
-        sample_weights, "keys_of_rows", lambda X, stream=0: np.zeros(X.shape[0], dtype=np.uint64)
+        sample_weights, "row_fingerprints", lambda X, stream=0: np.zeros(X.shape[0], dtype=np.uint64)
     )
     rows = np.repeat(X[:5], 2, axis=0)
     half = [(np.arange(6), np.arange(6, 10))]
-    found, sums, splits = sample_weights.united(
+    found, sums, splits = sample_weights.unite_equal_rows(
         sp.csr_matrix(rows) if sparse else rows, np.zeros(10), None, half
     )
     np.testing.assert_array_equal(rows[found], X[:5])
