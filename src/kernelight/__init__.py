@@ -64,8 +64,7 @@ __all__ = [
 ]
 
 # Importing stays fast: a name loads its module (and with it scipy and scikit-learn) when first
-# used. Classes are found in the list of names; kernels have a room of their own, in which one of
-# them is called ProductMap, too.
+# used. The registry says where classes live; kernels are names of `kernelight.kernels`.
 _HOMES = {entry.name: entry.module for entry in ENTRIES if entry.family != "kernel"} | {
     "State": "kernelight.state",
     "feature_map": "kernelight.maps.feature_map",

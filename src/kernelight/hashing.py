@@ -35,13 +35,13 @@ def gcws(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> Codes:
-    """Codes of the rows of ``X``: those of a fitted `GCWS` with the same parameters, sampler and
-    scale.
+    """Codes of the rows of ``X``: those of a fitted `GCWS` with the same parameters.
 
-    A column is its number, however large: rows of growing width keep their codes, and a sparse
-    matrix may have more columns than would ever fit in memory. ``sampler="dart"`` needs the one
-    ``scale`` that all data share (about 1 / a typical row sum); there is no "auto", because codes
-    must not depend on the batch. A ``gamma`` gives codes of the exponentiated kernel.
+    Sampler and scale must be the same, too. A column is its number, however large: rows of growing
+    width keep their codes, and a sparse matrix may have more columns than would ever fit in memory.
+    ``sampler="dart"`` needs a ``scale`` that all data share (about 1 / a typical row sum); there is
+    no "auto", because codes must not depend on the batch. A ``gamma`` gives codes of the
+    exponentiated kernel.
 
     >>> import numpy as np, scipy.sparse as sp
     >>> from kernelight import hashing

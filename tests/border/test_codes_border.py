@@ -1,5 +1,4 @@
-"""Codes at their limits: what is refused, what is empty, what cannot be changed, what the core
-refuses."""
+"""Codes at their limits: refused, empty, immutable, and what the core refuses."""
 
 from __future__ import annotations
 

@@ -366,7 +366,6 @@ def test_saving_again_keeps_the_permissions(tmp_path, state):
 
 
 # -- Files that would cost much to look at
-# -------------------------------------------------------------------------
 
 
 def with_header(header, payload: bytes) -> bytes:

@@ -1,5 +1,4 @@
-"""Odd input to the hash: any kind of number, shape and damage is hashed rightly or refused in a
-sentence.
+"""Odd input to the hash: numbers, shapes and damage are hashed rightly or refused.
 
 Long, because the samplers share their odd rows and every kind of damage is tried on each of them.
 """
@@ -100,8 +99,8 @@ def test_no_rows_no_columns_one_of_each(sampler):
         codes = hashing.gcws(no_columns, 8, **sampler)
         assert codes.empty.tolist() == [True] * 3
         assert not codes.array.any()
-    found = hashing.gcws([[2.5]], 8, **sampler)
-    np.testing.assert_array_equal(found.array, hash_twin.codes([[2.5]], 8, **sampler)[0])
+    actual = hashing.gcws([[2.5]], 8, **sampler)
+    np.testing.assert_array_equal(actual.array, hash_twin.codes([[2.5]], 8, **sampler)[0])
 
 
 def test_an_estimator_needs_rows_and_columns():
@@ -206,8 +205,7 @@ def test_a_damaged_csr_matrix_is_refused(name, sampler):
 
 @both
 def test_a_csr_matrix_with_room_to_spare(sampler):
-    """scipy allows arrays longer than indptr says; what lies beyond, even NaN, is not part of the
-    matrix."""
+    """scipy allows arrays longer than indptr says; what lies beyond, even NaN, does not count."""
     X = sp.csr_matrix(np.eye(3))
     X.data, X.indices = np.append(X.data, 7.0), np.append(X.indices, 2).astype(np.int32)
     assert_same_codes(hashing.gcws(X, 8, **sampler), hashing.gcws(np.eye(3), 8, **sampler))
@@ -238,9 +236,9 @@ def test_duplicates_are_added_and_explicit_zeros_ignored(sampler):
     ids=str,
 )
 def test_extreme_values(row, normalize):
-    found = hashing.gcws([row], 40, bits=16, normalize=normalize)
+    actual = hashing.gcws([row], 40, bits=16, normalize=normalize)
     np.testing.assert_array_equal(
-        found.array, hash_twin.codes([row], 40, bits=16, normalize=normalize)[0]
+        actual.array, hash_twin.codes([row], 40, bits=16, normalize=normalize)[0]
     )
 
 
@@ -274,16 +272,16 @@ def test_row_sums_out_of_the_reach_of_darts(row, scale):
 @pytest.mark.parametrize("power", [-100, 100])
 def test_row_sums_at_the_edge_of_the_reach_of_darts(power):
     X = [[2.0**power]]
-    found = hashing.gcws(X, 4, sampler="dart", scale=1.0)
-    np.testing.assert_array_equal(found.array, hash_twin.codes(X, 4, sampler="dart")[0])
+    actual = hashing.gcws(X, 4, sampler="dart", scale=1.0)
+    np.testing.assert_array_equal(actual.array, hash_twin.codes(X, 4, sampler="dart")[0])
 
 
 @both
 def test_one_slot_and_very_many(sampler):
     X = signed_rows(4, 1, 5)
     for k in (1, 200_000):
-        found = hashing.gcws(X, k, **sampler)
-        np.testing.assert_array_equal(found.array, hash_twin.codes(X, k, **sampler)[0])
+        actual = hashing.gcws(X, k, **sampler)
+        np.testing.assert_array_equal(actual.array, hash_twin.codes(X, k, **sampler)[0])
     with pytest.raises(ValueError, match=sentence("n_components must be between 1 and")):
         hashing.gcws(X, 2**24 + 1, **sampler)
 
@@ -426,8 +424,7 @@ def test_an_unknown_instruction_set_is_the_nearest_known(simd):
 
 
 def damaged_elsewhere(kind):
-    """A sparse matrix with an index far outside, in a format that scipy itself must convert
-    first."""
+    """A sparse matrix with an index far outside, in a format that scipy converts first."""
     X = sp.coo_matrix(np.eye(3)) if kind == "coo" else sp.csc_matrix(np.eye(3))
     if kind == "coo":
         X.row[1] = 10**9
@@ -467,16 +464,16 @@ def test_the_largest_numbers_can_be_fitted():
 
 def test_a_scale_that_makes_huge_values_small():
     wanted = hashing.gcws([[1.0, 1.0]], 4, sampler="dart", scale=1.0)
-    found = hashing.gcws([[2.0**1023, 2.0**1023]], 4, sampler="dart", scale=2.0**-1023)
-    np.testing.assert_array_equal(found.array, wanted.array)
+    actual = hashing.gcws([[2.0**1023, 2.0**1023]], 4, sampler="dart", scale=2.0**-1023)
+    np.testing.assert_array_equal(actual.array, wanted.array)
 
 
 @pytest.mark.parametrize("kind", ["int8", "bool"])
 def test_duplicates_of_small_integers_add_up_like_numbers(kind):
     value = np.array([100, 100] if kind == "int8" else [1, 1], dtype=kind)
-    found = hashing.gcws(sp.coo_matrix((value, ([0, 0], [1, 1])), shape=(1, 3)), 40)
+    actual = hashing.gcws(sp.coo_matrix((value, ([0, 0], [1, 1])), shape=(1, 3)), 40)
     np.testing.assert_array_equal(
-        found.array, hashing.gcws([[0.0, 2.0 * float(value[0]), 0.0]], 40).array
+        actual.array, hashing.gcws([[0.0, 2.0 * float(value[0]), 0.0]], 40).array
     )
 
 

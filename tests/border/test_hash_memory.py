@@ -81,12 +81,14 @@ GIANTS = {
     "one long dense row": "X = np.ones((1, 10**7), dtype=np.float32)",
     "one long sparse row": """
 size = 10**7
-X = sp.csr_matrix((np.ones(size, np.float32), np.arange(size, dtype=np.int32), np.array([0, size], np.int32)), (1, size))
+starts = np.array([0, size], dtype=np.int32)
+X = sp.csr_matrix((np.ones(size, np.float32), np.arange(size, dtype=np.int32), starts), (1, size))
 """,
     "one long row of a very wide matrix": """
 size = 10**7
 starts = np.array([0, size], dtype=np.int64)
-X = sp.csr_array((np.ones(size, np.float32), np.arange(size, dtype=np.int64) * 10**6, starts), (1, 10**14))
+columns = np.arange(size, dtype=np.int64) * 10**6
+X = sp.csr_array((np.ones(size, np.float32), columns, starts), (1, 10**14))
 """,
     "rows of many sizes, wide": """
 rng = np.random.default_rng(0)

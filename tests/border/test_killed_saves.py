@@ -1,5 +1,7 @@
-"""Saves that end early: killed processes, full disks. The file is whole or what it was, and nothing
-is left beside it."""
+"""Saves that end early, of killed processes or on full disks.
+
+The file is complete or what it was, and nothing is left beside it.
+"""
 
 from __future__ import annotations
 
@@ -147,7 +149,6 @@ def test_a_directory_that_cannot_be_made_durable_is_no_error(tmp_path, monkeypat
 
 
 # -- A full disk
-# ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,5 +1,4 @@
-"""Stored models: equal when they come back, and refused with a ValueError when anything about them
-is wrong.
+"""Stored models are equal when loaded, and refused with a ValueError if anything is wrong.
 
 Generic over every registered model: a new one needs a line in MAKERS.
 """
@@ -90,7 +89,6 @@ def test_every_model_is_here():
 
 
 # -- What comes back
-# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -158,7 +156,6 @@ def test_parameters_set_to_nonsense_cannot_be_stored(params, tmp_path):
 
 
 # -- States of anything
-# ------------------------------------------------------------------------------------------
 
 
 # models that were written before there were probabilities and intervals
@@ -278,8 +275,10 @@ LABELS = [
 
 
 def loads_or_is_refused(load):
-    """What ``load`` gives, or None if it refuses with a ValueError; a state that says something
-    else may be another model."""
+    """What ``load`` gives, or None if it refuses with a ValueError.
+
+    A state that was changed may be another model.
+    """
     try:
         return load()
     except ValueError:
@@ -330,8 +329,7 @@ def test_class_weights_of_anything(weights):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_meta_of_anything(case):
-    """Every entry of the meta replaced by anything: a ValueError, or a model that can be stored
-    again."""
+    """Every entry of the meta replaced by anything: a ValueError, or a model that can be stored."""
     state = state_of(case)
     count = 0
     for section in (None, "params", "decided"):
@@ -358,7 +356,6 @@ def test_meta_of_anything(case):
 
 
 # -- Files of anything
-# -------------------------------------------------------------------------------------------
 
 
 def parts_of(whole):
@@ -438,8 +435,10 @@ def test_damaged_files_are_refused(case, tmp_path):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_well_signed_files_of_anything(case, tmp_path):
-    """Numbers of the meta changed and signed with a digest that fits: a ValueError or a model, and
-    never much memory."""
+    """Numbers of the meta changed, with a digest that fits.
+
+    A ValueError or a model, and never much memory.
+    """
     state = state_of(case)
     rng = np.random.default_rng(7)
     places = list(numbers_in(state.meta))

@@ -1,5 +1,4 @@
-"""Parameters as NumPy's own scalars, which is what a search over an array hands on: the same as
-Python's."""
+"""Parameters as NumPy's scalars, which a search over an array gives: the same as Python's."""
 
 from __future__ import annotations
 
@@ -118,12 +117,12 @@ def test_numpy_scalars_are_the_values_they_stand_for(name):
     again = kind.from_state(state)
     for use in ("predict", "transform"):
         if hasattr(plain, use):
-            found, wanted = (_dense(getattr(made, use)(rows)) for made in (again, plain))
-            np.testing.assert_array_equal(found, wanted)
+            actual, wanted = (_dense(getattr(made, use)(rows)) for made in (again, plain))
+            np.testing.assert_array_equal(actual, wanted)
 
 
-def _dense(found):
-    return found.toarray() if hasattr(found, "toarray") else found
+def _dense(actual):
+    return actual.toarray() if hasattr(actual, "toarray") else actual
 
 
 def _refuse_numpy(value):
@@ -168,13 +167,20 @@ def test_other_strings_and_values_are_still_refused():
 
 
 # -- Parameters at the end of the range
-# ----------------------------------------------------------------------------
 
 ENDS = [
-    kernels.GMM(p=1e12), kernels.GMM(p=1e-308), kernels.ExpGMM(gamma=1e308), kernels.ExpGMM(gamma=1e-308, p=1e12),
-    kernels.RBF(gamma=1.7e308), kernels.RBF(gamma=5e-324), kernels.FoldedRBF(gamma=1.7e308), kernels.FoldedRBF(gamma=5e-324),
-    kernels.Gaussian(sigma=5e-324), kernels.Gaussian(sigma=1e-308), kernels.Gaussian(sigma=1.7e308),
-]  # fmt: skip
+    kernels.GMM(p=1e12),
+    kernels.GMM(p=1e-308),
+    kernels.ExpGMM(gamma=1e308),
+    kernels.ExpGMM(gamma=1e-308, p=1e12),
+    kernels.RBF(gamma=1.7e308),
+    kernels.RBF(gamma=5e-324),
+    kernels.FoldedRBF(gamma=1.7e308),
+    kernels.FoldedRBF(gamma=5e-324),
+    kernels.Gaussian(sigma=5e-324),
+    kernels.Gaussian(sigma=1e-308),
+    kernels.Gaussian(sigma=1.7e308),
+]
 
 
 @pytest.mark.filterwarnings("error")
@@ -208,7 +214,10 @@ def test_powers_beyond_the_limit_are_refused():
 def test_whole_numbers_beyond_every_float_are_refused():
     huge = X.astype(object)
     huge[3, 1] = 10**400
-    sentence = r"^X holds a whole number beyond the range of floating-point numbers \(1.8e308\): scale it down\.$"
+    sentence = (
+        r"^X holds a whole number beyond the range of floating-point numbers \(1.8e308\): "
+        r"scale it down\.$"
+    )
     for call in (
         lambda X: GCWS(8).fit(X),
         lambda X: hashing.gcws(X, 8),
@@ -243,9 +252,13 @@ MAPS = [
     AlignedFourier(16, metric="euclidean", sigma=1.7e308),
 ]
 BEYOND = [
-    RandomFourier(16, gamma=1.7e308), RandomFourier(16, metric="euclidean", sigma=1e-308), BinaryFourier(16, sigma=1e-308),
-    GCWS(16, gamma=1e308), GCWS(16, p=1e308), GCWS(16, center=[1.7e308] * 4),
-]  # fmt: skip
+    RandomFourier(16, gamma=1.7e308),
+    RandomFourier(16, metric="euclidean", sigma=1e-308),
+    BinaryFourier(16, sigma=1e-308),
+    GCWS(16, gamma=1e308),
+    GCWS(16, p=1e308),
+    GCWS(16, center=[1.7e308] * 4),
+]
 
 
 @pytest.mark.filterwarnings("error")

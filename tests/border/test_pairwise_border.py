@@ -1,5 +1,7 @@
-"""The compiled pair sums refuse wrong arrays instead of reading outside them, and keep to their
-memory."""
+"""The compiled pair sums refuse wrong arrays, and keep to their memory.
+
+Otherwise they would read outside of them.
+"""
 
 from __future__ import annotations
 
@@ -132,8 +134,10 @@ def test_empty_arrays(form, shape):
     "kernel", [GMM(), GMM(p=2.0), MinMax(), AcosChi2(), RBF(), Gaussian()], ids=repr
 )
 def test_wide_sparse_rows_are_never_made_dense(kernel):
-    """40 rows of a million columns would be 320 MB dense, or 8 MB of empty lists; one row alone is
-    8 MB."""
+    """40 rows of a million columns would be 320 MB dense, or 8 MB of empty lists.
+
+    One row alone is 8 MB.
+    """
     rng = np.random.default_rng(0)
     places = np.sort(rng.integers(0, 1_000_000, (40, 30)), axis=1)
     X = sp.csr_array(
@@ -160,8 +164,7 @@ def test_enormous_width():
 
 
 def test_full_sparse_rows_take_the_dense_way(monkeypatch):
-    """Lists of features would be slow for full rows; small blocks are used here to cross their
-    edges."""
+    """Lists of features would be slow for full rows; small blocks are used to cross their edges."""
     monkeypatch.setattr(pairs, "_BLOCK_BYTES", 1000)
     monkeypatch.setattr(pairs, "_sparse", None)
     rng = np.random.default_rng(0)

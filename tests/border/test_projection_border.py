@@ -1,5 +1,4 @@
-"""Projections at the border: odd shapes and scales, wrong parameters, wrong arrays for the compiled
-functions, memory."""
+"""Projections at the border: odd shapes and scales, wrong parameters and arrays, memory."""
 
 from __future__ import annotations
 
@@ -271,8 +270,8 @@ small = np.ones((8, 3))
 for cls in (BinaryFourier, RandomFourier, SignProjection):
     cls(8).fit(small).transform(small)
 before = peak()
-found = {call}
-print(peak() - before - found.nbytes)
+actual = {call}
+print(peak() - before - actual.nbytes)
 """
 
 
@@ -371,8 +370,8 @@ def test_what_cannot_be_loaded_is_not_stored(made, wrong, tmp_path):
 @pytest.mark.parametrize("cls", [RandomFourier, SignProjection, BinaryFourier])
 def test_small_integers_of_numpy(cls):
     wide = np.random.default_rng(0).standard_normal((3, 100))
-    found = cls(n_components=np.int16(1024)).fit(wide).transform(wide)
-    np.testing.assert_array_equal(as_array(found), as_array(cls(1024).fit(wide).transform(wide)))
+    actual = cls(n_components=np.int16(1024)).fit(wide).transform(wide)
+    np.testing.assert_array_equal(as_array(actual), as_array(cls(1024).fit(wide).transform(wide)))
 
 
 def test_structured_projections_of_enormous_rows_are_refused():

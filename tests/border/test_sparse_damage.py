@@ -1,5 +1,4 @@
-"""Damaged sparse matrices are refused with a sentence wherever one can come in, before anything
-follows their indices.
+"""Damaged sparse matrices are refused wherever one can come in, before an index is followed.
 
 A reference in plain Python says whether a mutated matrix is sound and which entries it has. `make
 sanitize` runs this file, where a read or write outside of an array ends the process.
@@ -69,8 +68,7 @@ def mutated(array, rng):
 
 
 def mutants(form, count, seed=0):
-    """Matrices with one or two arrays changed, by assignment: no constructor of scipy sees the
-    result."""
+    """Matrices with one or two arrays changed by assignment, which no constructor of scipy sees."""
     rng = np.random.default_rng(seed)
     names = ["row", "col", "data"] if form == "coo" else ["indptr", "indptr", "indices", "data"]
     for _ in range(count):
@@ -88,14 +86,13 @@ def mutants(form, count, seed=0):
 
 
 def entries(X):
-    """The entries (row, column, value) of a sparse matrix, or None if its arrays contradict each
-    other."""
+    """The entries (row, column, value) of a sparse matrix; None if its arrays are inconsistent."""
     n_rows, n_columns = X.shape
     if X.format == "coo":
         row, column = (places.tolist() for places in X.coords)
         if not len(row) == len(column) == len(X.data):
             return None
-        found = list(zip(row, column, X.data.tolist(), strict=True))
+        stored = list(zip(row, column, X.data.tolist(), strict=True))
     else:
         indptr, indices, data = X.indptr.tolist(), X.indices.tolist(), X.data.tolist()
         height, breadth = X.data.shape[1:] if X.format == "bsr" else (1, 1)
@@ -104,26 +101,26 @@ def entries(X):
             return None
         if indptr != sorted(indptr) or indptr[-1] > len(indices):
             return None
-        found = []
+        stored = []
         for line in range(lines):
             for at in range(indptr[line], indptr[line + 1]):
                 if X.format == "csc":
-                    found.append((indices[at], line, data[at]))
+                    stored.append((indices[at], line, data[at]))
                 elif X.format == "csr":
-                    found.append((line, indices[at], data[at]))
+                    stored.append((line, indices[at], data[at]))
                 else:
-                    found += [
+                    stored += [
                         (line * height + i, indices[at] * breadth + j, data[at][i][j])
                         for i in range(height)
                         for j in range(breadth)
                     ]
-    inside = all(0 <= row < n_rows and 0 <= column < n_columns for row, column, _ in found)
-    return found if inside else None
+    inside = all(0 <= row < n_rows and 0 <= column < n_columns for row, column, _ in stored)
+    return stored if inside else None
 
 
-def dense(found):
+def dense(stored):
     X = np.zeros(SHAPE)
-    for row, column, value in found:
+    for row, column, value in stored:
         X[row, column] += value
     return X
 
@@ -137,13 +134,13 @@ def damaged(form, count, seed=1):
 def test_mutants_are_refused_or_right(form):
     refused = 0
     for X in mutants(form, 800):
-        found = entries(X)
-        if found is None:
+        stored = entries(X)
+        if stored is None:
             refused += 1
             with pytest.raises(ValueError, match=sentence("X is not a valid sparse matrix")):
                 as_matrix(X)
         else:
-            np.testing.assert_array_equal(as_matrix(X).toarray(), dense(found))
+            np.testing.assert_array_equal(as_matrix(X).toarray(), dense(stored))
     assert 200 < refused < 800
 
 
@@ -197,13 +194,13 @@ def test_files_with_damage_are_refused(form, tmp_path):
             indices=X.indices,
             indptr=X.indptr,
         )
-        found = entries(X)
-        if found is None:
+        stored = entries(X)
+        if stored is None:
             with pytest.raises(DataError, match=sentence("cannot be read as NPZ")):
                 open_dataset(path)
         else:
             np.testing.assert_array_equal(
-                open_dataset(path).materialise()[0].toarray(), dense(found)
+                open_dataset(path).materialise()[0].toarray(), dense(stored)
             )
 
 
@@ -284,9 +281,9 @@ def test_unusual_matrices_are_taken():
         sp.dia_matrix(X),
         sp.csr_matrix(SHAPE),
     ):
-        found = as_matrix(other)
-        np.testing.assert_array_equal(found.toarray(), X if other.nnz else 0 * X)
-        assert found.indices.dtype == found.indptr.dtype
-        assert found.indptr.dtype in (np.int32, np.int64)
+        matrix = as_matrix(other)
+        np.testing.assert_array_equal(matrix.toarray(), X if other.nnz else 0 * X)
+        assert matrix.indices.dtype == matrix.indptr.dtype
+        assert matrix.indptr.dtype in (np.int32, np.int64)
     empty = as_matrix(sp.lil_matrix((0, 3)))
     assert empty.shape == (0, 3)

@@ -1,5 +1,4 @@
-"""The feature maps that the contracts are tried on: every class of the registry, in several
-configurations.
+"""The feature maps of the contract tests: every class of the registry, in several configurations.
 
 A new class is tested with its defaults as soon as it is registered. `OPTIONS` adds configurations,
 `CHECKED` those for the checks of scikit-learn, and `MAKERS` says how to build a class that has no
@@ -143,8 +142,10 @@ MAKERS: dict[str, Callable[..., Any]] = {}
 
 
 def _product(cls, n_components, random_state, *, left=None, right=None, **options):
-    """Sides by name and options, with as many slots each: paired Fourier features have two columns
-    a slot."""
+    """Sides by name and options, with as many slots each.
+
+    Paired Fourier features have two columns for each slot.
+    """
     sides = [("GCWS", {"sampler": "cws"}) if left is None else left]
     sides.append(("SignProjection", {}) if right is None else right)
     made = []
@@ -222,16 +223,17 @@ class Case:
         )
 
     def fitted(self, X=None, **changed):
-        """Fitted on ``X``, or else on what suits the class; labels are there for those who learn
-        from them."""
+        """Fitted on ``X``, or on data that suit the class, with labels for maps that learn."""
         X = self.training if X is None else X
         labels = np.arange(X.shape[0] if hasattr(X, "shape") else len(X)) % 2
         return self.new(**changed).fit(X, labels)
 
     @property
     def learned(self) -> bool:
-        """Whether ``fit`` learns from the data: then two fits agree no better than their rounding
-        is amplified."""
+        """Whether ``fit`` learns from the data.
+
+        Then two fits agree only up to their amplified rounding.
+        """
         return bool(self.cls._learned)
 
     @cached_property
@@ -338,15 +340,17 @@ def joined(parts):
     return Codes.concatenate(parts) if isinstance(parts[0], Codes) else np.concatenate(parts)
 
 
-def assert_same(found, wanted, message=""):
-    """Codes are equal to the bit; dense features are sums whose order BLAS may choose, so equal to
-    rounding."""
+def assert_same(actual, wanted, message=""):
+    """Codes are equal to the bit, dense features to rounding.
+
+    Features are sums whose order BLAS may choose.
+    """
     if isinstance(wanted, Codes):
-        assert_same_codes(found, wanted, message)
+        assert_same_codes(actual, wanted, message)
     else:
-        assert isinstance(found, np.ndarray), message
+        assert isinstance(actual, np.ndarray), message
         scale = np.abs(wanted).max(initial=0.0)
-        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6 * scale, err_msg=message)
+        np.testing.assert_allclose(actual, wanted, rtol=1e-5, atol=1e-6 * scale, err_msg=message)
 
 
 def inner_products(features):

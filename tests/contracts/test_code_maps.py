@@ -91,12 +91,12 @@ def test_similarity_is_one_for_equal_rows_and_none_for_empty_ones(case):
     made = case.fitted()
     codes = made.encode(X)
     same, other = 1.0, float(case.zero_is_a_point)
-    found = made.similarity(codes)
-    assert found[:2, :2].tolist() == [[same, same], [same, same]]
-    assert found[2, 2] == other
+    similarities = made.similarity(codes)
+    assert similarities[:2, :2].tolist() == [[same, same], [same, same]]
+    assert similarities[2, 2] == other
     if not case.zero_is_a_point:
-        assert not found[2].any()
-        assert not found[:, 2].any()
+        assert not similarities[2].any()
+        assert not similarities[:, 2].any()
 
 
 @cases(

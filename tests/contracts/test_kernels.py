@@ -64,8 +64,7 @@ every_sparse = pytest.mark.parametrize("kernel", SPARSE, ids=repr)
 
 @pytest.fixture(params=["lists", "blocks"])
 def sparse_way(request, monkeypatch):
-    """Sparse rows meet through lists of features or through dense blocks; small data shall take
-    either."""
+    """Sparse rows are compared through lists of features or dense blocks; here through either."""
     monkeypatch.setattr(pairs, "_FULL", np.inf if request.param == "lists" else 0)
     monkeypatch.setattr(pairs, "_BLOCK_BYTES", 200)
 
@@ -145,8 +144,7 @@ def test_every_sparse_form_of_input(kernel):
 @every_sparse
 @pytest.mark.usefixtures("sparse_way")
 def test_untidy_sparse_input(kernel):
-    """Explicit zeros, unsorted indices, duplicates, 64-bit indices, read-only arrays: all the
-    same."""
+    """Explicit zeros, unsorted indices, duplicates, 64-bit indices, read-only arrays."""
     X = sample(kernel)
     tidy = sp.csr_array(X)
     order = np.concatenate(
@@ -212,8 +210,10 @@ def test_scale_laws(kernel):
 @pytest.mark.parametrize(("scale", "single"), [(1e-300, 1e-35), (1e200, 1e30), (1e307, 3e37)])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_enormous_and_tiny_values(kernel, scale, single, form):
-    """Scale-free kernels stay so at the edges of the floating-point range, where row sums
-    overflow."""
+    """Scale-free kernels stay so at the edges of the floating-point range.
+
+    There row sums overflow.
+    """
     X = sample(kernel)
     close(kernel(form(X * scale)), kernel(X), atol=1e-11)
     close(kernel(form((X * single).astype("f4"))), kernel(X), atol=3e-6)

@@ -58,8 +58,8 @@ def assert_refuses(ask, gap):
 @every
 def test_a_map_knows_its_outputs(case):
     made, X = case.fitted(), case.rows()
-    found = made.transform(X)
-    most = int(np.diff(found.indptr).max()) if sp.issparse(found) else found.shape[1]
+    features = made.transform(X)
+    most = int(np.diff(features.indptr).max()) if sp.issparse(features) else features.shape[1]
     assert made.n_outputs == most
     if hasattr(made, "encode"):
         assert made.encode(X).n_components == made.n_outputs
@@ -284,6 +284,6 @@ def test_a_fit_that_fails_changes_nothing(case):
 
 
 def refused_by_fit(made):
-    """A parameter that is found wrong after the rows have been looked at."""
+    """A parameter that is refused only after the rows were checked."""
     names = made.get_params(deep=True)
     return {name: -1 for name in names if name.rpartition("__")[2] == "random_state"}

@@ -40,14 +40,12 @@ def assert_mean(samples, wanted, *, allowance=0.0, what=""):
     assert (excess <= 1e-6).all(), f"{what}: off by {error}, sigma {spread}"
 
 
-# --- directions
-# -------------------------------------------------------------------------------------------
+# -- directions
 
 
 @functools.cache
 def lengths_and_corners(kind, d):
-    """Over seeds: squared lengths of all w_j of 64 outputs, and the first and the last w of each
-    seed."""
+    """Squared lengths of all w_j of 64 outputs, and the first and last w of each seed."""
     seeds = 100 if d < 784 else 40 if kind != "sobol" else 25
     squares, ends = [], []
     for seed in range(seeds):
@@ -69,16 +67,17 @@ def test_squared_lengths_average_to_the_width(kind, d):
 @pytest.mark.parametrize("kind", ["gaussian", "orthogonal", "fastfood", "sobol"])
 @every_width
 def test_squared_lengths_have_the_spread_of_gaussian_vectors(kind, d):
-    """2d, which a common length or a uniform one misses; means over a block, whose rows may depend
-    on each other."""
+    """2d, which a common length or a uniform one misses.
+
+    Means over a block, whose rows may depend on each other.
+    """
     squares, _ = lengths_and_corners(kind, d)
     assert_mean(((squares - d) ** 2).mean(axis=1), 2 * d, what="Var|w|^2")
 
 
 @pytest.mark.parametrize("d", [64, 784])
 def test_squared_lengths_of_three_hd_blocks(d):
-    """Those of a Gaussian vector where nothing is padded; with padding, nearly: a part of a longer
-    one."""
+    """Those of a Gaussian vector without padding, and nearly so with padding."""
     squares, _ = lengths_and_corners("sorf", d)
     assert squares.var() == pytest.approx(2 * d, rel=0.1 if d == 64 else 0.2)
 
@@ -97,8 +96,10 @@ def test_single_directions_are_exactly_gaussian(kind, d, end):
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 def test_short_rows_of_fastfood_are_exactly_gaussian(d):
-    """Where it is hardest: few signs, hardly a permutation; 3000 seeds, and products of two
-    coordinates too."""
+    """The hardest case: few signs, hardly a permutation.
+
+    3000 seeds, and products of two coordinates too.
+    """
     w = np.array([directions("fastfood", d, 1, seed)[0] for seed in range(3000)])
     for coordinate in w.T:
         assert stats.kstest(coordinate, "norm").pvalue > FIVE_SIGMA
@@ -123,23 +124,24 @@ def test_sobol_points_are_normal_one_by_one():
         assert stats.kstest(points[:, :, output].ravel(), "norm").pvalue > FIVE_SIGMA
 
 
-# --- the Gaussian kernel
-# ----------------------------------------------------------------------------------
+# -- the Gaussian kernel
 
 
 def pairs_at(d, distance):
-    """(name, u, v) at a distance: dense, one-hot and two-sparse rows and mixtures, as far as the
-    width allows."""
+    """(name, u, v) at a distance, as far as the width allows.
+
+    Dense, one-hot and two-sparse rows and mixtures.
+    """
     e = np.eye(d)
     rng = np.random.default_rng(d)
     u, step = rng.normal(size=(2, d))
-    found = [("dense", u, u + distance * step / np.linalg.norm(step))]
-    found.append(("flat", 0.0 * u, np.full(d, distance / math.sqrt(d))))
-    found.append(("one-hot and zero", distance * e[0], 0.0 * e[0]))
+    pairs = [("dense", u, u + distance * step / np.linalg.norm(step))]
+    pairs.append(("flat", 0.0 * u, np.full(d, distance / math.sqrt(d))))
+    pairs.append(("one-hot and zero", distance * e[0], 0.0 * e[0]))
     if d >= 2:
         c = distance / math.sqrt(2)
-        found.append(("one-hot", c * e[0], c * e[d - 1]))
-        found.append(
+        pairs.append(("one-hot", c * e[0], c * e[d - 1]))
+        pairs.append(
             (
                 "two-sparse, one difference",
                 distance / 2 * (e[0] + e[1]),
@@ -148,25 +150,24 @@ def pairs_at(d, distance):
         )
     if d >= 3:
         c = distance / math.sqrt(3)
-        found.append(("one-hot and two-sparse", c * e[0], c * (e[1] + e[d - 1])))
+        pairs.append(("one-hot and two-sparse", c * e[0], c * (e[1] + e[d - 1])))
     if d >= 4:
-        found.append(("two-sparse", distance / 2 * (e[0] + e[1]), distance / 2 * (e[2] - e[d - 1])))
-        found.append(("neighbours", distance / 2 * (e[2] + e[3]), distance / 2 * (e[4] + e[5])))
-    return found
+        pairs.append(("two-sparse", distance / 2 * (e[0] + e[1]), distance / 2 * (e[2] - e[d - 1])))
+        pairs.append(("neighbours", distance / 2 * (e[2] + e[3]), distance / 2 * (e[4] + e[5])))
+    return pairs
 
 
 @functools.cache
 def kernel_samples(kind, d, k=256):
-    """Names of the pairs, and their inner products of k features at every distance: (seeds,
-    distances, pairs)."""
+    """Names of the pairs, and inner products of k features: (seeds, distances, pairs)."""
     pairs = [pairs_at(d, distance) for distance in DISTANCES]
     X = np.array([row for group in pairs for _, u, v in group for row in (u, v)])
-    found = []
+    products = []
     for seed in range(120 if d < 784 else 60 if kind != "sobol" else 25):
         options = {"projection": kind, "metric": "euclidean", "sigma": 1.0, "n_jobs": 1}
         Z = RandomFourier(k, random_state=seed, **options).fit(X).transform(X).astype(np.float64)
-        found.append((Z[::2] * Z[1::2]).sum(axis=1).reshape(len(DISTANCES), -1))
-    return [name for name, _, _ in pairs[0]], np.array(found)
+        products.append((Z[::2] * Z[1::2]).sum(axis=1).reshape(len(DISTANCES), -1))
+    return [name for name, _, _ in pairs[0]], np.array(products)
 
 
 @every_kind
@@ -177,8 +178,8 @@ def test_kernels_at_several_distances(kind, d):
         wanted = np.exp(-np.square(DISTANCES) / 2)
         what = f"{kind} {d} {name}"
         assert_mean(samples[:, :, number], wanted, allowance=ALLOWANCE.get(kind, 0.0), what=what)
-        found = samples[:, :, number].mean(axis=0)
-        assert (np.abs(found - wanted) < np.abs(found - UNIFORM_S) / 2).all(), what
+        means = samples[:, :, number].mean(axis=0)
+        assert (np.abs(means - wanted) < np.abs(means - UNIFORM_S) / 2).all(), what
 
 
 @pytest.mark.parametrize("kind", KINDS[:-1])
@@ -189,34 +190,33 @@ def test_thresholded_cosines_at_several_distances(kind, d, threshold):
     X = np.array([row for _, u, v in pairs for row in (u, v)])
     K = np.repeat(np.exp(-np.square(DISTANCES) / 2), len(pairs) // len(DISTANCES))
     wanted = 1 - theory.hamming_rate(K) if threshold else (1 + theory.sign_cosine_mean(K)) / 2
-    found = []
+    fractions = []
     for seed in range(80):
         options = {"projection": kind, "threshold": threshold, "n_jobs": 1}
         codes = BinaryFourier(256, sigma=1.0, random_state=seed, **options).fit(X).encode(X).array
-        found.append((codes[::2] == codes[1::2]).mean(axis=1))
-    assert_mean(found, wanted, allowance=ALLOWANCE.get(kind, 0.0), what=kind)
+        fractions.append((codes[::2] == codes[1::2]).mean(axis=1))
+    assert_mean(fractions, wanted, allowance=ALLOWANCE.get(kind, 0.0), what=kind)
 
 
-# --- signs
-# ------------------------------------------------------------------------------------------------
+# -- signs
 
 
 def sign_pairs(d):
     """Dense rows, two-sparse rows, one-hot and two-sparse rows; no two of them are opposite."""
     e = np.eye(d)
     rng = np.random.default_rng(d + 1)
-    found = [(np.ones(d), np.arange(d) + 1.0)]
+    pairs = [(np.ones(d), np.arange(d) + 1.0)]
     if d >= 2:
-        found.append(tuple(rng.normal(size=(2, d))))
-        found += [(e[0] + e[1], e[0] + 0.1 * e[1]), (e[0] + e[1], e[0] - e[1])]
-        found += [(e[0], e[0] + e[1]), (-e[0], e[0] + e[1]), (e[0], e[d - 1])]
+        pairs.append(tuple(rng.normal(size=(2, d))))
+        pairs += [(e[0] + e[1], e[0] + 0.1 * e[1]), (e[0] + e[1], e[0] - e[1])]
+        pairs += [(e[0], e[0] + e[1]), (-e[0], e[0] + e[1]), (e[0], e[d - 1])]
     if d >= 3:
-        found += [
+        pairs += [
             (e[0] + e[1], e[1] + e[2]),
             (e[0] + e[1], -e[1] - e[2]),
             (e[d - 1], 3 * e[0] - 4 * e[d - 1]),
         ]
-    return np.array([row for pair in found for row in pair])
+    return np.array([row for pair in pairs for row in pair])
 
 
 @pytest.mark.parametrize("kind", KINDS[:-1])
@@ -226,20 +226,21 @@ def test_signs_agree_as_often_as_angles_say(kind, d):
     wanted = np.array(
         [Acos()(u[None], v[None])[0, 0] for u, v in zip(X[::2], X[1::2], strict=True)]
     )
-    found = []
+    fractions = []
     for seed in range(100 if d < 784 else 50):
         codes = (
             SignProjection(256, projection=kind, random_state=seed, n_jobs=1).fit(X).encode(X).array
         )
-        found.append((codes[::2] == codes[1::2]).mean(axis=1))
-    assert_mean(found, wanted, allowance=ALLOWANCE.get(kind, 0.0), what=f"{kind} {d}")
+        fractions.append((codes[::2] == codes[1::2]).mean(axis=1))
+    assert_mean(fractions, wanted, allowance=ALLOWANCE.get(kind, 0.0), what=f"{kind} {d}")
 
 
 @pytest.mark.parametrize("kind", KINDS[:-1])
 @pytest.mark.parametrize("d", [1, 3, 64, 100, 256, 1024])
 def test_signs_of_opposite_rows(kind, d):
-    """They never agree, not even where a projection is exactly 0; and every row has as many zeros
-    as ones.
+    """They never agree, not even where a projection is exactly 0.
+
+    Every row has as many zeros as ones.
 
     Sums of signs are 0 quite often: three HD blocks make a projection of a few equal elements 0
     with a chance up to about 4 / D.
@@ -249,16 +250,16 @@ def test_signs_of_opposite_rows(kind, d):
         [e[0], e[: min(d, 2)].sum(axis=0), e[: min(d, 4)].sum(axis=0), np.sqrt(np.arange(d) + 2.0)]
     )
     X = np.concatenate([rows, -rows])
-    found = []
+    means = []
     for seed in range(40):
         codes = (
             SignProjection(256, projection=kind, random_state=seed, n_jobs=1).fit(X).encode(X).array
         )
         assert (codes[:4] != codes[4:]).all()
-        found.append(codes.mean(axis=1))
+        means.append(codes.mean(axis=1))
     # slots of a block depend on each other, so the spread of seeds is the sample's own
-    spread = np.std(found, axis=0) / np.sqrt(len(found))
-    assert (np.abs(np.mean(found, axis=0) - 0.5) < 5 * spread + 1e-12).all()
+    spread = np.std(means, axis=0) / np.sqrt(len(means))
+    assert (np.abs(np.mean(means, axis=0) - 0.5) < 5 * spread + 1e-12).all()
 
 
 @pytest.mark.parametrize(
@@ -271,8 +272,7 @@ def test_cauchy_signs_agree_as_often_as_the_integral_says(u, v):
     assert abs((codes[0] == codes[1]).mean() - P) < 5 * math.sqrt(P * (1 - P) / 2**16)
 
 
-# --- variances
-# --------------------------------------------------------------------------------------------
+# -- variances
 
 COLUMNS = 2**18
 R1 = [(0.0, 1.0), (0.5, 1.0), (0.9, 1.0), (0.5, 5.0), (0.9, 10.0), (-0.5, 2.0), (0.95, 1.0)]
@@ -311,8 +311,10 @@ def test_variance_of_phase_features(rho, gamma):
 
 @every_pair
 def test_variance_of_paired_features(rho, gamma):
-    """The mean of the two columns of a pair is one of k / 2 independent numbers, so k Var is twice
-    its variance."""
+    """k Var is twice the variance of the mean of the two columns of a pair.
+
+    That mean is one of k / 2 independent numbers.
+    """
     E = math.exp(-gamma * (1 - rho))
     sample = products(rho, gamma, COLUMNS).reshape(-1, 2).mean(axis=1)
     assert_moments(sample, E, float(theory.paired_variance(E)) / 2)
@@ -326,8 +328,10 @@ def test_variance_of_folded_features(rho, gamma):
 
 
 def normalized_estimates(rho, gamma, k):
-    """Estimates by normalized phase features of k columns: pieces of one long run, whose columns
-    are independent."""
+    """Estimates by normalized phase features of k columns: pieces of one long run.
+
+    The columns of a run are independent.
+    """
     X = unit_pair(rho)
     options = {"gamma": gamma, "features": "phase", "random_state": 5}
     Z = RandomFourier(2**20, normalize=False, **options).fit(X).transform(X).astype(np.float64)
@@ -359,8 +363,7 @@ def test_normalized_features_are_biased():
 
 
 def squared_errors(d, k, seeds, **options):
-    """Mean squared errors of the Gaussian kernel at distances 0.5, 1 and 2, over directions and
-    seeds."""
+    """Mean squared errors of the Gaussian kernel at distances 0.5, 1 and 2, over directions."""
     rng = np.random.default_rng(d)
     steps = rng.normal(size=(3, 8, d))
     steps /= np.linalg.norm(steps, axis=2, keepdims=True)
@@ -376,8 +379,7 @@ def squared_errors(d, k, seeds, **options):
 
 
 def test_pairs_of_three_hd_blocks_beat_normalized_features():
-    """d = 64, 128 columns each: errors at distances 0.5, 1, 2 far below, below and somewhat
-    below."""
+    """d = 64, 128 columns each: lower errors at distances 0.5, 1 and 2, most of all at 0.5."""
     nrff = squared_errors(64, 128, 150, features="phase")
     sorf = squared_errors(64, 128, 150, projection="sorf")
     assert (sorf / nrff < [0.1, 0.2, 0.9]).all()
@@ -385,8 +387,10 @@ def test_pairs_of_three_hd_blocks_beat_normalized_features():
 
 @pytest.mark.parametrize("kind", ["orthogonal", "sorf", "fastfood"])
 def test_structure_costs_or_saves_as_known(kind):
-    """MSE of one block of 64 against independent directions: orthogonal ones win, those of Fastfood
-    lose."""
+    """MSE of one block of 64 against independent directions.
+
+    Orthogonal ones win, those of Fastfood lose.
+    """
     ratio = squared_errors(64, 128, 150, projection=kind) / squared_errors(64, 128, 150)
     if kind == "fastfood":
         assert ((ratio > 1.2) & (ratio < 2.2)).all()

@@ -48,8 +48,10 @@ def b_bit(K, bits):
 
 
 def sigmas(equal, P, *, uncertainty=0.0):
-    """How far a share of equal slots is from P; ``uncertainty`` is the standard error of P
-    itself."""
+    """How far a fraction of equal slots is from P, in standard errors.
+
+    ``uncertainty`` is the standard error of P itself.
+    """
     spread = math.sqrt(P * (1.0 - P) / len(equal) + uncertainty**2)
     error = equal.mean() - P
     return abs(error) / spread if spread else (0.0 if error == 0 else math.inf)
@@ -127,8 +129,10 @@ def test_scaled_copies(d, sampler):
 
 @SAMPLERS
 def test_random_pairs_of_all_scales_together(sampler):
-    """Squared deviations of independent pairs add up to a chi-square: too small a spread fails as
-    well."""
+    """Squared deviations of independent pairs add up to a chi-square.
+
+    Too small a spread fails as well.
+    """
     squares = []
     for seed in range(60):
         u, v = random_pair(seed)
@@ -233,7 +237,7 @@ def test_fewer_bits_of_t_only_add_collisions():
 
 @pytest.mark.parametrize("p", [1.0, 2.0])
 def test_marginals_of_the_sampled_coordinate(p):
-    """P(i* = i) is the share of u_i^p; the lowest 16 bits of i* are i* itself here."""
+    """P(i* = i) is the fraction of u_i^p; the lowest 16 bits of i* are i* itself here."""
     u = np.array([3.0, -1.0, 0.0, 0.5, 10.0, -4.0, 2.0])
     codes = hashing.gcws([u], SLOTS, bits=16, t_bits=0, coding="lowest", p=p).array[0]
     counts = np.bincount(codes, minlength=14)
@@ -297,10 +301,10 @@ def test_seeds_are_independent(other, sampler):
 def test_false_collisions_differ_between_slots(sampler):
     """Rows of one feature each: with a hash shared by all slots some pair would always collide."""
     codes = hashing.gcws(np.eye(40), 4096, bits=4, **sampler)
-    shares = codes.collisions()[np.triu_indices(40, 1)] / 4096
+    fractions = codes.collisions()[np.triu_indices(40, 1)] / 4096
     # the largest of 780 deviations: Bonferroni at five sigma
     limit = stats.norm.isf(FIVE_SIGMA / 780) * math.sqrt(2.0**-4 * (1 - 2.0**-4) / 4096)
-    assert np.abs(shares - 2.0**-4).max() < limit
+    assert np.abs(fractions - 2.0**-4).max() < limit
 
 
 # The exponentiated kernel
@@ -322,11 +326,11 @@ def exp_gmm(u, v, gamma, *, p=1.0):
 @pytest.mark.parametrize("gamma", [1e-3, *GAMMAS, 300.0])
 def test_counts_of_base_slots_are_poisson(gamma):
     """Every count that is expected ten times or more, and the rest together."""
-    found = poisson_counts(3, gamma, SLOTS)
-    numbers = np.arange(found.max() + 2)
+    counts = poisson_counts(3, gamma, SLOTS)
+    numbers = np.arange(counts.max() + 2)
     wanted = SLOTS * stats.poisson.pmf(numbers, gamma)
     common = wanted >= 10
-    seen = np.bincount(found, minlength=len(numbers))
+    seen = np.bincount(counts, minlength=len(numbers))
     if common.sum() == 1:
         assert stats.binomtest(int(seen[0]), SLOTS, math.exp(-gamma)).pvalue > FIVE_SIGMA
         return

@@ -1,5 +1,6 @@
-"""Writes the golden vectors of the hash and of the projections, algorithm version 1: python
-tests/golden/make_golden.py
+"""Writes the golden vectors of hash and projections: python tests/golden/make_golden.py.
+
+They are those of algorithm version 1.
 
 The vectors are computed by the twins of docs/hash-spec.md and docs/projection-spec.md, not by the
 library, and must never change: a change means that stored codes and models are lost. The files,
@@ -107,8 +108,7 @@ def cws_word(twin, seed, slot, coordinate, t):
     return int(twin.cws_word(seed, [slot], np.array([coordinate], np.uint64), np.array([t]))[0])
 
 
-# --- projections
-# ------------------------------------------------------------------------------------------
+# -- projections
 
 NARROW = ROWS  # "sorf" pads them to 64
 WIDE = (
@@ -210,8 +210,10 @@ def binary_of(twin, width, projection, seed, threshold):
 
 
 def turns_of(twin, width, projection, seed):
-    """The angles of RandomFourier(8, gamma=1) before the cosine, of rows 0 and 1: features agree to
-    rounding only."""
+    """The angles of RandomFourier(8, gamma=1) before the cosine, of rows 0 and 1.
+
+    Features agree to rounding only.
+    """
     rows = WIDTHS[width][0][:2]
     project = twin.Projection(projection, seed, rows.shape[1], 4)
     lengths = project.lengths(twin.F)
@@ -219,14 +221,13 @@ def turns_of(twin, width, projection, seed):
     return {"width": width, "projection": projection, "seed": seed, "turns": y}
 
 
-# --- files
-# ------------------------------------------------------------------------------------------------
+# -- files
 
 
-def text(found):
+def text(vectors):
     """JSON with one short line for each vector, so that a change is easy to see."""
     lines = []
-    for name, value in found.items():
+    for name, value in vectors.items():
         if isinstance(value, list):
             body = ",\n".join(f"    {json.dumps(item)}" for item in value)
             lines.append(f'  "{name}": [\n{body}\n  ]')

@@ -1,5 +1,7 @@
-"""Vectors and files that must never change: whoever breaks this test breaks every stored code and
-model."""
+"""Vectors and files that must never change.
+
+Whoever breaks this test breaks every stored code and model.
+"""
 
 from __future__ import annotations
 
@@ -62,9 +64,9 @@ def test_poisson_quantiles_and_rates():
 
 @pytest.mark.parametrize(("seed", "gamma", "counts"), GOLDEN["poisson"])
 def test_poisson_counts(seed, gamma, counts):
-    found = np.empty(len(counts), dtype=np.int64)
-    _core.poisson_counts(seed, gamma, found)
-    assert found.tolist() == counts
+    actual = np.empty(len(counts), dtype=np.int64)
+    _core.poisson_counts(seed, gamma, actual)
+    assert actual.tolist() == counts
 
 
 @pytest.mark.parametrize("simd", SIMD_NAMES)
@@ -72,9 +74,9 @@ def test_poisson_counts(seed, gamma, counts):
 def test_codes(case, simd, monkeypatch):
     monkeypatch.setenv("KERNELIGHT_SIMD", simd)
     rows = ROWS[: len(case["codes"])]
-    found = hashing.gcws(rows, make_golden.K, random_state=case["seed"], **case["scheme"])
-    assert found.array.tolist() == case["codes"]
-    assert found.empty.tolist() == case["empty"]
+    actual = hashing.gcws(rows, make_golden.K, random_state=case["seed"], **case["scheme"])
+    assert actual.array.tolist() == case["codes"]
+    assert actual.empty.tolist() == case["empty"]
 
 
 @pytest.mark.parametrize("sampler", ["cws", "dart"])

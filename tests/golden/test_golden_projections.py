@@ -1,5 +1,7 @@
-"""Vectors and files of the projections that must never change: whoever breaks this test breaks
-every stored code."""
+"""Vectors and files of the projections that must never change.
+
+Whoever breaks this test breaks every stored code.
+"""
 
 from __future__ import annotations
 
@@ -66,11 +68,11 @@ def test_signs(case, simd, monkeypatch):
     X, law = rows_of(case["width"]), {"projection": case["projection"]}
     if case["projection"] == "cauchy":
         X, law = np.abs(X), {"distribution": "cauchy"}
-    found = (
+    actual = (
         SignProjection(WIDTHS[case["width"]][1], random_state=case["seed"], **law).fit(X).encode(X)
     )
-    assert packed(found.array) == case["codes"]
-    assert found.empty.tolist() == case["empty"]
+    assert packed(actual.array) == case["codes"]
+    assert actual.empty.tolist() == case["empty"]
 
 
 @pytest.mark.parametrize("simd", SIMD_NAMES)
@@ -83,9 +85,9 @@ def test_thresholded_cosines(case, simd, monkeypatch):
         "threshold": case["threshold"],
         "random_state": case["seed"],
     }
-    found = BinaryFourier(WIDTHS[case["width"]][1], sigma=SIGMA, **options).fit(X).encode(X)
-    assert packed(found.array) == case["codes"]
-    assert not found.empty.any()
+    actual = BinaryFourier(WIDTHS[case["width"]][1], sigma=SIGMA, **options).fit(X).encode(X)
+    assert packed(actual.array) == case["codes"]
+    assert not actual.empty.any()
 
 
 def features_of(case):
@@ -100,16 +102,15 @@ def features_of(case):
 def test_features(case, simd, monkeypatch):
     monkeypatch.setenv("KERNELIGHT_SIMD", simd)
     X = rows_of(case["width"])[:2]
-    found = (
+    actual = (
         RandomFourier(8, projection=case["projection"], random_state=case["seed"])
         .fit(X)
         .transform(X)
     )
-    np.testing.assert_allclose(found, features_of(case), rtol=0, atol=2e-6)
+    np.testing.assert_allclose(actual, features_of(case), rtol=0, atol=2e-6)
 
 
-# --- files
-# ------------------------------------------------------------------------------------------------
+# -- files
 
 
 @pytest.mark.parametrize(
@@ -150,5 +151,5 @@ def test_the_file_of_features_keeps_loading():
     case = next(
         c for c in GOLDEN["turns"] if (c["width"], c["projection"]) == ("narrow", "orthogonal")
     )
-    found = fitted.transform(near(NARROW)[:2])
-    np.testing.assert_allclose(found, features_of(case), rtol=0, atol=2e-6)
+    actual = fitted.transform(near(NARROW)[:2])
+    np.testing.assert_allclose(actual, features_of(case), rtol=0, atol=2e-6)

@@ -16,8 +16,7 @@ U64 = np.uint64
 MASK = 2**64 - 1
 
 
-# --- 1. random bits
-# ---------------------------------------------------------------------------------------
+# -- 1. random bits
 
 
 def mix64(z):
@@ -46,8 +45,7 @@ def low(word):
     return ((word & U64(0xFFFFFFFF)).astype(np.float64) + 0.5) * 2.0**-32
 
 
-# --- 2. the row
-# -------------------------------------------------------------------------------------------
+# -- 2. the row
 
 
 def weights(row, *, center=None, l1=False):
@@ -81,8 +79,7 @@ def ordered_sum(values):
     return total
 
 
-# --- 3. the logarithm
-# -------------------------------------------------------------------------------------
+# -- 3. the logarithm
 
 
 def log_normal(x):
@@ -112,8 +109,7 @@ def log(x):
     )
 
 
-# --- 4. consistent weighted sampling
-# ----------------------------------------------------------------------
+# -- 4. consistent weighted sampling
 
 
 def gamma2(word):
@@ -155,8 +151,7 @@ def cws_codes(coordinates, weight, k, *, seed=0, bits=8, t_bits=None, coding="mi
     return (word & U64(2**bits - 1)).astype(np.int64)
 
 
-# --- 5. darts
-# ---------------------------------------------------------------------------------------------
+# -- 5. darts
 
 POISSON_THRESHOLD_TEXT = """
     5E2D58D8B3BCDF1A BC5AB1B16779BE35 EB715E1DC1582DC2 FB23979734A252F1 FF1025F59174DC3D
@@ -189,8 +184,10 @@ def slices(base, step, count, end):
 
 
 def region_darts(key, nu, rho, rate, value, rank_end):
-    """weight, rank and identity of all darts in the cells of a region that start below value and
-    rank_end."""
+    """Weight, rank and identity of all darts in the cells of a region.
+
+    Cells that start below value and rank_end.
+    """
     weight_base, weight_step = (2.0**nu - 1.0) / rate, 2.0 ** (nu - rho) / rate
     rank_base, rank_step = 2.0**rho - 1.0, 2.0 ** (rho - nu)
     a = slices(weight_base, weight_step, 2**rho, value)[:, None]
@@ -207,8 +204,7 @@ def region_darts(key, nu, rho, rate, value, rank_end):
 
 
 def coordinate_darts(seed, i, rate, value, rank_end):
-    """rank and identity of all darts of coordinate i with weight below ``value``, rank below
-    ``rank_end``."""
+    """Rank and identity of all darts of coordinate i below ``value`` and ``rank_end``."""
     key = child(stream(seed, 3), U64(i))
     ranks, identities = [np.empty(0, np.float32)], [np.empty(0, U64)]
     nu = 0
@@ -233,11 +229,11 @@ def dart_keys(coordinates, weight, k, *, seed=0, scale=1.0):
         raise ValueError("row sum out of range")
     rank_end = float(np.float32(1.25 / total))
     while True:
-        found = [
+        darts = [
             coordinate_darts(seed, i, rate, v, rank_end)
             for i, v in zip(coordinates, value, strict=True)
         ]
-        rank, identity = (np.concatenate(part) for part in zip(*found, strict=True))
+        rank, identity = (np.concatenate(part) for part in zip(*darts, strict=True))
         slot = ((identity >> U64(32)) * U64(k)) >> U64(32)
         key = (rank.view(np.uint32).astype(U64) << U64(32)) | (identity & U64(0xFFFFFFFF))
         best = np.full(k, MASK, dtype=U64)
@@ -253,8 +249,7 @@ def dart_codes(coordinates, weight, k, *, seed=0, bits=8, scale=1.0):
     )
 
 
-# --- 8. the exponentiated kernel
-# --------------------------------------------------------------------------
+# -- 8. the exponentiated kernel
 
 
 def poisson(key, gamma):
@@ -299,8 +294,7 @@ def exponentiated_codes(
     return folded(words, counts, seed=seed, bits=bits)
 
 
-# --- the whole
-# --------------------------------------------------------------------------------------------
+# -- the whole
 
 
 def codes(
@@ -316,8 +310,7 @@ def codes(
     bits=8,
     **cws_options,
 ):
-    """(codes as int64 with 0 in empty rows, mask of the empty rows), as `hashing.gcws` defines
-    them."""
+    """Codes as int64 with 0 in empty rows, and the mask of empty rows, as of `hashing.gcws`."""
     out, empty = np.zeros((len(rows), k), dtype=np.int64), np.zeros(len(rows), dtype=bool)
     for n, row in enumerate(rows):
         coordinates, weight = weights(row, center=center, l1=normalize == "l1")
@@ -343,8 +336,7 @@ def codes(
     return out, empty
 
 
-# --- 6. what fit decides
-# ----------------------------------------------------------------------------------
+# -- 6. what fit decides
 
 
 def exponent(total):
@@ -372,11 +364,11 @@ def chosen_sampler(rows, k, *, center=None, l1=False):
     sums = np.array([ordered_sum(w) for _, w in filled])
     if max(abs(exponent(total) - median_exponent(sums)) for total in sums) > 100:
         return "cws"
-    share: dict[int, float] = {}
+    fraction: dict[int, float] = {}
     for (i, w), total in zip(filled, sums, strict=True):
         for coordinate, part in zip(i.tolist(), w / total, strict=True):
-            share[coordinate] = max(share.get(coordinate, 0.0), part)
-    G, c = math.fsum(share.values()), math.log(k) + 2
+            fraction[coordinate] = max(fraction.get(coordinate, 0.0), part)
+    G, c = math.fsum(fraction.values()), math.log(k) + 2
     exponents = [exponent(total) for total in sums]
     covered, room = 0, 128.0 * 2**20
     for e in sorted(set(exponents)):
@@ -392,7 +384,7 @@ def chosen_sampler(rows, k, *, center=None, l1=False):
             covered += exponents.count(e)
     f = covered / len(filled)
     mean_nonzeros = np.mean([len(w) for _, w in filled])
-    if 16 * len(share) * k > 96 * 2**20:
-        mean_nonzeros += 60 * len(share) / len(filled)
+    if 16 * len(fraction) * k > 96 * 2**20:
+        mean_nonzeros += 60 * len(fraction) / len(filled)
     t = 17 * G if 2 * c > G else 140 + 20 * (len(set(exponents)) - 1)
     return "dart" if mean_nonzeros > f * t + (1 - f) * (400 * c) else "cws"

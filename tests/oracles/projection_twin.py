@@ -1,5 +1,4 @@
-"""Projections, written a second time from docs/projection-spec.md alone: plain NumPy, slow and
-obvious.
+"""Projections written a second time from docs/projection-spec.md alone: slow, obvious NumPy.
 
 Only the random bits and the logarithm are shared, with the twin of docs/hash-spec.md; nothing is
 shared with the library. Section numbers are those of the specification. An operation on float32
@@ -19,8 +18,7 @@ TWO_PI = 6.283185307179586477
 F = 1.0 / TWO_PI
 
 
-# --- 1. functions
-# -----------------------------------------------------------------------------------------
+# -- 1. functions
 
 
 def sqrt(x):
@@ -72,8 +70,7 @@ def circle_of(y):
     return quarter(n, [c, -s, -c, s]), quarter(n, [s, c, -s, -c])
 
 
-# --- 2. laws
-# ----------------------------------------------------------------------------------------------
+# -- 2. laws
 
 
 def normal_pair(word):
@@ -128,8 +125,7 @@ def permutation(key, n):
     return np.array(P)
 
 
-# --- 3. the row
-# -------------------------------------------------------------------------------------------
+# -- 3. the row
 
 
 def exponent(x):
@@ -138,8 +134,10 @@ def exponent(x):
 
 
 def sixteen_sums(products):
-    """Sums over the last axis as Q in section 3: sixteen sums by i mod 16, then those from first to
-    last."""
+    """Sums over the last axis as Q in section 3.
+
+    Sixteen sums by i mod 16, then those from first to last.
+    """
     lanes = np.zeros((*products.shape[:-1], 16))
     for begin in range(0, products.shape[-1], 16):
         part = products[..., begin : begin + 16]
@@ -163,8 +161,7 @@ def entered(row, f, g=1.0):
 
 
 def unit(row):
-    """The row as it enters where only its direction counts, as a float32 array; None if it is
-    empty."""
+    """The row as it enters where only its direction counts, as float32; None if it is empty."""
     f = scale_of_directions(row)
     if f is None:
         return None
@@ -172,8 +169,7 @@ def unit(row):
     return entered(row, f, 1.0 / float(sqrt(sixteen_sums(scaled * scaled)))).astype(F32)
 
 
-# --- 4. projections
-# ---------------------------------------------------------------------------------------
+# -- 4. projections
 
 
 def hadamard(x):
@@ -315,8 +311,7 @@ class Projection:
         return np.full(self.m, factor, dtype=F64).astype(F32)
 
 
-# --- 5. bits
-# ----------------------------------------------------------------------------------------------
+# -- 5. bits
 
 
 def phases(seed, m):
@@ -328,8 +323,10 @@ def thresholds(seed, m):
 
 
 def sign_codes(rows, m, *, projection="gaussian", seed=0):
-    """Bits of `SignProjection` (0 in empty rows) and the mask of the empty rows; "cauchy" is a
-    projection here."""
+    """Bits of `SignProjection` (0 in empty rows) and the mask of the empty rows.
+
+    "cauchy" is a projection here.
+    """
     rows = np.asarray(rows, dtype=F64)
     project = Projection(projection, seed, rows.shape[1], m)
     bits, empty = np.zeros((len(rows), m), dtype=np.int64), np.zeros(len(rows), dtype=bool)
@@ -360,18 +357,17 @@ def binary_codes(rows, m, sigma, *, projection="fastfood", threshold=True, seed=
     return bits
 
 
-# --- 6. the median
-# ----------------------------------------------------------------------------------------
+# -- 6. the median
 
 
 def pairs_of_rows(N, seed):
     if N * (N - 1) // 2 <= 4095:
         return [(u, v) for u in range(N) for v in range(u + 1, N)]
-    found = []
+    pairs = []
     for w in child(stream(seed, 13), np.arange(4095)).tolist():
         left, right = ((w >> 32) * N) >> 32, ((w % 2**32) * (N - 1)) >> 32
-        found.append((left, right + (right >= left)))
-    return found
+        pairs.append((left, right + (right >= left)))
+    return pairs
 
 
 def median_sigma(rows, seed=0):

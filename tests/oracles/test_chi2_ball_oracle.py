@@ -1,5 +1,7 @@
-"""Weights in a chi-square ball: the closed form against bisection and a general optimiser, and what
-defines a solution."""
+"""Weights in a chi-square ball: the closed form against bisection and a general optimiser.
+
+And the conditions that define a solution.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,10 @@ def divergence(q):
 
 
 def by_bisection(v, rho):
-    """The slow twin: the q of a given lambda is a projection of v / lambda, and is nearer to
-    uniform the larger lambda is."""
+    """The slow twin: the q of a given lambda is a projection of v / lambda.
+
+    The larger lambda is, the nearer q is to uniform.
+    """
     v = (v - v.max()) / max(np.ptp(v), np.finfo(float).tiny)
     best = (v == 0) / np.count_nonzero(v == 0)
     if divergence(best) <= rho:
@@ -46,14 +50,14 @@ SCORES = st.one_of(
 SHARES = st.floats(0, 1)  # of the useful range of rho
 
 
-def ball(v, share):
-    return share * (len(v) - 1)
+def ball(v, fraction):
+    return fraction * (len(v) - 1)
 
 
 @given(SCORES, SHARES)
 @settings(max_examples=300)
-def test_it_is_the_best_point_of_the_ball(v, share):
-    rho = ball(v, share)
+def test_it_is_the_best_point_of_the_ball(v, fraction):
+    rho = ball(v, fraction)
     q = aligned_weights(v, rho)
     assert q.min() >= 0
     assert q.sum() == pytest.approx(1, abs=1e-13)
@@ -64,10 +68,12 @@ def test_it_is_the_best_point_of_the_ball(v, share):
 
 @given(SCORES, st.floats(1e-3, 1))
 @settings(max_examples=200)
-def test_optimality_conditions(v, share):
-    """On the support, weights are linear in the scores with a slope >= 0; off it, the line is not
-    above zero."""
-    q = aligned_weights(v, ball(v, share))
+def test_optimality_conditions(v, fraction):
+    """On the support, weights are linear in the scores with a slope >= 0.
+
+    Off the support, the line is not above zero.
+    """
+    q = aligned_weights(v, ball(v, fraction))
     w = (v - v.max()) / max(np.ptp(v), 1e-300)
     support = q > 1e-12
     low, high = w[support].min(), w[support].max()
@@ -83,8 +89,8 @@ def test_optimality_conditions(v, share):
 
 @given(SCORES, SHARES, st.integers(0, 2**32 - 1), st.floats(1e-9, 1e9), st.integers(-8, 8))
 @settings(max_examples=200)
-def test_order_scale_and_shift(v, share, seed, factor, shift):
-    rho = ball(v, share)
+def test_order_scale_and_shift(v, fraction, seed, factor, shift):
+    rho = ball(v, fraction)
     q = aligned_weights(v, rho)
     order = np.random.default_rng(seed).permutation(len(v))
     np.testing.assert_allclose(aligned_weights(v[order], rho), q[order], rtol=0, atol=1e-15)
@@ -110,7 +116,7 @@ def test_general_optimiser_agrees(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 9))
     v, rho = rng.standard_normal(n), float(rng.uniform(0.1, n - 1))
-    found = optimize.minimize(
+    optimum = optimize.minimize(
         lambda q: -v @ q,
         np.full(n, 1 / n),
         jac=lambda q: -v,
@@ -127,5 +133,5 @@ def test_general_optimiser_agrees(seed):
         options={"maxiter": 500, "ftol": 1e-11},
     )
     # 8: at the optimum, rounding leaves its line search no way down; the next line decides
-    assert found.status in (0, 8)
-    np.testing.assert_allclose(aligned_weights(v, rho), found.x, rtol=0, atol=1e-5)
+    assert optimum.status in (0, 8)
+    np.testing.assert_allclose(aligned_weights(v, rho), optimum.x, rtol=0, atol=1e-5)

@@ -52,8 +52,10 @@ DART_SCHEMES = {
 
 
 def rows():
-    """Few rows of few features: signs, zeros, an empty row, a single element, equal and tiny
-    entries."""
+    """A few rows of a few features.
+
+    Signs, zeros, an empty row, a single element, equal and tiny entries.
+    """
     X = signed_rows(3, 7, 7, density=0.7).copy()
     X[2] = 0.0
     X[3] = 0.0
@@ -64,10 +66,10 @@ def rows():
 
 
 def assert_equals_twin(X, k, *, seed=0, **scheme):
-    found = hashing.gcws(X, k, random_state=seed, **scheme)
+    actual = hashing.gcws(X, k, random_state=seed, **scheme)
     codes, empty = hash_twin.codes(X, k, seed=seed, **scheme)
-    np.testing.assert_array_equal(found.array, codes)
-    np.testing.assert_array_equal(found.empty, empty)
+    np.testing.assert_array_equal(actual.array, codes)
+    np.testing.assert_array_equal(actual.empty, empty)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -103,8 +105,8 @@ def test_wide_sparse_rows(scheme, gamma, width):
     scheme = scheme | {"gamma": gamma}
     row = {0: 1.5, 1: -2.0, 1000: 0.25, width // 2: 1.0, width - 1: -3.0}
     wide = sp.csr_array((list(row.values()), ([0] * len(row), list(row))), shape=(1, width))
-    found = hashing.gcws(wide, 100, bits=16, **scheme)
-    np.testing.assert_array_equal(found.array, hash_twin.codes([row], 100, bits=16, **scheme)[0])
+    actual = hashing.gcws(wide, 100, bits=16, **scheme)
+    np.testing.assert_array_equal(actual.array, hash_twin.codes([row], 100, bits=16, **scheme)[0])
 
 
 @pytest.mark.parametrize("power", [-1074, -1022, -600, -80, 0, 80, 600, 1000])
@@ -171,9 +173,9 @@ def test_any_rows_by_darts(X, k, bits, seed, scale, gamma):
 @settings(max_examples=40)
 @given(seed=WORDS, k=st.integers(0, 20), gamma=st.floats(1e-300, 40.0))
 def test_counts_of_base_slots(seed, k, gamma):
-    found = np.empty(k, dtype=np.int64)
-    _core.poisson_counts(seed, gamma, found)
-    assert found.tolist() == hash_twin.base_counts(seed, k, gamma)
+    counts = np.empty(k, dtype=np.int64)
+    _core.poisson_counts(seed, gamma, counts)
+    assert counts.tolist() == hash_twin.base_counts(seed, k, gamma)
 
 
 def test_arrivals_at_gamma_itself_count():
@@ -182,10 +184,10 @@ def test_arrivals_at_gamma_itself_count():
             hash_twin.high(hash_twin.child(hash_twin.child(hash_twin.stream(0, 11), 0), 0))
         )
     )
-    found = np.empty(1, dtype=np.int64)
+    counts = np.empty(1, dtype=np.int64)
     for gamma, count in ((math.nextafter(first, 0.0), 0), (first, 1)):
-        _core.poisson_counts(0, gamma, found)
-        assert found.tolist() == [count] == hash_twin.base_counts(0, 1, gamma)
+        _core.poisson_counts(0, gamma, counts)
+        assert counts.tolist() == [count] == hash_twin.base_counts(0, 1, gamma)
 
 
 @given(key=WORDS, n=WORDS, seed=WORDS)
@@ -201,10 +203,10 @@ def test_the_first_word_is_splitmix64s():
 @settings(max_examples=500)
 @given(POSITIVE)
 def test_the_logarithm(x):
-    found = _core.log(x)
-    assert found == float(hash_twin.log(x))
+    actual = _core.log(x)
+    assert actual == float(hash_twin.log(x))
     # and it is the logarithm
-    assert abs(found - math.log(x)) <= 2 * math.ulp(max(abs(math.log(x)), 2.0**-52))
+    assert abs(actual - math.log(x)) <= 2 * math.ulp(max(abs(math.log(x)), 2.0**-52))
 
 
 CORNERS = [5e-324, 2.0**-1022, 1.0, 2.0, math.sqrt(0.5), math.sqrt(2.0), 1.7976931348623157e308]
@@ -219,9 +221,9 @@ def test_the_logarithm_at_its_corners(x):
 @given(st.floats(0, 3.4e38), st.sampled_from([1.0, 2.0**-140]))
 def test_float_above(x, shrink):
     x *= shrink
-    found = _core.float_above(x)
-    assert found == float(hash_twin.float_above(x)) >= x
-    assert found == 0 or float(np.nextafter(np.float32(found), np.float32(-1))) < x
+    actual = _core.float_above(x)
+    assert actual == float(hash_twin.float_above(x)) >= x
+    assert actual == 0 or float(np.nextafter(np.float32(actual), np.float32(-1))) < x
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
@@ -299,14 +301,14 @@ def test_gamma_may_change_the_sampler():
 
 def test_the_sampler_for_uneven_rows():
     """Row sums of many powers of two, which the tables of darts must share."""
-    rng, found = np.random.default_rng(0), []
+    rng, chosen = np.random.default_rng(0), []
     for seed in range(80):
         d, k = int(rng.integers(30, 600)), int(rng.choice([64, 1024, 4096]))
         X = signed_rows(seed, 12, d, density=rng.uniform(0.3, 1), sigma=rng.uniform(0.1, 2.5))
         X = X * rng.lognormal(0.0, rng.choice([0.0, 3.0, 25.0]), (12, 1))
-        found.append(GCWS(k).fit(X).sampler_)
-        assert found[-1] == hash_twin.chosen_sampler(X, k), seed
-    assert set(found) == {"cws", "dart"}
+        chosen.append(GCWS(k).fit(X).sampler_)
+        assert chosen[-1] == hash_twin.chosen_sampler(X, k), seed
+    assert set(chosen) == {"cws", "dart"}
 
 
 def test_auto_takes_both_samplers():

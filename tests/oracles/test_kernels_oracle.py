@@ -1,5 +1,4 @@
-"""Every kernel against a slow obvious twin, and against reference values computed independently of
-both."""
+"""Every kernel against a slow obvious twin, and against independent reference values."""
 
 from __future__ import annotations
 
@@ -188,8 +187,10 @@ def test_large_powers_of_raw_values(form, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_powers_across_a_ladder_of_scales(dtype):
-    """Rows two percent apart over 12 orders of magnitude: wherever bands are cut, neighbours must
-    meet."""
+    """Rows two percent apart over 12 orders of magnitude.
+
+    Wherever bands are cut, neighbours must be compared.
+    """
     steps = np.arange(-1400, 1400)
     K = GMM(p=40)((1.02 ** (steps[:, None] / 2)).astype(dtype)[::2])
     rungs = np.log(1.02) * steps[::2] / 2
@@ -241,8 +242,7 @@ def test_float32_sums_of_long_rows_stay_accurate():
 
 
 def test_nearly_equal_rows_keep_their_digits():
-    """The arc cosine magnifies rounding near 1: float32 through a naive rho would be off by
-    1e-4."""
+    """The arc cosine magnifies rounding near 1: float32 and a naive rho would be off by 1e-4."""
     rng = np.random.default_rng(4)
     X = rng.random((20, 50)).astype("f4")
     Y = X * (1 + 1e-4 * rng.standard_normal(X.shape)).astype("f4")

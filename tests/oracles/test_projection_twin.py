@@ -1,5 +1,7 @@
-"""Every bit of `SignProjection` and `BinaryFourier` equals that of the twin written from
-docs/projection-spec.md."""
+"""Every bit of `SignProjection` and `BinaryFourier` equals that of the twin.
+
+The twin is written from docs/projection-spec.md.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ PROJECTIONS = ("gaussian", "orthogonal", "sorf", "fastfood")
 WORDS = st.integers(0, 2**64 - 1)
 SEEDS = (0, 7, 2**64 - 1)
 SHAPES = [
-    (1, 1), (1, 65), (2, 2), (2, 130), (3, 63), (3, 64), (5, 1), (5, 130), (64, 64), (64, 65), (64, 1000),
-    (65, 63), (65, 64), (65, 1000), (100, 2), (100, 130), (784, 1), (784, 65), (784, 130),
+    (1, 1), (1, 65), (2, 2), (2, 130), (3, 63), (3, 64), (5, 1), (5, 130), (64, 64), (64, 65),
+    (64, 1000), (65, 63), (65, 64), (65, 1000), (100, 2), (100, 130), (784, 1), (784, 65),
+    (784, 130),
 ]  # fmt: skip
 WIDE = [(784, 1000)]  # "orthogonal" takes the twin seconds there
 
@@ -49,14 +52,13 @@ def signs(X, m, projection, seed=0, **kwargs):
     return SignProjection(m, random_state=seed, **law, **kwargs).fit(X).encode(X)
 
 
-def assert_codes(found, bits, empty=None, message=""):
-    np.testing.assert_array_equal(found.array, bits, err_msg=message)
+def assert_codes(actual, bits, empty=None, message=""):
+    np.testing.assert_array_equal(actual.array, bits, err_msg=message)
     wanted = np.zeros(len(bits), dtype=bool) if empty is None else empty
-    np.testing.assert_array_equal(found.empty, wanted, err_msg=message)
+    np.testing.assert_array_equal(actual.empty, wanted, err_msg=message)
 
 
-# --- laws
-# -------------------------------------------------------------------------------------------------
+# -- laws
 
 
 @settings(max_examples=200)
@@ -136,8 +138,7 @@ def test_the_laws_of_the_twin_are_those_they_are_called():
     assert np.abs(twin.circle(u)[1] - np.sin(2 * np.pi * u)).max() < 1e-14
 
 
-# --- bits
-# -------------------------------------------------------------------------------------------------
+# -- bits
 
 
 @pytest.mark.parametrize("projection", [*PROJECTIONS, "cauchy"])
@@ -149,8 +150,8 @@ def test_signs_equal_the_twin(projection, monkeypatch):
         for simd in SIMD_NAMES:
             monkeypatch.setenv("KERNELIGHT_SIMD", simd)
             for made in (X, X.astype(np.float32), sp.csr_array(X)):
-                found = signs(made, m, projection, seed)
-                assert_codes(found, bits, empty, f"{d} {m} {simd} {type(made)}")
+                actual = signs(made, m, projection, seed)
+                assert_codes(actual, bits, empty, f"{d} {m} {simd} {type(made)}")
 
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
@@ -165,12 +166,12 @@ def test_thresholded_cosines_equal_the_twin(projection, monkeypatch):
         for simd in SIMD_NAMES:
             monkeypatch.setenv("KERNELIGHT_SIMD", simd)
             for made in (X, X.astype(np.float32), sp.csr_array(X)):
-                found = (
+                actual = (
                     BinaryFourier(m, sigma=sigma, random_state=seed, **options)
                     .fit(made)
                     .encode(made)
                 )
-                assert_codes(found, bits, message=f"{d} {m} {simd} {type(made)}")
+                assert_codes(actual, bits, message=f"{d} {m} {simd} {type(made)}")
 
 
 @pytest.mark.parametrize("threshold", [True, False])
@@ -239,8 +240,8 @@ def test_thresholded_cosines_of_every_magnitude(projection, scale):
 def test_far_rows_equal_the_twin_up_to_the_reach():
     X = np.array([[65536.0, 0.0, 0.0], [0.0, -65535.7, 1.3], [4096.3, 0.0, -60000.1]])
     for projection in PROJECTIONS:
-        found = BinaryFourier(200, sigma=1.0, projection=projection).fit(X).encode(X)
-        assert_codes(found, twin.binary_codes(X, 200, 1.0, projection=projection))
+        actual = BinaryFourier(200, sigma=1.0, projection=projection).fit(X).encode(X)
+        assert_codes(actual, twin.binary_codes(X, 200, 1.0, projection=projection))
 
 
 numbers = st.one_of(
@@ -281,12 +282,11 @@ def test_signs_of_any_rows(X, m, seed, projection):
 )
 def test_thresholded_cosines_of_any_rows(X, m, seed, projection, threshold):
     X, options = np.array(X), {"projection": projection, "threshold": threshold}
-    found = BinaryFourier(m, sigma=1.25, random_state=seed, **options).fit(X).encode(X)
-    assert_codes(found, twin.binary_codes(X, m, 1.25, seed=seed, **options))
+    actual = BinaryFourier(m, sigma=1.25, random_state=seed, **options).fit(X).encode(X)
+    assert_codes(actual, twin.binary_codes(X, m, 1.25, seed=seed, **options))
 
 
-# --- the median
-# -------------------------------------------------------------------------------------------
+# -- the median
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -311,8 +311,7 @@ def test_the_median_leaves_equal_rows_out():
 
 
 def test_the_median_of_subnormal_numbers():
-    """1 / unit must not overflow: infinite differences would leave no pair, and sigma would be
-    1."""
+    """1 / unit must not overflow: infinite differences would leave no pair, and sigma = 1."""
     X = np.array([[1e-310, 0.0], [3e-310, 1e-320], [5e-324, -2e-310]])
     fitted = BinaryFourier(4).fit(X)
     assert fitted.bandwidth_ == twin.median_sigma(X) == pytest.approx(2.24e-310, rel=0.01)
@@ -325,8 +324,7 @@ def test_an_infinite_median_is_refused():
         BinaryFourier(4).fit(np.array([[1.7e308], [-1.7e308]]))
 
 
-# --- features: the same directions, to rounding
-# -----------------------------------------------------------
+# -- features: the same directions, to rounding
 
 
 def reference_turns(X, m, projection, seed, factor):
@@ -365,7 +363,7 @@ def test_features_have_the_directions_of_the_twin(projection, metric):
         }
         fourier = RandomFourier(m * (1 + (features == "paired")), random_state=11, **options)
         for made in (X, sp.csr_array(X)):
-            found = fourier.fit(made).transform(made)
+            actual = fourier.fit(made).transform(made)
             np.testing.assert_allclose(
-                found / amplitude, wanted.reshape(len(X), -1), rtol=0, atol=2e-5
+                actual / amplitude, wanted.reshape(len(X), -1), rtol=0, atol=2e-5
             )

@@ -14,15 +14,14 @@ import kernelight
 
 
 def public() -> list[tuple[str, ModuleType, str]]:
-    """Dotted name, home and name of everything in the package's __all__, and in that of its public
-    modules."""
-    found = []
+    """Dotted name, home and name of all in `__all__` of the package and its public modules."""
+    names = []
     for name in kernelight.__all__:
-        found.append((f"kernelight.{name}", kernelight, name))
+        names.append((f"kernelight.{name}", kernelight, name))
         value = getattr(kernelight, name)
         if isinstance(value, ModuleType):
-            found += [(f"kernelight.{name}.{inner}", value, inner) for inner in value.__all__]
-    return found
+            names += [(f"kernelight.{name}.{inner}", value, inner) for inner in value.__all__]
+    return names
 
 
 NAMES = public()

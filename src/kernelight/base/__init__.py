@@ -1,7 +1,6 @@
-"""What every room rests on: checks of input, files, the registry of names, stored estimators, words.
+"""What every room rests on: input checks, files, the registry of names, stored estimators, words.
 
-`counted` and `bytes_text` are for every room; the others of these modules are for those that
-docs/architecture.md names.
+`counted` and `bytes_text` are for every room; docs/architecture.md says who may use the others.
 """
 
 from kernelight.base.wording import bytes_text, counted

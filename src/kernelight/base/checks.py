@@ -25,20 +25,21 @@ from kernelight.base.sparse import sound_csr
 SIMD_LEVELS = ("baseline", "avx2", "avx512")
 MAX_THREADS = 1024
 MAX_POWER = 1e12  # of a kernel; maps have a lower limit of their own
-# a C-contiguous float32/float64 ndarray, or a canonical scipy CSR matrix or array of the same
+# A C-contiguous float32 or float64 array, or a canonical CSR matrix or array of the same.
 Matrix = Any
 
 
 class Resources(NamedTuple):
-    """What a compiled call may use: threads, and the instruction set (an index into
-    SIMD_LEVELS)."""
+    """What a compiled call may use: threads, and the instruction set (index of SIMD_LEVELS)."""
 
     threads: int
     simd: int
 
     def for_work(self, operations: int) -> Resources:
-        """The same with no more threads than the work is worth: starting one costs as much as a
-        million operations."""
+        """The same with no more threads than the work is worth.
+
+        Starting a thread costs as much as a million operations.
+        """
         return Resources(max(1, min(self.threads, operations >> 20)), self.simd)
 
 
@@ -73,7 +74,7 @@ def resources(n_jobs: int | None = None) -> Resources:
 
 
 def _foreign_count(name: str) -> int | None:
-    """A count set for others: what cannot be read is theirs to complain about."""
+    """A count in a variable of other software, which also complains if it cannot be read."""
     text = os.environ.get(name, "").split(",")[0].strip()  # one count per nesting level
     return int(text) if text.isdecimal() and int(text) > 0 else None
 
@@ -157,8 +158,10 @@ def check_weights(weights: Any, count: int) -> tuple[float, ...]:
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    """The one of ``choices`` that ``value`` is; NumPy's strings and booleans, which a search over
-    an array gives, count too."""
+    """The one of ``choices`` that ``value`` is.
+
+    NumPy's strings and booleans, which a search over an array gives, count too.
+    """
     given = (
         str.__str__(value)
         if isinstance(value, str)
@@ -199,8 +202,7 @@ def check_class_weight(class_weight: Any) -> None:
 
 
 def as_matrix(X: Any, *, name: str = "X") -> Matrix:
-    """``X`` as the core wants it: float32 or float64, C-contiguous, or canonical CSR; finite
-    everywhere.
+    """``X`` as the core needs it: float32 or float64, C-contiguous or canonical CSR, finite.
 
     Anything convertible is converted (lists, frames, integers, booleans, float16, any order, CSC,
     COO); the caller's object is never changed. NaN and infinity are refused with their position.
@@ -216,8 +218,7 @@ def as_matrix(X: Any, *, name: str = "X") -> Matrix:
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead: {name} must have rows and "
-            f"columns; reshape one row "
-            "with X.reshape(1, -1), one column with X.reshape(-1, 1)."
+            "columns; reshape one row with X.reshape(1, -1), one column with X.reshape(-1, 1)."
         )
     array = np.ascontiguousarray(array)
     _refuse_nonfinite(array, array, name)
@@ -233,19 +234,21 @@ def _as_floats(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 @contextmanager
 def within_floats(name: str) -> Iterator[None]:
-    """Python's whole numbers have no limit: one sentence for those that no float can hold."""
+    """One sentence for Python's whole numbers that no float can hold."""
     try:
         yield
     except OverflowError as error:
         raise ValueError(
             f"{name} holds a whole number beyond the range of floating-point numbers (1.8e308): "
-            f"scale it down."
+            "scale it down."
         ) from error
 
 
 def check_numbers(X: Any, *, name: str = "X") -> None:
-    """Refuse what would be converted to numbers without a word, or lose something on the way:
-    dates, text, masks."""
+    """Refuse dates, text and masks.
+
+    NumPy would convert them to numbers without a word, or lose something on the way.
+    """
     refuse_masked(name, X)
     dtypes = X.dtypes if hasattr(X, "dtypes") else [getattr(X, "dtype", None)]
     for dtype in dtypes if np.iterable(dtypes) else [dtypes]:
@@ -256,7 +259,7 @@ def check_numbers(X: Any, *, name: str = "X") -> None:
             raise ValueError(
                 f"{name} has dtype {dtype}, which is not a number: convert it to numbers first."
             )
-    # a frame: of a column that is not numbers its name is known
+    # a frame: name the column that is not numbers
     if hasattr(X, "items") and hasattr(X, "dtypes"):
         for column, values in X.items():
             if getattr(values.dtype, "kind", None) == "O":
@@ -268,13 +271,13 @@ def _refuse_words(where: str, values: Any) -> None:
     for value in values:
         try:
             float(value)
-        except OverflowError:  # said below, once for every kind of input
+        except OverflowError:  # refused later, once for every kind of input
             continue
         except (TypeError, ValueError):
             raise ValueError(
                 f"{where} holds {value!r}, which is not a number: encode it (for instance with "
-                f"scikit-learn's OneHotEncoder), "
-                "leave it out, or use KernelClassifier or KernelRegressor, which take words."
+                "scikit-learn's OneHotEncoder), leave it out, or use KernelClassifier or "
+                "KernelRegressor, which take words."
             ) from None
 
 
@@ -308,8 +311,7 @@ def _as_csr(X: Any, name: str) -> Matrix:
 
 
 def core_args(X: Matrix) -> tuple[Any, Any, Any, int]:
-    """A checked matrix as the four arguments ``values, indices, indptr, n_cols`` of every compiled
-    function."""
+    """A checked matrix as ``values, indices, indptr, n_cols``: arguments of compiled functions."""
     if sp.issparse(X):
         end = X.indptr[-1]  # arrays longer than the matrix are legal in scipy
         return (
@@ -322,22 +324,24 @@ def core_args(X: Matrix) -> tuple[Any, Any, Any, int]:
 
 
 def _refuse_nonfinite(X: Matrix, values: NDArray[Any], name: str) -> None:
-    # an overflow says nothing: then look at each value
+    # The sum may overflow although all values are finite: then look at each value.
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(values.sum())
     if math.isfinite(total) or np.isfinite(values).all():
         return
     row, col = position(X, ~np.isfinite(values))
-    found = "NaN" if np.isnan(value_at(X, row, col)) else "infinity"
+    what = "NaN" if np.isnan(value_at(X, row, col)) else "infinity"
     raise ValueError(
-        f"Input {name} contains {found} at row {row}, column {col}: replace or drop it before this "
-        f"step."
+        f"Input {name} contains {what} at row {row}, column {col}: replace or drop it before this "
+        "step."
     )
 
 
 def position(X: Matrix, mask: NDArray[np.bool_]) -> tuple[int, int]:
-    """Row and column of the first True of ``mask``, which has the shape of the stored values of
-    ``X``."""
+    """Row and column of the first True of ``mask``.
+
+    ``mask`` has the shape of the stored values of ``X``.
+    """
     if sp.issparse(X):
         at = int(np.flatnonzero(mask)[0])
         return int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
@@ -358,8 +362,7 @@ def check_nonnegative(X: Matrix, *, name: str = "X", owner: str, instead: str) -
     row, col = position(X, values < 0)
     raise ValueError(
         f"{owner} needs nonnegative values, but {name} has {value_at(X, row, col):g} at row {row}, "
-        f"column {col}; "
-        f"{instead}"
+        f"column {col}; {instead}"
     )
 
 
@@ -368,13 +371,12 @@ def check_same_width(X: Matrix, Y: Matrix, *, name: str = "Y") -> None:
     if X.shape[1] != Y.shape[1]:
         raise ValueError(
             f"X has {counted(X.shape[1], 'column')} but {name} has {Y.shape[1]}: both must have "
-            f"the same features."
+            "the same features."
         )
 
 
 def check_gram(K: Any, shape: tuple[int, int]) -> NDArray[Any]:
-    """What a user's kernel returned for two matrices, as an array of finite floats of the right
-    shape."""
+    """What a user's kernel returned for two matrices, as finite floats of the right shape."""
     try:
         gram = as_matrix(K, name="kernel(X, Y)")
     except ValueError as error:
@@ -395,8 +397,7 @@ def as_row_numbers(rows: Any, count: int, *, name: str) -> NDArray[np.int64]:
 
 
 def as_slot_numbers(slots: Any, count: int) -> NDArray[np.int64]:
-    """A new array of at least one number of a slot below ``count``, in ascending order and each
-    once."""
+    """A new array of numbers of slots below ``count``: at least one, ascending, each once."""
     numbers = _as_numbers(slots, count, "slots", "slots")
     if (np.diff(numbers) <= 0).any():
         raise ValueError(
@@ -407,49 +408,50 @@ def as_slot_numbers(slots: Any, count: int) -> NDArray[np.int64]:
 
 def _as_numbers(given: Any, count: int, name: str, of: str) -> NDArray[np.int64]:
     try:
-        found = np.asarray(given)
+        indices = np.asarray(given)
     except ValueError:  # lists of several lengths
-        found = np.asarray(None)
-    if found.ndim != 1 or found.dtype.kind not in "iu" or not found.size:
+        indices = np.asarray(None)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu" or not indices.size:
         raise ValueError(
             f"{name} must be a list of the numbers of {of}, got {type(given).__name__} of dtype "
-            f"{found.dtype} and "
-            f"{counted(found.ndim, 'dimension')}."
+            f"{indices.dtype} and {counted(indices.ndim, 'dimension')}."
         )
-    if found.min() < 0 or found.max() >= count:
+    if indices.min() < 0 or indices.max() >= count:
         raise ValueError(
-            f"{name} must be between 0 and {count - 1}, got {found.min()} to {found.max()}: there "
-            f"are {count} {of}."
+            f"{name} must be between 0 and {count - 1}, got {indices.min()} to {indices.max()}: "
+            f"there are {count} {of}."
         )
-    return np.array(found, dtype=np.int64)
+    return np.array(indices, dtype=np.int64)
 
 
 def as_row_weights(weights: Any, count: int) -> NDArray[np.float64]:
-    """One finite weight of at least 0 for each of ``count`` rows, not all 0; None means 1 each, a
-    number that number each."""
+    """One finite weight of at least 0 for each of ``count`` rows, not all 0.
+
+    None means 1 each, a number means that number each.
+    """
     if weights is None:
         return np.ones(count)
     refuse_masked("sample_weight", weights)
-    found = np.asarray(weights)
-    found = np.full(count, found) if found.ndim == 0 else found
-    if found.shape != (count,) or found.dtype.kind not in "biuf":
+    checked = np.asarray(weights)
+    checked = np.full(count, checked) if checked.ndim == 0 else checked
+    if checked.shape != (count,) or checked.dtype.kind not in "biuf":
         raise ValueError(
             f"sample_weight must be {counted(count, 'number')}, one for each row, got "
-            f"{found.dtype} of the shape {found.shape}."
+            f"{checked.dtype} of the shape {checked.shape}."
         )
-    found = found.astype(np.float64)
-    wrong = ~(np.isfinite(found) & (found >= 0.0))
+    checked = checked.astype(np.float64)
+    wrong = ~(np.isfinite(checked) & (checked >= 0.0))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"sample_weight must be finite and at least 0, got {found[row]} at row {row}."
+            f"sample_weight must be finite and at least 0, got {checked[row]} at row {row}."
         )
     with np.errstate(over="ignore"):
-        if not math.isfinite(float(found.sum())):
+        if not math.isfinite(float(checked.sum())):
             raise ValueError("sample_weight adds up to infinity: divide it by its largest value.")
-    if count and not found.any():
+    if count and not checked.any():
         raise ValueError("sample_weight is zero for every row: at least one row must count.")
-    return found
+    return checked
 
 
 def as_names(names: Any, count: int) -> NDArray[np.object_]:
@@ -466,14 +468,13 @@ def as_names(names: Any, count: int) -> NDArray[np.object_]:
 
 
 def check_learned(name: str, array: Any, dtypes: tuple[str, ...], ndim: int) -> None:
-    """Refuse an array of a fitted object that is none, of another dtype or dimension, or not
-    finite."""
+    """Refuse a learned array that is missing, of another dtype or dimension, or not finite."""
     if not isinstance(array, np.ndarray) or array.dtype.name not in dtypes or array.ndim != ndim:
-        found = (
+        actual = (
             f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else repr(array)
         )
         raise ValueError(
-            f"{name} must be {' or '.join(dtypes)} of {counted(ndim, 'dimension')}, got {found}."
+            f"{name} must be {' or '.join(dtypes)} of {counted(ndim, 'dimension')}, got {actual}."
         )
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must hold finite numbers.")
@@ -485,10 +486,10 @@ def as_center(center: Any) -> tuple[float, ...]:
     if not isinstance(values, list) or any(not isinstance(value, numbers.Real) for value in values):
         raise TypeError("center must be one number for each column, such as X.mean(axis=0).")
     with within_floats("center"):
-        found = tuple(float(value) for value in values)
-    if not all(map(math.isfinite, found)):
+        floats = tuple(float(value) for value in values)
+    if not all(map(math.isfinite, floats)):
         raise ValueError("center must hold finite numbers.")
-    return found
+    return floats
 
 
 def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") -> None:
@@ -496,8 +497,7 @@ def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") 
     if sp.issparse(X):
         raise ValueError(
             f"A center cannot go with sparse input: it would fill every zero of {name}; pass a "
-            f"dense array, or leave "
-            "center=None."
+            "dense array, or leave center=None."
         )
     if X.shape[1] != len(center):
         raise ValueError(
@@ -512,8 +512,9 @@ def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") 
 def check_dart_sums(
     sums: NDArray[np.float64], empty: NDArray[np.bool_], scale: float, reach: int, first_row: int
 ) -> None:
-    """Refuse rows whose scaled sum is more than ``reach`` powers of two away from 1, or not a
-    positive number.
+    """Refuse rows whose scaled sum is more than ``reach`` powers of two away from 1.
+
+    A sum that is not a positive number is refused too.
 
     ``first_row`` is where these rows begin in the matrix that the user knows.
     """
@@ -522,14 +523,16 @@ def check_dart_sums(
     if len(far):
         raise ValueError(
             f"Row {first_row + far[0]} has {sums[far[0]]:g} times the reference sum {1 / scale:g} "
-            f"of the dart sampler, which "
-            f"reaches from 2^-{reach} to 2^{reach} times; rescale the data or use sampler='cws'."
+            f"of the dart sampler, which reaches from 2^-{reach} to 2^{reach} times; rescale the "
+            "data or use sampler='cws'."
         )
 
 
 def seed_of(random_state: Any) -> int:
-    """The 64-bit seed a ``random_state`` stands for: an int is itself, a generator gives its next
-    number."""
+    """The 64-bit seed that a ``random_state`` stands for.
+
+    An int is itself, a generator gives its next number.
+    """
     if random_state is None:
         return int.from_bytes(os.urandom(8), "little") >> 1
     if isinstance(random_state, np.random.RandomState):
@@ -540,6 +543,6 @@ def seed_of(random_state: Any) -> int:
         return check_int("random_state", random_state, 0, 2**64 - 1)
     except TypeError:
         raise TypeError(
-            f"random_state must be a whole number, a RandomState, a Generator or None, got "
+            "random_state must be a whole number, a RandomState, a Generator or None, got "
             f"{random_state!r}."
         ) from None

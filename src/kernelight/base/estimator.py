@@ -1,9 +1,26 @@
-"""What every fitted object shares: a fit is all or nothing, and what it decided is plain data that
-can be stored and loaded."""
+"""What every fitted object shares: states, files, and fits that are all or nothing.
+
+A `Storable` can be turned into a `State` and made from one. A `StoredEstimator` is a `Storable`
+estimator of scikit-learn. A class that derives from it
+
+* names in `_decided` the attributes that ``fit`` decides and that are plain data (numbers, strings,
+  lists), and in `_learned` the arrays that ``fit`` learns from the data. Apart from the parameters,
+  this is all that a state holds;
+* fits the copy of ``with self._trial() as trial``, which replaces the object when the block ends
+  well: a fit that fails or is interrupted leaves the object as it was;
+* makes in `_settle` everything else from parameters, decisions and learned arrays (projections,
+  samplers), and checks these there. ``fit`` calls it last, and so does ``from_state``: a loaded
+  object is complete, and a state that does not fit is refused;
+* is listed in `kernelight.base.registry`, which says what its states are called (`kind_of`).
+
+An estimator made of others stores them as parts of its own state: `with_parts` puts them there,
+`fitted_part` takes one out.
+"""
 
 from __future__ import annotations
 
 import numbers
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -52,7 +69,7 @@ class Storable(ABC):
     @classmethod
     def from_state(cls: type[Kept], state: State) -> Kept:
         """The fitted object of a state."""
-        state.require(registry.kind_of(cls))
+        cls._refuse_other_kind(state, "This state")
         try:
             return cls._restored(state)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -60,10 +77,17 @@ class Storable(ABC):
             raise ValueError(f"This state does not describe a {cls.__name__}: {why}.") from error
 
     @classmethod
+    def _refuse_other_kind(cls, state: State, where: str) -> None:
+        if state.kind != registry.kind_of(cls):
+            raise ValueError(f"{where} holds a {registry.name_of(state.kind)}, not {cls.__name__}.")
+
+    @classmethod
     @abstractmethod
     def _restored(cls: type[Kept], state: State) -> Kept:
-        """`from_state` of a state of this kind; what does not fit raises, as a state may hold
-        anything."""
+        """`from_state` of a state of this kind; raises where something does not fit.
+
+        A state may hold anything.
+        """
 
     def save(self, path: FilePath, *, weights: str | None = None) -> None:
         """Write the fitted object to a file, all or nothing.
@@ -77,36 +101,34 @@ class Storable(ABC):
 
     @classmethod
     def load(cls: type[Kept], path: FilePath) -> Kept:
-        """The fitted object of a file; loading runs no code."""
-        return cls.from_state(State.load(path, registry.kind_of(cls)))
+        """The fitted object in a file; loading runs no code."""
+        state = State.load(path)
+        cls._refuse_other_kind(state, os.fsdecode(path))
+        return cls.from_state(state)
 
 
 class StoredEstimator(Storable, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A base for scikit-learn estimators: to and from a `State`, files, and fits that leave nothing
-    half done."""
+    """A base of scikit-learn estimators that can be stored: the head of this module says how."""
 
-    #: Names of attributes decided by ``fit`` that are plain data: they define the map together with
-    #: the parameters.
+    #: Names of the attributes decided by ``fit`` that are plain data.
     _decided: ClassVar[tuple[str, ...]] = ()
-    #: Names of arrays that ``fit`` learned from the data, stored with the map; one that is None is
-    #: left out.
+    #: Names of the arrays that ``fit`` learned from the data; one that is None is not stored.
     _learned: ClassVar[tuple[str, ...]] = ()
 
     @contextmanager
     def _trial(self: Self) -> Iterator[Self]:
-        """A copy to fit; this object becomes what the copy is at the end, or stays as it was if
-        anything fails."""
+        """A copy to fit, which replaces this object if nothing fails."""
         trial = object.__new__(type(self))
         trial.__dict__.update(self.__dict__)
         yield trial
         self.__dict__ = trial.__dict__
 
     def _validated(self, X: Any, *, reset: bool) -> Matrix:
-        """``X`` checked as scikit-learn checks it (names, width) and as the core wants it."""
+        """``X`` checked as scikit-learn checks it (names, width), in the form the core needs."""
         if not reset:
             check_is_fitted(self)
         if sp.issparse(X):
-            X = as_matrix(X)  # first: what comes next would follow damaged indices
+            X = as_matrix(X)  # first: scikit-learn would follow damaged indices
         else:
             check_numbers(X)
         with within_floats("X"):
@@ -148,8 +170,7 @@ class StoredEstimator(Storable, BaseEstimator):  # type: ignore[misc]  # scikit-
         return State(meta, arrays)
 
     def _loadable(self, state: State) -> State:
-        """``state``, if it can be loaded again: parameters may have been set to anything after
-        fit."""
+        """``state``, if it can be loaded again; parameters may have been changed after fit."""
         try:
             type(self).from_state(state)
         except ValueError as error:
@@ -160,8 +181,7 @@ class StoredEstimator(Storable, BaseEstimator):  # type: ignore[misc]  # scikit-
         return state
 
     def _plain_params(self) -> dict[str, Any]:
-        """Parameters as a state can hold them; whatever ``random_state`` was, its seed stands for
-        it."""
+        """Parameters as a state can hold them; ``random_state`` is replaced by its seed."""
         params = {
             name: plain_value(value)
             for name, value in self.get_params(deep=False).items()
@@ -186,29 +206,31 @@ class StoredEstimator(Storable, BaseEstimator):  # type: ignore[misc]  # scikit-
 
     @classmethod
     def _params_of(cls, state: State) -> dict[str, Any]:
-        """The arguments of the constructor, from what `_plain_params` made of them."""
+        """The arguments of the constructor, of what `_plain_params` made of them."""
         params: dict[str, Any] = state.meta["params"]
         return params
 
     def _take_parts(self, state: State) -> None:
-        """Take the maps that this one is made of out of a state, where there are any."""
+        """Take the parts of this estimator out of a state, if it has parts."""
 
     def _settle(self) -> None:
-        """Make what follows from parameters and decisions; called at the end of ``fit`` and of
-        ``from_state``.
+        """Make and check what follows from parameters, decisions and learned arrays.
 
-        A state may hold anything: what was decided or learned is checked here.
+        Called at the end of ``fit`` and of ``from_state``; a state may hold anything.
         """
 
 
 def plain_value(value: Any) -> Any:
-    # NumPy's scalars, of a search over an array for instance, as Python's
+    """A parameter as JSON can hold it.
+
+    NumPy's scalars, which a search over an array gives, become Python's, arrays become lists, and
+    other real numbers, such as ``fractions.Fraction``, floats.
+    """
     if isinstance(value, (np.generic, str)):
         return value.item() if isinstance(value, np.generic) else str.__str__(value)
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    # a fraction, for instance
-    if isinstance(value, numbers.Real) and not isinstance(value, np.generic):
+    if isinstance(value, numbers.Real):
         return float(value)
     return np.asarray(value).tolist()
 
@@ -224,14 +246,14 @@ def with_parts(own: State, parts: Mapping[str, StoredEstimator]) -> State:
 
 
 def part_state(state: State, key: str, meta: Any) -> State:
-    """The state of the part of that key, which a state may have wrong."""
+    """The state of the part of that key; a state may hold anything under "parts"."""
     if not isinstance(meta, Mapping) or not isinstance(meta.get("kind"), str):
         raise ValueError(f"its part {key} has no kind.")
     return State._restore(dict(meta), arrays_under(state, key), state.algorithm_version)
 
 
 def fitted_part(state: State, key: str, family: str) -> Any:
-    """The fitted part of that key, if it is of that family of the registry."""
+    """The fitted part of that key, which must be of that family of the registry."""
     inner = part_state(state, key, state.meta["parts"][key])
     try:
         cls = registry.stored_class(inner.kind, family)
@@ -250,19 +272,21 @@ def arrays_under(state: State, key: str) -> dict[str, NDArray[Any]]:
     }
 
 
-#: What arrays of weights are called, here or as parts of something larger; with POWER added, what
-#: they are divided by.
+#: How names of arrays of weights end. With POWER added it is the name of the power of 2 by which
+#: they are divided.
 WEIGHTS, POWER = "weights_", "power_"
-# half precision reaches to 2^16; 2^15 is left when the last digits are rounded up
+# Half precision reaches up to 2^16. Weights are brought below 2^15, which rounding cannot exceed.
 LARGEST_HALF = 15
 
 
 def halved(state: State) -> State:
-    """The same state with weights in half precision, divided by a power of 2 that makes the largest
-    large."""
+    """The same state with weights in half precision.
+
+    They are divided by a power of 2 that brings the largest just below 2^LARGEST_HALF.
+    """
     arrays = dict(state.arrays)
     for name, array in state.arrays.items():
-        if name.endswith(WEIGHTS) and array.ndim == 2:  # a map may have weights of its own, a list
+        if name.endswith(WEIGHTS) and array.ndim == 2:  # not the weights of a map: 1D
             power = int(np.frexp(np.abs(array).max())[1]) - LARGEST_HALF if array.size else 0
             arrays[name] = np.ldexp(array, -power).astype(np.float16)
             arrays[name + POWER] = np.array([power], dtype=np.int32)
@@ -270,7 +294,7 @@ def halved(state: State) -> State:
 
 
 def _whole(array: Any, power: Any) -> Any:
-    """An array as it was before `halved`, in single precision; any other as it is."""
+    """Weights before `halved`, in single precision; any other array as it is."""
     if power is None or not isinstance(array, np.ndarray):
         return array
     if (
@@ -287,7 +311,7 @@ def _whole(array: Any, power: Any) -> Any:
 
 
 def plain_labels(classes: NDArray[Any]) -> dict[str, Any]:
-    """The labels of classes as plain data: numbers or strings, and what kind of array held them."""
+    """The labels of classes as plain data: the values, and the dtype of their array."""
     kind = classes.dtype.kind
     values = classes.tolist()
     if kind == "O" and not all(isinstance(value, str) for value in values):

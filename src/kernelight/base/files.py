@@ -1,4 +1,4 @@
-"""Files that are written all or nothing."""
+"""Files that are written all or nothing, and bytes that wait in a temporary file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 FilePath = str | os.PathLike[str]
 
-# seconds after which a temporary file of another machine has no owner any more
+# Seconds without a write after which a temporary file of another machine is taken to be stale.
 FORGOTTEN = 24 * 3600
 _TEMPORARY = re.compile(r"\.kernelight-(?:([0-9a-f]{8})-([0-9]{1,10})-)?[0-9a-f]{16}\.tmp")
 _NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES, errno.EPERM)
@@ -26,13 +26,13 @@ _NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES, errno.EPERM)
 
 @contextlib.contextmanager
 def replacing(path: FilePath) -> Iterator[BinaryIO]:
-    """A file to write to, which becomes ``path`` when the block ends well; otherwise ``path`` stays
-    what it was.
+    """A file to write to, which becomes ``path`` when the block ends well.
 
-    It is written in the directory of the target, made durable, then renamed over it; an old file
-    keeps its permissions. Where the system has files without a name, it has none until it is whole,
-    so that nothing is left of a process that is killed. The few that are killed between naming and
-    renaming, and those elsewhere, leave a file that the next save removes.
+    Otherwise ``path`` stays as it was. The file is written in the directory of the target, made
+    durable, then renamed over it; an old file keeps its permissions. Where the system has files
+    without a name, it has none until it is complete, so that nothing is left of a process that is
+    killed. A process that is killed between naming and renaming, or on another system, leaves a
+    file that the next save removes.
 
     >>> import os, tempfile
     >>> from kernelight.data import replacing
@@ -77,21 +77,22 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
         if (
             isinstance(error, OSError)
             and error.errno is not None
-            and _is_ours(error.filename, temporary)
+            and _concerns(error.filename, temporary)
         ):
             raise OSError(error.errno, os.strerror(error.errno), os.fsdecode(path)) from error
         raise
 
 
-def _is_ours(place: Any, temporary: str) -> bool:
-    """Whether an error is about the file that is written, which the caller knows by another
-    name."""
+def _concerns(place: Any, temporary: str) -> bool:
+    """Whether an error is about the temporary file, which the caller knows by another name."""
     return place in (None, temporary, os.path.dirname(temporary)) or isinstance(place, int)
 
 
 def _nameless(directory: str) -> BinaryIO | None:
-    """A file without a name, which is gone with the process; None where the system or the file
-    system has none."""
+    """A file without a name, which vanishes with the process.
+
+    None where the system or the file system has no such files.
+    """
     flag = getattr(os, "O_TMPFILE", None)
     if flag is None or not os.path.isdir("/proc/self/fd"):
         return None
@@ -102,13 +103,13 @@ def _nameless(directory: str) -> BinaryIO | None:
 
 
 def _name(handle: BinaryIO, temporary: str) -> None:
-    """Give a file without a name one.
+    """Give a file without a name one, which must not be taken yet.
 
-    None may be taken, so it cannot be the name of a file that is to be replaced.
+    So it cannot be the name of a file that is to be replaced.
     """
     try:
-        # Python follows the link to the open file only if a directory is given, which the absolute
-        # path makes no use of.
+        # Python follows the link to the open file only if a directory is given, although the path
+        # is absolute.
         os.link(
             f"/proc/self/fd/{handle.fileno()}",
             temporary,
@@ -125,8 +126,7 @@ def _name(handle: BinaryIO, temporary: str) -> None:
 
 
 def _sync_directory(directory: str) -> None:
-    """Make a renaming durable; some systems and file systems cannot be asked to, and then it is
-    left to them."""
+    """Make a renaming durable, where the system and the file system can be asked to."""
     try:
         number = os.open(directory, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         try:
@@ -138,8 +138,8 @@ def _sync_directory(directory: str) -> None:
             raise
 
 
-# Temporary files of processes that were killed. Their names say whose they are: the machine (since
-# when it is up, and which of its process tables) and the number of the process.
+# Temporary files of processes that were killed. Their names tell the machine (its boot and its
+# process namespace) and the process.
 
 
 @functools.cache
@@ -153,19 +153,22 @@ def _machine() -> str:
 
 
 def remove_stale(directory: str) -> None:
-    """Remove temporary files whose writers are dead: processes of this machine that are no more,
-    others after a day without a write."""
+    """Remove temporary files whose writers are dead.
+
+    Those are processes of this machine that no longer run, and any other after a day without a
+    write.
+    """
     with contextlib.suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
-            found = _TEMPORARY.fullmatch(entry.name)
-            if found:
+            named = _TEMPORARY.fullmatch(entry.name)
+            if named:
                 with contextlib.suppress(OSError):
-                    if _dead(found[1], found[2]) or time.time() - entry.stat().st_mtime > FORGOTTEN:
+                    if _dead(named[1], named[2]) or time.time() - entry.stat().st_mtime > FORGOTTEN:
                         os.unlink(entry.path)
 
 
 def _dead(machine: str | None, process: str | None) -> bool:
-    """Whether a process is surely no more."""
+    """Whether a process certainly no longer runs."""
     if os.name != "posix" or machine != _machine() or process is None or int(process) < 1:
         return False
     try:
@@ -178,8 +181,9 @@ def _dead(machine: str | None, process: str | None) -> bool:
 
 
 class Spool:
-    """Bytes that wait in a nameless file until all are there: what stands before them may depend on
-    how many they are.
+    """Bytes that wait in a nameless file until all are there.
+
+    What is written before them may depend on how many they are.
 
     The file is in the folder of ``path``, where there must be room for them anyway, and vanishes
     with this object. Its errors bear the name of ``path``.
@@ -228,6 +232,6 @@ class Spool:
         yield from self._handle
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file, which then vanishes."""
         with contextlib.suppress(OSError):  # of bytes in a buffer that nobody will read
             self._handle.close()

@@ -1,5 +1,4 @@
-"""The names of the package, once: everything that can be stored, listed or tested, with its class
-and where it lives.
+"""The names of the package: the one list of classes that can be stored, listed or tested.
 
 `kernelight.__init__`, the methods of `feature_map` and of the estimators, and the help of the
 command are derived from this list. A class loads when first used, so that reading the list imports
@@ -17,7 +16,7 @@ from kernelight.base.files import FilePath
 class Entry(NamedTuple):
     """A class: its name, its family, its module, and for maps the word of ``method=``.
 
-    ``kind`` is what states call it, where that is not its name: files outlive names.
+    ``kind`` is what its states call it, where that is not its name: files outlive names.
     """
 
     name: str
@@ -33,8 +32,8 @@ class Entry(NamedTuple):
 
 
 # Maps stand in the order in which `feature_map` tries them. KernelNystroem takes any kernel, but
-# learns from the data and has no theory; AlignedFourier needs labels, so that no kernel asks for it
-# by itself.
+# learns from the data and has no theory. AlignedFourier stands after it, as it needs labels: it is
+# taken only where ``method=`` asks for it.
 ENTRIES = (
     Entry("Codes", "container", "kernelight.codes"),
     *(
@@ -76,7 +75,8 @@ ENTRIES = (
 )
 # Kernels are parameters of other objects, and have no states of their own.
 STORED = tuple(entry for entry in ENTRIES if entry.family != "kernel")
-FAMILIES = ("container", "kernel", "scaler", "map", "model", "table")
+FAMILIES = tuple(dict.fromkeys(entry.family for entry in ENTRIES))
+#: The word of ``method=`` for each map, with the name of its class.
 METHODS = {entry.method: entry.name for entry in ENTRIES if entry.method is not None}
 
 
@@ -106,7 +106,7 @@ def lookup(name: str, family: str | None = None) -> type[Any]:
 
 
 def kind_of(cls: type[Any]) -> str:
-    """What states of a class are called.
+    """The kind of the states of a class.
 
     >>> from kernelight import ProductMap
     >>> from kernelight.base import registry
@@ -117,15 +117,27 @@ def kind_of(cls: type[Any]) -> str:
     return next((entry.stored_as for entry in STORED if entry.name == name), name)
 
 
+def name_of(kind: str) -> str:
+    """The name of the class whose states are of a kind; the kind itself if there is none."""
+    return next((entry.name for entry in STORED if entry.stored_as == kind), kind)
+
+
 def stored_class(kind: str, family: str | None = None) -> type[Any]:
-    """The class whose states are called so."""
-    known = [
-        entry for entry in STORED if entry.stored_as == kind and family in (None, entry.family)
-    ]
-    if not known:
-        kinds = sorted(entry.stored_as for entry in STORED if family in (None, entry.family))
-        raise ValueError(f"Nothing is called {kind!r}: known names are {', '.join(kinds)}.")
-    return _class_of(known[0])
+    """The class whose states are of a kind.
+
+    >>> from kernelight.base import registry
+    >>> registry.stored_class("Product")
+    <class 'kernelight.maps.combinations.product_map.ProductMap'>
+    """
+    known = _by_kind(family)
+    if kind not in known:
+        kinds = ", ".join(sorted(known))
+        raise ValueError(f"No class has states of the kind {kind!r}: known kinds are {kinds}.")
+    return _class_of(known[kind])
+
+
+def _by_kind(family: str | None = None) -> dict[str, Entry]:
+    return {entry.stored_as: entry for entry in STORED if family in (None, entry.family)}
 
 
 def _class_of(entry: Entry) -> type[Any]:
@@ -134,8 +146,9 @@ def _class_of(entry: Entry) -> type[Any]:
 
 
 def load(path: FilePath) -> Any:
-    """Whatever a file holds, as an object of its class: a map, codes or a model. Loading runs no
-    code.
+    """Whatever a file holds, as an object of its class: a map, codes, a model.
+
+    Loading runs no code.
 
     >>> import os, tempfile
     >>> import kernelight
@@ -146,11 +159,10 @@ def load(path: FilePath) -> Any:
     """
     from kernelight.state import State  # here: the list of names must load without NumPy
 
-    state = State.load(path)
-    try:
-        cls = stored_class(state.kind)
-    except ValueError as error:
+    state, known = State.load(path), _by_kind()
+    if state.kind not in known:
         raise ValueError(
-            f"{path} holds a {state.kind!r}, which this version does not know: {error}"
-        ) from None
-    return cls.from_state(state)
+            f"{path} holds a {state.kind!r}, which this version does not know: known kinds are "
+            f"{', '.join(sorted(known))}."
+        )
+    return _class_of(known[state.kind]).from_state(state)

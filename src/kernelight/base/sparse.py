@@ -1,4 +1,4 @@
-"""Sparse matrices of others: checked before anything follows their indices.
+"""Sparse matrices from users and files, checked before anything follows their indices.
 
 scipy's compiled conversions trust the arrays of a sparse matrix, and its own ``check_format`` looks
 at the contents of those arrays only if the last entry of ``indptr`` is above 0. A damaged matrix,
@@ -8,7 +8,8 @@ that comes from a user or a file passes through here first.
 Compressed formats (CSR, CSC, BSR) have lines: rows, columns, rows of blocks. Line i owns the
 entries indptr[i] to indptr[i + 1], and the matrix is sound if and only if
 
-    len(indptr) = lines + 1,   0 = indptr[0] <= indptr[1] <= ... <= indptr[-1] <= min(len(indices), len(data)),
+    len(indptr) = lines + 1,
+    0 = indptr[0] <= indptr[1] <= ... <= indptr[-1] <= min(len(indices), len(data)),
     0 <= indices[e] < width    for every e < indptr[-1].
 """
 
@@ -26,8 +27,9 @@ from kernelight.base import counted
 
 
 def sound_csr(X: Any, name: str = "X") -> Any:
-    """A sparse matrix of any format as CSR of float32 or float64 whose indices point nowhere
-    outside of it; else a ValueError.
+    """A sparse matrix of any format as sound CSR of float32 or float64; else a ValueError.
+
+    No index of the result points outside of it.
 
     The result shares arrays with ``X`` where it can, and ``X`` is left as it is; indices may be
     unsorted and occur twice. It is a new object in any case: flags that scipy keeps with a matrix
@@ -44,9 +46,10 @@ def sound_csr(X: Any, name: str = "X") -> Any:
 def compressed(
     form: str, data: Any, indices: Any, indptr: Any, shape: Any, kind: Any = None
 ) -> Any:
-    """A matrix in the form "csr", "csc" or "bsr" of arrays that may be damaged; else a ValueError.
+    """A CSR, CSC or BSR matrix of arrays that may be damaged; then a ValueError.
 
-    ``kind`` is the class of scipy, ``csr_matrix`` and so on if none is given.
+    ``form`` is "csr", "csc" or "bsr". ``kind`` is the class of scipy, ``csr_matrix`` and so on if
+    None.
     """
     data, indices, indptr = _floats(data), np.asarray(indices), np.asarray(indptr)
     n_rows, n_columns = (int(extent) for extent in shape)
@@ -144,7 +147,7 @@ def _from_lists(X: Any) -> Any:
     if len(X.rows) != X.shape[0] or len(X.data) != X.shape[0]:
         raise ValueError(
             f"it has {len(X.rows)} lists of columns and {len(X.data)} of values for {X.shape[0]} "
-            f"rows"
+            "rows"
         )
     lengths = np.fromiter(map(len, X.rows), np.int64, len(X.rows))
     wrong = np.flatnonzero(lengths != np.fromiter(map(len, X.data), np.int64, len(X.data)))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number with what is counted, in the singular or the plural (with an "s" if not said
-    otherwise).
+    """A number with what is counted, in the singular or the plural.
+
+    The plural has an "s" if ``many`` is not given.
 
     >>> from kernelight.base.wording import counted
-    >>> counted(1, "feature"), counted(2, "feature"), counted(1200, "class", "classes"), counted(0, "row")
-    ('1 feature', '2 features', '1,200 classes', '0 rows')
+    >>> counted(1, "feature"), counted(0, "row"), counted(1200, "class", "classes")
+    ('1 feature', '0 rows', '1,200 classes')
     """
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 

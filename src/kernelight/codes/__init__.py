@@ -1,5 +1,4 @@
-"""`Codes`, n rows of k small integers; their arrays (`slots`) and where they come from
-(`provenance`)."""
+"""`Codes`: n rows of k small integers, and the provenance that says what made them."""
 
 from kernelight.codes.codes import Codes
 from kernelight.codes.provenance import provenance_of, slots_provenance

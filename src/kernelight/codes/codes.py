@@ -1,6 +1,7 @@
-"""`Codes`: what a map into codes gives, n rows of k small integers, each integer a one-hot block.
+"""`Codes`: what a map into codes gives, n rows of k small integers, each a one-hot block.
 
-Long for its examples: it is one class, whose arithmetic of slots is in `slots`.
+The arithmetic of slots is in `slots`, what may be compared in `provenance`, states and files in
+`stored`.
 """
 
 from __future__ import annotations
@@ -14,21 +15,26 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight.base.checks import as_slot_numbers, check_int, resources
-from kernelight.base.files import FilePath, Spool
-from kernelight.codes.provenance import derived, slots_provenance
+from kernelight.base.files import FilePath
+from kernelight.codes.provenance import (
+    common_width,
+    derived,
+    origin_of,
+    refuse_other_origin,
+    slots_provenance,
+)
 from kernelight.codes.slots import (
     MAX_BITS,
     as_slots,
     empty_mask,
-    n_words,
     one_hot,
     packed,
     paired,
     row_key,
     slot_dtype,
-    unpacked,
 )
-from kernelight.state import Immutable, Pieces, State, read_only, save_pieces
+from kernelight.codes.stored import codes_of, save_parts, state_of
+from kernelight.state import Immutable, State, read_only
 
 CALL_PAIRS = 1 << 33  # pairs of slots that one compiled call compares, for each thread
 
@@ -47,10 +53,11 @@ class Codes(Immutable):
     bits : int
         1 to 16; every value must be below ``2**bits``.
     empty : (n,) array of bool, optional
-        True for the rows that emit nothing; their entries of ``array`` are set to 0.
+        True for empty rows, which have no features; their entries of ``array`` are set to 0.
     provenance : str
-        Fingerprint of what made the codes. Codes of different provenance cannot be compared or
-        stacked. Codes that are made by hand have the provenance ``""``, which meets only ``""``.
+        Digest of everything that defines the codes. Codes of different provenance cannot be
+        compared or stacked. Codes that are made by hand have the provenance ``""``, which meets
+        only ``""``.
     n_features : int, optional
         Width of the data the codes were made of; None if unknown, which meets any width.
 
@@ -129,17 +136,16 @@ class Codes(Immutable):
         provenance: str = "",
         n_features: int | None = None,
     ) -> Codes:
-        """Codes of a fresh C-ordered array of the right dtype that nobody else holds: no copy, no
-        check.
+        """Codes of a fresh C-ordered array that nobody else holds: no copy, no check.
 
-        Values must be below 2^bits, and 0 in empty rows.
+        The array must have the right dtype. Values must be below 2^bits, and 0 in empty rows.
         """
         codes = cls.__new__(cls)
         codes._fill(array, bits, empty, provenance, n_features)
         return codes
 
     def _like(self, array: NDArray[Any], **changes: Any) -> Codes:
-        """Fresh codes with everything that is not in ``changes`` as here."""
+        """Fresh codes of ``array``, with everything that is not in ``changes`` as here."""
         kept = {"bits": self._bits, "empty": self._empty, "provenance": self._provenance}
         return Codes._adopt(array, **{**kept, "n_features": self._n_features, **changes})
 
@@ -162,7 +168,7 @@ class Codes(Immutable):
 
     @property
     def provenance(self) -> str:
-        """Fingerprint of what made the codes; ``""`` if made by hand."""
+        """Digest of everything that defines the codes; ``""`` if made by hand."""
         return self._provenance
 
     @property
@@ -199,9 +205,9 @@ class Codes(Immutable):
     def packed(self) -> NDArray[np.uint64]:
         """The slots packed into words, (n, words) of uint64; computed at each access.
 
-        A slot takes a lane of 1, 2, 4, 8 or 16 bits, the narrowest that holds ``bits``. With ``m =
-        64 // lane`` slots a word, slot s is in word ``s // m`` at bit ``(s % m) * lane``: lowest
-        bits first. Unused bits are 0.
+        A slot takes w = 1, 2, 4, 8 or 16 bits, the fewest that hold ``bits``. With m = 64 // w
+        slots to a word, slot s is in word ``s // m`` at bit ``(s % m) * w``: lowest bits first.
+        Unused bits are 0.
 
         >>> from kernelight import Codes
         >>> [hex(word) for word in Codes([[1, 2, 3, 15]], bits=4).packed[0]]
@@ -215,7 +221,8 @@ class Codes(Immutable):
     def __repr__(self) -> str:
         origin = f", provenance={self._provenance[:12]!r}" if self._provenance else ""
         n, k = self.shape
-        return f"Codes({n} row{'s' * (n != 1)}, {k} slot{'s' * (k != 1)} of {self._bits} bit{'s' * (self._bits != 1)}{origin})"
+        of_bits = f"{self._bits} bit{'s' * (self._bits != 1)}"
+        return f"Codes({n} row{'s' * (n != 1)}, {k} slot{'s' * (k != 1)} of {of_bits}{origin})"
 
     def __eq__(self, other: object) -> bool:
         """Whether everything is the same: rows, empty rows, bits, provenance and width."""
@@ -238,8 +245,7 @@ class Codes(Immutable):
         )
 
     def __getitem__(self, key: Any) -> Codes:
-        """Rows by slice, boolean mask, index array or a single index (which gives one row of
-        codes)."""
+        """Rows by slice, boolean mask, index array, or a single index (which gives one row)."""
         rows = row_key(key, len(self))
         empty = None if self._empty is None else self._empty[rows]
         return self._like(self._array[rows], empty=empty)
@@ -249,8 +255,9 @@ class Codes(Immutable):
         return (self[row] for row in range(len(self)))
 
     def first(self, n_components: int) -> Codes:
-        """The first slots only; of the same provenance, because a slot does not depend on later
-        ones.
+        """The first slots only.
+
+        They have the same provenance, because a slot does not depend on later ones.
 
         >>> from kernelight import Codes
         >>> Codes([[1, 2, 3]], bits=2).first(2).array
@@ -260,10 +267,10 @@ class Codes(Immutable):
         return self._like(self._array[:, :n_components])
 
     def take_slots(self, slots: Any) -> Codes:
-        """Some slots, by their ascending numbers; of a provenance of their own, because a slot
-        means another projection.
+        """Some slots, by their ascending numbers.
 
-        It is the provenance of what a map gives that keeps the same slots (`BinaryFourier.keep`).
+        They have a provenance of their own, because a slot now stands for another projection. It is
+        the provenance of a map that keeps the same slots (`BinaryFourier.keep`).
 
         >>> from kernelight import Codes
         >>> Codes([[1, 2, 3]], bits=2).take_slots([0, 2]).array
@@ -275,8 +282,9 @@ class Codes(Immutable):
         )
 
     def low_bits(self, bits: int) -> Codes:
-        """The lowest ``bits`` of each slot; of the same provenance, because they are what a run of
-        fewer bits gives.
+        """The lowest ``bits`` of each slot.
+
+        They have the same provenance, because they are what a run of fewer bits gives.
 
         >>> from kernelight import Codes
         >>> Codes([[1, 2, 3]], bits=2).low_bits(1).array
@@ -290,11 +298,10 @@ class Codes(Immutable):
         return self._like(low, bits=bits)
 
     def __or__(self, other: Codes) -> Codes:
-        """The slots of both, one after the other: their kernel is the mean of both kernels,
-        weighted by slots.
+        """The slots of both, side by side: their kernel is the mean of both, weighted by slots.
 
-        Both need the same bits, rows and empty rows: a row that is empty on one side only would be
-        half a row, which codes cannot say.
+        Both need the same bits, rows and empty rows: codes cannot say that a row is empty on one
+        side only.
 
         >>> from kernelight import Codes
         >>> (Codes([[1, 2]], bits=2) | Codes([[3]], bits=2)).array
@@ -312,22 +319,22 @@ class Codes(Immutable):
         if len(half):
             raise ValueError(
                 f"codes | other needs the same empty rows, but row {half[0]} is empty on one side "
-                f"only: "
-                "drop such rows or stack the features, scipy.sparse.hstack of both to_csr()."
+                "only: drop such rows or stack the features, scipy.sparse.hstack of both to_csr()."
             )
-        # The layout is fixed by how many slots the left side has; bits and the slots of the right
-        # side can be cut later with the same result, so they do not enter.
+        # The layout depends on how many slots the left side has. Bits, and slots of the right side,
+        # can be cut later with the same result, so they are not part of the provenance.
         return self._like(
             np.concatenate([self._array, other._array], axis=1),
-            provenance=derived("|", [*_origin(self), self.n_components], _origin(other)),
-            n_features=_common(self._n_features, other._n_features),
+            provenance=derived("|", [*origin_of(self), self.n_components], origin_of(other)),
+            n_features=common_width(self._n_features, other._n_features),
         )
 
     def __and__(self, other: Codes) -> Codes:
-        """Slots paired, ``value << other.bits | other's value``: a pair is equal when both are, so
-        the expected fraction of equal slots is the product of both kernels if their maps draw
-        independently (other kinds or other seeds: ``codes & codes`` is as equal as ``codes``). Rows
-        that are empty on either side are empty.
+        """Slots paired: ``value << other.bits | other's value``.
+
+        A pair is equal when both its slots are, so the expected fraction of equal slots is the
+        product of both kernels if their maps draw independently (other classes or other seeds;
+        ``codes & codes`` is as equal as ``codes``). Rows that are empty on either side are empty.
 
         >>> from kernelight import Codes
         >>> (Codes([[1, 2]], bits=2) & Codes([[3, 0]], bits=2)).array
@@ -340,32 +347,30 @@ class Codes(Immutable):
             few = min(self.n_components, other.n_components)
             raise ValueError(
                 f"codes & other needs equally many slots, got {self.n_components} and "
-                f"{other.n_components}: "
-                f"cut the longer one with first({few})."
+                f"{other.n_components}: cut the longer one with first({few})."
             )
         bits = self._bits + other._bits
         if bits > MAX_BITS:
             raise ValueError(
                 f"codes & other would need {self._bits} + {other._bits} = {bits} bits, more than "
-                f"{MAX_BITS}: "
-                "cut one or both with low_bits."
+                f"{MAX_BITS}: cut one or both with low_bits."
             )
         pairs = paired(self._array, other._array, other._bits, bits)
         empty = self.empty | other.empty
         pairs[empty] = 0
-        # Slots and the bits of the left side can be cut later with the same result, so they do not
-        # enter.
+        # Slots, and bits of the left side, can be cut later with the same result, so they are not
+        # part of the provenance.
         return self._like(
             pairs,
             bits=bits,
             empty=empty,
-            provenance=derived("&", _origin(self), [*_origin(other), other._bits]),
-            n_features=_common(self._n_features, other._n_features),
+            provenance=derived("&", origin_of(self), [*origin_of(other), other._bits]),
+            n_features=common_width(self._n_features, other._n_features),
         )
 
     @classmethod
     def concatenate(cls, parts: Sequence[Codes]) -> Codes:
-        """Rows of several codes of one origin, one below the other.
+        """Rows of several codes of the same provenance, one below the other.
 
         >>> from kernelight import Codes
         >>> len(Codes.concatenate([Codes([[1, 2]], bits=2), Codes([[0, 3], [1, 1]], bits=2)]))
@@ -375,32 +380,31 @@ class Codes(Immutable):
         if not parts:
             raise ValueError("Codes.concatenate needs at least one part.")
         for part in parts:
-            _refuse_other_origin(parts[0], part, "stacked")
+            refuse_other_origin(parts[0], part, "stacked")
         return parts[0]._like(
             np.concatenate([part._array for part in parts]),
             empty=np.concatenate([part.empty for part in parts]),
-            n_features=_common(*(part._n_features for part in parts)),
+            n_features=common_width(*(part._n_features for part in parts)),
         )
 
     def collisions(
         self, other: Codes | None = None, *, n_jobs: int | None = None
     ) -> NDArray[np.int32]:
-        """(n, m) numbers of equal slots of each row here and each row of ``other``, 0 for empty
-        rows.
+        """The (n, m) numbers of equal slots of each row here and each row of ``other``.
 
-        Divided by `n_components` it is the inner product of the features. ``other=None`` means
-        these codes.
+        They are 0 for empty rows. Divided by `n_components` it is the inner product of the
+        features. ``other=None`` means these codes.
 
         >>> from kernelight import Codes
         >>> Codes([[1, 2, 3]], bits=2).collisions(Codes([[1, 0, 3], [0, 0, 0]], bits=2))
         array([[2, 0]], dtype=int32)
         """
         other = self if other is None else other
-        _refuse_other_origin(self, other, "compared")
+        refuse_other_origin(self, other, "compared")
         counts = np.empty((len(self), len(other)), dtype=np.int32)
         use = resources(n_jobs)
         step = max(64 * use.threads, CALL_PAIRS * use.threads // max(1, other._array.size))
-        for begin in range(0, len(self), step):  # between two calls Ctrl-C is heard
+        for begin in range(0, len(self), step):  # Ctrl-C is handled between two calls
             rows = slice(begin, begin + step)
             empty = None if self._empty is None else self._empty[rows]
             _core.codes_collisions(
@@ -409,11 +413,11 @@ class Codes(Immutable):
         return counts
 
     def to_csr(self, *, array: bool = False) -> Any:
-        """The features: (n, k * 2^bits) float32 CSR matrix with k entries 1/sqrt(k) a row, none in
-        empty rows.
+        """The features: an (n, k * 2^bits) float32 CSR matrix.
 
-        Indices are int32 where they fit (scikit-learn's liblinear refuses int64). ``array=True``
-        gives a ``scipy.sparse.csr_array`` instead of a ``csr_matrix``.
+        A row has k entries, 1/sqrt(k) each; an empty row has none. Indices are int32 where they fit
+        (scikit-learn's liblinear refuses int64). ``array=True`` gives a ``scipy.sparse.csr_array``
+        instead of a ``csr_matrix``.
 
         >>> from kernelight import Codes
         >>> Codes([[1, 0, 0, 1]], bits=1).to_csr().toarray()
@@ -425,27 +429,7 @@ class Codes(Immutable):
 
     def to_state(self) -> State:
         """Plain data; slots of 1, 2 and 4 bits are packed where that is smaller."""
-        name, array = self._stored()
-        arrays = {name: array}
-        if self._empty is not None:
-            arrays["empty"] = self._empty
-        return State(self._meta(), arrays)
-
-    def _meta(self) -> dict[str, Any]:
-        return {
-            "kind": "Codes",
-            "bits": self._bits,
-            "n_components": self.n_components,
-            "n_features": self._n_features,
-            "provenance": self._provenance,
-        }
-
-    def _stored(self) -> tuple[str, NDArray[Any]]:
-        """What a state holds of the slots, and what it calls it."""
-        smaller = (
-            8 * n_words(self.n_components, self._bits) < self._array.itemsize * self.n_components
-        )
-        return ("packed", self.packed) if smaller else ("slots", self._array)
+        return state_of(self)
 
     @classmethod
     def from_state(cls, state: State) -> Codes:
@@ -460,23 +444,8 @@ class Codes(Immutable):
 
     @classmethod
     def _from_state(cls, state: State, where: str) -> Codes:
-        meta, arrays = state.require("Codes", where=where).meta, state.arrays
-        try:
-            bits = check_int("bits", meta["bits"], 1, MAX_BITS)
-            n_components = check_int("n_components", meta["n_components"], 1)
-            slots = (
-                unpacked(arrays["packed"], n_components, bits)
-                if "packed" in arrays
-                else arrays["slots"]
-            )
-            if slots.shape[1:] != (n_components,):
-                raise ValueError(f"slots have the shape {slots.shape}.")
-            origin = {"provenance": meta["provenance"], "n_features": meta["n_features"]}
-            return cls(slots, bits, empty=arrays.get("empty"), **origin)
-        except KeyError as error:
-            raise ValueError(f"{where} does not describe Codes: it lacks {error}.") from error
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{where} does not describe Codes: {error}") from error
+        """`from_state`, of a state that errors call ``where``."""
+        return codes_of(cls, state, where)
 
     def save(self, path: FilePath) -> None:
         """Write the codes to a file, all or nothing.
@@ -493,10 +462,9 @@ class Codes(Immutable):
 
     @classmethod
     def save_parts(cls, path: FilePath, parts: Iterable[Codes]) -> int:
-        """Write the file that ``Codes.concatenate(parts).save(path)`` would, with one part in
-        memory at a time; the rows.
+        """Write the file of ``Codes.concatenate(parts)`` with one part in memory; returns the rows.
 
-        Beside the file there is another of its size while it is being written.
+        While it is being written, there is a temporary file of the same size beside it.
 
         >>> import os, tempfile
         >>> from kernelight import Codes
@@ -506,45 +474,15 @@ class Codes(Immutable):
         >>> len(Codes.load(path))
         6
         """
-        slots, empty = Spool(path), Spool(path)
-        try:
-            first: Codes | None = None
-            widths, n_rows, any_empty = set(), 0, False
-            for part in parts:
-                first = part[:0] if first is None else first
-                _refuse_other_origin(first, part, "stacked")
-                slots.write(part._stored()[1].data)
-                empty.write(part.empty.data)
-                widths.add(part._n_features)
-                n_rows, any_empty = n_rows + len(part), any_empty or bool(part.empty.any())
-            if first is None:
-                raise ValueError("Codes.save_parts needs at least one part.")
-            whole = first._like(first._array, n_features=_common(*widths))
-            name, array = whole._stored()
-            arrays = {name: Pieces(array.dtype, (n_rows, array.shape[1]), slots.pieces)}
-            if any_empty:
-                arrays["empty"] = Pieces(np.dtype(np.bool_), (n_rows,), empty.pieces)
-            save_pieces(path, whole._meta(), arrays)
-        finally:
-            slots.close()
-            empty.close()
-        return n_rows
+        return save_parts(path, parts)
 
     @classmethod
     def load(cls, path: FilePath) -> Codes:
-        """The codes of a file; a file of anything else is a ValueError that says what it is."""
+        """The codes in a file; a file of anything else is a ValueError that says what it is."""
         return cls._from_state(State.load(path), os.fsdecode(path))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Codes.from_state, (self.to_state(),)
-
-
-def _origin(codes: Codes) -> list[Any]:
-    return [codes.provenance, codes.n_features]
-
-
-def _common(*values: int | None) -> int | None:
-    return values[0] if len(set(values)) == 1 else None
 
 
 def _refuse_different_rows(left: Codes, right: Codes, operation: str) -> None:
@@ -553,26 +491,3 @@ def _refuse_different_rows(left: Codes, right: Codes, operation: str) -> None:
             f"codes {operation} other needs the same rows on both sides, got {len(left)} and "
             f"{len(right)}."
         )
-
-
-def _refuse_other_origin(left: Codes, right: Any, verb: str) -> None:
-    """Refuse to let codes meet whose values do not mean the same; say what differs and what to
-    do."""
-    if not isinstance(right, Codes):
-        raise TypeError(f"Codes can only be {verb} with Codes, got {type(right).__name__}.")
-    widths, bits, slots = (
-        (getattr(left, name), getattr(right, name))
-        for name in ("n_features", "bits", "n_components")
-    )
-    if left.provenance != right.provenance:
-        origins = f"{left.provenance!r} and {right.provenance!r}"
-        why = f"their provenance differs ({origins}): encode both with the same fitted map"
-    elif None not in widths and widths[0] != widths[1]:
-        why = f"n_features differ ({widths[0]} and {widths[1]}): encode both from the same features"
-    elif bits[0] != bits[1]:
-        why = f"bits differ ({bits[0]} and {bits[1]}): cut the wider with low_bits({min(bits)})"
-    elif slots[0] != slots[1]:
-        why = f"slots differ ({slots[0]} and {slots[1]}): cut the longer with first({min(slots)})"
-    else:
-        return
-    raise ValueError(f"These codes cannot be {verb}, {why}.")

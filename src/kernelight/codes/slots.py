@@ -1,5 +1,4 @@
-"""The arrays inside `Codes`: their dtype, their packed form, and the checks of what users give and
-ask for."""
+"""The arrays inside `Codes`: their dtype, packed form, and checks of what users give."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ def packed(slots: NDArray[Any], bits: int) -> NDArray[np.uint64]:
 
 
 def unpacked(words: NDArray[Any], n_components: int, bits: int) -> NDArray[Any]:
-    """The inverse of `packed`; words that cannot be such are a ValueError."""
+    """The inverse of `packed`; an array that cannot be its result is a ValueError."""
     if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != n_words(n_components, bits):
         raise ValueError(f"packed slots are {words.dtype} of the shape {words.shape}.")
     slots = np.empty((len(words), n_components), dtype=slot_dtype(bits))
@@ -66,8 +65,9 @@ def one_hot(
     *,
     array: bool = False,
 ) -> Any:
-    """A CSR matrix with m entries for each slot, none in empty rows: entry e of slot j with value c
-    is in column m (j 2^bits + c) + e.
+    """A CSR matrix with m entries for each slot, none in empty rows.
+
+    Entry e of slot j with value c is in column m (j 2^bits + c) + e.
 
     ``values`` are the (n, m k) entries of all rows, slot by slot, or the k entries of each row.
     Indices are int32 where they fit (scikit-learn's liblinear refuses int64).
@@ -93,15 +93,17 @@ def one_hot(
         values = values[filled]
     container: Any = sp.csr_array if array else sp.csr_matrix
     csr = container((n, width), dtype=np.float32)
-    # as they are: the constructor would scan them
+    # set as they are, because the constructor would scan them
     csr.data, csr.indices, csr.indptr = values.reshape(-1), columns, starts * index(per_row)
     csr.has_canonical_format = True
     return csr
 
 
 def as_slots(array: Any, bits: int) -> NDArray[Any]:
-    """``array`` as C-ordered slots of the right dtype that nobody else can change, every value
-    below 2^bits."""
+    """``array`` as C-ordered slots of the right dtype, every value below 2^bits.
+
+    It is copied if anyone else could change it.
+    """
     given = np.asarray(array)
     if given.ndim != 2 or given.shape[1] == 0:
         raise ValueError(
@@ -126,14 +128,14 @@ def empty_mask(empty: Any, n_rows: int) -> NDArray[np.bool_] | None:
     mask = np.array(empty)
     if mask.dtype != np.bool_ or mask.shape != (n_rows,):
         raise ValueError(
-            f"empty must be {n_rows} booleans, one a row, got {mask.dtype} of the shape "
+            f"empty must be {n_rows} booleans, one for each row, got {mask.dtype} of the shape "
             f"{mask.shape}."
         )
     return mask
 
 
 def row_key(key: Any, n_rows: int) -> slice | NDArray[Any]:
-    """A key of ``codes[key]`` as what selects rows of an array and keeps two dimensions."""
+    """A key of ``codes[key]`` as a slice or an array that selects rows and keeps two dimensions."""
     if isinstance(key, tuple):  # scikit-learn writes X[rows, ...]
         if len(key) != 2 or not (
             key[1] is Ellipsis or (isinstance(key[1], slice) and key[1] == slice(None))

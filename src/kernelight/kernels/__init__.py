@@ -40,21 +40,10 @@ __all__ = [
     "get",
 ]
 
-_CLASSES = (
-    Linear,
-    RBF,
-    FoldedRBF,
-    Gaussian,
-    Acos,
-    AcosChi2,
-    MinMax,
-    GMM,
-    ExpGMM,
-    NGMM,
-    Intersection,
-)
+# Products and sums have the names of their parts.
+_NAMED = (Linear, RBF, FoldedRBF, Gaussian, Acos, AcosChi2, MinMax, GMM, ExpGMM, NGMM, Intersection)
 _MAKERS: dict[str, Callable[..., Kernel]] = {
-    **{kind.name: kind for kind in _CLASSES},
+    **{cls.name: cls for cls in _NAMED},
     "frbf": FoldedRBF,
     "mm_acos": lambda: MinMax() * Acos(),
     "mm_acos_chi2": lambda: MinMax() * AcosChi2(),

@@ -33,8 +33,7 @@ class Kernel(ABC):
     name: ClassVar[str]
 
     def prepare(self, X: Any, *, name: str = "X") -> Any:
-        """The rows as `pairwise` compares them, all checks passed; errors call the matrix
-        ``name``."""
+        """The checked rows as `pairwise` compares them; errors call the matrix ``name``."""
         return self._rows(as_matrix(X, name=name), name)
 
     @abstractmethod
@@ -43,12 +42,10 @@ class Kernel(ABC):
 
     @abstractmethod
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
-        """The kernel of each prepared row of ``A`` with each of ``B``, or of ``A`` without
-        ``B``."""
+        """The kernel of each prepared row of ``A`` with each of ``B`` (of ``A`` if None)."""
 
     def __call__(self, X: Any, Y: Any = None) -> NDArray[Any]:
-        """The kernel of each row of ``X`` with each row of ``Y``; without ``Y``, exactly
-        symmetric."""
+        """The kernel of each row of ``X`` with each of ``Y``; exactly symmetric without ``Y``."""
         rows = as_matrix(X)
         if Y is None or Y is X:
             return self.pairwise(self._rows(rows, "X"))
@@ -84,8 +81,8 @@ class Kernel(ABC):
 
 
 # 1 - s of a similarity s is 0 or at least 2^-54, so a gamma above this one changes no result: exp
-# is 0 there in any case. In single precision a larger one would be infinite, and 0 times infinity
-# no number.
+# is 0 there in any case. In single precision a larger gamma would be infinite, and 0 times infinity
+# is NaN.
 _DECISIVE = 1e30
 
 
@@ -105,8 +102,10 @@ def finish(K: NDArray[Any], kernel: Kernel, A: Matrix, B: Matrix | None) -> NDAr
 
 
 def with_diagonal(K: NDArray[Any], kernel: Kernel, A: Matrix, B: Matrix | None) -> NDArray[Any]:
-    """``K`` with the exact diagonal when ``B`` is None; enough where rows of zeros give 0
-    anyway."""
+    """``K`` with the exact diagonal when ``B`` is None.
+
+    Enough where rows of zeros give 0 anyway.
+    """
     if B is None:
         np.fill_diagonal(K, kernel._diagonal(A))
     return K

@@ -17,8 +17,9 @@ from kernelight.kernels.prepare import unit_rows
 
 @dataclass(frozen=True)
 class AcosChi2(Kernel):
-    """K(u, v) = 1 - arccos(rho) / pi, rho = sum_i 2 u_i v_i / (u_i + v_i) of nonnegative rows of
-    sum 1.
+    """K(u, v) = 1 - arccos(rho) / pi of nonnegative rows of sum 1, rho the chi-square similarity.
+
+    rho = sum_i 2 u_i v_i / (u_i + v_i).
 
     >>> from kernelight.kernels import AcosChi2
     >>> AcosChi2()([[1, 2, 3]], [[3, 0, 1]]).round(6)

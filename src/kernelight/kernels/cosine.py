@@ -1,5 +1,7 @@
-"""Functions of the correlation rho(u, v) = u.v / (|u| |v|): rows are brought to unit length
-first."""
+"""Functions of the correlation rho(u, v) = u.v / (|u| |v|) of rows.
+
+Rows are brought to unit length first.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,9 @@ class _OfCorrelation(Kernel):
 
 @dataclass(frozen=True)
 class RBF(_OfCorrelation):
-    """K(u, v) = exp(-gamma (1 - rho)), the Gaussian kernel of unit rows: scikit-learn's with half
-    this gamma.
+    """K(u, v) = exp(-gamma (1 - rho)), the Gaussian kernel of unit rows.
+
+    It is scikit-learn's ``rbf`` with half this gamma.
 
     >>> from kernelight.kernels import RBF
     >>> RBF(gamma=5)([[1, 2, 3]], [[3, 0, 1]]).round(6)
@@ -44,11 +47,10 @@ class RBF(_OfCorrelation):
 
 @dataclass(frozen=True)
 class FoldedRBF(_OfCorrelation):
-    """K(u, v) = (exp(-gamma (1 - rho)) + exp(-gamma (1 + rho))) / 2: what cosines without a phase
-    average to.
+    """K(u, v) = (exp(-gamma (1 - rho)) + exp(-gamma (1 + rho))) / 2.
 
-    It is even in rho, so it suits nonnegative data. A row has similarity (1 + exp(-2 gamma)) / 2 to
-    itself.
+    It is what cosines without a phase average to. It is even in rho, so it suits nonnegative data.
+    A row has similarity (1 + exp(-2 gamma)) / 2 to itself.
 
     >>> from kernelight.kernels import FoldedRBF
     >>> FoldedRBF(gamma=1)([[1, 2, 3]], [[3, 0, 1]]).round(6)
@@ -76,11 +78,10 @@ class FoldedRBF(_OfCorrelation):
 
 @dataclass(frozen=True)
 class Acos(_OfCorrelation):
-    """K(u, v) = 1 - arccos(rho) / pi: the chance that a random hyperplane leaves both rows on one
-    side.
+    """K(u, v) = 1 - arccos(rho) / pi.
 
-    The correlation is taken in double whatever the input: the arc cosine magnifies its rounding
-    near 1.
+    It is the probability that a random hyperplane has both rows on one side. The correlation is
+    taken in double whatever the input: the arc cosine magnifies its rounding near 1.
 
     >>> from kernelight.kernels import Acos
     >>> Acos()([[1, 2, 3]], [[3, 0, 1]]).round(6)
@@ -99,5 +100,5 @@ class Acos(_OfCorrelation):
 
 
 def _exact_units(A: Matrix) -> Matrix:
-    """Rows that are of unit length in single precision, so in double."""
+    """Rows of unit length in double precision, of those in single precision."""
     return A if A.dtype == np.float64 else unit_rows(A.astype(np.float64), order=2)

@@ -1,4 +1,4 @@
-"""The two kernels of plain geometry: the cosine, and the Gaussian of the distance."""
+"""The cosine of two rows, and the Gaussian kernel of their distance."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def correlations(A: Matrix, B: Matrix | None) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
-    """K(u, v) = exp(-|u - v|^2 / (2 sigma^2)) of the rows as they are; a row of zeros is a point like any.
+    """K(u, v) = exp(-|u - v|^2 / (2 sigma^2)) of the rows as they are.
+
+    A row of zeros is a point like any other.
 
     >>> from kernelight.kernels import Gaussian
     >>> Gaussian(sigma=2.0)([[1, 2, 3]], [[3, 0, 1]]).round(6)
@@ -62,8 +64,8 @@ class Gaussian(Kernel):
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         dtype = A.dtype if B is None else np.result_type(A.dtype, B.dtype)
         root, unit = _distances(A, B)
-        # Before squaring: neither an enormous unit nor a tiny one does harm. A finite factor:
-        # points at distance 0 stay there.
+        # Applied before squaring, where neither an enormous unit nor a tiny one does harm. It is
+        # finite, so that points at distance 0 stay there.
         factor = min(unit / self.sigma, float(np.finfo(np.float64).max))
         # points so far apart that the square is infinite have similarity 0
         with np.errstate(over="ignore"):
@@ -77,16 +79,15 @@ class Gaussian(Kernel):
 
 
 def _distances(A: Matrix, B: Matrix | None) -> tuple[NDArray[np.float64], float]:
-    """Euclidean distances in units of the second result.
+    """Euclidean distances, and the unit in which they are.
 
-    |u - v|^2 = |u|^2 + |v|^2 - 2 u.v cancels when points are far from the origin compared with their span:
-    so it is taken in double, after moving the origin to the mean of the points (dense rows only: sparse ones
-    would fill up).
+    |u - v|^2 = |u|^2 + |v|^2 - 2 u.v cancels when points are far from the origin compared with
+    their span: so it is taken in double, after moving the origin to the mean of the points (dense
+    rows only: sparse ones would fill up).
     """
     others = A if B is None else B
     peaks = np.concatenate([row_peaks(A), row_peaks(others)])
-    # A power of two at or below the largest value, so that it is finite, and 1 where every value is
-    # 0.
+    # A power of two at or below the largest value, which is finite; 1 where every value is 0.
     unit = float(np.ldexp(1.0, np.frexp(peaks.max(initial=0.0))[1] - 1)) if peaks.any() else 1.0
     A = A.astype(np.float64) / unit
     B = None if B is None else B.astype(np.float64) / unit

@@ -30,8 +30,7 @@ from kernelight.kernels.prepare import is_sparse, row_peaks, unit_rows, with_val
 
 @dataclass(frozen=True)
 class MinMax(Kernel):
-    """K(u, v) = sum_i min(u_i, v_i) / sum_i max(u_i, v_i) of nonnegative rows as they are (weighted
-    Jaccard).
+    """K(u, v) = sum_i min(u_i, v_i) / sum_i max(u_i, v_i) of nonnegative rows (weighted Jaccard).
 
     >>> from kernelight.kernels import MinMax
     >>> MinMax()([[1, 2, 3]], [[3, 0, 1]])
@@ -50,13 +49,12 @@ class MinMax(Kernel):
 
 @dataclass(frozen=True)
 class GMM(Kernel):
-    """The generalized min-max kernel: K(u, v) = sum min(u, v)^p / sum max(u, v)^p over both signed
-    halves.
+    """The generalized min-max kernel: K(u, v) = sum min(u, v)^p / sum max(u, v)^p.
 
-    ``p`` is the power of the tunable kernel: a small one looks at the supports, a large one at the
-    peaks. ``center`` (one number for each column) is subtracted before signs are split. Prepared
-    rows are the centred ones; the power is taken by `pairwise`, which knows the scale at which
-    neither matrix overflows.
+    Sums run over both signed halves. ``p`` is the power of the tunable kernel: a small one looks at
+    the supports, a large one at the peaks. ``center`` (one number for each column) is subtracted
+    before signs are split. Prepared rows are the centred ones; the power is taken by `pairwise`,
+    which knows the scale at which neither matrix overflows.
 
     >>> from kernelight.kernels import GMM
     >>> GMM()([[2, -1, 3]], [[1, -2, 3]]).round(6)
@@ -160,13 +158,13 @@ def _powered_minmax(A: Matrix, B: Matrix | None, p: float) -> NDArray[Any]:
     if B is not None:
         A, B = in_common_type(A, B)
     if p == 1:
-        # the usual case; what is too large for it is scaled down below
+        # the usual case; values too large for it are scaled down below
         with suppress(OverflowError):
             return pair_sums(MINMAX, A, B)
     a_peaks = row_peaks(A).astype(np.float64)
     b_peaks = a_peaks if B is None else row_peaks(B).astype(np.float64)
     K = np.zeros((a_peaks.size, b_peaks.size), A.dtype)
-    # two bands and the digits of a row fit the type
+    # two bands and the digits of a row fit into the type
     width = -math.log(np.finfo(A.dtype).tiny) / 2.6
     for rows, columns in _neighbours(_bands(a_peaks, p, width), _bands(b_peaks, p, width)):
         top = max(a_peaks[rows].max(), b_peaks[columns].max())

@@ -20,13 +20,16 @@ from kernelight.kernels.prepare import is_sparse
 MINMAX, OVERLAP, CHI2, DOT = range(4)  # the forms of core/pairwise.h, which has the formulas
 _BLOCK_BYTES = 1 << 25  # a sparse matrix is made dense in blocks of rows of about this size
 _CALL_TERMS = 1 << 34  # terms (pairs times features) of one compiled call
-# lists lose to dense blocks when about this share of all (pair, feature) meet in both rows
+# Lists are slower than dense blocks when more than this fraction of all (pair, feature) are
+# nonzero in both rows.
 _FULL = 1 / 32
 
 
 def pair_sums(form: int, A: Matrix, B: Matrix | None = None) -> NDArray[Any]:
-    """The form of every row of ``A`` with every row of ``B``, or of ``A`` (then exactly
-    symmetric)."""
+    """The form of every row of ``A`` with every row of ``B``; without ``B``, of ``A`` with itself.
+
+    The latter is exactly symmetric.
+    """
     if B is not None:
         A, B = in_common_type(A, B)
     other = A if B is None else B
@@ -47,7 +50,7 @@ def _dense(form: int, A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     if form == DOT:
         return np.asarray(A @ B.T)
     out = np.empty((A.shape[0], B.shape[0]), A.dtype)
-    # Between two calls Ctrl-C is heard.
+    # Ctrl-C is handled between two calls.
     step = max(512, _CALL_TERMS // max(1, B.size))
     if A is B and A.shape[0] * B.size // 2 <= _CALL_TERMS:
         _core.pair_sums_dense(A, A, out, form, True, *resources())
@@ -57,7 +60,7 @@ def _dense(form: int, A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
         if A is not B:
             _core.pair_sums_dense(A[part], B, out[part], form, False, *resources())
             continue
-        # The lower triangle, rows by rows; the upper one mirrors it.
+        # The lower triangle, a panel of rows at a time; the upper one mirrors it.
         panel = np.empty((part.stop - start, part.stop), A.dtype)
         _core.pair_sums_dense(A[part], A[: part.stop], panel, form, False, *resources())
         out[part, : part.stop] = panel

@@ -15,8 +15,9 @@ from kernelight.kernels.base import Kernel
 
 @dataclass(frozen=True)
 class Sum(Kernel):
-    """K(u, v) = w_1 K_1(u, v) + w_2 K_2(u, v) + ...; ``K1 + K2`` has weights 1. Each term prepares
-    its own rows.
+    """K(u, v) = w_1 K_1(u, v) + w_2 K_2(u, v) + ...; ``K1 + K2`` has weights 1.
+
+    Each term prepares its own rows.
 
     >>> from kernelight.kernels import Acos, MinMax, Sum
     >>> Sum((MinMax(), Acos()), weights=(0.5, 0.5))([[1, 2, 3]], [[3, 0, 1]]).round(6)
@@ -74,8 +75,10 @@ class Sum(Kernel):
 
 
 def sure_weights(weights: Any, count: int) -> tuple[float, ...]:
-    """One finite weight above 0 for each of ``count`` parts; a bool is refused before an array
-    makes it a number."""
+    """One finite weight above 0 for each of ``count`` parts.
+
+    A bool is refused before an array makes it a number.
+    """
     for weight in weights if isinstance(weights, (list, tuple)) else ():
         if isinstance(weight, (bool, np.bool_)):
             raise TypeError(f"A weight must be a number, got {weight!r}.")

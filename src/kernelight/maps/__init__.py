@@ -1,7 +1,7 @@
 """Feature maps: transformers whose inner products estimate a kernel.
 
-`base` says what every map is, `feature_map` chooses one for a kernel; each of the four rooms has
-one family of them. ``METHODS`` has the word for each map in ``method=``, with the name of its
+`base` says what every map is, `feature_map` chooses one for a kernel; each of the four packages has
+one family of maps. ``METHODS`` has the word of ``method=`` for each map, with the name of its
 class.
 """
 

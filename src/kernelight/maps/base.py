@@ -1,5 +1,4 @@
-"""What every feature map is: a scikit-learn transformer whose inner products average to a known
-kernel."""
+"""What every feature map is: a scikit-learn transformer whose inner products estimate a kernel."""
 
 from __future__ import annotations
 
@@ -24,9 +23,9 @@ Self = TypeVar("Self", bound="FeatureMap")
 
 
 class UnsupportedKernel(ValueError):  # noqa: N818  # a question may be answered so; it is no accident
-    """A map has no features of a kernel; the sentence says which, or what stands in the way.
+    """A map has no features of a kernel; the sentence says which kernel, or what is in the way.
 
-    ``may_be_overcome``: the map is the right kind, and other parameters might do.
+    ``may_be_overcome``: the map is of the right kind, and other parameters might do.
     """
 
     def __init__(self, sentence: str, *, may_be_overcome: bool = True) -> None:
@@ -51,15 +50,16 @@ class FeatureMap(TransformerMixin, StoredEstimator, ABC):  # type: ignore[misc] 
     @property
     @abstractmethod
     def n_outputs(self) -> int:
-        """Numbers that a row becomes: slots of a code, columns of dense features, entries of a
-        sparse row."""
+        """Numbers that a row becomes.
+
+        Slots of a code, columns of dense features, or entries of a sparse row.
+        """
 
     @classmethod
     def for_kernel(
         cls: type[Self], kernel: Kernel, n_components: int = 1024, **options: Any
     ) -> Self:
-        """An unfitted map of this kind that aims at ``kernel``; `UnsupportedKernel` where there is
-        none.
+        """An unfitted map of this class that aims at ``kernel``; otherwise `UnsupportedKernel`.
 
         ``options`` are parameters that the kernel does not decide.
         """
@@ -71,7 +71,7 @@ class FeatureMap(TransformerMixin, StoredEstimator, ABC):  # type: ignore[misc] 
     def _configured(
         cls: type[Self], kernel: Kernel, decided: dict[str, Any], options: dict[str, Any]
     ) -> Self:
-        """With the parameters that ``kernel`` decides, and some that it does not."""
+        """A map with the parameters that ``kernel`` decides, and ``options`` for the others."""
         known = signature(cls).parameters
         for name in options:
             if name in decided:
@@ -98,8 +98,9 @@ class FeatureMap(TransformerMixin, StoredEstimator, ABC):  # type: ignore[misc] 
         return self.theory_gap
 
     def fit(self: Self, X: Any, y: Any = None) -> Self:
-        """Check the parameters and ``X``, decide and learn what the class says; ``y`` is for maps
-        that learn from labels.
+        """Check the parameters and ``X``; decide and learn what the class needs.
+
+        ``y`` is for maps that learn from labels.
 
         A fit that fails or is interrupted leaves the map as it was.
         """
@@ -128,8 +129,10 @@ class FeatureMap(TransformerMixin, StoredEstimator, ABC):  # type: ignore[misc] 
         raise ValueError(f"{type(self).__name__} declares no variance.")
 
     def _exact_pairs(self, X: Any, Y: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The exact kernel in double precision, and which pairs have no empty row: an empty row
-        emits nothing."""
+        """The exact kernel in double precision, and which pairs have no empty row.
+
+        An empty row has no features at all.
+        """
         X, Y = exact_rows(X, Y)
         self._refuse_other_width(X)
         return np.asarray(self.kernel(X, Y), dtype=np.float64), self._filled_pairs(X, Y)
@@ -139,7 +142,7 @@ class FeatureMap(TransformerMixin, StoredEstimator, ABC):  # type: ignore[misc] 
         if X.shape[1] != wanted:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {wanted} "
-                f"features as input."
+                "features as input."
             )
 
     def _filled_pairs(self, X: Matrix, Y: Matrix) -> NDArray[np.bool_]:
@@ -153,20 +156,22 @@ class FeatureMap(TransformerMixin, StoredEstimator, ABC):  # type: ignore[misc] 
 
 
 def refuse_gap(gap: str | None) -> None:
-    """Raise the sentence that says why theory has no answer, where there is one."""
+    """Raise the sentence that says why theory has no answer, if there is one."""
     if gap is not None:
         raise ValueError(gap)
 
 
 def exact_rows(X: Any, Y: Any) -> tuple[Matrix, Matrix]:
-    """Two matrices in double precision, the second the first where it is None."""
+    """Two matrices in double precision; the second is the first if None."""
     X = as_matrix(X).astype(np.float64)
     return X, X if Y is None else as_matrix(Y, name="Y").astype(np.float64)
 
 
 class DenseMap(FeatureMap):
-    """A map into dense features, float32 where their sampling error is thousands of times their
-    rounding."""
+    """A map into dense features.
+
+    They are float32 where their sampling error is thousands of times their rounding.
+    """
 
     @abstractmethod
     def _features(self, X: Matrix) -> NDArray[Any]:
@@ -198,8 +203,7 @@ class DenseMap(FeatureMap):
 
 
 class CodeMap(FeatureMap):
-    """A map into codes: ``encode`` is its native form, ``transform`` the one-hot matrix of the
-    codes."""
+    """A map into codes: ``encode`` gives the codes, ``transform`` their one-hot matrix."""
 
     @abstractmethod
     def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
@@ -207,13 +211,17 @@ class CodeMap(FeatureMap):
 
     @abstractmethod
     def _identity(self) -> dict[str, Any]:
-        """Plain data that defines a code; codes meet only if theirs are equal (see
-        `Codes.provenance`)."""
+        """Plain data that defines a code.
+
+        Codes can be compared only if theirs is equal: see `Codes.provenance`.
+        """
 
     @property
     def provenance(self) -> str:
-        """A digest of everything that defines a code: class, parameters, seed, decisions of
-        ``fit``, algorithm version."""
+        """A digest of everything that defines a code.
+
+        That is the class, parameters, seed, decisions of ``fit`` and the algorithm version.
+        """
         check_is_fitted(self)
         return provenance_of(registry.kind_of(type(self)), self._identity())
 
@@ -226,12 +234,14 @@ class CodeMap(FeatureMap):
         )
 
     def transform(self, X: Any) -> Any:
-        """The one-hot features of each row: a sparse (n, k 2^bits) float32 matrix with k entries
-        1/sqrt(k) a row."""
+        """The one-hot features of each row: a sparse (n, k 2^bits) float32 matrix.
+
+        Each row has k entries, 1/sqrt(k) each.
+        """
         return self.encode(X).to_csr(array=get_config().get("sparse_interface") == "sparray")
 
     def _variance(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """That of the mean of independent slots, each equal with the expected probability."""
+        """The variance of a mean of independent slots, each equal with the expected probability."""
         return np.asarray(collision_variance(self._expected(K, filled)) / float(self._n_slots()))
 
     def _refuse_foreign(self, *codes: Any) -> None:
@@ -241,7 +251,7 @@ class CodeMap(FeatureMap):
         if codes[0].provenance != self.provenance:
             raise ValueError(
                 f"These codes were not made by this {type(self).__name__}: their provenance "
-                f"differs; encode again with it."
+                "differs; encode again with it."
             )
 
     def _n_slots(self) -> int:
@@ -253,13 +263,13 @@ class CodeMap(FeatureMap):
         return self._n_slots()
 
     def _code_bits(self) -> int:
-        """Bits of a code: a slot has 2^bits columns."""
+        """Bits of a slot: it has 2^bits one-hot columns."""
         return int(getattr(self, "bits", 1))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """A name for each one-hot column, ``gcws3_17`` for value 17 of slot 3.
+        """A name for each one-hot column: ``gcws3_17`` is value 17 of slot 3.
 
-        There are k 2^bits of them: made when asked.
+        There are k 2^bits names, made at each call.
         """
         check_is_fitted(self)
         prefix, width = type(self).__name__.lower(), 1 << self._code_bits()

@@ -1,4 +1,4 @@
-"""feature_map: the map of a kernel, without knowing which class has it."""
+"""`feature_map`: the map of a kernel, without knowing which class it is."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ def feature_map(
 ) -> FeatureMap:
     """An unfitted map whose inner products estimate a kernel.
 
-    ============================================  =======================================================
+    ============================================  =================================
     kernel                                        map
-    ============================================  =======================================================
+    ============================================  =================================
     GMM, MinMax, NGMM, ExpGMM                     GCWS
     Acos, AcosChi2                                SignProjection
     RBF, FoldedRBF, Gaussian                      RandomFourier
     Gaussian with ``method="binary"``             BinaryFourier
-    ``K1 * K2``, at most one of them of cosines   Product of maps of the factors
+    ``K1 * K2``, at most one of them of cosines   ProductMap of maps of the factors
     ``K1 + K2``, Sum                              Concat of maps of the terms
     any other, or ``method="nystroem"``           KernelNystroem
-    ============================================  =======================================================
+    ============================================  =================================
 
     Parameters
     ----------
     kernel : Kernel or str
         A kernel, or the name of one with its default parameters (see `kernels.get`).
     n_components : int, default=1024
-        For ProductMap the slots (paired Fourier features then have two columns for each), for Concat
-        the components of each map.
+        For ProductMap the slots (paired Fourier features then have two columns for each), for
+        Concat the components of each map.
     method : str or None, default=None
         The map to use: "gcws", "sign", "fourier", "binary", "product", "concat", "nystroem" or
-        "aligned"; None takes the first of the table. A method that does not have the kernel is a
-        ValueError that says which do.
+        "aligned"; None takes the first of the table that has the kernel. A method without the
+        kernel is a ValueError that says which ones have it.
     **options
         Parameters of the map that the kernel does not decide, such as ``bits`` or ``random_state``.
         ProductMap and Concat give ``random_state`` and ``n_jobs`` to each of their maps; these draw
@@ -46,8 +46,9 @@ def feature_map(
 
     Notes
     -----
-    ProductMap hashes pairs to 16 bits where they would have more, as those of three factors may: they
-    agree with probability P + (1 - P) / 65536. ``bits`` is for the outermost pairs.
+    ProductMap hashes pairs to 16 bits where they would have more, as those of three
+    factors may: they agree with probability P + (1 - P) / 65536. ``bits`` is for the outermost
+    pairs.
 
     `GCWS` takes negative values where the kernel MinMax refuses them; on nonnegative rows they are
     the same.
@@ -74,20 +75,20 @@ def feature_map(
         except UnsupportedKernel as error:
             obstacles += [str(error)] * error.may_be_overcome
     raise UnsupportedKernel(
-        f"No map that is registered has features of {wanted!r}. {' '.join(obstacles)}".strip()
+        f"No registered map has features of {wanted!r}. {' '.join(obstacles)}".strip()
     )
 
 
 def _as_kernel(kernel: Any) -> Kernel:
-    found = kernels.get(kernel) if isinstance(kernel, str) else kernel
-    if not isinstance(found, Kernel):
-        hint = f": write {found.__name__}()" if isinstance(found, type) else ""
+    given = kernels.get(kernel) if isinstance(kernel, str) else kernel
+    if not isinstance(given, Kernel):
+        hint = f": write {given.__name__}()" if isinstance(given, type) else ""
         raise TypeError(
-            f"kernel must be a kernel such as GMM(), or the name of one, got {found!r}{hint}."
+            f"kernel must be a kernel such as GMM(), or the name of one, got {given!r}{hint}."
         )
-    while isinstance(found, kernels.Product) and len(found.factors) == 1:
-        found = found.factors[0]
-    return found
+    while isinstance(given, kernels.Product) and len(given.factors) == 1:
+        given = given.factors[0]
+    return given
 
 
 def _by_method(
@@ -104,7 +105,7 @@ def _by_method(
 
 
 def _supporting(kernel: Kernel, n_components: int) -> list[str]:
-    """The methods that have the kernel."""
+    """The methods that have features of the kernel."""
     methods = []
     for method, name in METHODS.items():
         try:

@@ -1,5 +1,7 @@
-"""A column scaling and a feature map together: what a model, a table map or an index does to a row
-before anything else."""
+"""A column scaling and a feature map together.
+
+This is what a model, a table map or an index applies to rows before anything else.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,11 @@ _FEWEST, _MOST = 256, 16_384  # rows of a block
 
 @dataclass(frozen=True)
 class ScaledMap:
-    """A fitted scaling and a fitted map of its rows. Without a map, for an exact kernel, rows are
-    only scaled.
+    """A fitted scaling and a fitted map of the scaled rows.
 
-    Rows are taken block by block: what is made of a row and thrown away again never exists for all
-    rows at once.
+    Without a map, as for an exact kernel, rows are only scaled.
+
+    Rows are taken block by block, so that intermediate results never exist for all rows at once.
     """
 
     scaling: Scaling
@@ -60,8 +62,10 @@ class ScaledMap:
         return hasattr(self.feature_map, "encode")
 
     def encode(self, X: Matrix) -> Features:
-        """What a model sees of all checked rows: codes where the map has them, else features, else
-        scaled rows."""
+        """What a model is given for all checked rows.
+
+        Codes where the map has them, else features, and scaled rows where there is no map.
+        """
         if self.feature_map is None or self.scaling.name == "none":
             return self._block(X)  # nothing is copied on the way
         parts: list[Any] = []
@@ -92,8 +96,8 @@ class ScaledMap:
     ) -> NDArray[Any]:
         """What a function makes of the features of checked rows, block by block.
 
-        ``width`` is how many numbers the function makes of a row on its way, where that is more
-        than the features.
+        ``width`` is how many numbers the function makes of a row meanwhile, where that is more than
+        the features.
         """
         return np.concatenate(
             [of_features(self._block(X[rows])) for rows in self._blocks(X, width)]
@@ -109,7 +113,7 @@ class ScaledMap:
         return features if sp.issparse(features) else np.asarray(features, dtype=np.float32)
 
     def _blocks(self, X: Matrix, width: int | None = None) -> Iterator[slice]:
-        """Ranges of rows of which few values exist at a time."""
+        """Ranges of rows small enough that only a few values exist at a time."""
         most = max(
             self.n_outputs if width is None else width,
             0 if sp.issparse(X) else self.scaling.n_features_out,
@@ -117,11 +121,10 @@ class ScaledMap:
         step = min(max(_FEWEST, _BLOCK_VALUES // max(1, most)), _MOST)
         return (slice(start, start + step) for start in range(0, X.shape[0], step))
 
-    # -- States: alone, or as parts of the state of something larger
-    # ----------------------------------------
+    # -- States: alone, or as parts of a larger state
 
     def to_state(self) -> State:
-        """The scaling, and the state of the map in it."""
+        """The state of the scaling, with the state of the map in it."""
         scaling = {"name": self.scaling.name, "n_features": self.scaling.n_features}
         return with_parts(
             State({"kind": "ScaledMap", "scaling": scaling}, self.scaling_arrays()), self.parts()
@@ -142,17 +145,18 @@ class ScaledMap:
             ) from error
 
     def scaling_arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays of the scaling, by the names that they have in a state."""
+        """The arrays of the scaling, by their names in a state."""
         return {f"scaling.{name}": array for name, array in self.scaling.arrays.items()}
 
     def parts(self) -> dict[str, Any]:
-        """The map, by the name that it has among the parts of a state; nothing where there is
-        none."""
+        """The map by its name among the parts of a state; an empty dict without a map."""
         return {} if self.feature_map is None else {"map": self.feature_map}
 
     @classmethod
     def from_parts(cls, state: State, scale: str, n_features: int) -> ScaledMap:
-        """What `scaling_arrays` and `parts` have put into a state; everything is checked, a state
-        may hold anything."""
+        """The scaled map from what `scaling_arrays` and `parts` put into a state.
+
+        Everything is checked, as a state may hold anything.
+        """
         scaling = Scaling(scale, n_features, arrays_under(state, "scaling"))
         return cls(scaling, fitted_part(state, "map", "map") if state.meta.get("parts") else None)

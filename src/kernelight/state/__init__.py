@@ -1,5 +1,4 @@
-"""States: plain data that stands for an object (`state`), and the files that hold it
-(`safetensors`)."""
+"""States: plain data that stands for an object (`State`), and the files that hold it."""
 
 from kernelight.state.immutable import Immutable, may_change, read_only
 from kernelight.state.safetensors import ALGORITHM_VERSION, FORMAT_VERSION, Pieces, save_pieces

@@ -1,5 +1,4 @@
-"""Values that nobody can change: objects whose attributes are set once, and arrays that stay
-read-only."""
+"""Values that nobody can change: immutable objects, and arrays that stay read-only."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def may_change(array: NDArray[Any]) -> bool:
-    """Whether someone may still write to the memory of ``array``, here or through what it is a view
-    of."""
+    """Whether someone may still write to the memory of ``array``, also as what it is a view of."""
     owner: Any = array
     while isinstance(owner, np.ndarray):
         if owner.flags.writeable:

@@ -25,11 +25,11 @@ FORMAT_VERSION = 1  # how a file is laid out
 ALGORITHM_VERSION = 1  # what a seed means: see core/portable
 
 _MAGIC = "kernelight"
-_START = b'{"__metadata__":{"kernelight":"'  # how the header of every file of ours begins
+_START = b'{"__metadata__":{"kernelight":"'  # how the header of every kernelight file begins
 _INTRODUCTION = {"algorithm_version", "digest", "format_version", "magic", "meta"}
 _MAX_HEADER = 1 << 25  # bytes; a name for each of a million features is less
 _PIECE = 1 << 22  # bytes of a pipe that are read at a time
-_MAX_TABLES, _MAX_DEPTH = 200_000, 64  # lists and tables in it, and one inside another
+_MAX_TABLES, _MAX_DEPTH = 200_000, 64  # lists and tables in a header, and their nesting
 Span = tuple[np.dtype[Any], tuple[int, ...], int, int]  # dtype, shape, first and last byte
 DTYPES = {
     "BOOL": np.dtype(np.bool_),
@@ -37,8 +37,7 @@ DTYPES = {
     **{f"U{8 * size}": np.dtype(f"<u{size}") for size in (1, 2, 4, 8)},
     **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
 }
-# In a file the widest come first, so that each array begins where its width wants it; this is the
-# order of safetensors.
+# The order of arrays in a file, that of safetensors: the widest first, so that each is aligned.
 _ORDER = ("U64", "I64", "F64", "F32", "U32", "I32", "F16", "U16", "I16", "I8", "U8", "BOOL")
 
 
@@ -55,8 +54,10 @@ def _dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 class Pieces(NamedTuple):
-    """An array that is written piece by piece: dtype, shape, and its bytes in C order, read as
-    often as they are asked for."""
+    """An array that is written piece by piece.
+
+    ``read`` gives its bytes in C order, as often as it is called.
+    """
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -74,8 +75,10 @@ def save_pieces(
     arrays: Mapping[str, Pieces],
     algorithm_version: int = ALGORITHM_VERSION,
 ) -> None:
-    """Write the file of a State whose arrays need not be in memory; they are read twice, as the
-    digest stands before them."""
+    """Write the file of a State whose arrays need not be in memory.
+
+    They are read twice, as their digest stands before them.
+    """
     introduction = {
         "algorithm_version": algorithm_version,
         "digest": digest_of(meta, arrays, algorithm_version),
@@ -128,8 +131,7 @@ def digest_of(meta: dict[str, Any], arrays: Mapping[str, Pieces], algorithm_vers
 
 
 class Content(NamedTuple):
-    """What a file holds, its layout checked; whether the digest is that of the rest is for the
-    reader to see."""
+    """What a file holds, its layout checked; the caller checks the digest."""
 
     meta: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
@@ -152,36 +154,36 @@ def altered(name: str, why: str) -> ValueError:
     return ValueError(f"{name} has been altered or damaged: {why}.")
 
 
-def _truncated(name: str, found: int, needed: int) -> ValueError:
-    return ValueError(f"{name} is truncated: it ends after {found} bytes of at least {needed}.")
+def _truncated(name: str, length: int, needed: int) -> ValueError:
+    return ValueError(f"{name} is truncated: it ends after {length} bytes of at least {needed}.")
 
 
 def _read_header(handle: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
-    """The JSON header of a safetensors file that introduces itself as ours, and where the arrays
-    begin."""
+    """The JSON header of a safetensors file of kernelight, and where its arrays begin."""
     start = handle.read(8 + len(_START))
     if not start:
         raise ValueError(f"{name} is empty: 0 bytes.")
     length = int.from_bytes(start[:8], "little")
-    ours = _START.startswith(start[8:])
-    if len(start) < 8 + len(_START) and ours and length <= _MAX_HEADER:
+    is_kernelight = _START.startswith(start[8:])
+    if len(start) < 8 + len(_START) and is_kernelight and length <= _MAX_HEADER:
         raise _truncated(name, len(start), 8 + max(length, len(_START)))
     if length > _MAX_HEADER:
-        known = ours and len(start) > 8  # up to 8 bytes say nothing more about whose they are
+        known = is_kernelight and len(start) > 8  # 8 bytes alone do not tell
         raise altered(name, "the length of its header is impossible") if known else _foreign(name)
     about = os.fstat(handle.fileno())
-    # read makes room for all it is asked for
-    there = about.st_size if stat.S_ISREG(about.st_mode) else 8 + length
-    rest = handle.read(max(0, min(8 + length, there) - len(start)))
+    # read allocates as many bytes as it is asked for
+    available = about.st_size if stat.S_ISREG(about.st_mode) else 8 + length
+    rest = handle.read(max(0, min(8 + length, available) - len(start)))
     text = (start + rest)[8 : 8 + length]
     if len(text) < length:
-        raise _truncated(name, 8 + len(text), 8 + length) if ours else _foreign(name)
+        raise _truncated(name, 8 + len(text), 8 + length) if is_kernelight else _foreign(name)
     try:
         header = _parsed(text)
         if not isinstance(header, dict):
             raise ValueError("not an object")
     except (ValueError, RecursionError):
-        raise (altered(name, "its header is not readable") if ours else _foreign(name)) from None
+        unreadable = altered(name, "its header is not readable")
+        raise (unreadable if is_kernelight else _foreign(name)) from None
     metadata = header.pop("__metadata__", None)
     if not isinstance(metadata, dict) or not isinstance(metadata.get(_MAGIC), str):
         raise _foreign(name, ": it is a safetensors file written by something else")
@@ -190,12 +192,14 @@ def _read_header(handle: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
 
 
 def _parsed(text: bytes) -> Any:
-    """The value of a JSON text; a ValueError where lists are too many for the memory or nested too
-    deep for the stack."""
+    """The value of a JSON text.
+
+    A ValueError where lists are too many for the memory or nested too deep for the stack.
+    """
     if text.count(b"[") + text.count(b"{") > _MAX_TABLES:
         raise ValueError("too many lists and tables")
-    found = json.loads(text)
-    level = [found]
+    value = json.loads(text)
+    level = [value]
     for _ in range(_MAX_DEPTH):
         inner = [
             each.values() if isinstance(each, dict) else each
@@ -204,7 +208,7 @@ def _parsed(text: bytes) -> Any:
         ]
         level = [each for some in inner for each in some if isinstance(each, (dict, list))]
         if not level:
-            return found
+            return value
     raise ValueError("too deep")
 
 
@@ -213,43 +217,45 @@ def _foreign(name: str, detail: str = "") -> ValueError:
 
 
 def _introduction(header: dict[str, Any], name: str) -> dict[str, Any]:
-    """What our part of the header says, its versions checked before anything else is believed."""
+    """The introduction in the header, its versions checked before anything else is believed."""
     text = header.pop("__metadata__")
     try:
-        found = _parsed(text.encode())
+        introduction = _parsed(text.encode())
     except (ValueError, RecursionError):
         raise altered(name, "its introduction is not readable") from None
-    if not isinstance(found, dict) or found.get("magic") != _MAGIC:
+    if not isinstance(introduction, dict) or introduction.get("magic") != _MAGIC:
         raise _foreign(name, ": its introduction lacks the magic word")
-    for key, ours in (("format_version", FORMAT_VERSION), ("algorithm_version", ALGORITHM_VERSION)):
-        version = found.get(key)
+    for key, newest in (
+        ("format_version", FORMAT_VERSION),
+        ("algorithm_version", ALGORITHM_VERSION),
+    ):
+        version = introduction.get(key)
         if type(version) is not int or version < 1:
             raise altered(name, f"its {key} is {version!r}")
-        if version > ours:
+        if version > newest:
             raise ValueError(
                 f"{name} was written by a newer version of kernelight: its {key} is {version}, "
-                f"this one "
-                f"reads up to {ours}; upgrade kernelight."
+                f"this one reads up to {newest}; upgrade kernelight."
             )
-    meta = found.get("meta") if set(found) == _INTRODUCTION else None
+    meta = introduction.get("meta") if set(introduction) == _INTRODUCTION else None
     if (
-        _canonical_or_none(found) != text
+        _canonical_or_none(introduction) != text
         or not isinstance(meta, dict)
         or not isinstance(meta.get("kind"), str)
     ):
         raise altered(name, "its introduction is not as kernelight writes it")
-    return found
+    return introduction
 
 
 def _canonical_or_none(value: Any) -> str | None:
     try:
         return canonical(value)
-    except ValueError:  # json.loads accepts NaN and infinity, which we never write
+    except ValueError:  # json.loads accepts NaN and infinity, which are never written
         return None
 
 
 def _spans_of(header: dict[str, Any], name: str) -> dict[str, Span]:
-    """Where each array is."""
+    """The span of each array, by name."""
     spans: dict[str, Span] = {}
     for key, entry in header.items():
         span = _span(entry)
@@ -260,16 +266,18 @@ def _spans_of(header: dict[str, Any], name: str) -> dict[str, Span]:
 
 
 def _read_payload(handle: BinaryIO, spans: dict[str, Span], start: int, name: str) -> bytes:
-    """The bytes of all arrays, read once it is clear that there are as many, and that arrays fill
-    them one after another."""
+    """The bytes of all arrays.
+
+    They are read once it is clear that there are enough, and that arrays fill them without gaps.
+    """
     about = os.fstat(handle.fileno())
     needed = max((end for *_, end in spans.values()), default=0)
     payload = b"" if stat.S_ISREG(about.st_mode) else _read_stream(handle, needed + 1)
-    there = about.st_size - start if stat.S_ISREG(about.st_mode) else len(payload)
-    if there < needed:
-        raise _truncated(name, start + there, start + needed)
-    if there > needed:
-        raise altered(name, f"{there - needed} bytes follow its end")
+    available = about.st_size - start if stat.S_ISREG(about.st_mode) else len(payload)
+    if available < needed:
+        raise _truncated(name, start + available, start + needed)
+    if available > needed:
+        raise altered(name, f"{available - needed} bytes follow its end")
     last = 0
     for _, _, begin, end in sorted(spans.values(), key=lambda span: span[2:]):
         if begin != last:
@@ -281,9 +289,9 @@ def _read_payload(handle: BinaryIO, spans: dict[str, Span], start: int, name: st
 
 
 def _read_stream(handle: BinaryIO, most: int) -> bytes:
-    """What a pipe still has, at most so many bytes.
+    """What a pipe still has, at most ``most`` bytes.
 
-    Nobody knows how many will come, so memory is taken for what has come.
+    Nobody knows how many will come, so memory is taken only for what has come.
     """
     parts, count = [], 0
     while count < most and (part := handle.read(min(most - count, _PIECE))):
@@ -302,8 +310,10 @@ def _arrays_of(spans: dict[str, Span], payload: bytes) -> dict[str, NDArray[Any]
 
 
 def _span(entry: Any) -> Span | None:
-    """dtype, shape, first and last byte of one array in the header; None if they contradict each
-    other."""
+    """dtype, shape, first and last byte of one array in the header.
+
+    None if they contradict each other.
+    """
     try:
         dtype, shape, (begin, end) = (
             DTYPES[entry["dtype"]],

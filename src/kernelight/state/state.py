@@ -31,8 +31,9 @@ from kernelight.state.safetensors import (
 
 
 class State(Immutable):
-    """Plain data that stands for an object: ``meta`` (JSON) and ``arrays`` (name to NumPy array),
-    both immutable.
+    """Plain data that stands for an object: ``meta`` (JSON) and ``arrays`` (name to NumPy array).
+
+    Both are immutable.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ class State(Immutable):
     def _restore(
         cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]], algorithm_version: int
     ) -> State:
-        """A State of parts that were already checked and that nobody else holds: no copy."""
+        """A State of parts that are already checked and that nobody else holds: no copy."""
         state = cls.__new__(cls)
         state._fill(meta, arrays, algorithm_version)
         return state
@@ -107,7 +108,7 @@ class State(Immutable):
 
     @property
     def kind(self) -> str:
-        """The name of the class this is a state of."""
+        """What the state calls its class."""
         return str(self.meta["kind"])
 
     @property
@@ -116,24 +117,28 @@ class State(Immutable):
         return self._algorithm_version
 
     def require(self, kind: str, *, where: str = "This state") -> State:
-        """This state, if it is one of a ``kind``; otherwise a ValueError which says what it is."""
+        """This state, if it is of a ``kind``; otherwise a ValueError which says what it is."""
         if self.kind != kind:
             raise ValueError(f"{where} holds a {self.kind}, not {kind}.")
         return self
 
     def digest(self) -> str:
-        """A fingerprint of the meta, the names, dtypes, shapes and bytes of all arrays, and the
-        versions.
+        """A digest of the meta, the arrays and the versions.
+
+        Of arrays it covers names, dtypes, shapes and bytes.
 
         >>> from kernelight import State
-        >>> State({"kind": "Example", "a": 1}).digest() == State({"kind": "Example", "a": 2}).digest()
+        >>> one, two = State({"kind": "Example", "a": 1}), State({"kind": "Example", "a": 2})
+        >>> one.digest() == two.digest()
         False
         """
         return digest_of(self.meta, self._pieces(), self._algorithm_version)
 
     def save(self, path: FilePath) -> None:
-        """Write one file, all or nothing: ``path`` never holds a part of it, whatever happens while
-        writing."""
+        """Write one file, all or nothing.
+
+        ``path`` never holds a part of it, whatever happens while writing.
+        """
         save_pieces(path, self.meta, self._pieces(), self._algorithm_version)
 
     def _pieces(self) -> dict[str, Pieces]:
@@ -145,8 +150,9 @@ class State(Immutable):
 
     @classmethod
     def load(cls, path: FilePath, kind: str | None = None, *, name: str | None = None) -> State:
-        """The state in a file or a pipe; ``kind`` refuses any other kind, ``name`` is what errors
-        call it instead of ``path``.
+        """The state in a file or a pipe.
+
+        ``kind`` refuses any other kind; ``name`` is what errors call the file instead of ``path``.
 
         A file that is empty, truncated, altered, not of kernelight or of a newer version is a
         ValueError which says which.
@@ -173,8 +179,7 @@ class State(Immutable):
 
 
 def _plain(value: Any, where: str) -> Any:
-    """``value`` as JSON has it, or an error that names the place of what JSON cannot say
-    exactly."""
+    """``value`` as JSON has it, or an error that names the place of what JSON cannot hold."""
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
     if isinstance(value, str):

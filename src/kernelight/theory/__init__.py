@@ -1,5 +1,4 @@
-"""Formulas as functions: what estimates average to, how far they stray, how many components that
-takes.
+"""Formulas as functions: means and variances of estimates, and how many components they need.
 
 Numbers in, a number out; arrays in, arrays out, by NumPy's rules of broadcasting. Variances are
 those of a single component: divide by the number of components. Where a paper prints something

@@ -1,4 +1,4 @@
-"""Finding similar rows by bands of slots: the curve of being found, and how to choose it.
+"""Similar rows by bands of slots: how often a pair is a candidate, and how to choose bands.
 
 Codes are cut into b bands of r slots. A pair is a candidate if all r slots of at least one band
 agree, so if slots agree with probability J,
@@ -30,10 +30,10 @@ from kernelight.theory.inputs import (
     result,
 )
 
-_SELDOM = 1e-300  # of being found: below, doubles lose their digits
-# kernel values that stand for all, on either side of the threshold
-_GRID = 200  # of an even spread
-_MOST = 10_000  # of a sample
+_SELDOM = 1e-300  # a probability below which doubles lose their digits
+# Kernel values on either side of the threshold that stand for all: of an even spread, of a sample.
+_GRID = 200
+_MOST = 10_000
 
 
 class Bands(NamedTuple):
@@ -53,9 +53,9 @@ class Bands(NamedTuple):
 def band_probability(
     J: ArrayLike, bands: ArrayLike, rows: ArrayLike, bits: ArrayLike | None = None
 ) -> Array:
-    """The probability that a pair of kernel value J is found: 1 - (1 - J^r)^b.
+    """The probability that a pair of kernel value J is a candidate: 1 - (1 - J^r)^b.
 
-    With ``bits``, slots of so many bits agree with `bbit_collision` of J, and bands do so more
+    With ``bits``, slots of that many bits agree with `bbit_collision` of J, so bands agree more
     often.
 
     >>> from kernelight.theory import band_probability
@@ -67,12 +67,13 @@ def band_probability(
     J, b, r = kernel_values(J, "J"), counts(bands, "bands"), counts(rows, "rows")
     if bits is not None:
         J = np.asarray(bbit_collision(J, bits))
-    return result(_found(np.power(J, r), b))
+    return result(_candidate_probability(np.power(J, r), b))
 
 
 def band_threshold(bands: ArrayLike, rows: ArrayLike) -> Array:
-    """Where the curve climbs: J = (1/b)^(1/r). A pair there is found with probability 1 - (1 -
-    1/b)^b, about 1 - 1/e.
+    """Where the curve climbs: J = (1/b)^(1/r).
+
+    A pair there is a candidate with probability 1 - (1 - 1/b)^b, about 1 - 1/e.
 
     >>> from kernelight.theory import band_threshold
     >>> band_threshold(20, [4, 5, 6]).round(3)
@@ -90,21 +91,22 @@ def choose_bands(
     bits: int | None = None,
     similarities: ArrayLike | None = None,
 ) -> Bands:
-    """Bands and rows, of at most ``n_components`` slots, that find pairs of kernel value
-    ``threshold`` or more, up to 1.
+    """Bands and rows that find pairs of kernel value ``threshold`` or more.
 
-    Exactly one of two wishes. ``recall``: a pair at the threshold, hence each above it, is found at
-    least that often; of all choices, the one of highest precision is taken. ``precision``: of the
-    candidates, at least that share is above the threshold; of all choices, the one of highest
-    recall.
+    They take at most ``n_components`` slots.
+
+    Give exactly one of two goals. ``recall``: a pair at the threshold, hence each above it, is
+    found at least that often; of all choices, the one of highest precision is taken. ``precision``:
+    of the candidates, at least that fraction is above the threshold; of all choices, the one of
+    highest recall.
 
     Precision depends on how kernel values of pairs are spread. ``similarities`` is a sample of
     them; without one they are assumed to be spread evenly over [0, 1], which flatters: in most data
     nearly all pairs are far apart. Recall assumes nothing.
 
     >>> from kernelight.theory import choose_bands
-    >>> wish = choose_bands(128, 0.5, recall=0.9)
-    >>> wish.bands, wish.rows, round(wish.recall, 6), round(wish.precision, 6)
+    >>> choice = choose_bands(128, 0.5, recall=0.9)
+    >>> choice.bands, choice.rows, round(choice.recall, 6), round(choice.precision, 6)
     (18, 3, 0.909605, 0.746675)
     >>> choose_bands(128, 0.5, precision=0.9).rows
     5
@@ -112,15 +114,15 @@ def choose_bands(
     k = int(one(counts(n_components, "n_components"), "n_components"))
     numbers(threshold, "threshold", 0.0, 1.0)
     at = one(positive(threshold, "threshold"), "threshold")
-    wishes = {
-        name: wish
-        for name, wish in (("recall", recall), ("precision", precision))
-        if wish is not None
+    goals = {
+        name: goal
+        for name, goal in (("recall", recall), ("precision", precision))
+        if goal is not None
     }
-    if len(wishes) != 1:
-        raise ValueError("choose_bands needs one wish: pass either recall or precision.")
-    ((name, given),) = wishes.items()
-    wish = one(inside(given, name, 0.0, 1.0), name)
+    if len(goals) != 1:
+        raise ValueError("choose_bands needs one goal: pass either recall or precision.")
+    ((name, given),) = goals.items()
+    goal = one(inside(given, name, 0.0, 1.0), name)
     J, weights = _spread(similarities, at)
     above = np.greater_equal(J, at)
     if similarities is not None and not above.any():
@@ -133,16 +135,17 @@ def choose_bands(
         slots = np.asarray(bbit_collision(J, bits))
 
     def quality(bands: int, rows: int) -> Bands:
-        found = weights * _found(np.power(slots, rows), bands)
-        right, wrong = float(found[above].sum()), float(found[~above].sum())
-        # whoever finds nothing has not been precise
-        share = right / (right + wrong) if right > 0 else 0.0
-        return Bands(bands, rows, float(_found(np.float64(slot**rows), bands)), share)
+        candidates = weights * _candidate_probability(np.power(slots, rows), bands)
+        right, wrong = float(candidates[above].sum()), float(candidates[~above].sum())
+        # without candidates there is no precision
+        precise = right / (right + wrong) if right > 0 else 0.0
+        recalled = float(_candidate_probability(np.float64(slot**rows), bands))
+        return Bands(bands, rows, recalled, precise)
 
     if name == "recall":
-        choices = _with_recall(wish, k, slot, quality)
-        # evenly spread pairs have no precision at a threshold of 1: there the longest band finds
-        # the fewest others
+        choices = _with_recall(goal, k, slot, quality)
+        # Evenly spread pairs have no precision at a threshold of 1: there the longest band has the
+        # fewest other candidates.
         best = max(
             choices, key=lambda choice: (choice.precision, choice.recall, choice.rows), default=None
         )
@@ -151,53 +154,57 @@ def choose_bands(
             "precision at a threshold of 1 needs similarities: evenly spread, no pair is there."
         )
     else:
-        choices = _with_precision(wish, k, quality)
+        choices = _with_precision(goal, k, quality)
         best = max(choices, key=lambda choice: choice.recall, default=None)
     if best is None:
         raise ValueError(
-            f"No bands of {k} slots have {name}={wish} at {at}: use more components or ask for "
-            f"less."
+            f"No bands of {k} slots have {name}={goal} at {at}: use more components or ask for "
+            "less."
         )
     return best
 
 
 def _with_recall(
-    wish: float, k: int, slot: float, quality: Callable[[int, int], Bands]
+    goal: float, k: int, slot: float, quality: Callable[[int, int], Bands]
 ) -> Iterator[Bands]:
-    """For each number of rows the fewest bands that will do: more would only add false
-    candidates."""
+    """For each number of rows the fewest bands that will do.
+
+    More would only add false candidates.
+    """
     for rows in range(1, k + 1):
         band = slot**rows
         if band < _SELDOM:
             return
-        fewest = math.log1p(-wish) / math.log1p(-band) if band < 1.0 else 1.0
+        fewest = math.log1p(-goal) / math.log1p(-band) if band < 1.0 else 1.0
         if fewest > k // rows:
             return  # longer bands agree less often, and there are fewer of them
         yield quality(math.ceil(fewest), rows)
 
 
-def _with_precision(wish: float, k: int, quality: Callable[[int, int], Bands]) -> Iterator[Bands]:
-    """For each number of rows the most bands that will do. Every band more lowers precision: 1 - (1
-    - q)^b of a small q grows by a larger factor than that of a large one.
+def _with_precision(goal: float, k: int, quality: Callable[[int, int], Bands]) -> Iterator[Bands]:
+    """For each number of rows the most bands that will do.
+
+    Every further band lowers precision: 1 - (1 - q)^b of a small q grows by a larger factor than
+    that of a large one.
     """
     for rows in range(1, k + 1):
         most = k // rows
         choice = quality(most, rows)
         if choice.recall < _SELDOM:
             return
-        if choice.precision >= wish:
+        if choice.precision >= goal:
             yield choice
             return  # longer bands would find less
         good, bad = 0, most
         while bad - good > 1:
             middle = (good + bad) // 2
-            good, bad = (middle, bad) if quality(middle, rows).precision >= wish else (good, middle)
+            good, bad = (middle, bad) if quality(middle, rows).precision >= goal else (good, middle)
         if good:
             yield quality(good, rows)
 
 
 def _spread(similarities: ArrayLike | None, at: float) -> tuple[Array, Array]:
-    """Kernel values of pairs below the threshold and above it, and how much each counts."""
+    """Kernel values of pairs below the threshold and above it, and their weights."""
     if similarities is None:
         sides = [_evenly(0.0, at), _evenly(at, 1.0)]
     else:
@@ -215,12 +222,12 @@ def _evenly(low: float, high: float) -> tuple[Array, Array]:
 
 
 def _thinned(J: Array) -> tuple[Array, Array]:
-    """Of many sorted values, so many quantiles; together they count as much as all."""
+    """Of many sorted values, `_MOST` quantiles; together they weigh as much as all."""
     kept = J if len(J) <= _MOST else J[np.linspace(0, len(J) - 1, _MOST).astype(np.intp)]
     return kept, np.full(len(kept), len(J) / max(len(kept), 1))
 
 
-def _found(band: ArrayLike, bands: ArrayLike) -> Array:
+def _candidate_probability(band: ArrayLike, bands: ArrayLike) -> Array:
     """1 - (1 - q)^b, q the probability that a band agrees; no digit is lost where it is small."""
     with np.errstate(divide="ignore"):  # log 0 where q = 1, and its exponential is 0 again
         return np.asarray(-np.expm1(np.asarray(bands) * np.log1p(-np.asarray(band))))

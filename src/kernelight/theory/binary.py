@@ -41,8 +41,7 @@ _RISE = 2.0 * math.pi**-1.5
 
 
 class _Loss(NamedTuple):
-    """A rate r that falls from ``limit`` at K = 0 to 0 at K = 1, and how to compute it below and
-    above ``border``.
+    """A rate r that falls from ``limit`` at K = 0 to 0 at K = 1, below and above ``border``.
 
     Far: r = limit - sum_m weight_m K^(m^2). Near: a function of x = sqrt(T), which rises from 0
     with the slope ``rise``. On both sides r is concave in its variable.
@@ -78,8 +77,11 @@ class _Loss(NamedTuple):
         return _in_two(K, self.border <= K, near, lambda K: 1.0 / np.square(self.far(K)[1]))
 
     def inverse(self, rate: Array) -> Array:
-        """Newton's method, begun on the side of the root from where a step on a concave function
-        never goes too far."""
+        """The K of a rate, by Newton's method.
+
+        It begins on the side of the root from where a step on a concave function never goes too
+        far.
+        """
         rate = np.clip(rate, 0.0, self.limit)
         K = _in_two(
             rate,
@@ -113,8 +115,11 @@ def _newton(function: Callable[[Array], WithSlope], x: Array, target: Array) -> 
 
 
 def _hamming_near(x: Array) -> WithSlope:
-    """(2/pi) E |sin(D/2)|. Without its period it is sin(|D|/2), whose mean is Dawson's integral; the kink at |D| = 2 pi adds
-    2 sin(|D|/2 - pi) beyond it (w is Faddeeva's function), and the next exp(-4 pi^2 / T). The slope is the heat equation's.
+    """(2/pi) E |sin(D/2)|.
+
+    Without its period it is sin(|D|/2), whose mean is Dawson's integral; the kink at |D| = 2 pi
+    adds 2 sin(|D|/2 - pi) beyond it (w is Faddeeva's function), and the next exp(-4 pi^2 / T). The
+    slope is the heat equation's.
     """
     T = np.maximum(x * x, 1e-290)
     kink = np.exp(-(math.pi**2) / T)
@@ -124,8 +129,10 @@ def _hamming_near(x: Array) -> WithSlope:
 
 
 def _sign_near(x: Array) -> WithSlope:
-    """1 - E of the triangle wave, which without its period is 1 - 2 |D| / pi; a kink at |D| = a adds or takes
-    (4/pi) E max(|D| - a, 0), and here those at pi and 2 pi count.
+    """1 - E of the triangle wave.
+
+    Without its period the wave is 1 - 2 |D| / pi; a kink at |D| = a adds or takes (4/pi) E max(|D|
+    - a, 0), and here those at pi and 2 pi count.
     """
     T = np.maximum(x * x, 1e-290)
     rate, slope = 2.0 * _RISE * x, np.full_like(x, 2.0 * _RISE)
@@ -156,13 +163,12 @@ _SIGN = _Loss(
 
 
 def hamming_rate(K: ArrayLike) -> Array:
-    """How often bits sign(cos(w.x + b) + t) of two rows differ, t uniform in (-1, 1), given their
-    Gaussian kernel K.
+    """The fraction of bits sign(cos(w.x + b) + t) in which two rows of Gaussian kernel K differ.
 
-    h(K) = (8/pi^2) sum_{m >= 1} (1 - K^(m^2)) / (4 m^2 - 1), which falls from 4/pi^2 = 0.405 at K =
-    0 to 0 at K = 1, there as 2 pi^(-3/2) sqrt(-log K). Right to 1e-15 everywhere. BE bounds it
-    (lemma 1); this is the thing itself. Unrelated rows differ in 40.5 % of the bits, not in half,
-    so that products of bits average 1 - 2 h >= 0.19, not K as BE says.
+    t is uniform in (-1, 1). h(K) = (8/pi^2) sum_{m >= 1} (1 - K^(m^2)) / (4 m^2 - 1), which falls
+    from 4/pi^2 = 0.405 at K = 0 to 0 at K = 1, there as 2 pi^(-3/2) sqrt(-log K). Right to 1e-15
+    everywhere. BE bounds it (lemma 1); this is the thing itself. Unrelated rows differ in 40.5 % of
+    the bits, not in half, so that products of bits average 1 - 2 h >= 0.19, not K as BE says.
 
     >>> from kernelight.theory import hamming_rate
     >>> hamming_rate([0.0, 0.5, 0.99, 1.0]).round(6)
@@ -172,9 +178,9 @@ def hamming_rate(K: ArrayLike) -> Array:
 
 
 def kernel_from_hamming(rate: ArrayLike) -> Array:
-    """The Gaussian kernel from the share of bits that differ: the inverse of `hamming_rate`.
+    """The Gaussian kernel from the fraction of bits that differ: the inverse of `hamming_rate`.
 
-    A share beyond 4/pi^2, which an estimate may have by chance, gives 0, one below 0 gives 1.
+    A fraction beyond 4/pi^2, which an estimate may have by chance, gives 0, one below 0 gives 1.
 
     >>> from kernelight.theory import hamming_rate, kernel_from_hamming
     >>> kernel_from_hamming(hamming_rate([0.1, 0.5, 0.99])).round(9)
@@ -186,7 +192,7 @@ def kernel_from_hamming(rate: ArrayLike) -> Array:
 
 
 def kernel_from_hamming_variance(K: ArrayLike) -> Array:
-    """k Var, as k grows, of the kernel from the share of k bits that differ: h (1 - h) / h'(K)^2.
+    """k Var, as k grows, of the kernel from k bits that differ or not: h (1 - h) / h'(K)^2.
 
     By the delta method. Falls from 3.3 at K = 0 to 0 at K = 1; full-precision features
     (`paired_variance`) have 1 at K = 0.
@@ -203,9 +209,9 @@ def kernel_from_hamming_variance(K: ArrayLike) -> Array:
 def hamming_bounds(K: ArrayLike) -> tuple[Array, Array]:
     """Closed-form bounds h1 <= `hamming_rate` <= h2.
 
-    h1 = (4/pi^2) (1 - K) and h2 = min(sqrt(1 - K) / 2, (4/pi^2) (1 - 2 K / 3)): BE's lemma 1, where the root is printed as
-    sqrt(1 - K^2) / 2. That holds too, but Jensen's inequality gives this one: h = E|cos a - cos b| / 2 and E(cos a - cos b)^2
-    = 1 - K.
+    h1 = (4/pi^2) (1 - K) and h2 = min(sqrt(1 - K) / 2, (4/pi^2) (1 - 2 K / 3)): BE's lemma 1, where
+    the root is printed as sqrt(1 - K^2) / 2. That holds too, but Jensen's inequality gives this
+    one: h = E|cos a - cos b| / 2 and E(cos a - cos b)^2 = 1 - K.
 
     >>> from kernelight.theory import hamming_bounds
     >>> low, high = hamming_bounds([0.0, 0.5, 1.0])
@@ -222,8 +228,9 @@ def hamming_bounds(K: ArrayLike) -> tuple[Array, Array]:
 def bits_needed(
     n_rows: ArrayLike, deviation: ArrayLike, confidence: ArrayLike = 0.95
 ) -> NDArray[np.int64]:
-    """Bits after which the Hamming shares of all pairs among ``n_rows`` rows are within
-    ``deviation`` of `hamming_rate`.
+    """Bits for which Hamming fractions of all pairs of rows are within ``deviation``.
+
+    Of `hamming_rate`, for all pairs among ``n_rows`` rows at once.
 
     p = log(n^2 / (1 - confidence)) / (2 deviation^2): BE's lemma 1. Assumes independent bits
     (Hoeffding's inequality for each of the pairs, all added up), nothing else. It grows with the
@@ -243,12 +250,11 @@ def bits_needed(
 
 
 def sign_cosine_mean(K: ArrayLike) -> Array:
-    """E[z z'] of bits z = sign(cos(w.x + b)) = +-1 without a threshold, given the Gaussian kernel K
-    of the two rows.
+    """E[z z'] of bits z = sign(cos(w.x + b)) = +-1 without a threshold.
 
-    s(K) = (8/pi^2) sum_{m odd} K^(m^2) / m^2, from 0 to 1. BE's listing drops the threshold t of
-    its definition: this is the kernel it really uses. It is no worse than the other, but they must
-    not be mixed.
+    K is the Gaussian kernel of the two rows. s(K) = (8/pi^2) sum_{m odd} K^(m^2) / m^2, from 0 to
+    1. BE's listing drops the threshold t of its definition: this is the kernel it really uses. It
+    is no worse than the other, but they must not be mixed.
 
     >>> from kernelight.theory import sign_cosine_mean
     >>> sign_cosine_mean([0.0, 0.5, 0.99, 1.0]).round(6)
@@ -258,10 +264,10 @@ def sign_cosine_mean(K: ArrayLike) -> Array:
 
 
 def kernel_from_sign_cosine(mean: ArrayLike) -> Array:
-    """The Gaussian kernel from the mean of products of bits without a threshold: the inverse of
-    `sign_cosine_mean`.
+    """The Gaussian kernel from the mean of products of bits without a threshold.
 
-    A mean below 0, which an estimate may have by chance, gives 0.
+    The inverse of `sign_cosine_mean`. A mean below 0, which an estimate may have by chance, gives
+    0.
 
     >>> from kernelight.theory import kernel_from_sign_cosine, sign_cosine_mean
     >>> kernel_from_sign_cosine(sign_cosine_mean([0.1, 0.5, 0.99])).round(9)
@@ -273,8 +279,7 @@ def kernel_from_sign_cosine(mean: ArrayLike) -> Array:
 
 
 def kernel_from_sign_cosine_variance(K: ArrayLike) -> Array:
-    """k Var, as k grows, of the kernel from the mean of k products of bits without a threshold: (1
-    - s^2) / s'(K)^2.
+    """k Var, as k grows, of the kernel from k bits without a threshold: (1 - s^2) / s'(K)^2.
 
     By the delta method. Below that with a threshold (`kernel_from_hamming_variance`) everywhere:
     less than half of it at K = 0, nearly the same at K = 1.

@@ -1,6 +1,6 @@
-"""Slots of codes that agree: with which probability, and how well their share estimates a kernel.
+"""Slots of codes that agree: their probability, and how well their fraction estimates a kernel.
 
-A slot of two rows agrees with probability P, independently of the others, so the share of k that
+A slot of two rows agrees with probability P, independently of the others, so the fraction of k that
 agree is binomial. For consistent weighted sampling P is the min-max kernel K itself; cut to b bits,
 unequal samples agree by chance too. Sources: "Linearized GMM kernels and normalized random Fourier
 features" (LGMM), which leaves the chance out, with errata as noted.
@@ -23,11 +23,10 @@ _SAFE = 2.0**900  # of an entry: sums of these stay below the largest double, 2^
 
 
 def collision_variance(P: ArrayLike) -> Array:
-    """k Var of the share of k independent slots that agree, each with probability P: P (1 - P),
-    exact for every k.
+    """k Var of the fraction of k independent slots that agree, each with probability P: P (1 - P).
 
-    LGMM (7) for consistent weighted sampling, where P is the min-max kernel; signs and bits of
-    projections have the same.
+    Exact for every k. LGMM (7) for consistent weighted sampling, where P is the min-max kernel;
+    signs and bits of projections have the same.
 
     >>> from kernelight.theory import collision_variance
     >>> collision_variance([0.0, 0.2, 0.5, 1.0])
@@ -38,11 +37,11 @@ def collision_variance(P: ArrayLike) -> Array:
 
 
 def bbit_collision(K: ArrayLike, bits: ArrayLike) -> Array:
-    """How often slots of ``bits`` bits agree: P = K + (1 - K) / 2^b, exact if samples are mixed
-    before they are cut.
+    """The probability that slots of ``bits`` bits agree: P = K + (1 - K) / 2^b.
 
-    LGMM takes K itself for it, and the lowest bits of i*: of nonnegative rows the very lowest is
-    constant, so that b bits act as b - 1, and 1 bit agrees always.
+    Exact if samples are mixed before they are cut. LGMM takes K itself for it, and the lowest bits
+    of i*: of nonnegative rows the very lowest is constant, so that b bits act as b - 1, and 1 bit
+    agrees always.
 
     >>> from kernelight.theory import bbit_collision
     >>> bbit_collision(4 / 9, [1, 2, 4, 8]).round(5)
@@ -53,8 +52,7 @@ def bbit_collision(K: ArrayLike, bits: ArrayLike) -> Array:
 
 
 def kernel_from_bbit(P: ArrayLike, bits: ArrayLike) -> Array:
-    """The kernel from the share P of slots of ``bits`` bits that agree: (P - 2^-b) / (1 - 2^-b),
-    unbiased.
+    """The kernel from the fraction P of slots that agree: (P - 2^-b) / (1 - 2^-b), unbiased.
 
     Negative where fewer slots agree than by chance; cutting it off at 0 would give it a bias.
 
@@ -67,8 +65,9 @@ def kernel_from_bbit(P: ArrayLike, bits: ArrayLike) -> Array:
 
 
 def bbit_variance(K: ArrayLike, bits: ArrayLike) -> Array:
-    """k Var of `kernel_from_bbit` with k slots: P (1 - P) / (1 - 2^-b)^2, P = `bbit_collision`;
-    exact for every k.
+    """k Var of `kernel_from_bbit` with k slots: P (1 - P) / (1 - 2^-b)^2, P = `bbit_collision`.
+
+    Exact for every k.
 
     >>> from kernelight.theory import bbit_variance
     >>> bbit_variance(0.1, [1, 4, 8]).round(6)
@@ -80,13 +79,13 @@ def bbit_variance(K: ArrayLike, bits: ArrayLike) -> Array:
 
 
 def zero_bit_bounds(U: Any, V: Any = None) -> tuple[Array, Array]:
-    """Bounds of how often i* alone agrees ("0-bit"), for each row of ``U`` with each of ``V`` (of
-    ``U`` if None).
+    """Bounds of how often i* alone agrees ("0-bit"), for each row of ``U`` with each of ``V``.
 
-    K <= P0 <= sum min(u / |u|_1, v / |v|_1), K the min-max kernel; signs are split. LGMM (8) has P0 = K for practical data:
-    true of many comparable entries in rows of similar sums. A single entry gives P0 = 1 whatever K, and rows u and 100 u of
-    1,024 entries 0.05, not 0.01. The upper bound is attained by two entries, of which one row has the larger in one and the
-    smaller in the other. Dense or sparse; a row of zeros gives 0.
+    ``V`` is ``U`` if None. K <= P0 <= sum min(u / |u|_1, v / |v|_1), K the min-max kernel; signs
+    are split. LGMM (8) has P0 = K for practical data: true of many comparable entries in rows of
+    similar sums. A single entry gives P0 = 1 whatever K, and rows u and 100 u of 1,024 entries
+    0.05, not 0.01. The upper bound is attained by two entries, of which one row has the larger in
+    one and the smaller in the other. Dense or sparse; a row of zeros gives 0.
 
     >>> from kernelight.theory import zero_bit_bounds
     >>> low, high = zero_bit_bounds([[1.0, 2.0], [-3.0, 0.0]], [[2.0, 1.0], [10.0, 20.0]])
@@ -113,13 +112,15 @@ def zero_bit_bounds(U: Any, V: Any = None) -> tuple[Array, Array]:
 
 
 def by_chance(bits: ArrayLike) -> Array:
-    """How often samples that differ agree in so many bits."""
+    """The probability that samples which differ agree in ``bits`` bits."""
     return np.exp2(-counts(bits, "bits", 1, _MOST_BITS))
 
 
 def _shared(left: sp.csr_array, right: sp.csr_array) -> Array:
-    """sum min over positive and negative parts, of all pairs: half of |u| + |v| - |u - v| in each
-    column."""
+    """sum min over positive and negative parts, of all pairs of rows.
+
+    It is half of |u| + |v| - |u - v| in each column.
+    """
     # elsewhere every minimum is 0
     left, right = to_columns_of(left, left), to_columns_of(left, right)
     both, dense = np.empty((left.shape[0], right.shape[0])), right.toarray()

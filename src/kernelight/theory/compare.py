@@ -33,7 +33,7 @@ VARIANCES: dict[str, Callable[[ArrayLike], Array]] = {
     "sign_cosine": kernel_from_sign_cosine_variance,
 }
 _FEATURES = ("nrff", "paired")
-# of gamma: below, the crossover is that of its limit; above, it is at 1 up to rounding
+# Of gamma. Below, the crossover is that of the limit at 0; above, it is at 1 up to rounding.
 _SMALLEST, _LARGEST = (1e-6, 1e7)
 
 
@@ -59,8 +59,9 @@ def relative_variance(E: ArrayLike, method: str) -> Array:
 
 
 def gcws_crossover(method: str = "nrff") -> float:
-    """The kernel value above which Fourier features vary less than min-max samples do for a kernel
-    of the same value.
+    """The kernel value above which Fourier features vary less than min-max samples do.
+
+    Both estimate kernels of the same value.
 
     The root of V(E) = E (1 - E): 0.787 for "nrff" (LGMM's figure 3 has GCWS ahead "especially when
     E is large"), 0.755 for "paired", which is the root of E^3 + E^2 = 1. Features without
@@ -77,8 +78,9 @@ def gcws_crossover(method: str = "nrff") -> float:
 
 
 def rbf_through_gmm_crossover(gamma: ArrayLike, method: str = "nrff") -> Array:
-    """The correlation above which Fourier features estimate the RBF kernel better than min-max
-    samples of elliptical rows do.
+    """The correlation above which Fourier features estimate the RBF kernel better.
+
+    Better than min-max samples of elliptical rows do.
 
     The root of V(exp(-gamma (1 - rho))) = `rbf_through_gmm_variance`. LGMM's figure 4 says "except
     for the very high similarity region": true for large gamma only.
@@ -92,8 +94,10 @@ def rbf_through_gmm_crossover(gamma: ArrayLike, method: str = "nrff") -> Array:
     gamma = np.maximum(positive(gamma, "gamma"), _SMALLEST)
 
     def lead(log_distance: Array) -> Array:
-        """Of the samples, as a difference of logarithms: both variances may be tiny. distance = 1 -
-        rho."""
+        """By how much samples lead, as a difference of logarithms; distance = 1 - rho.
+
+        Both variances may be tiny.
+        """
         distance = np.exp(log_distance)
         E = np.exp(-gamma * distance)
         features = np.log(np.maximum(variance(E), 1e-300))

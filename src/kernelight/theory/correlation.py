@@ -1,5 +1,6 @@
-"""The correlation of elliptical rows, from their min-max kernel or from their cosine: which one
-strays less?
+"""The correlation of elliptical rows, from their min-max kernel or from their cosine.
+
+Which one varies less?
 
 The cosine c_n of two rows tends to rho, and needs fourth moments for that to be fast. The min-max
 kernel g_n tends to a function of rho (`gmm_limit`), which can be inverted, and needs second
@@ -27,13 +28,15 @@ from kernelight.theory.inputs import (
 
 
 def rho_from_gmm(g: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
-    """The correlation from the min-max kernel of long elliptical rows, y having ``sigma`` times the
-    scale of x.
+    """The correlation from the min-max kernel of long elliptical rows.
 
-    The inverse of `gmm_limit`: q = (1 + sigma) (1 - g) / (1 + g), rho = (1 + sigma^2 - q^2) / (2 sigma); for sigma = 1 it
-    is 1 - 2 ((1 - g) / (1 + g))^2. TGMM has that form only, and for rows of other scales it tends to something else: rho =
-    0.5 and sigma = 2 to 1/3. Take sigma = sum |y| / sum |x|, or scale rows first. A g beyond what rho = 1 gives, which an
-    estimate may have by chance, gives 1.
+    y has ``sigma`` times the scale of x.
+
+    The inverse of `gmm_limit`: q = (1 + sigma) (1 - g) / (1 + g), rho = (1 + sigma^2 - q^2) / (2
+    sigma); for sigma = 1 it is 1 - 2 ((1 - g) / (1 + g))^2. TGMM has that form only, and for rows
+    of other scales it tends to something else: rho = 0.5 and sigma = 2 to 1/3. Take sigma = sum |y|
+    / sum |x|, or scale rows first. A g beyond what rho = 1 gives, which an estimate may have by
+    chance, gives 1.
 
     >>> from kernelight.theory import gmm_limit, rho_from_gmm
     >>> rho_from_gmm(gmm_limit([-1.0, 0.0, 0.9])).round(9)
@@ -51,8 +54,9 @@ def rho_from_gmm(g: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
 def rho_from_gmm_variance(
     rho: ArrayLike, nu: ArrayLike = math.inf, sigma: ArrayLike = 1.0
 ) -> Array:
-    """n Var, as n grows, of `rho_from_gmm` of n coordinates of Student's t: (d rho / d g)^2
-    `gmm_variance`.
+    """n Var, as n grows, of `rho_from_gmm` of n coordinates of Student's t.
+
+    It is (d rho / d g)^2 `gmm_variance`.
 
     d rho / d g = q (1 + sigma + q)^2 / (2 sigma (1 + sigma)), which is 8 (1 - g) / (1 + g)^3 for
     sigma = 1 (TGMM section 5). Assumes that sigma is known; one that is estimated from the same
@@ -69,8 +73,9 @@ def rho_from_gmm_variance(
 
 
 def cosine_variance(rho: ArrayLike, nu: ArrayLike = math.inf) -> Array:
-    """n Var(c_n), as n grows, of the cosine of n coordinates of Student's t: E T^4 / (2 E^2 T^2) (1
-    - rho^2)^2.
+    """n Var(c_n), as n grows, of the cosine of n coordinates of Student's t.
+
+    It is E T^4 / (2 E^2 T^2) (1 - rho^2)^2.
 
     That is (nu - 2) / (nu - 4) (1 - rho^2)^2, infinite for nu <= 4, and (1 - rho^2)^2 for normal
     coordinates. The cosine estimates rho as it is, whatever the scales of the rows. TGMM's theorem
@@ -88,8 +93,9 @@ def cosine_variance(rho: ArrayLike, nu: ArrayLike = math.inf) -> Array:
 
 
 def rho_variance_ratio(rho: ArrayLike, nu: ArrayLike = math.inf) -> Array:
-    """Variance of the correlation from the min-max kernel over that from the cosine, for rows of
-    equal scale.
+    """Variance of the correlation from the min-max kernel over that from the cosine.
+
+    For rows of equal scale.
 
     Below 1 the kernel is better; it is 0 for nu <= 4, where the cosine's is infinite. For normal
     coordinates it is what robustness costs: 1.33 at rho = 0, 1.14 at 0.9, but 3.35 at -0.9 (TGMM:
@@ -111,8 +117,9 @@ def rho_variance_ratio(rho: ArrayLike, nu: ArrayLike = math.inf) -> Array:
 
 
 def rho_crossover(rho: ArrayLike) -> Array:
-    """The degrees of freedom below which the min-max kernel gives the correlation better than the
-    cosine.
+    """The degrees of freedom below which the min-max kernel is better for the correlation.
+
+    Better than the cosine.
 
     There `rho_variance_ratio` is 1. TGMM has "roughly 8"; as n grows it is 4 at rho = -1, 8.7 at 0,
     and near 15 at 1.
@@ -139,8 +146,10 @@ def _kurtosis(nu: Array) -> Array:
 
 
 def _normal_ratio(rho: Array) -> Array:
-    """`rho_variance_ratio` of the normal law, with q^4 / (1 - rho^2)^2 = 4 / (1 + rho)^2: nothing
-    is 0 / 0 at rho = 1."""
+    """`rho_variance_ratio` of the normal law.
+
+    With q^4 / (1 - rho^2)^2 = 4 / (1 + rho)^2, so that nothing is 0 / 0 at rho = 1.
+    """
     t = triangle(np.maximum(rho, np.nextafter(-1.0, 0.0)), 1.0)
     ratio = math.pi**3 * spread(t) / np.square(1.0 + t.rho)
     return np.where(rho > -1.0, ratio, np.inf)

@@ -1,24 +1,25 @@
-"""The min-max kernel of long rows with elliptical coordinates: its mean, its limit, how fast it
-gets there.
+"""The min-max kernel of long rows with elliptical coordinates: its mean, limit and variance.
 
-Coordinates (x_i, y_i), i = 1 .. n, are independent copies of T (a.U, b.U): U uniform on the unit circle, T > 0 independent
-of it, |a| = 1, |b| = sigma, and a.b = sigma rho. Normal coordinates have T^2 = chi^2_2, those of Student's t with nu
-degrees of freedom T^2 = nu chi^2_2 / chi^2_nu. (Then ((1, sigma rho), (sigma rho, sigma^2)) is the scale matrix; the
-covariance is nu / (nu - 2) times that, where it exists.) The kernel is a ratio of sums,
+Coordinates (x_i, y_i), i = 1 .. n, are independent copies of T (a.U, b.U): U uniform on the unit
+circle, T > 0 independent of it, |a| = 1, |b| = sigma, and a.b = sigma rho. Normal coordinates have
+T^2 = chi^2_2, those of Student's t with nu degrees of freedom T^2 = nu chi^2_2 / chi^2_nu. (Then
+((1, sigma rho), (sigma rho, sigma^2)) is the scale matrix; the covariance is nu / (nu - 2) times
+that, where it exists.) The kernel is a ratio of sums,
 
     g_n = (S - d) / (S + d),        S = sum |x_i| + |y_i|,        d = sum |x_i - y_i|.
 
-Let q = |a - b| = sqrt(1 - 2 sigma rho + sigma^2). In the triangle with sides 1, sigma, q let delta be the angle between 1
-and q, eta that between sigma and q, phi = delta + eta the one outside that between 1 and sigma, so cos phi = -rho. Since
-E|a.U| = 2 |a| / pi,
+Let q = |a - b| = sqrt(1 - 2 sigma rho + sigma^2). In the triangle with sides 1, sigma, q let delta
+be the angle between 1 and q, eta that between sigma and q, phi = delta + eta the one outside that
+between 1 and sigma, so cos phi = -rho. Since E|a.U| = 2 |a| / pi,
 
     g_n -> (1 + sigma - q) / (1 + sigma + q) = f_inf,        H = (1 + sigma + q) / pi,
 
-and since E|a.U||b.U| = |a| |b| (cos t / 2 + n(t) / pi) for the angle t of a and b, n(t) = sin t - t cos t, the delta method
-for d / S gives
+and since E|a.U||b.U| = |a| |b| (cos t / 2 + n(t) / pi) for the angle t of a and b, n(t) = sin t - t
+cos t, the delta method for d / S gives
 
-    n Var(g_n) -> V / H^4  E T^2 / E^2 T, V = (2 q^2 / pi^3) [(pi/4) (1 + sigma - q)^2 + sigma
-    n(phi) - (1 + sigma) (n(delta) + sigma n(eta))].
+    n Var(g_n) -> V / H^4  E T^2 / E^2 T,
+    V = (2 q^2 / pi^3) [(pi/4) (1 + sigma - q)^2 + sigma n(phi)
+                        - (1 + sigma) (n(delta) + sigma n(eta))].
 
 These are the quantities of "Theory of the GMM kernel" (TGMM), shorter, and without its
 cancellations and zeros in denominators. TGMM prints V for sigma = 1 once with the factor 1/(4
@@ -37,14 +38,16 @@ from scipy import special
 
 from kernelight.theory.inputs import Array, correlations, positive, product, result
 
-# for [0, 1]
+# Gauss's rule on [0, 1]
 _NODES, _WEIGHTS = (np.polynomial.legendre.leggauss(10) + np.array([[1.0], [0.0]])) / 2.0
 _NORMAL = 1e16  # degrees of freedom from which on t is normal up to rounding
 
 
 class Triangle(NamedTuple):
-    """rho, the ratio sigma <= 1 of the scales, and what follows from them; ``larger`` of the
-    scales, x having 1."""
+    """rho, the ratio sigma <= 1 of the scales, and what follows from them.
+
+    ``larger`` is the larger of the scales, that of x being 1.
+    """
 
     rho: Array
     sigma: Array
@@ -72,8 +75,10 @@ def excess(t: Triangle) -> Array:
 
 
 def spread(t: Triangle) -> Array:
-    """V / q^2, for sigma <= 1, with the difference of n(phi) and n(eta) in one piece; it need not
-    vanish with q."""
+    """V / q^2, for sigma <= 1; it need not vanish with q.
+
+    The difference of n(phi) and n(eta) is computed in one piece.
+    """
     zero = np.zeros_like(t.rho)
     more = math.pi / 4.0 * np.square(excess(t)) + t.sigma * _lag(t.eta, t.delta)
     less = np.square(t.sigma) * _lag(zero, t.eta) + (1.0 + t.sigma) * _lag(zero, t.delta)
@@ -81,8 +86,10 @@ def spread(t: Triangle) -> Array:
 
 
 def _lag(start: Array, width: Array) -> Array:
-    """n(start + width) - n(start), as the integral of n'(t) = t sin t: by Gauss's rule, exact to
-    the last digits up to pi."""
+    """n(start + width) - n(start), as the integral of n'(t) = t sin t.
+
+    By Gauss's rule, exact to the last digits up to pi.
+    """
     at = start[..., None] + width[..., None] * _NODES
     return np.asarray(width * ((at * np.sin(at)) @ _WEIGHTS))
 
@@ -113,8 +120,7 @@ def gmm_single(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
 
 
 def gmm_limit(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
-    """f_inf, to which the min-max kernel of n coordinates tends as n grows: (1 + sigma - q) / (1 +
-    sigma + q).
+    """f_inf = (1 + sigma - q) / (1 + sigma + q), the limit of the min-max kernel as n grows.
 
     Almost surely if E T is finite (t: nu > 1), in probability for nu = 1. For sigma = 1 it is (1 -
     s) / (1 + s), s = sqrt((1 - rho) / 2). TGMM's theorem 1.
@@ -155,8 +161,9 @@ def elliptical_v(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
 
 
 def t_moment(nu: ArrayLike, order: ArrayLike) -> Array:
-    """E T^r of Student's t: nu^(r/2) Gamma(1 + r/2) Gamma((nu - r)/2) / Gamma(nu/2), infinite for
-    nu <= r.
+    """E T^r of Student's t with nu degrees of freedom; infinite for nu <= r.
+
+    It is nu^(r/2) Gamma(1 + r/2) Gamma((nu - r)/2) / Gamma(nu/2).
 
     nu = inf is the normal law, 2^(r/2) Gamma(1 + r/2). TGMM's theorem 2(ii) has r = 1, 2, its
     section 5 r = 4.
@@ -178,11 +185,11 @@ def t_moment(nu: ArrayLike, order: ArrayLike) -> Array:
 
 
 def gmm_variance(rho: ArrayLike, nu: ArrayLike = math.inf, sigma: ArrayLike = 1.0) -> Array:
-    """n Var(g_n), as n grows, of n coordinates of Student's t (normal for nu = inf): V / H^4 E T^2
-    / E^2 T.
+    """n Var(g_n), as n grows, of n coordinates of Student's t (normal for nu = inf).
 
-    Infinite for nu <= 2; `gmm_variance_two` is for nu = 2. TGMM's theorem 2(ii) and corollary 2. It
-    is 0 at rho = 1 and -1 for every nu: there the kernel does not vary.
+    It is V / H^4 E T^2 / E^2 T. Infinite for nu <= 2; `gmm_variance_two` is for nu = 2. TGMM's
+    theorem 2(ii) and corollary 2. It is 0 at rho = 1 and -1 for every nu: there the kernel does not
+    vary.
 
     >>> from kernelight.theory import gmm_variance
     >>> gmm_variance([0.0, 0.5, 1.0], 5).round(6)
@@ -194,8 +201,7 @@ def gmm_variance(rho: ArrayLike, nu: ArrayLike = math.inf, sigma: ArrayLike = 1.
 
 
 def gmm_variance_two(rho: ArrayLike, sigma: ArrayLike = 1.0) -> Array:
-    """(n / log n) Var(g_n), as n grows, for nu = 2 degrees of freedom, where T has no second
-    moment: (4/pi^2) V / H^4.
+    """(n / log n) Var(g_n), as n grows, for nu = 2, where T has no second moment: (4/pi^2) V / H^4.
 
     TGMM's theorem 2(iii). It is the variance of the normal limit, and reached as slowly as
     logarithms grow: at n = 1e3 to 1e5 a robust estimate of the variance was still 1.3 to 1.4 times

@@ -23,10 +23,10 @@ def _gammas(gamma: ArrayLike) -> Array:
 
 
 def rff_variance(E: ArrayLike) -> Array:
-    """k Var of features sqrt(2/k) cos(a + w) with a random phase w: V = 1/2 + (1 - E^2)^2 / 2,
-    exact for every k.
+    """k Var of features sqrt(2/k) cos(a + w) with a random phase w: V = 1/2 + (1 - E^2)^2 / 2.
 
-    LGMM (13). The text before its figure 3 prints Var / E^2 without the square of 1 - E^2.
+    Exact for every k. LGMM (13). The text before its figure 3 prints Var / E^2 without the square
+    of 1 - E^2.
 
     >>> from kernelight.theory import rff_variance
     >>> rff_variance([0.0, 0.5, 1.0])
@@ -36,8 +36,9 @@ def rff_variance(E: ArrayLike) -> Array:
 
 
 def nrff_variance(E: ArrayLike) -> Array:
-    """k Var, as k grows, of the same features scaled to rows of unit length: V_n = (1 - E^2)^2 (1 +
-    E^2 / 4).
+    """k Var, as k grows, of the same features with rows of unit length.
+
+    V_n = (1 - E^2)^2 (1 + E^2 / 4).
 
     LGMM (15), factorised, so that nothing cancels near E = 1. At finite k the mean squared error is
     larger: at k = 10 by 6 % for E = 0.6 and by 30 % for E = 0.95, at k = 50 by at most 5 %
@@ -65,11 +66,11 @@ def nrff_bias(E: ArrayLike, n_components: ArrayLike) -> Array:
 
 
 def paired_variance(E: ArrayLike) -> Array:
-    """k Var of k columns sqrt(2/k) [cos a, sin a] of k/2 frequencies: (1 - E^2)^2, exact for every
-    even k.
+    """k Var of k columns sqrt(2/k) [cos a, sin a] of k/2 frequencies: (1 - E^2)^2.
 
-    Not in the papers: pairs have unit length as they are, no bias, and less variance than LGMM's
-    normalised features. The mean of k/2 values cos(a - b), each of variance (1 - E^2)^2 / 2.
+    Exact for every even k. Not in the papers: pairs have unit length as they are, no bias, and less
+    variance than LGMM's normalised features. The mean of k/2 values cos(a - b), each of variance (1
+    - E^2)^2 / 2.
 
     >>> from kernelight.theory import paired_variance
     >>> paired_variance([0.0, 0.5, 1.0])
@@ -80,11 +81,10 @@ def paired_variance(E: ArrayLike) -> Array:
 
 
 def projection_variance(rho: ArrayLike) -> Array:
-    """k Var of the mean product of k Gaussian projections of unit rows, which estimates rho: 1 +
-    rho^2, exact for every k.
+    """k Var of the mean product of k Gaussian projections of unit rows: 1 + rho^2.
 
-    LGMM section 2, for the linear kernel: unlike the variances above it does not vanish where rows
-    are equal.
+    It estimates rho; exact for every k. LGMM section 2, for the linear kernel: unlike the variances
+    above it does not vanish where rows are equal.
 
     >>> from kernelight.theory import projection_variance
     >>> projection_variance([-1.0, 0.0, 0.5])
@@ -108,8 +108,9 @@ def folded_kernel(rho: ArrayLike, gamma: ArrayLike) -> Array:
 
 
 def folded_variance(F: ArrayLike, gamma: ArrayLike) -> Array:
-    """k Var of features sqrt(1/k) cos(a) without a phase, from the folded kernel F alone; exact for
-    every k.
+    """k Var of features sqrt(1/k) cos(a) without a phase, from the folded kernel F alone.
+
+    Exact for every k.
 
     E[cos^2 a cos^2 b] = (1 + 2 q + q^2 cosh(4 gamma rho)) / 4 with q = exp(-2 gamma), and cosh 4x
     is a polynomial of cosh x, so rho drops out: Var = (1 - q)^2 / 4 - (F^2 - q)(1 - 2 F^2), a form
@@ -128,8 +129,9 @@ def folded_variance(F: ArrayLike, gamma: ArrayLike) -> Array:
 
 
 def rbf_through_gmm_variance(rho: ArrayLike, gamma: ArrayLike) -> Array:
-    """k Var, as k grows, of the RBF kernel computed from k min-max samples of elliptical rows of
-    equal scale.
+    """k Var, as k grows, of the RBF kernel computed from k min-max samples.
+
+    Of elliptical rows of equal scale.
 
     Such rows have min-max kernel g = (1 - s) / (1 + s) with s = sqrt((1 - rho) / 2), so E = exp(-2
     gamma s^2) and V_g = g (1 - g) (dE/dg)^2 = 4 gamma^2 E^2 s^2 (1 + s)^4 g (1 - g): LGMM (21).

@@ -1,4 +1,4 @@
-"""How numbers come into the formulas and leave them.
+"""What the formulas take and return.
 
 In: anything NumPy takes as real numbers, and whole numbers of any length; what cannot be (NaN, a
 correlation of 1.5, a masked entry) is a ValueError that names it. Kernel values and correlations
@@ -25,10 +25,9 @@ _ROUNDING = 1e-3  # correlations of long float32 rows were seen to be off by 2e-
 def numbers(
     x: ArrayLike, name: str, low: float = -math.inf, high: float = math.inf, slack: float = 0.0
 ) -> Array:
-    """``x`` as doubles between ``low`` and ``high``, both included; infinity is a number, NaN is
-    not.
+    """``x`` as doubles between ``low`` and ``high``, both included.
 
-    What is out by no more than ``slack`` is brought back.
+    Infinity is a number, NaN is not. What is out by no more than ``slack`` is brought back.
     """
     if isinstance(x, np.ma.MaskedArray) and np.ma.getmaskarray(x).any():
         raise ValueError(f"{name} has masked entries: fill or drop them first.")
@@ -95,7 +94,7 @@ def one(values: Array, name: str) -> float:
     if values.ndim:
         raise ValueError(
             f"{name} must be one number, got an array of the shape {values.shape}: call once for "
-            f"each."
+            "each."
         )
     return float(values)
 
@@ -135,8 +134,10 @@ def product(value: Array, factor: Array) -> Array:
 
 
 def root(function: Callable[[Array], Array], low: ArrayLike, high: ArrayLike) -> Array:
-    """Bisection, for all brackets at once: ``function`` is positive at ``low`` and negative at
-    ``high``."""
+    """Roots by bisection, for all brackets at once.
+
+    ``function`` is positive at ``low`` and negative at ``high``.
+    """
     low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
     for _ in range(80):
         middle = (low + high) / 2.0

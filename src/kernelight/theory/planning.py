@@ -1,5 +1,6 @@
-"""How much is needed: components for an error, bytes for codes. (`bits_needed` and
-`uniform_components` belong here too.)
+"""How much is needed: components for an error, bytes for codes.
+
+(`bits_needed` and `uniform_components` belong here too.)
 
 A mean of k independent terms of variance V is off by more than e with probability 1 - confidence.
 Two ways to say so:
@@ -31,8 +32,8 @@ from kernelight.theory.inputs import (
     whole,
 )
 
-# w^2 of one component: of pairs, one column's share of cos in [-1, 1]; of phases, 2 cos cos; of
-# samples, 0 or 1
+# w^2 of one component. "paired": a column has half of a cos in [-1, 1]; "rff": 2 cos cos; "gcws": 0
+# or 1.
 _SQUARED_WIDTHS = {"paired": 8.0, "rff": 16.0, "gcws": 1.0}
 _KERNELS = np.linspace(0.0, 1.0, 2001)  # where to look for the worst one
 _BOUNDS = ("normal", "hoeffding")
@@ -48,13 +49,14 @@ def components_needed(
     n_pairs: ArrayLike = 1,
     bound: str = "normal",
 ) -> NDArray[np.int64]:
-    """The n_components with which an estimate of the kernel is within ``error`` of it, with
-    probability ``confidence``.
+    """The n_components with which an estimate of the kernel is within ``error`` of it.
 
-    ``method`` is one of "gcws" (with ``bits``: codes of so many, and the estimate corrected for
-    them), "paired", "rff", "nrff" (Fourier features), "binary", "sign_cosine" (the Gaussian kernel
-    from bits with or without a threshold). ``kernel`` is the value of the kernel; without it, the
-    worst one is assumed. ``n_pairs``: all of so many pairs at once.
+    With probability ``confidence``.
+
+    ``method`` is one of "gcws" (with ``bits``: codes of that many bits, and the estimate corrected
+    for them), "paired", "rff", "nrff" (Fourier features), "binary", "sign_cosine" (the Gaussian
+    kernel from bits with or without a threshold). ``kernel`` is the value of the kernel; without
+    it, the worst one is assumed. ``n_pairs``: for all of that many pairs at once.
 
     Assumes independent components (Gaussian projections; structured ones are as good or better)
     and, with ``bound="normal"``, that their mean is normal: k = z^2 V / error^2. "nrff", "binary"
@@ -73,7 +75,7 @@ def components_needed(
     """
     error = positive(error, "error")
     variance = _variance(one_of(method, "method", VARIANCES), kernel, bits)
-    # the logarithm of what is left to one pair: the share itself may be smaller than any double
+    # the logarithm of the failure of one pair, which itself may be smaller than any double
     failure = np.log1p(-inside(confidence, "confidence", 0.0, 1.0)) - np.log(
         counts(n_pairs, "n_pairs")
     )
@@ -83,19 +85,19 @@ def components_needed(
         amount, _ = np.broadcast_arrays(
             _squared_width(method, bits) * (np.log(2.0) - failure) / 2.0, variance
         )
-    # columns of pairs come in twos
+    # paired columns come in twos
     return whole(over_square(amount, error), step=2 if method == "paired" else 1)
 
 
 def memory_needed(
     n_rows: ArrayLike, n_components: ArrayLike, bits: ArrayLike, *, packed: bool = False
 ) -> NDArray[np.int64]:
-    """Bytes of the codes of ``n_rows`` rows: a byte a component for up to 8 bits, two for up to 16.
+    """Bytes of codes of ``n_rows`` rows: a byte for each component up to 8 bits, two up to 16.
 
     ``packed``: slots of 1, 2, 4, 8 or 16 bits (others take the next of these) in 64-bit words, as
     `Codes.packed` has them. ``bits`` of 32 or 64 are dense features in single or double precision.
-    Assumes nothing but that no row is empty (a mask of a byte a row is then added); a linear model
-    on codes has n_components 2^bits weights a class besides.
+    Assumes that no row is empty; otherwise a mask adds one byte for each row. A linear model on
+    codes also has n_components 2^bits weights for each class.
 
     >>> from kernelight.theory import memory_needed
     >>> memory_needed(1_000_000, 512, [1, 8, 12, 32])

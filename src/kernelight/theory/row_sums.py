@@ -1,4 +1,4 @@
-"""Rows of sparse matrices that may be wider than any array."""
+"""Rows of sparse matrices that may be wider than any array: as CSR, scaled to sum 1, narrowed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernelight.theory.inputs import numbers
 
 
 def as_rows(X: Any, name: str) -> sp.csr_array:
-    """A matrix of finite numbers, dense or sparse, as rows of our own without stored zeros."""
+    """A matrix of finite numbers, dense or sparse, as a new CSR array without stored zeros."""
     if not sp.issparse(X):
         X = numbers(X, name)
     if X.ndim != 2 or X.dtype.kind not in "fiub":
@@ -39,8 +39,10 @@ def refuse(bad: Any, rows: sp.csr_array, sentence: str) -> None:
 
 
 def of_sum_one(rows: sp.csr_array) -> sp.csr_array:
-    """Rows divided by the sum of their absolute values, first by their peaks, so that no sum
-    overflows or vanishes."""
+    """Rows divided by the sum of their absolute values.
+
+    They are divided by their peaks first, so that no sum overflows or vanishes.
+    """
     lengths = np.diff(rows.indptr)
     filled = np.flatnonzero(lengths)
     data = rows.data

@@ -1,7 +1,7 @@
 """How often signs of Cauchy projections agree.
 
-Rows u, v are nonnegative with sum 1, and x = sum u_i r_i, y = sum v_i r_i with independent Cauchy r_i. Then x - tau y is Cauchy
-with scale S(tau) = sum |u_i - tau v_i|, and
+Rows u, v are nonnegative with sum 1, and x = sum u_i r_i, y = sum v_i r_i with independent Cauchy
+r_i. Then x - tau y is Cauchy with scale S(tau) = sum |u_i - tau v_i|, and
 
     P(sign x = sign y) = 1/2 + pi^-2 integral_0^inf log((1 + tau) / S(tau)) dtau / tau.
 
@@ -25,19 +25,18 @@ from kernelight.base import counted
 from kernelight.theory.inputs import Array, kernel_values, result
 from kernelight.theory.row_sums import as_rows, of_sum_one, refuse, to_columns_of
 
-# of a breakpoint: nothing is left of the integral beyond it, or below its inverse
+# The largest breakpoint: beyond it, and below its inverse, nothing is left of the integral.
 _FARTHEST = 1e150
 _BLOCK = 1 << 17  # breakpoints at a time, some 30 MB with everything made of them
 
 
 def sign_cauchy_collision(U: Any, V: Any = None) -> Array:
-    """P(sign x = sign y) for Cauchy projections x of each row of ``U`` and y of each row of ``V``
-    (of ``U`` if None).
+    """P(sign x = sign y) for Cauchy projections x of each row of ``U`` and y of each row of ``V``.
 
-    Rows are nonnegative, dense or sparse; their sums do not matter, since signs do not see a scale.
-    Exact up to rounding (1e-14 for up to a thousand nonzeros, 1e-12 for 50,000), and 1 for equal
-    rows; a row of zeros gives 0. A pair costs about 0.2 microseconds for every nonzero of its row
-    in the matrix with fewer rows.
+    ``V`` is ``U`` if None. Rows are nonnegative, dense or sparse; their sums do not matter, since
+    signs do not see a scale. Exact up to rounding (1e-14 for up to a thousand nonzeros, 1e-12 for
+    50,000), and 1 for equal rows; a row of zeros gives 0. A pair costs about 0.2 microseconds for
+    every nonzero of its row in the matrix with fewer rows.
 
     How far CNK's acos-chi2 is from it: P minus that kernel lies between -0.00464 (rows that share a
     quarter, in one place) and +0.03162 (rows close to each other), the extremes of a numerical
@@ -63,11 +62,10 @@ def sign_cauchy_collision(U: Any, V: Any = None) -> Array:
 
 
 def sign_cauchy_acos(chi2: ArrayLike) -> Array:
-    """The first approximation of P(sign x = sign y): 1 - arccos(chi2) / pi, from the chi-square
-    similarity alone.
+    """The first approximation of P(sign x = sign y): 1 - arccos(chi2) / pi.
 
-    CNK (6), the acos-chi2 kernel. Off by up to 0.0316, mostly too low (see
-    `sign_cauchy_collision`).
+    It needs the chi-square similarity alone. CNK (6), the acos-chi2 kernel. Off by up to 0.0316,
+    mostly too low (see `sign_cauchy_collision`).
 
     >>> from kernelight.theory import sign_cauchy_acos
     >>> sign_cauchy_acos([0.0, 0.5, 1.0]).round(6)
@@ -77,8 +75,9 @@ def sign_cauchy_acos(chi2: ArrayLike) -> Array:
 
 
 def sign_cauchy_arctan(chi2: ArrayLike) -> Array:
-    """The second approximation: 1/2 + (2/pi^2) I(c), I(c) = integral_0^(pi/2) arctan(c tan t) dt, c
-    = chi2 / (2 - 2 chi2).
+    """The second approximation: 1/2 + (2/pi^2) I(c).
+
+    I(c) = integral_0^(pi/2) arctan(c tan t) dt, c = chi2 / (2 - 2 chi2).
 
     Nearer than `sign_cauchy_acos` for similar rows, chi2 above 0.6 (by 0.003 in the mean against
     0.015), farther below 0.4. Off by up to 0.0192 for sets (a figure of its authors, which is not
@@ -134,16 +133,18 @@ def _agreements(left: sp.csr_array, right: sp.csr_array, symmetric: bool = False
 
 
 def _agreement(u: Array, V: Array) -> Array:
-    """P of one row with several: ``u`` its nonzeros, ``V`` (m, len(u)) the others there; what they
-    have elsewhere has breakpoint 0 and is known from the sums, all of them 1.
+    """P of one row with several rows.
+
+    ``u`` are the nonzeros of the row, ``V`` (m, len(u)) the others in the same columns. What the
+    others have elsewhere has breakpoint 0 and is known from the sums, all of them 1.
 
     With S = A + B tau, from A = 1 at tau = 0 (all u_i larger), each breakpoint takes 2 u_i from A
     and gives 2 v_i to B, up to B = 1. Subtracting log max(1, tau) from both logarithms keeps every
     piece small; the integral of log(1 + tau) is then pi^2 / 6. That leaves, for the piece from a to
-    b and Li2 the dilogarithm (Li2(z) is spence(1 - z) in scipy),
+    b and Li2 the dilogarithm (Li2(z) is spence(1 - z) in scipy), int log(A + B tau) dtau / tau =
 
-        int log(A + B tau) dtau / tau = log A log(b/a) - Li2(-B b / A) + Li2(-B a / A)                           if A is larger,
-                                      = (log B + log(a b) / 2) log(b/a) + Li2(-A / (B b)) - Li2(-A / (B a))      if B tau is.
+        log A log(b/a) - Li2(-B b / A) + Li2(-B a / A)                             if A is larger,
+        (log B + log(a b) / 2) log(b/a) + Li2(-A / (B b)) - Li2(-A / (B a))        if B tau is.
     """
     with np.errstate(over="ignore"):
         at = np.divide(u, V, out=np.full(V.shape, _FARTHEST), where=V > 0)
@@ -166,7 +167,7 @@ def _agreement(u: Array, V: Array) -> Array:
 
     middle = (log_tau[:, :-1] + log_tau[:, 1:]) / 2.0
     flat = np.exp(middle) * B <= A
-    # rounding may leave less than nothing on a piece without width
+    # rounding may leave a negative number on a piece without width
     large = np.maximum(np.where(flat, A, B), 1e-30)
     level = np.log(large) + np.where(flat, 0.0, middle) - np.where(a >= 1.0, middle, 0.0)
     small_at_a = np.where(flat, B * a, A / a) / large

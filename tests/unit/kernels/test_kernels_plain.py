@@ -28,10 +28,18 @@ SINGLE = [
     if name not in ("Product", "Sum")
 ]
 MORE = [
-    RBF(gamma=0.1), FoldedRBF(gamma=3), Gaussian(sigma=1e-300), GMM(p=2.5), GMM(p=0.1, center=(0.1, -2.0, 0.0)),
-    ExpGMM(gamma=1 / 3, p=0.7), MinMax() * Acos(), GMM(center=(1.0,)) * RBF(gamma=5) * Acos(),
-    GMM() + Acos(), Sum((MinMax() * Acos(), RBF()), weights=(0.1, 1 / 3)), (GMM() + Acos() * (RBF() + GMM(p=2))) * Acos(),
-]  # fmt: skip
+    RBF(gamma=0.1),
+    FoldedRBF(gamma=3),
+    Gaussian(sigma=1e-300),
+    GMM(p=2.5),
+    GMM(p=0.1, center=(0.1, -2.0, 0.0)),
+    ExpGMM(gamma=1 / 3, p=0.7),
+    MinMax() * Acos(),
+    GMM(center=(1.0,)) * RBF(gamma=5) * Acos(),
+    GMM() + Acos(),
+    Sum((MinMax() * Acos(), RBF()), weights=(0.1, 1 / 3)),
+    (GMM() + Acos() * (RBF() + GMM(p=2))) * Acos(),
+]
 
 
 @pytest.mark.parametrize("kernel", SINGLE + MORE, ids=repr)

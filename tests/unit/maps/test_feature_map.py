@@ -41,10 +41,10 @@ X = frozen(np.abs(signed_rows(3, 6, 3, density=0.8)))
 CENTER = (0.5, 0.0, 0.25)
 
 
-def same(found, wanted):
-    assert type(found) is type(wanted)
-    assert repr(found) == repr(wanted)
-    assert found.get_params().keys() == wanted.get_params().keys()
+def same(actual, wanted):
+    assert type(actual) is type(wanted)
+    assert repr(actual) == repr(wanted)
+    assert actual.get_params().keys() == wanted.get_params().keys()
 
 
 DEFAULTS = [

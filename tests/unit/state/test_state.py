@@ -13,7 +13,6 @@ from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load_file
 
 from kernelight import State
-from kernelight.base import registry
 
 DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
 scalars = (
@@ -213,25 +212,3 @@ def test_repr_is_short():
         repr(State({"kind": "T"}, {"w": np.zeros((2, 3))}))
         == "State(kind='T', arrays={w: float64[2, 3]})"
     )
-
-
-def test_registry_lists_and_finds():
-    assert registry.lookup("Codes").__name__ == "Codes"
-    assert "Codes" in registry.names()
-    assert "GCWS" in registry.names("map")
-    assert "GMM" in registry.names("kernel")
-    with pytest.raises(ValueError, match=r"Nothing is called 'os': known names are .*Codes"):
-        registry.lookup("os")
-    with pytest.raises(ValueError, match="known families are container, kernel, scaler, map"):
-        registry.names("x")
-
-
-def test_registry_loads_by_kind(tmp_path):
-    codes = registry.lookup("Codes")([[1, 2]], 2)
-    codes.save(tmp_path / "x")
-    assert registry.load(tmp_path / "x") == codes
-    State({"kind": "os.system"}).save(tmp_path / "y")
-    with pytest.raises(
-        ValueError, match=r"y holds a 'os.system', which this version does not know"
-    ):
-        registry.load(tmp_path / "y")

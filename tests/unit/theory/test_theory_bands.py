@@ -7,7 +7,7 @@ import pytest
 
 from kernelight import theory
 
-WISHES = pytest.mark.parametrize("wish", [{"recall": 0.9}, {"precision": 0.9}])
+GOALS = pytest.mark.parametrize("goal", [{"recall": 0.9}, {"precision": 0.9}])
 
 
 @pytest.mark.parametrize("J", [0.2, 0.5, 0.8])
@@ -17,8 +17,8 @@ def test_curve_simulated(J, bits):
     slot = J if bits is None else theory.bbit_collision(J, bits)
     agree = np.random.default_rng(1).random((n, bands, rows)) < slot
     P = theory.band_probability(J, bands, rows, bits)
-    found = agree.all(axis=2).any(axis=1).mean()
-    assert found == pytest.approx(P, abs=5 * np.sqrt(P * (1 - P) / n))
+    fraction = agree.all(axis=2).any(axis=1).mean()
+    assert fraction == pytest.approx(P, abs=5 * np.sqrt(P * (1 - P) / n))
 
 
 def test_curve():
@@ -52,44 +52,49 @@ def every_choice(k, at, J):
     """All bands and rows of at most k slots, with recall at the threshold and precision over J."""
     for rows in range(1, k + 1):
         for bands in range(1, k // rows + 1):
-            found = 1 - (1 - J**rows) ** bands
+            candidates = 1 - (1 - J**rows) ** bands
             yield theory.Bands(
-                bands, rows, 1 - (1 - at**rows) ** bands, found[at <= J].sum() / found.sum()
+                bands,
+                rows,
+                1 - (1 - at**rows) ** bands,
+                candidates[at <= J].sum() / candidates.sum(),
             )
 
 
-@WISHES
+@GOALS
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.8])
 @pytest.mark.parametrize("spread", ["even", "low"])
-def test_choice_is_the_best_of_all(wish, threshold, spread):
+def test_choice_is_the_best_of_all(goal, threshold, spread):
     k = 40
     J = EVEN if spread == "even" else np.random.default_rng(1).beta(1, 3, 3000)
     given = None if spread == "even" else J
-    ((name, value),) = wish.items()
+    ((name, value),) = goal.items()
     other = "precision" if name == "recall" else "recall"
     good = [c for c in every_choice(k, threshold, J) if getattr(c, name) >= value]
     if not good:
         with pytest.raises(ValueError, match="use more components or ask for less"):
-            theory.choose_bands(k, threshold, similarities=given, **wish)
+            theory.choose_bands(k, threshold, similarities=given, **goal)
         return
     best = max(good, key=lambda c: getattr(c, other))
-    ours = theory.choose_bands(k, threshold, similarities=given, **wish)
+    ours = theory.choose_bands(k, threshold, similarities=given, **goal)
     np.testing.assert_allclose(ours, best, rtol=1e-9)
 
 
-def test_wishes_that_are_just_met():
-    """The precision of every choice as a wish, of which the one with most bands but one is among
-    the best."""
+def test_goals_that_are_just_met():
+    """The precision of every choice as a goal.
+
+    The choice with most bands but one is among the best.
+    """
     J = np.random.default_rng(3).beta(1, 2, 200)
     choices = list(every_choice(12, 0.5, J))
-    found = []
+    spare = []
     for met in choices:
-        wish = met.precision * (1 - 1e-12)
-        best = max((c for c in choices if c.precision >= wish), key=lambda c: c.recall)
-        ours = theory.choose_bands(12, 0.5, precision=wish, similarities=J)
+        goal = met.precision * (1 - 1e-12)
+        best = max((c for c in choices if c.precision >= goal), key=lambda c: c.recall)
+        ours = theory.choose_bands(12, 0.5, precision=goal, similarities=J)
         np.testing.assert_allclose(ours, best, rtol=1e-9)
-        found.append(12 // ours.rows - ours.bands)
-    assert {0, 1} <= set(found)
+        spare.append(12 // ours.rows - ours.bands)
+    assert {0, 1} <= set(spare)
 
 
 @pytest.mark.parametrize("bits", [None, 2])
@@ -114,21 +119,25 @@ def test_even_spread_is_integrated():
     """Precision of long bands, on either side of a threshold next to 1, against a fine grid."""
     choice = theory.choose_bands(4096, 0.9999, recall=0.9)
     J = (np.arange(2_000_000) + 0.5) / 2_000_000
-    found = theory.band_probability(J, choice.bands, choice.rows)
-    assert choice.precision == pytest.approx(found[J >= 0.9999].sum() / found.sum(), rel=1e-6)
+    candidates = theory.band_probability(J, choice.bands, choice.rows)
+    assert choice.precision == pytest.approx(
+        candidates[J >= 0.9999].sum() / candidates.sum(), rel=1e-6
+    )
 
 
 def test_a_few_pairs_among_many_count_as_few():
     J = np.r_[np.linspace(0, 0.5, 100_000), np.full(3, 0.9)]
     choice = theory.choose_bands(128, 0.8, recall=0.9, similarities=J)
-    found = theory.band_probability(J, choice.bands, choice.rows)
-    assert choice.precision == pytest.approx(found[-3:].sum() / found.sum(), rel=1e-3)
+    candidates = theory.band_probability(J, choice.bands, choice.rows)
+    assert choice.precision == pytest.approx(candidates[-3:].sum() / candidates.sum(), rel=1e-3)
 
 
 @pytest.mark.parametrize("below", [0.4999, 0.4996])
 def test_finding_nothing_is_not_precise(below):
-    """Powers of 0.5 end at 0.5^1074, those of 0.4996 before: what is left of the pairs there is no
-    share of candidates."""
+    """Powers of 0.5 end at 0.5^1074, those of 0.4996 before.
+
+    What is left of the pairs there is no fraction of candidates.
+    """
     J = np.r_[np.full(99, below), 0.5]
     with pytest.raises(
         ValueError, match=r"^No bands of 4096 slots have precision=0\.999 at 0\.5: use more"
@@ -137,12 +146,12 @@ def test_finding_nothing_is_not_precise(below):
 
 
 def test_precision_is_a_share():
-    """Also where next to nothing is found."""
-    found = theory.choose_bands(
+    """Also where next to nothing is choice."""
+    choice = theory.choose_bands(
         4096, 0.5, precision=0.999, similarities=np.r_[np.full(99, 0.4), 0.5]
     )
-    assert found.recall > 0
-    assert 0.999 <= found.precision <= 1
+    assert choice.recall > 0
+    assert 0.999 <= choice.precision <= 1
     assert theory.choose_bands(128, 0.5, recall=1e-200).precision <= 1
 
 
@@ -152,25 +161,27 @@ def test_cases_of_that_test_are_of_both_kinds():
         theory.choose_bands(40, 0.3, recall=0.999999999)
 
 
-@WISHES
-def test_choice_keeps_its_word(wish):
-    """Simulated pairs, evenly spread: recall just above the threshold and precision are what was
-    promised."""
+@GOALS
+def test_choice_keeps_its_word(goal):
+    """Simulated pairs, evenly spread, have the promised recall and precision.
+
+    Recall just above the threshold.
+    """
     n, k, at = 100_000, 96, 0.6
-    choice = theory.choose_bands(k, at, **wish)
+    choice = theory.choose_bands(k, at, **goal)
     assert choice.bands * choice.rows <= k
     rng = np.random.default_rng(7)
     J = rng.random(n)
     band = rng.random((n, choice.bands)) < (J**choice.rows)[:, None]
-    found = band.any(axis=1)
+    candidates = band.any(axis=1)
     above = at <= J
     p = choice.precision
-    assert above[found].mean() == pytest.approx(
-        p, abs=5 * np.sqrt(p * (1 - p) / found.sum()) + 1e-3
+    assert above[candidates].mean() == pytest.approx(
+        p, abs=5 * np.sqrt(p * (1 - p) / candidates.sum()) + 1e-3
     )
     edge = rng.binomial(choice.bands, at**choice.rows, n) > 0
     assert edge.mean() == pytest.approx(choice.recall, abs=5 * np.sqrt(0.25 / n))
-    assert found[above].mean() > choice.recall
+    assert candidates[above].mean() > choice.recall
 
 
 def test_few_bits_need_longer_bands():

@@ -1,5 +1,4 @@
-"""Means of bits of Fourier features, in both directions: reference values, series, quadrature,
-simulation."""
+"""Means of bits of Fourier features and back: reference values, series, quadrature, simulation."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from scipy import integrate, stats
 
 from kernelight import theory
 
-# K, share of bits that differ with a threshold, mean product with it, mean product without: series
+# K, fraction of bits that differ with a threshold, mean product with it and without: series
 # and quadrature
 REFERENCE = np.array(
     [
@@ -47,8 +46,7 @@ def test_reference_values_backwards():
 
 
 def test_series_with_enough_terms():
-    """20000 terms, where K^(m^2) vanishes long before; both borders between two forms are among the
-    points."""
+    """20000 terms, where K^(m^2) vanishes long before; the points include both borders."""
     T = np.concatenate(
         [np.logspace(-6, 2.8, 300), [0.5 - 1e-9, 0.5, 0.5 + 1e-9, 1 - 1e-9, 1, 1 + 1e-9]]
     )
@@ -67,8 +65,10 @@ def test_series_with_enough_terms():
 
 @pytest.mark.parametrize("K", [1 - 1e-8, 1 - 1e-5, 0.999, 0.9])
 def test_quadrature_near_one(K):
-    """Over the normal difference of phases, in units of its deviation; the series would need
-    thousands of terms."""
+    """Over the normal difference of phases, in units of its deviation.
+
+    The series would need thousands of terms.
+    """
     deviation = np.sqrt(-2 * np.log(K))
 
     def mean(function):
@@ -169,15 +169,17 @@ def test_lemma_bounds():
 
 
 @pytest.mark.parametrize("K", [0.05, 0.5, 0.9])
-def test_shares_stay_within_the_lemma(K):
-    """With the bits it asks for, shares are within the deviation at least as often as it says; half
-    as many bits would do."""
+def test_fractions_stay_within_the_lemma(K):
+    """With the bits it asks for, fractions stay within the deviation as often as it says.
+
+    Half as many bits would do.
+    """
     n_rows, deviation, confidence, runs = 2, 0.05, 0.9, 20_000
     p = theory.bits_needed(n_rows, deviation, confidence)
     assert p == np.ceil(np.log(n_rows**2 / (1 - confidence)) / (2 * deviation**2))
     rate = theory.hamming_rate(K)
-    shares = np.random.default_rng(1).binomial(p, rate, runs) / p
-    inside = np.mean(np.abs(shares - rate) <= deviation)
+    fractions = np.random.default_rng(1).binomial(p, rate, runs) / p
+    inside = np.mean(np.abs(fractions - rate) <= deviation)
     assert inside >= confidence - 5 * np.sqrt(confidence * (1 - confidence) / runs)
 
 
@@ -197,14 +199,13 @@ def test_bits_of_lemma_grow_with_the_logarithm_of_rows():
         (theory.hamming_rate, theory.kernel_from_hamming, theory.kernel_from_hamming_variance),
         (
             lambda K: (1 - theory.sign_cosine_mean(K)) / 2,
-            lambda share: theory.kernel_from_sign_cosine(1 - 2 * np.asarray(share)),
+            lambda fraction: theory.kernel_from_sign_cosine(1 - 2 * np.asarray(fraction)),
             theory.kernel_from_sign_cosine_variance,
         ),
     ],
 )
 def test_variance_of_kernels_from_bits(rate, estimate, variance, K):
-    """The delta method, from a difference quotient of the estimate, on both sides of the borders
-    between two forms."""
+    """The delta method, from a difference quotient, on both sides of the borders."""
     r = float(rate(K))
     slope = (float(estimate(r + 1e-6)) - float(estimate(r - 1e-6))) / 2e-6
     assert variance(K) == pytest.approx(r * (1 - r) * slope**2, rel=1e-6)
@@ -212,12 +213,12 @@ def test_variance_of_kernels_from_bits(rate, estimate, variance, K):
 
 @pytest.mark.parametrize("K", [0.2, 0.7])
 def test_kernels_from_bits_simulated(K):
-    """At k = 4000 bits; the formula is the limit, and off by a share of the order 1/k."""
+    """At k = 4000 bits; the formula is the limit, and off by a fraction of the order 1/k."""
     k, runs, rng = 4000, 40_000, np.random.default_rng(3)
-    shares = rng.binomial(k, theory.hamming_rate(K), runs) / k
+    fractions = rng.binomial(k, theory.hamming_rate(K), runs) / k
     agree = rng.binomial(k, (1 + theory.sign_cosine_mean(K)) / 2, runs) / k
     for estimates, V in (
-        (theory.kernel_from_hamming(shares), theory.kernel_from_hamming_variance(K)),
+        (theory.kernel_from_hamming(fractions), theory.kernel_from_hamming_variance(K)),
         (theory.kernel_from_sign_cosine(2 * agree - 1), theory.kernel_from_sign_cosine_variance(K)),
     ):
         assert k * estimates.var() / V == pytest.approx(1, abs=5 * np.sqrt(2 / runs) + 10 / k)

@@ -1,5 +1,7 @@
-"""Slots that agree: samples drawn as the papers define them, against the formulas; bounds where i*
-alone is kept."""
+"""Slots that agree: samples as the papers define them against the formulas, and bounds.
+
+Bounds are for samples of which i* alone is kept.
+"""
 
 from __future__ import annotations
 
@@ -64,8 +66,10 @@ PAIRS = [([-5, 3], [-4, -1]), ([2, -1, 3], [1, -2, 3]), ([1], [100]), ([1, 1], [
 
 @pytest.mark.parametrize(("u", "v"), PAIRS)
 def test_samples_agree_as_often_as_the_kernel_says(u, v):
-    """The whole sample, then mixed and cut to b bits: each value of a random function is as good as
-    random bits."""
+    """The whole sample, then mixed and cut to b bits.
+
+    Values of a random function are as good as random bits.
+    """
     n, rows = 200_000, [expand(u), expand(v)]
     (i, t, _), (j, s, _) = draw(rows, n, 1)
     K = kernel(*rows)
@@ -122,7 +126,7 @@ ATTAINED = [
     ((1, 1), (1, 3), 0.75),
     ((1, 10), (10, 1), 2 / 11),
 ]
-# i* agrees so often, found by integration (errata, R5; the first four) and by two million samples
+# i* agrees so often, by integration (errata, R5; the first four) and by two million samples
 # (the others)
 BETWEEN = [
     ((1, 1), (2, 2), 0.77713),

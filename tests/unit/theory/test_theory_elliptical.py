@@ -1,5 +1,4 @@
-"""The min-max kernel of elliptical rows: reference values, the published formulas, quadrature,
-simulation."""
+"""The min-max kernel of elliptical rows: reference values, publications, quadrature, simulation."""
 
 from __future__ import annotations
 
@@ -33,9 +32,12 @@ REFERENCE = np.array(
 PAIRS = [(0, 1), (0.5, 1), (0.8, 1), (0.9, 1), (0.5, 2), (-0.5, 1)]
 VARIANCES = [
     (3, 1.73205081, 6, 2, 0.12253958, 0.20616831, 0.19390336, 0.14404599, 0.13607248, 0.04131758),
-    (5, 1.49071198, 3.33333333, 1.5, 0.09190468, 0.15462624, 0.14542752, 0.10803449, 0.10205436, 0.03098819),
-    (10, 1.35824449, 2.5, 1.35513981, 0.08302913, 0.13969345, 0.13138308, 0.09760123, 0.09219862, 0.02799555),
-    (np.inf, 1.25331414, 2, 1.27323954, 0.07801112, 0.13125083, 0.12344271, 0.09170253, 0.08662643, 0.02630359),
+    (5, 1.49071198, 3.33333333, 1.5, 0.09190468, 0.15462624, 0.14542752, 0.10803449, 0.10205436,
+     0.03098819),
+    (10, 1.35824449, 2.5, 1.35513981, 0.08302913, 0.13969345, 0.13138308, 0.09760123, 0.09219862,
+     0.02799555),
+    (np.inf, 1.25331414, 2, 1.27323954, 0.07801112, 0.13125083, 0.12344271, 0.09170253, 0.08662643,
+     0.02630359),
 ]  # fmt: skip
 LAWS = (theory.gmm_single, theory.gmm_limit, theory.elliptical_h, theory.elliptical_v)
 
@@ -78,8 +80,10 @@ def printed_v(rho, sigma):
 
 
 def test_published_formulas():
-    """All of them agree with ours but V for sigma = 1 in theorem 2, which is 16 times too small;
-    corollary 2 has it right."""
+    """All agree but V for sigma = 1 in theorem 2, which is 16 times too small.
+
+    Corollary 2 has it right.
+    """
     rho, sigma = np.meshgrid(np.linspace(-0.99, 0.99, 67), [0.1, 0.5, 1.0, 1.7, 6.0])
     np.testing.assert_allclose(
         theory.elliptical_v(rho, sigma), printed_v(rho, sigma), atol=1e-13 * sigma.max() ** 4
@@ -101,8 +105,10 @@ def test_published_formulas():
 @pytest.mark.parametrize("sigma", [0.02, 0.4, 1.0])
 @pytest.mark.parametrize("rho", [-0.999, -0.3, 0.97])
 def test_quadrature_over_the_circle(rho, sigma):
-    """Means over U as integrals over its angle: f_1 of a single ratio, H and V of moments of minima
-    and maxima."""
+    """Means over U as integrals over its angle.
+
+    f_1 of a single ratio, H and V of moments of minima and maxima.
+    """
 
     def parts(angle):
         x, y = np.cos(angle), sigma * np.cos(angle - np.arccos(rho))
@@ -221,8 +227,10 @@ def test_single_coordinate_simulated(rho, sigma, nu):
     [(0.5, 1.0, np.inf), (0.5, 2.0, np.inf), (-0.7, 1.0, 10.0), (0.9, 0.3, 10.0), (0.0, 1.0, 5.0)],
 )
 def test_limit_and_variance_simulated(rho, sigma, nu):
-    """At n = 1000. The formulas are limits: the mean is off by the order of 1/n, the variance by a
-    few per cent."""
+    """At n = 1000, where the mean is off by about 1/n and the variance by a few per cent.
+
+    The formulas are limits.
+    """
     n, runs = 1000, 4000
     g = gmm(*coordinates(np.random.default_rng(5), (runs, n), rho, sigma, nu))
     V = float(theory.gmm_variance(rho, nu, sigma))
@@ -372,8 +380,10 @@ def test_edges():
 
 
 def test_small_values_keep_their_digits():
-    """Close to rho = 1 the variance is 2 (1 - rho) (2 pi - 4) / (2 pi^3) (pi / 2)^4, close to -1
-    the limit (1 + rho) / 8."""
+    """Close to rho = 1 and to rho = -1.
+
+    There the variance is 2 (1 - rho) (2 pi - 4) / (2 pi^3) (pi / 2)^4, and the limit (1 + rho) / 8.
+    """
     near = 2.0**-40
     shape = 2 * near * (2 / np.pi**3) * (2 * np.pi - 4) * (np.pi / 2) ** 4
     assert theory.gmm_variance_two(1 - near) == pytest.approx(4 / np.pi**2 * shape, rel=1e-4)

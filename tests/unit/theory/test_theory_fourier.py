@@ -11,13 +11,20 @@ from kernelight import theory
 # rho, gamma, E, random phase, normalised, paired, folded kernel, its variance, RBF through min-max
 # samples: computed once by Gauss-Hermite and trapezoid rules, all digits right.
 REFERENCE = [
-    (0, 1, 0.3678794412, 0.8738225362, 0.7729407618, 0.7476450724, 0.3678794412, 0.1869112681, 0.3267282763),
-    (0.5, 1, 0.6065306597, 0.6997882004, 0.4363253867, 0.3995764009, 0.4148304099, 0.1628101270, 0.4138643713),
-    (0.9, 1, 0.9048374180, 0.5164292699, 0.0395841142, 0.0328585399, 0.5272030186, 0.1235771810, 0.0851239138),
-    (0.5, 5, 0.0820849986, 0.9932847530, 0.9882313692, 0.9865695059, 0.0413190415, 0.2483211118, 0.1895047593),
-    (0.9, 10, 0.3678794412, 0.8738225362, 0.7729407618, 0.7476450724, 0.1839397234, 0.2184556341, 1.4070888318),
-    (-0.5, 2, 0.0497870684, 0.9975243199, 0.9956652596, 0.9950486399, 0.2088332548, 0.2178367140, 0.0240343589),
-    (0.95, 1, 0.9512294245, 0.5045279585, 0.0111044501, 0.0090559170, 0.5467517480, 0.1211227286, 0.0323092172),
+    (0, 1, 0.3678794412, 0.8738225362, 0.7729407618, 0.7476450724, 0.3678794412, 0.1869112681,
+     0.3267282763),
+    (0.5, 1, 0.6065306597, 0.6997882004, 0.4363253867, 0.3995764009, 0.4148304099, 0.1628101270,
+     0.4138643713),
+    (0.9, 1, 0.9048374180, 0.5164292699, 0.0395841142, 0.0328585399, 0.5272030186, 0.1235771810,
+     0.0851239138),
+    (0.5, 5, 0.0820849986, 0.9932847530, 0.9882313692, 0.9865695059, 0.0413190415, 0.2483211118,
+     0.1895047593),
+    (0.9, 10, 0.3678794412, 0.8738225362, 0.7729407618, 0.7476450724, 0.1839397234, 0.2184556341,
+     1.4070888318),
+    (-0.5, 2, 0.0497870684, 0.9975243199, 0.9956652596, 0.9950486399, 0.2088332548, 0.2178367140,
+     0.0240343589),
+    (0.95, 1, 0.9512294245, 0.5045279585, 0.0111044501, 0.0090559170, 0.5467517480, 0.1211227286,
+     0.0323092172),
 ]  # fmt: skip
 
 
@@ -38,17 +45,19 @@ def test_reference_values():
 
 
 def moments(product, rho, gamma):
-    """Mean and variance of product(a, b, w): a, b normal with variance gamma and correlation rho, w
-    uniform."""
+    """Mean and variance of product(a, b, w), a and b normal, w uniform.
+
+    a and b have variance gamma and correlation rho.
+    """
     nodes, weights = np.polynomial.hermite_e.hermegauss(120)
     first, second, phase = np.meshgrid(nodes, nodes, np.arange(16) * np.pi / 8, indexing="ij")
-    share = np.multiply.outer(np.multiply.outer(weights, weights), np.full(16, 1 / 16)) / (
+    weight = np.multiply.outer(np.multiply.outer(weights, weights), np.full(16, 1 / 16)) / (
         2 * np.pi
     )
     a, b = np.sqrt(gamma) * first, np.sqrt(gamma) * (rho * first + np.sqrt(1 - rho**2) * second)
     values = product(a, b, phase)
-    mean = (share * values).sum()
-    return mean, (share * (values - mean) ** 2).sum()
+    mean = (weight * values).sum()
+    return mean, (weight * (values - mean) ** 2).sum()
 
 
 @pytest.mark.parametrize("gamma", [0.01, 0.3, 1.0, 4.0])
@@ -67,8 +76,7 @@ def test_quadrature(rho, gamma):
 
 
 def normalised_estimates(E, k, runs):
-    """The kernel E (gamma = 1) from k cosines with phases, rows scaled to unit length; so many
-    independent runs."""
+    """The kernel E (gamma = 1) from k cosines with phases of rows of unit length, many times."""
     rho, rng = 1 + np.log(E), np.random.default_rng(1)
     a, noise = rng.standard_normal((2, runs, k))
     phase = rng.uniform(0, 2 * np.pi, (runs, k))
@@ -78,8 +86,7 @@ def normalised_estimates(E, k, runs):
 
 @pytest.mark.parametrize("E", [0.3, 0.6, 0.9])
 def test_normalised_features_simulated(E):
-    """The formulas are asymptotic: at k = 60 the mean squared error may exceed its own by a few per
-    cent."""
+    """The formulas are asymptotic: at k = 60 the squared error may be a few per cent larger."""
     k, runs = 60, 30000
     estimates = normalised_estimates(E, k, runs)
     variance, bias = theory.nrff_variance(E) / k, theory.nrff_bias(E, k)
@@ -120,8 +127,7 @@ def test_edges(gamma):
 
 
 def test_small_values_keep_their_digits():
-    """Near E = 1 and near gamma = 0, where differences of nearly equal numbers would leave
-    nothing."""
+    """Near E = 1 and gamma = 0, where differences of nearly equal numbers would leave nothing."""
     assert theory.paired_variance(1 - 2.0**-30) == pytest.approx(2.0**-58, rel=1e-8)
     assert theory.folded_variance(theory.folded_kernel(1.0, 1e-9), 1e-9) == pytest.approx(
         2e-18, rel=1e-6
@@ -198,8 +204,9 @@ def test_printed_mistakes_are_not_ours():
 
 
 def test_rbf_through_gmm_needs_elliptical_rows():
-    """Errata 15: uniform rows tend to the kernel 1/2 and the cosine 3/4, for which elliptical rows
-    have the kernel 0.4776.
+    """Errata 15: uniform rows tend to the kernel 1/2 and the cosine 3/4.
+
+    Elliptical rows of that cosine have the kernel 0.4776.
 
     So the RBF kernel from their min-max kernel is off by a constant: E = exp(-2 gamma s^2) has s =
     1/3, not sqrt(1/8).

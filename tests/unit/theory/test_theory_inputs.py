@@ -1,5 +1,7 @@
-"""What every formula promises: numbers in, a number out; arrays in, arrays out; nothing impossible
-passes, nothing warns."""
+"""What every formula promises: numbers give a number, arrays an array; no warnings.
+
+Impossible values are refused.
+"""
 
 from __future__ import annotations
 
@@ -64,8 +66,7 @@ def outputs(name, **given):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_edges_give_numbers_and_no_warning(name):
-    """Every argument runs over its edges while the others are in the middle, and all of them
-    together."""
+    """Every argument runs over its edges, alone and all of them together."""
     names, words = arguments(name)
     middle = {each: GOOD_AND_BAD[each][0][2] for each in names}
     runs = [middle | {each: np.array(GOOD_AND_BAD[each][0])} for each in names]
@@ -80,8 +81,10 @@ def test_edges_give_numbers_and_no_warning(name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_numbers_and_shapes(name):
-    """A number gives a number, as in an array; arguments broadcast; empty arrays stay empty;
-    nothing is written to."""
+    """A number gives the number of an array; arguments broadcast; empty arrays stay empty.
+
+    Nothing is written to.
+    """
     names, words = arguments(name)
     middle = {each: GOOD_AND_BAD[each][0][2] for each in names}
     numbers = outputs(name, **middle, **words)

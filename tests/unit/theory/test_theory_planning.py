@@ -1,5 +1,4 @@
-"""How much is needed, and which method wins: the answers are kept by simulated estimates and by
-real codes."""
+"""How much is needed and which method wins: the answers hold for simulations and real codes."""
 
 from __future__ import annotations
 
@@ -11,8 +10,7 @@ from kernelight import Codes, theory
 
 
 def fourier_estimates(method, E, k, runs, seed=1):
-    """The kernel E (gamma = 1, so 1 - rho = -log E) from k columns of Fourier features, many
-    times."""
+    """The kernel E (gamma = 1, so 1 - rho = -log E) from k Fourier features, many times."""
     rho, rng = 1 + np.log(E), np.random.default_rng(seed)
     columns = k // 2 if method == "paired" else k
     a, noise = rng.standard_normal((2, runs, columns))
@@ -35,8 +33,8 @@ def code_estimates(method, E, k, runs, bits):
         agree = rng.binomial(k, (1 + theory.sign_cosine_mean(E)) / 2, runs) / k
         return theory.kernel_from_sign_cosine(2 * agree - 1)
     P = E if bits is None else theory.bbit_collision(E, bits)
-    share = rng.binomial(k, P, runs) / k
-    return share if bits is None else theory.kernel_from_bbit(share, bits)
+    fraction = rng.binomial(k, P, runs) / k
+    return fraction if bits is None else theory.kernel_from_bbit(fraction, bits)
 
 
 CASES = [
@@ -54,8 +52,10 @@ CASES = [
 @pytest.mark.parametrize(("method", "bits"), CASES)
 @pytest.mark.parametrize("E", [0.3, 0.8])
 def test_components_keep_the_promise(method, bits, E):
-    """Errors exceed the wish as often as allowed, but for the steps of binomial shares and what is
-    not yet normal."""
+    """Errors exceed the goal as often as allowed.
+
+    But for the steps of binomial fractions and what is not yet normal.
+    """
     error, confidence = 0.04, 0.9
     k = theory.components_needed(error, confidence, method, kernel=E, bits=bits)
     if method in ("rff", "nrff", "paired"):
@@ -76,8 +76,10 @@ def test_components_keep_the_promise(method, bits, E):
     ("method", "bits"), [case for case in CASES if case[0] in ("rff", "paired", "gcws")]
 )
 def test_guaranteed_components(method, bits):
-    """Hoeffding's inequality asks for more than the normal law, and for the worst kernel by no more
-    than a few times."""
+    """Hoeffding's inequality asks for more than the normal law.
+
+    For the worst kernel by no more than a few times.
+    """
     error, confidence = 0.05, 0.9
     sure = theory.components_needed(error, confidence, method, bits=bits, bound="hoeffding")
     likely = theory.components_needed(error, confidence, method, bits=bits)
@@ -116,11 +118,11 @@ def test_known_answers():
 def test_components_of_many_bits_at_once(bound, kernel):
     bits = np.array([1, 2, 8])
     given = {"bound": bound, "kernel": kernel}
-    found = theory.components_needed(0.1, bits=bits, **given)
-    assert found.shape == ((2, 3) if np.ndim(kernel) else (3,))
+    needed = theory.components_needed(0.1, bits=bits, **given)
+    assert needed.shape == ((2, 3) if np.ndim(kernel) else (3,))
     for at, each in enumerate(bits):
         np.testing.assert_array_equal(
-            found[..., [at]], theory.components_needed(0.1, bits=int(each), **given)
+            needed[..., [at]], theory.components_needed(0.1, bits=int(each), **given)
         )
     assert theory.components_needed(0.1, bits=bits[:0], **given).size == 0
 
@@ -134,8 +136,10 @@ def test_what_does_not_vary_needs_one():
 
 
 def test_failures_smaller_than_any_double():
-    """1e308 pairs share 1e-15: by the leading term of the tail of the normal law, 2 phi(z) / z, and
-    by its logarithm."""
+    """1e308 pairs share 1e-15.
+
+    By the leading term of the tail of the normal law, 2 phi(z) / z, and by its logarithm.
+    """
     confidence, n = 1 - 1e-15, 1e308
     log_failure = np.log1p(-confidence) - np.log(n)
     z = 0.01 * np.sqrt(theory.components_needed(0.01, confidence, n_pairs=n) / 0.25)
@@ -300,8 +304,10 @@ def test_uniform_bound_is_what_its_proof_says(features, d, diameter, error):
 
 
 def test_uniform_bound_and_the_published_one():
-    """Below it, with frequencies for p and s D for what is printed; points and sigma may be scaled
-    together."""
+    """Below it, with frequencies for p and s D for what is printed.
+
+    Points and sigma may be scaled together.
+    """
     error, k, d, diameter = 0.1, np.arange(50_000, 400_000, 10_000), 8, 3.0
     ours = theory.uniform_bound(error, k, d, diameter)
     published = (
@@ -318,8 +324,10 @@ def test_uniform_bound_and_the_published_one():
 
 @pytest.mark.filterwarnings("error")
 def test_uniform_bound_at_infinity():
-    """An infinite sigma makes the kernel 1 everywhere, an infinite error is never missed; two
-    infinities say nothing."""
+    """An infinite sigma makes the kernel 1 everywhere, an infinite error is never missed.
+
+    Two infinities say nothing.
+    """
     inf = np.inf
     assert theory.uniform_bound(0.1, 100, 10, 5.0, sigma=inf) == 0
     assert theory.uniform_components(0.1, 0.9, 10, 5.0, sigma=inf) == 2
@@ -341,8 +349,7 @@ def test_uniform_bound_at_infinity():
 
 @pytest.mark.parametrize("features", ["paired", "phase"])
 def test_uniform_bound_holds(features):
-    """Points on a line: the largest error anywhere, with the columns that promise 0.25 half of the
-    time."""
+    """Points on a line: the largest error, with the columns that promise 0.25 half of the time."""
     error, points = 0.25, np.linspace(0, 1, 21)
     k, rng = (
         theory.uniform_components(error, 0.5, 1, 1.0, features=features),

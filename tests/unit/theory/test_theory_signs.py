@@ -1,5 +1,7 @@
-"""Agreement of signs of Cauchy projections: reference values, quadrature, simulation, distance from
-acos-chi2."""
+"""Agreement of signs of Cauchy projections: reference values, quadrature, simulation.
+
+And its distance from acos-chi2.
+"""
 
 from __future__ import annotations
 
@@ -103,8 +105,7 @@ def test_simulation(seed):
 
 
 def families():
-    """Histograms as they occur, each beside a copy of which a part is drawn anew: dense, sparse,
-    sets."""
+    """Typical histograms, each with a copy of which a part is drawn anew: dense, sparse, sets."""
     rng = np.random.default_rng(5)
     for sigma, density in [(0.3, 1.0), (1.0, 1.0), (1.0, 0.1), (2.0, 0.3), (0.0, 0.1), (0.0, 0.5)]:
         for changed in (0.02, 0.05, 0.1, 0.3, 1.0):
@@ -120,9 +121,9 @@ def distances(U, V):
 
 
 def test_distance_from_acos_chi2():
-    found = np.concatenate([distances(U, V).ravel() for U, V in families()])
-    assert -0.00464 < found.min() < -0.0045
-    assert 0.028 < found.max() < 0.03162
+    differences = np.concatenate([distances(U, V).ravel() for U, V in families()])
+    assert -0.00464 < differences.min() < -0.0045
+    assert 0.028 < differences.max() < 0.03162
 
 
 def test_extreme_distances_from_acos_chi2():
@@ -231,8 +232,7 @@ def chi2(u, v):
 
 @pytest.mark.parametrize(("n", "m", "shared"), [(10, 10, 3), (5, 9, 4), (30, 2, 1), (50, 50, 49)])
 def test_sets_by_another_integral(n, m, shared):
-    """Given the sum over the shared elements, the two others are independent: P is an integral of a
-    product."""
+    """Given the sum over shared elements, the others are independent: P integrates a product."""
     integral = integrate.quad(
         lambda t: (
             np.arctan(shared * np.tan(t) / (n - shared))
@@ -271,8 +271,10 @@ def test_first_approximation_is_the_kernel():
 
 
 def test_errors_of_both_approximations_for_sets():
-    """The second is never off by more than 0.0192, the first by 0.0311: the figure often quoted
-    belongs to the second."""
+    """The second is never off by more than 0.0192, the first by 0.0311.
+
+    The figure that is often quoted belongs to the second.
+    """
     first, second = [], []
     for n, m in itertools.product((2, 3, 10, 40, 200), repeat=2):
         for shared in np.unique(np.linspace(0, min(n, m) - (n == m), 40).astype(int)):

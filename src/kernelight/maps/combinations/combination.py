@@ -1,5 +1,4 @@
-"""What maps made of other maps share: copies with random numbers of their own, gaps of theory,
-nested states."""
+"""What maps made of other maps share: independent copies, gaps of theory, nested states."""
 
 from __future__ import annotations
 
@@ -36,8 +35,10 @@ class Combination(FeatureMap):
 
     @abstractmethod
     def _given_parts(self) -> Parts:
-        """The parts as they were given, defaults in the place of None, by the key they have in a
-        state."""
+        """The parts as they were given, by their keys in a state.
+
+        Defaults stand in the place of None.
+        """
 
     @abstractmethod
     def _give_parts(self, parts: Parts) -> None:
@@ -52,14 +53,16 @@ class Combination(FeatureMap):
         """Make these the fitted copies."""
 
     def _check_parts(self, parts: Parts) -> None:
-        """Refuse parts that do not go together, as far as can be said before they are fitted."""
+        """Refuse parts that do not go together, as far as is known before they are fitted."""
 
     def _parts_in_use(self) -> Parts:
         return self._fitted_parts() if hasattr(self, "seeds_") else self._given_parts()
 
     def _fit(self, X: Any, y: Any) -> None:
-        """Fit a copy of each part, with random numbers of its own; ``y`` is for those that learn
-        from it."""
+        """Fit a copy of each part, with random numbers of its own.
+
+        ``y`` is for parts that learn from labels.
+        """
         if depth(self) > MAX_DEPTH:
             raise ValueError(
                 f"Maps of maps may be nested {MAX_DEPTH} deep, got {depth(self)} levels."
@@ -95,25 +98,33 @@ class Combination(FeatureMap):
 
     @property
     def theory_gap(self) -> str | None:
-        """Why ``expected`` is not known exactly: what the first part says that does not know it;
-        else None."""
+        """Why ``expected`` is not known exactly: the sentence of the first part that has one.
+
+        None where it is known.
+        """
         return next(filter(None, (part.theory_gap for part in self._parts_in_use().values())), None)
 
     @property
     def variance_gap(self) -> str | None:
-        """Why ``variance`` is not known exactly: what the first part says that does not know it;
-        else None."""
+        """Why ``variance`` is not known exactly: the sentence of the first part that has one.
+
+        None where it is known.
+        """
         gaps = (part.variance_gap for part in self._parts_in_use().values())
         return self.theory_gap or next(filter(None, gaps), None)
 
     def _state(self) -> State:
-        """Own parameters, and the states of the parts: meta under "parts", arrays under
-        "key.name"."""
+        """Own parameters and the states of the parts.
+
+        Their meta is under "parts", their arrays under "key.name".
+        """
         return with_parts(super()._state(), self._fitted_parts())
 
     def _take_parts(self, state: State) -> None:
-        """The fitted parts, and as parameters their copies with the seeds they had before
-        ``fit``."""
+        """Take the fitted parts out of a state.
+
+        The parameters are their copies, with the seeds they had before ``fit``.
+        """
         metas, seeds = state.meta["parts"], self.seeds_
         refuse_deep(metas)
         if not metas:
@@ -139,7 +150,7 @@ class Combination(FeatureMap):
 
 
 def refuse_other_kinds(owner: str, key: str, part: Any) -> None:
-    """Refuse what is no feature map."""
+    """Refuse a part that is not a feature map."""
     if not isinstance(part, FeatureMap):
         kind = part.__name__ if isinstance(part, type) else type(part).__name__
         hint = f"an instance, {kind}()" if isinstance(part, type) else "a map such as GCWS()"
@@ -149,8 +160,10 @@ def refuse_other_kinds(owner: str, key: str, part: Any) -> None:
 
 
 def refuse_some_pairwise(owner: str, parts: Parts) -> None:
-    """Refuse maps of a precomputed kernel matrix next to maps of rows: the same X cannot be
-    both."""
+    """Refuse maps of a precomputed kernel matrix beside maps of rows.
+
+    The same X cannot be both.
+    """
     pairwise = {key: part.__sklearn_tags__().input_tags.pairwise for key, part in parts.items()}
     if any(pairwise.values()) and not all(pairwise.values()):
         first = next(key for key, is_so in pairwise.items() if is_so)
@@ -172,8 +185,10 @@ def depth(part: Any, around: tuple[Any, ...] = ()) -> int:
 
 
 def with_defaults(part: Map) -> Map:
-    """A copy whose parts, and theirs, are all named: a part that is None would have no seed to
-    set."""
+    """A copy in which every part, at any depth, is a map.
+
+    A part that is None would have no seed to set.
+    """
     copy: Map = clone(part)
     if isinstance(copy, Combination):
         copy._give_parts({key: with_defaults(inner) for key, inner in copy._given_parts().items()})
@@ -191,8 +206,10 @@ def seeds_of(part: FeatureMap) -> dict[str, int]:
 
 
 def give_all(parts: list[FeatureMap], options: dict[str, Any]) -> None:
-    """Take out of ``options`` what is for every map in ``parts``, and give it to all that have such
-    a parameter."""
+    """Take ``random_state`` and ``n_jobs`` out of ``options`` and set them in every map.
+
+    Maps without such a parameter are left as they are.
+    """
     for wanted in ("random_state", "n_jobs"):
         if wanted in options:
             value = options.pop(wanted)
@@ -202,7 +219,7 @@ def give_all(parts: list[FeatureMap], options: dict[str, Any]) -> None:
 
 
 def moved(seed: int, position: int) -> int:
-    """The seed of a part at a position."""
+    """The seed of the part at a position."""
     return int(_core.child(_core.stream(seed, _core.STREAM_POSITION), position))
 
 
@@ -231,7 +248,7 @@ def reseeded(part: Map, seeds: Any) -> Map:
 
 
 def refuse_deep(metas: Any) -> None:
-    """Refuse parts that are none, or nested so deep that nobody wrote them; without recursion."""
+    """Refuse parts that are not described, or nested too deep; without recursion."""
     level = [metas]
     for _ in range(MAX_DEPTH):
         if not all(

@@ -23,8 +23,9 @@ from kernelight.maps.projections.random_fourier import RandomFourier
 
 
 class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-learn has no types
-    r"""The weighted sum of kernels: features of several maps side by side, each scaled by the root
-    of its weight.
+    r"""The weighted sum of kernels: features of several maps side by side.
+
+    The features of each are scaled by the root of its weight:
 
     .. math:: K = \sum_i w_i K_i, \qquad E = \sum_i w_i E_i, \qquad Var = \sum_i w_i^2 Var_i,
 
@@ -72,7 +73,7 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
 
     @classmethod
     def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> Concat:
-        """For sums: the preferred map of each term, with so many components each.
+        """For sums: the preferred map of each term, with ``n_components`` each.
 
         ``random_state`` and ``n_jobs`` go to every map.
         """
@@ -85,8 +86,10 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
 
     @property
     def _named_maps(self) -> Any:
-        """The pairs through which scikit-learn reaches the parameters of maps; None where there are
-        none."""
+        """The (name, map) pairs through which scikit-learn reaches parameters of maps.
+
+        None where ``maps`` is not a list.
+        """
         return (
             list(zip(_names(self.maps), _members(self.maps), strict=True))
             if _is_list(self.maps)
@@ -101,13 +104,17 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         self.maps = maps if names == _numbered(len(maps)) else list(zip(names, maps, strict=True))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters; with ``deep``, also the maps by name and theirs, as
-        ``map0__n_components``."""
+        """Parameters; with ``deep``, also the maps by name and their parameters.
+
+        Those are called ``map0__n_components`` and so on.
+        """
         return dict(self._get_params("_named_maps", deep=deep))
 
     def set_params(self, **params: Any) -> Concat:
-        """Set parameters of this map, maps by name, or parameters of maps; those of ``maps=None``
-        are the defaults."""
+        """Set parameters of this map, maps by name, or parameters of maps.
+
+        Those of ``maps=None`` are set in the default maps.
+        """
         if "maps" in params:  # first: the others may be about its members
             self.maps = params.pop("maps")
         if self.maps is None and {name.split("__")[0] for name in params} & set(
@@ -130,12 +137,12 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         return {str(at): each for at, each in enumerate(_members(maps))}
 
     def _give_parts(self, parts: Parts) -> None:
-        """Under the names they have, or had before they were stored."""
+        """Make parts the parameter ``maps``, under their present names or those of the state."""
         names = getattr(self, "names_", None)
         if names is None:
             names = _numbered(len(parts)) if self.maps is None else _names(self.maps)
         elif not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise ValueError("its names are no words.")
+            raise ValueError("its names are not strings.")
         self._rename(names, list(parts.values()))
 
     def _fitted_parts(self) -> Parts:
@@ -155,8 +162,7 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
             if not np.isfinite(root) or root < np.finfo(np.float32).tiny:
                 raise ValueError(
                     "The root of a weight scales float32 features: weights, and their products "
-                    "where sums are nested, must "
-                    f"be between 1.4e-76 and 1.1e77, got {weight:g}."
+                    f"where sums are nested, must be between 1.4e-76 and 1.1e77, got {weight:g}."
                 )
 
     def _settle(self) -> None:
@@ -168,7 +174,7 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         return len(self._parts_in_use()) == 1 and super().has_prefix
 
     def _weights_within(self, parts: Parts) -> list[float]:
-        """The weight of each part that is no sum, sums in sums multiplied out."""
+        """The weight of each part that is not a sum; those of nested sums are multiplied."""
         weights = sure_weights(self.weights, len(parts))
         return [
             weight * inner
@@ -193,12 +199,14 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
 
     @property
     def n_outputs(self) -> int:
-        """Those of all maps together."""
+        """The outputs of all maps together."""
         return sum(part.n_outputs for part in self._parts_in_use().values())
 
     def transform(self, X: Any) -> Any:
-        """The features of all maps side by side: float32, CSR where that of any map is, else a
-        dense array."""
+        """The features of all maps side by side, float32.
+
+        CSR if those of any map are sparse, else a dense array.
+        """
         X = self._validated(X, reset=False)
         blocks = []
         for weight, part in self._weighted():
@@ -216,14 +224,18 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
         return stacked
 
     def expected(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
-        """What the inner products of the features average to, over seeds: the weighted sum of what
-        the maps expect."""
+        """What the inner products of the features average to, over seeds.
+
+        It is the weighted sum of what the maps expect.
+        """
         refuse_gap(self.theory_gap)
         return np.asarray(sum(weight * part.expected(X, Y) for weight, part in self._weighted()))
 
     def variance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
-        """The variance of those inner products over seeds: the sum of those of the maps with
-        squared weights."""
+        """The variance of those inner products over seeds.
+
+        It is the sum of the variances of the maps with squared weights.
+        """
         refuse_gap(self.variance_gap)
         return np.asarray(sum(weight**2 * part.variance(X, Y) for weight, part in self._weighted()))
 
@@ -243,8 +255,7 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
 
 
 def _dense_csr(block: NDArray[np.float32]) -> Any:
-    """``sp.csr_matrix(block)``, which searches for zeros, in a tenth of the time where there are
-    none or few."""
+    """``sp.csr_matrix(block)`` in a tenth of the time, where few entries or none are 0."""
     n, width = block.shape
     kept = block != 0
     index = np.int32 if block.size <= np.iinfo(np.int32).max else np.int64
@@ -257,17 +268,19 @@ def _dense_csr(block: NDArray[np.float32]) -> Any:
 
 
 def _kernel_of(at: int, part: FeatureMap) -> Kernel:
-    """The kernel of a part; a map that takes any kernel may have it by name, or have none that can
-    be a term of a sum."""
-    found: Any = part.kernel
-    if isinstance(found, str) and found != PRECOMPUTED:
-        found = kernels.get(found)
-    if not isinstance(found, Kernel):
-        what = "a precomputed one" if isinstance(found, str) else "a callable"
+    """The kernel of a part, as a term of a sum.
+
+    A map that takes any kernel may have it by name, or have one that cannot be a term.
+    """
+    kernel: Any = part.kernel
+    if isinstance(kernel, str) and kernel != PRECOMPUTED:
+        kernel = kernels.get(kernel)
+    if not isinstance(kernel, Kernel):
+        what = "a precomputed one" if isinstance(kernel, str) else "a callable"
         raise ValueError(
             f"Part {at} of Concat has no kernel of kernelight but {what}: there is no Sum of it."
         )
-    return found
+    return kernel
 
 
 def _defaults() -> list[Any]:

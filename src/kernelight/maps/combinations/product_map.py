@@ -111,8 +111,9 @@ class ProductMap(Combination, CodeMap):
 
     @classmethod
     def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> ProductMap:
-        """For products with at most one factor of cosines: slot by slot the maps of the factors,
-        nested to the left.
+        """For products of kernels: the maps of the factors, slot by slot, nested to the left.
+
+        At most one factor may have Fourier features.
 
         Pairs of more than 16 bits are hashed to 16. ``random_state`` and ``n_jobs`` go to every
         map.
@@ -134,8 +135,10 @@ class ProductMap(Combination, CodeMap):
         return made
 
     def set_params(self, **params: Any) -> ProductMap:
-        """Set parameters of this map, or of its sides, as ``left__bits``; a side that is None first
-        becomes its default."""
+        """Set parameters of this map, or of its sides, as ``left__bits``.
+
+        A side that is None first becomes its default.
+        """
         for side, default in (("left", GCWS), ("right", SignProjection)):
             asked = any(name.startswith(f"{side}__") for name in params)
             if asked and params.get(side, getattr(self, side)) is None:
@@ -165,8 +168,8 @@ class ProductMap(Combination, CodeMap):
         dense = [dense_part(part) for part in parts.values()]
         if all(dense):
             raise ValueError(
-                f"ProductMap needs codes on at least one side; {dense[0]} gives dense features. Use "
-                f"SignProjection or GCWS."
+                f"ProductMap needs codes on at least one side; {dense[0]} gives dense features. "
+                "Use SignProjection or GCWS."
             )
         for part in parts.values():
             if not isinstance(part, ProductMap):
@@ -222,7 +225,7 @@ class ProductMap(Combination, CodeMap):
         )
 
     def _own_seed(self) -> int:
-        """The seed of what is neither left's nor right's: how pairs are mixed."""
+        """The seed with which pairs are hashed, made of those of both sides."""
         seeds = [
             part._own_seed() if isinstance(part, ProductMap) else part.seed_
             for part in self._fitted_parts().values()
@@ -236,12 +239,14 @@ class ProductMap(Combination, CodeMap):
 
     @available_if(_gives_codes)  # type: ignore[untyped-decorator]
     def encode(self, X: Any) -> Any:
-        """The codes of each row of ``X``; there where neither side has values."""
+        """The codes of each row of ``X``; only where neither side has values."""
         return super().encode(X)
 
     def transform(self, X: Any) -> Any:
-        """The features of each row: a sparse float32 matrix with k or, for paired Fourier features,
-        2k entries a row."""
+        """The features of each row: a sparse float32 matrix.
+
+        A row has k entries, or 2k with paired Fourier features.
+        """
         if self._gives_codes():
             return super().transform(X)
         X = self._validated(X, reset=False)
@@ -253,8 +258,11 @@ class ProductMap(Combination, CodeMap):
         )
 
     def _identity(self) -> dict[str, Any]:
-        """Bits and slots that can be cut later with the same result do not enter: those of pairs
-        that are hashed cannot."""
+        """Plain data that defines a code.
+
+        Bits and slots that can be cut later with the same result are left out. Bits of hashed pairs
+        cannot be cut.
+        """
         left, right = self._fitted_parts().values()
         if not self._gives_codes():
             raise ValueError("Features with values have no provenance: only codes do.")
@@ -268,18 +276,22 @@ class ProductMap(Combination, CodeMap):
         return left.kernel * right.kernel
 
     def expected(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
-        """What the inner products of the features average to, over seeds: the product of what both
-        sides expect."""
+        """What the inner products of the features average to, over seeds.
+
+        It is the product of what both sides expect.
+        """
         refuse_gap(self.theory_gap)
         agree, mean, _ = self._slot_moments(X, Y, squares=False)
         return np.asarray(agree * mean)
 
     def variance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
-        """The variance of those inner products over seeds, where the slots of both sides are
-        independent."""
+        """The variance of those inner products over seeds.
+
+        It is known where the slots of both sides are independent.
+        """
         refuse_gap(self.variance_gap)
         agree, mean, square = self._slot_moments(X, Y, squares=True)
-        # A form without a difference of nearly equal numbers where codes are alone.
+        # In this form nothing cancels where both sides have codes only.
         of_values = np.maximum(square - np.square(mean), 0.0)
         return np.asarray(
             (agree * of_values + agree * (1.0 - agree) * np.square(mean)) / self._n_slots()
@@ -296,8 +308,10 @@ class ProductMap(Combination, CodeMap):
         return SlotMoments(agree, left.mean * right.mean, left.square * right.square)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """A name for each column, ``product3_17`` for value 17 of slot 3, with ``_cos`` and
-        ``_sin`` for pairs of values."""
+        """A name for each column: ``productmap3_17`` is value 17 of slot 3.
+
+        Pairs of values add ``_cos`` and ``_sin``.
+        """
         names = super().get_feature_names_out(input_features)
         if self._slot_shape().n_values < 2:
             return names
@@ -310,7 +324,7 @@ class ProductMap(Combination, CodeMap):
 
 
 def dense_part(part: Any) -> str | None:
-    """The name of the map that makes slots more than codes, if there is one in ``part``."""
+    """The name of the map in ``part`` that gives more than codes; None if there is none."""
     if isinstance(part, ProductMap):
         return next(filter(None, map(dense_part, part._parts_in_use().values())), None)
     return None if gives_codes(part) else type(part).__name__
@@ -342,7 +356,7 @@ def _advice(left: SlotShape, right: SlotShape) -> str:
 
 
 def slot_map(kernel: Kernel, n_slots: int) -> FeatureMap:
-    """The map of a kernel that has slots, and so many of them."""
+    """The map of a kernel that has slots, with ``n_slots`` of them."""
     for cls in (GCWS, SignProjection, RandomFourier):
         try:
             made: FeatureMap = cls.for_kernel(kernel, n_slots)
@@ -359,7 +373,7 @@ def _last_if_dense(part: FeatureMap) -> bool:
 
 
 def _joined(left: FeatureMap, right: FeatureMap) -> ProductMap:
-    """A product inside another, hashed where its bits would not fit."""
+    """A product inside another, hashed where its bits would be too many."""
     return ProductMap(left, right, bits=_bits_that_fit(left, right))
 
 

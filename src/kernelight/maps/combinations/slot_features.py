@@ -1,4 +1,4 @@
-"""Maps seen slot by slot: a code, values, or both in each; what `ProductMap` multiplies.
+"""Maps seen slot by slot, each slot a code, values, or both: what `ProductMap` multiplies.
 
 Slot j of a map with codes is one of 2^bits unit vectors; slot j of random Fourier features is a
 number (a cosine) or two (a cosine and a sine). The tensor product of the two is the vector of
@@ -25,7 +25,7 @@ MIX_BLOCK = 1 << 15  # codes mixed at a time: some arrays of them stay in the ca
 
 
 class SlotShape(NamedTuple):
-    """Slots, the bits of a code (0 without codes), and the values in a slot (0 without values)."""
+    """Slots, the bits of a code (0 without codes), and the values of a slot (or 0)."""
 
     n_slots: int
     bits: int
@@ -33,8 +33,10 @@ class SlotShape(NamedTuple):
 
 
 class SlotFeatures(NamedTuple):
-    """Codes and values of all rows, slot by slot, and which rows are empty; None where there are
-    none."""
+    """Codes and values of all rows, slot by slot, and which rows are empty.
+
+    Codes or values that a map does not have are None.
+    """
 
     codes: NDArray[Any] | None
     bits: int
@@ -43,8 +45,11 @@ class SlotFeatures(NamedTuple):
 
 
 class SlotMoments(NamedTuple):
-    """Of one slot, for each pair of rows: the probability that codes agree, mean and mean square of
-    the product of values."""
+    """Moments of one slot, for each pair of rows.
+
+    ``agree`` is the probability that codes agree, ``mean`` and ``square`` are the mean and the mean
+    square of the product of values.
+    """
 
     agree: NDArray[np.float64] | float
     mean: NDArray[np.float64] | float
@@ -52,26 +57,24 @@ class SlotMoments(NamedTuple):
 
 
 def gives_codes(part: Any) -> bool:
-    """Whether a map gives codes as it is configured: some do so only with certain options."""
+    """Whether a map gives codes: some do so only with certain parameters."""
     return isinstance(part, CodeMap) and hasattr(part, "encode")
 
 
 def shape_of(part: FeatureMap) -> SlotShape:
-    """The slots of a map that is no product; a map without slots is a ValueError."""
+    """The slots of a map that is not a product; a map without slots is a ValueError."""
     if gives_codes(part):
         return SlotShape(part._n_slots(), part._code_bits(), 0)
     part = refuse_slotless(part)
     if part._normalizes():
         raise ValueError(
             "Normalized features are no product of slots: set normalize=False in "
-            "RandomFourier(features='phase'), or take "
-            "features='paired'."
+            "RandomFourier(features='phase'), or take features='paired'."
         )
     if part._odd():
         raise ValueError(
             "A slot of paired features is a cosine and a sine: RandomFourier needs an even "
-            "n_components in a ProductMap, got "
-            f"{part.n_components}."
+            f"n_components in a ProductMap, got {part.n_components}."
         )
     return SlotShape(part._n_outputs(), 0, 2 if part.features == "paired" else 1)
 
@@ -81,14 +84,13 @@ def refuse_slotless(part: FeatureMap) -> Any:
     if not gives_codes(part) and not isinstance(part, RandomFourier):
         raise ValueError(
             f"ProductMap multiplies slot by slot, but {type(part).__name__} gives dense features "
-            f"without slots. Use "
-            "SignProjection, GCWS or RandomFourier."
+            "without slots. Use SignProjection, GCWS or RandomFourier."
         )
     return part
 
 
 def features_of(part: FeatureMap, X: Matrix) -> SlotFeatures:
-    """The slots of checked rows of a map that is no product.
+    """The slots of checked rows, of a map that is not a product.
 
     Values carry the factor 1/sqrt(slots).
     """
@@ -100,8 +102,10 @@ def features_of(part: FeatureMap, X: Matrix) -> SlotFeatures:
 
 
 def moments_of(part: FeatureMap, X: Any, Y: Any, *, squares: bool) -> SlotMoments:
-    """Of a map that is no product. Mean squares are that of independent slots: they may be asked
-    for only where the variance is known."""
+    """The moments of a map that is not a product.
+
+    Mean squares are those of independent slots: ask for them only where the variance is known.
+    """
     mean = part.expected(X, Y)
     if gives_codes(part):
         return SlotMoments(mean, 1.0, 1.0)
@@ -111,7 +115,7 @@ def moments_of(part: FeatureMap, X: Any, Y: Any, *, squares: bool) -> SlotMoment
 
 
 def pair_bits(left: int, right: int) -> int:
-    """Bits of pairs of codes that are not mixed."""
+    """Bits of pairs of codes that are not hashed."""
     if left + right > MAX_BITS:
         raise ValueError(
             f"ProductMap would need {left} + {right} = {left + right} bits, more than {MAX_BITS}: "
@@ -122,17 +126,19 @@ def pair_bits(left: int, right: int) -> int:
 
 
 def pair_codes(left: SlotFeatures, right: SlotFeatures) -> NDArray[Any]:
-    """left << right.bits | right, the one of them where the other has no codes."""
+    """left << right.bits | right; where only one side has codes, those codes."""
     if left.codes is None or right.codes is None:
-        found = right.codes if left.codes is None else left.codes
-        assert found is not None
-        return found
+        codes = right.codes if left.codes is None else left.codes
+        assert codes is not None
+        return codes
     return paired(left.codes, right.codes, right.bits, left.bits + right.bits)
 
 
 def mixed_codes(left: SlotFeatures, right: SlotFeatures, seed: int, bits: int) -> NDArray[Any]:
-    """child(child(stream(seed, 16), slot), pair) mod 2^bits of every pair, as `pair_codes` has it
-    but of any width."""
+    """child(child(stream(seed, 16), slot), pair) mod 2^bits of every pair of codes.
+
+    Pairs are as in `pair_codes`, but of any width.
+    """
     some = right.codes if left.codes is None else left.codes
     assert some is not None
     n, k = some.shape

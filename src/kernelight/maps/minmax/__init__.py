@@ -1,2 +1,1 @@
-"""Min-max hashing: rows to codes that agree with the probability that is their min-max kernel
-(`GCWS`)."""
+"""Min-max hashing (`GCWS`): codes that agree with the probability that is the min-max kernel."""

@@ -1,5 +1,4 @@
-"""Consistent weighted sampling: drives the compiled loops and keeps the tables of one fitted
-object.
+"""Consistent weighted sampling: calls the compiled loops and keeps the tables of a fitted object.
 
 Memory beyond input and output stays under 256 MB whatever the width: the listing of a batch of rows
 takes at most 40 MB, tables for one call at most 48 MB, tables kept for the next call at most 96 MB,
@@ -22,8 +21,8 @@ from kernelight.maps.minmax.scheme import MinMaxScheme, RowRange, row_ranges
 LISTING_BYTES = 40 << 20
 CALL_BYTES = 48 << 20
 KEPT_BYTES = 96 << 20
-# Nonzeros times slots that one compiled call works on, for each thread: some tenths of a second, so
-# that Ctrl-C is heard.
+# Nonzeros times slots of one compiled call, for each thread: some tenths of a second, so that
+# Ctrl-C is handled.
 SCAN_WORK, STREAM_WORK = 1 << 29, 1 << 24
 ROW_BLOCK = 96  # rows whose running minima, 256 bytes each, fit the first-level cache
 BYTES_PER_ENTRY = 12 + 8  # coordinate, row, logarithm; and the weight while listing
@@ -39,14 +38,18 @@ class _Tables(NamedTuple):
     filled: int  # table rows in use
 
     def view(self, first_slot: int = 0) -> _core.CwsTables:
-        """The tables from a slot on, the first of its block, as the compiled functions take
-        them."""
+        """The tables from ``first_slot`` on, as the compiled functions take them.
+
+        ``first_slot`` is the first of its block.
+        """
         return _core.CwsTables(self.cells[first_slot // _core.SLOT_BLOCK :], self.ids, self.where)
 
 
 class CwsSampler:
-    """Encodes matrices of one scheme; the tables it has drawn are kept for the next call (never
-    pickled)."""
+    """Encodes matrices of one scheme.
+
+    The tables that it has drawn are kept for the next call; they are never pickled.
+    """
 
     def __init__(self, scheme: MinMaxScheme) -> None:
         self.scheme = scheme
@@ -72,8 +75,10 @@ class CwsSampler:
     def _encode_range(
         self, rows: RowRange, codes: NDArray[Any], use: Resources
     ) -> NDArray[np.bool_]:
-        """Survey, list, then scan with tables; or stream, where a row or the width is too long for
-        that."""
+        """Survey the rows, list their nonzeros, then scan with tables.
+
+        Where a row or the width is too long for that, stream instead.
+        """
         counts = np.empty(rows.n_rows, dtype=np.int64)
         use = use.for_work(rows.values.size * self._base.n_components)
         too_long = rows.values.size > LISTING_BYTES // BYTES_PER_ENTRY
@@ -164,8 +169,10 @@ class CwsSampler:
     def _keep(
         self, coordinates: NDArray[np.int32], rows: RowRange, use: Resources
     ) -> _Tables | None:
-        """Kept tables that cover ``coordinates``, grown if need be; None where that would be too
-        much memory."""
+        """Kept tables that cover ``coordinates``, enlarged where needed.
+
+        None where that would take too much memory.
+        """
         with self._lock:
             kept = self._kept or _Tables(
                 np.empty((self._slot_blocks, 0), np.float32),
@@ -180,7 +187,7 @@ class CwsSampler:
             if len(new):
                 kept = self._grown(kept, count)
                 kept.ids[kept.filled : count] = rows.identities(new)
-                # a call under way in another thread goes on with the map it has
+                # a copy: a call in another thread may be using the old array
                 where = kept.where.copy()
                 where[new] = np.arange(kept.filled, count, dtype=np.int32)
                 _core.cws_fill(
@@ -197,8 +204,10 @@ class CwsSampler:
             return kept
 
     def _grown(self, kept: _Tables, count: int) -> _Tables:
-        """The same tables with room for ``count`` coordinates: doubled, so that growing row by row
-        stays cheap."""
+        """The same tables with room for ``count`` coordinates.
+
+        Room is doubled, so that growing row by row stays cheap.
+        """
         room = kept.ids.shape[0]
         if count <= room:
             return kept
@@ -219,8 +228,10 @@ def _most_slots(work: int, rows: RowRange, use: Resources) -> int:
 
 
 def _row_block(n_coordinates: int, counts: NDArray[np.int64]) -> int:
-    """Rows taken together: as few as let a coordinate's parameters, once loaded, serve some two
-    dozen rows."""
+    """Rows listed together.
+
+    As few as let the parameters of a coordinate, once loaded, serve some two dozen rows.
+    """
     mean = max(1.0, float(counts.mean()) if len(counts) else 1.0)
     return (
         int(min(max(ROW_BLOCK, 24 * n_coordinates / mean), 16 * ROW_BLOCK)) // ROW_BLOCK * ROW_BLOCK

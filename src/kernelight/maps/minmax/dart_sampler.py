@@ -35,11 +35,11 @@ RANK_REACH = {True: 1.5, False: 1.25}
 BUILD_COST = {True: 5.0, False: 2.0}
 MAX_LEVEL = 100
 NO_LEVEL = MAX_LEVEL + 1  # of an empty row
-SLOTS_PER_CALL = 1 << 19  # rows times slots of one compiled call, so that Ctrl-C is heard
+SLOTS_PER_CALL = 1 << 19  # rows times slots of one compiled call, so that Ctrl-C is handled
 
 
 class _Level(NamedTuple):
-    """The table of one level, or none (no limits)."""
+    """The table of one level; without limits there is none."""
 
     limits: NDArray[np.float32] | None
     by_rank: bool
@@ -55,8 +55,10 @@ class _Level(NamedTuple):
 
 
 class DartSampler:
-    """Encodes matrices of one scheme at one scale; tables are kept for the next call (never
-    pickled)."""
+    """Encodes matrices of one scheme at one scale.
+
+    Tables are kept for the next call; they are never pickled.
+    """
 
     def __init__(self, scheme: MinMaxScheme, scale: float) -> None:
         self.scheme = scheme
@@ -65,7 +67,7 @@ class DartSampler:
         self._base = self._slots.base
         self._levels: dict[int, _Level] = {}
         self._wanted: dict[int, NDArray[np.float32]] = {}  # largest values seen at each level
-        # row equivalents enumerated on the fly for want of a table
+        # rows that were enumerated on the fly because there was no table, by level
         self._debt: dict[int, float] = {}
         self._lock = threading.Lock()
 
@@ -81,8 +83,8 @@ class DartSampler:
         for at, part in row_ranges(
             X, WIDE if wide else sys.maxsize, most_rows=self._slots.most_rows
         ):
-            # A table of renumbered columns means nothing to the next range; one row alone is worth
-            # no table.
+            # A table of renumbered columns is of no use to the next range, and one row alone is not
+            # worth a table.
             sampler = DartSampler(self.scheme, self.scale) if wide else self
             part = part.renumbered() if wide and part.values.size <= WIDE else part
             empty[at] = sampler._encode_range(part, at.start, codes[at], use)
@@ -111,7 +113,7 @@ class DartSampler:
         codes: NDArray[Any],
         use: Resources,
     ) -> None:
-        """Rows of one level after the other."""
+        """Encode the rows, one level after the other."""
         step = max(8 * use.threads, SLOTS_PER_CALL // self._base.n_components)
         for level in np.unique(levels[levels != NO_LEVEL]).tolist():
             subset = np.flatnonzero(levels == level)
@@ -142,8 +144,7 @@ class DartSampler:
         rows: RowRange,
         use: Resources,
     ) -> _Level:
-        """The table to use for ``subset``: built or enlarged when that costs less than has been
-        spent without it."""
+        """The table for ``subset``, built or enlarged once that is cheaper than going without."""
         table = self._levels.get(level)
         arrays = (
             rows.n_coordinates
@@ -164,7 +165,7 @@ class DartSampler:
         return table or _no_table(level)
 
     def _density(self, level: int) -> float:
-        """Darts met per dart owned, at the least row sum of the level."""
+        """Darts looked at for each dart of a row, at the least row sum of the level."""
         return float(self._wanted[level].sum(dtype=np.float64)) / 2.0**level
 
     def _build_cost(self, level: int) -> float:

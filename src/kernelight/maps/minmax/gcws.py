@@ -46,9 +46,9 @@ class GCWS(CodeMap):
         defects: for nonnegative data the lowest bit is constant, so b bits act as b - 1; and
         features whose numbers agree modulo 2^bits always collide.
     p : float, default=1.0
-        The power of tunable GMM, at most 1000; costs nothing. p log u and what follows from it are held in single
-        precision, which acts like a relative error of the weights u^p of the order of 1e-7 |p log u|; "exact" is
-        meant up to that.
+        The power of tunable GMM, at most 1000; costs nothing. p log u and what follows from it are
+        held in single precision, which acts like a relative error of the weights u^p of the order
+        of 1e-7 |p log u|; "exact" is meant up to that.
     gamma : float or None, default=None
         None aims at K itself. A number aims at the exponentiated kernel exp(-gamma (1 - K)),
         `ExpGMM`, exactly: slot j folds M_j ~ Poisson(gamma) independent samples into its code. It
@@ -90,7 +90,8 @@ class GCWS(CodeMap):
     The exponentiated kernel exp(-3 (1 - K)):
 
     >>> sharp = GCWS(n_components=4096, gamma=3.0).fit(X)
-    >>> float(sharp.kernel(X)[0, 1].round(3)), float(sharp.similarity(sharp.encode(X))[0, 1].round(2))
+    >>> estimate = sharp.similarity(sharp.encode(X))
+    >>> float(sharp.kernel(X)[0, 1].round(3)), float(estimate[0, 1].round(2))
     (0.424, 0.43)
     """
 
@@ -143,7 +144,7 @@ class GCWS(CodeMap):
         return getattr(self, "sampler_", self.sampler) == "cws"
 
     def _fit(self, X: Any, y: Any) -> None:
-        """Check the parameters, look at the rows once to choose sampler and scale.
+        """Check the parameters, and read the rows once to choose sampler and scale.
 
         ``y`` is ignored.
         """
@@ -169,7 +170,7 @@ class GCWS(CodeMap):
         )
 
     def _scheme(self, sampler: str) -> MinMaxScheme:
-        """The parameters, checked, also together with the sampler."""
+        """The parameters, checked one by one and together with the sampler."""
         return minmax_scheme(
             self.n_components,
             bits=self.bits,
@@ -210,12 +211,15 @@ class GCWS(CodeMap):
     def theory_gap(self) -> str | None:
         """Why ``expected`` is not known exactly: partial t* or the lowest bits of i*; else None."""
         if self.coding == "lowest":
-            return "coding='lowest' collides by the structure of the features: no closed form; use coding='mixed'."
+            return (
+                "coding='lowest' collides by the structure of the features: no closed form; use "
+                "coding='mixed'."
+            )
         if self.t_bits is not None:
             return (
                 f"t_bits={self.t_bits} drops part of t*: the collision probability is not the "
-                f"kernel and has no closed "
-                "form; expected_bounds gives bounds, t_bits=None makes it exact."
+                "kernel and has no closed form; expected_bounds gives bounds, t_bits=None makes it "
+                "exact."
             )
         return None
 
@@ -225,11 +229,13 @@ class GCWS(CodeMap):
     def expected_bounds(
         self, X: Any, Y: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper bounds of what the inner products average to, for any ``t_bits`` with
-        ``coding="mixed"`` and p = 1.
+        """Bounds of what the inner products average to, for any ``t_bits``.
 
-        Dropping bits of t* can only add collisions, and never more than those of the L1-normalised rows:
-        K <= P <= sum min(u/|u|_1, v/|v|_1). Common maps follow: exp(-gamma (1 - P)) where there is a gamma, then b bits.
+        They need ``coding="mixed"`` and p = 1.
+
+        Dropping bits of t* can only add collisions, and never more than those of the L1-normalised
+        rows: K <= P <= sum min(u/|u|_1, v/|v|_1). Both bounds then go through exp(-gamma (1 - P))
+        where there is a gamma, and through b bits.
         """
         if self.coding != "mixed" or self.p != 1.0:
             raise ValueError("expected_bounds are known for coding='mixed' and p=1 only.")
@@ -246,10 +252,10 @@ class GCWS(CodeMap):
         return overlap if self.gamma is None else np.exp(-self.gamma * (1.0 - overlap))
 
     def similarity(self, codes_a: Codes, codes_b: Codes | None = None) -> NDArray[np.float64]:
-        """The kernel estimated from codes: (P - 2^-b) / (1 - 2^-b), P the share of equal slots; 0
-        for empty rows.
+        """The kernel estimated from codes: (P - 2^-b) / (1 - 2^-b), P the fraction of equal slots.
 
-        Unbiased where ``theory_gap`` is None. Codes must come from a map like this one.
+        It is 0 for empty rows. Unbiased where ``theory_gap`` is None. Codes must come from a map
+        like this one.
         """
         codes_b = codes_a if codes_b is None else codes_b
         self._refuse_foreign(codes_a, codes_b)

@@ -24,10 +24,7 @@ BYTES_PER_WORD = 8
 
 
 class SlotRange(NamedTuple):
-    """Base slots ``first_slot`` ..
-
-    ``first_slot + n_slots``, wanted in the columns of ``out`` from ``column`` on.
-    """
+    """``n_slots`` base slots from ``first_slot`` on, for ``out`` from ``column`` on."""
 
     first_slot: int
     n_slots: int
@@ -43,15 +40,19 @@ def base_counts(scheme: MinMaxScheme, gamma: float) -> NDArray[np.int64]:
 
 
 def n_base_slots(scheme: MinMaxScheme) -> int:
-    """What a sampler samples; at least 1, although no code depends on it where all counts are 0."""
+    """The number of slots that a sampler samples.
+
+    It is at least 1, although no code depends on it where all counts are 0.
+    """
     if scheme.gamma is None:
         return scheme.n_components
     return max(1, int(base_counts(scheme, scheme.gamma).sum()))
 
 
 class BaseSlots:
-    """What a sampler samples for ``scheme``: slots of ``base``, whose words have ``word_bits`` bits
-    where they are folded.
+    """What a sampler samples for ``scheme``: the slots of ``base``.
+
+    With a gamma, words of ``word_bits`` bits are sampled and folded.
 
     ``whole``: the sampler can only do all base slots at once.
     """
@@ -73,12 +74,11 @@ class BaseSlots:
     def ranges(
         self, codes: NDArray[Any], empty: NDArray[np.bool_], use: Resources, *, most: int
     ) -> Iterator[SlotRange]:
-        """Ranges of at most ``most`` base slots that together give ``codes``, of at most
-        ``most_rows`` rows.
+        """Ranges of at most ``most`` base slots that together give ``codes``.
 
-        The caller writes each before it asks for the next. Ranges start at multiples of
-        ``SLOT_BLOCK``, as tables do; so a group of words may begin with a few that are another
-        group's.
+        ``codes`` has at most ``most_rows`` rows. The caller writes each range before it asks for
+        the next. Ranges start at multiples of ``SLOT_BLOCK``, as tables do, so a group of words may
+        begin with a few words of another group.
         """
         if self.scheme.gamma is None:
             yield from _cut(0, self.scheme.n_components, most, codes)
@@ -100,8 +100,10 @@ class BaseSlots:
             )
 
     def _groups(self, n_rows: int) -> Iterator[tuple[int, int]]:
-        """Ranges of slots whose words fit the budget for that many rows; at least one slot, or
-        all."""
+        """Ranges of slots whose words fit the budget for that many rows.
+
+        At least one slot, or all of them where the sampler samples all at once.
+        """
         room = WORDS_BYTES // (BYTES_PER_WORD * max(1, n_rows)) - _core.SLOT_BLOCK
         begin, last = 0, self.scheme.n_components
         while begin < last:
@@ -112,9 +114,6 @@ class BaseSlots:
 
 
 def _cut(first: int, end: int, most: int, out: NDArray[Any]) -> Iterator[SlotRange]:
-    """Base slots ``first`` ..
-
-    ``end`` in ranges of at most ``most``, beginning in the first column of ``out``.
-    """
+    """Base slots ``first`` to ``end`` in ranges of at most ``most``, for the columns of ``out``."""
     for at in range(first, end, most):
         yield SlotRange(at, min(most, end - at), at - first, out)

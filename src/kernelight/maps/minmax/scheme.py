@@ -1,5 +1,4 @@
-"""What both samplers of the min-max kernel share: the scheme, and matrices seen as columns with
-identities."""
+"""What both samplers of the min-max kernel share: the scheme, and ranges of rows."""
 
 from __future__ import annotations
 
@@ -27,8 +26,8 @@ MAX_COMPONENTS = 1 << 24
 MAX_BASE_SLOTS = 1 << 22  # on average: one row's words then take 32 MB
 MAX_POWER = 1e3  # p log u is held in single precision: its last bit must stay far below 1
 
-# A width above this is renumbered to the columns that occur before anything as long as the width is
-# allocated.
+# Sparse rows wider than this are renumbered to the columns that occur, before any array of the
+# width is allocated.
 WIDE = 1 << 20
 
 
@@ -67,7 +66,7 @@ def minmax_scheme(
     sampler: Any,
     seed: int,
 ) -> MinMaxScheme:
-    """The scheme of some parameters, each checked, and their combination too."""
+    """The scheme of some parameters, which are checked one by one and together."""
     check_int("n_components", n_components, 1, MAX_COMPONENTS)
     check_int("bits", bits, 1, MAX_BITS)
     if t_bits is not None:
@@ -87,8 +86,7 @@ def minmax_scheme(
     if sampler == "dart" and (t_bits is not None or p != 1.0):
         raise ValueError(
             "The dart sampler samples whole darts with p=1: t_bits, coding='lowest' and p need "
-            "sampler='cws' (fit again if "
-            "they were set after fit chose darts)."
+            "sampler='cws' (fit again if they were set after fit chose darts)."
         )
     if normalize is not None and (p != 1.0 or center is not None):
         raise ValueError(
@@ -99,8 +97,7 @@ def minmax_scheme(
         if gamma * n_components > MAX_BASE_SLOTS:
             raise ValueError(
                 f"gamma * n_components must be at most {MAX_BASE_SLOTS}, because a row takes that "
-                f"many base hashes, got "
-                f"{gamma:g} * {n_components}."
+                f"many base hashes, got {gamma:g} * {n_components}."
             )
         if normalize is not None or center is not None:
             raise ValueError(
@@ -117,9 +114,12 @@ def minmax_scheme(
 
 
 def identity(scheme: MinMaxScheme, sampler: str, scale: float) -> dict[str, Any]:
-    """What defines a code. Bits are left out, because low bits of a longer code are the shorter
-    code; so is the number of slots for cws, whose slots do not depend on it. A gamma of None is
-    left out: codes older than gamma keep theirs."""
+    """Plain data that defines a code.
+
+    Bits are left out, because the low bits of a longer code are the shorter code. So is the number
+    of slots for cws, whose slots do not depend on it. A gamma of None is left out, so that codes
+    made before there was a gamma keep their provenance.
+    """
     facts: dict[str, Any] = {
         "sampler": sampler,
         "t_bits": scheme.t_bits,
@@ -137,7 +137,7 @@ def identity(scheme: MinMaxScheme, sampler: str, scale: float) -> dict[str, Any]
 
 
 def check_center(X: Matrix, scheme: MinMaxScheme) -> None:
-    """Refuse rows that the centre of a scheme does not fit."""
+    """Refuse rows that do not fit the centre of a scheme."""
     if scheme.center is not None:
         check_center_fits(X, scheme.center)
 
@@ -145,8 +145,8 @@ def check_center(X: Matrix, scheme: MinMaxScheme) -> None:
 class RowRange(NamedTuple):
     """Some rows of a checked matrix as the core takes them, without a copy of their values.
 
-    Coordinate 2c + s is column c with sign s (0 positive, 1 negative). ``ids`` names the expanded
-    coordinate of each where columns were renumbered; None where a coordinate is its own identity.
+    Coordinate 2c + s is column c with sign s (0 positive, 1 negative). Where columns were
+    renumbered, ``ids`` has the coordinate that each one was; None where they were not.
     """
 
     values: NDArray[Any]
@@ -175,7 +175,7 @@ class RowRange(NamedTuple):
         return _core.WeightedRows(self.values, self.indices, self.indptr, self.n_cols, center, l1)
 
     def identities(self, coordinates: NDArray[Any]) -> NDArray[np.uint64]:
-        """The expanded coordinates that the hash is defined on."""
+        """The coordinates on which the hash is defined."""
         return coordinates.astype(np.uint64) if self.ids is None else self.ids[coordinates]
 
     def between(self, begin: int, end: int) -> RowRange:
@@ -190,12 +190,12 @@ class RowRange(NamedTuple):
         )
 
     def cut(self, most: int) -> Iterator[tuple[slice, RowRange]]:
-        """These rows in ranges with at most that many stored entries (or one row)."""
+        """These rows in ranges of at most ``most`` stored entries (or one row)."""
         for begin, end in _batches(self.indptr, self.n_rows, self.n_cols, most, sys.maxsize):
             yield slice(begin, end), self.between(begin, end)
 
     def renumbered(self) -> RowRange:
-        """Sparse rows with only the columns that occur, which keep their identities."""
+        """Sparse rows with only the columns that occur; ``ids`` says which they were."""
         features, places = np.unique(np.asarray(self.indices), return_inverse=True)
         ids = np.repeat(2 * features.astype(np.uint64), 2)
         ids[1::2] += np.uint64(1)
@@ -205,14 +205,14 @@ class RowRange(NamedTuple):
 
 
 def all_rows(X: Matrix) -> RowRange:
-    """A whole matrix."""
+    """A whole matrix as one range."""
     return RowRange(*core_args(X))
 
 
 def row_ranges(
     X: Matrix, most: int, *, most_rows: int = sys.maxsize
 ) -> Iterator[tuple[slice, RowRange]]:
-    """Ranges of rows with at most that many stored entries and rows each (or one row)."""
+    """Ranges of rows with at most ``most`` stored entries and ``most_rows`` rows (or one row)."""
     values, indices, indptr, n_cols = core_args(X)
     rows = RowRange(values, indices, indptr, n_cols)
     for begin, end in batches(X, most, most_rows=most_rows):
@@ -220,7 +220,7 @@ def row_ranges(
 
 
 def batches(X: Matrix, most: int, *, most_rows: int = sys.maxsize) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with at most that many stored entries and rows each (or one row)."""
+    """Begin and end of those ranges."""
     n_rows, n_cols = X.shape
     yield from _batches(getattr(X, "indptr", None), n_rows, n_cols, most, most_rows)
 

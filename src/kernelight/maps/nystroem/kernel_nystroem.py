@@ -26,20 +26,20 @@ _BATCH_BYTES = 1 << 23  # about what one batch of rows takes beside the result
 
 
 class KernelNystroem(DenseMap):
-    r"""Nyström features of any kernel: exact on the landmarks, a projection onto their span
-    elsewhere.
+    r"""Nyström features of any kernel: exact on the landmarks, projected on their span elsewhere.
 
     With landmarks L, the features of a row x are h(x) = K(x, L) N, where N N^T = K(L, L)^+, so that
 
     .. math:: h(x) \cdot h(y) = K(x, L) K(L, L)^+ K(L, y).
 
-    Landmarks get their kernel exactly, and no row more than its own: \|h(x)\|^2 <= K(x, x). Where K(L, L) = R^T R is far
-    from singular, N = R^{-1}. Otherwise N = V D^{-1/2} of K(L, L) = V D V^T; eigenvalues that rounding could have made are
-    dropped, so duplicated landmarks, rows of zeros and singular matrices do no harm.
+    Landmarks get their kernel exactly, and no row more than its own: \|h(x)\|^2 <= K(x, x). Where
+    K(L, L) = R^T R is far from singular, N = R^{-1}. Otherwise N = V D^{-1/2} of K(L, L) = V D V^T;
+    eigenvalues that rounding could have made are dropped, so duplicated landmarks, rows of zeros
+    and singular matrices do no harm.
 
     There is one column for each landmark, whatever the rank: columns left over are zero and stand
-    last. Their number is known before the data are, therefore, and does not hang on rounding. (The
-    symmetric N = V D^{-1/2} V^T has the same inner products, but spreads the rounding of small
+    last. Their number is known before the data are, therefore, and does not depend on rounding.
+    (The symmetric N = V D^{-1/2} V^T has the same inner products, but spreads the rounding of small
     eigenvalues over all columns.)
 
     Parameters
@@ -126,12 +126,11 @@ class KernelNystroem(DenseMap):
         if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "kernel='precomputed' is fitted on the square matrix of the kernel of all training "
-                "rows, got "
-                f"{X.shape[0]} rows and {X.shape[1]} columns."
+                f"rows, got {X.shape[0]} rows and {X.shape[1]} columns."
             )
         landmarks = self._choose(X)
         self._hold(None if self._precomputed else landmarks)
-        # One row of the kernel tells in which precision it will come.
+        # One row of the kernel tells its precision.
         first = landmarks[:1] if not self._precomputed else X[:1]
         precision = against(self.kernel_, landmarks)(first).dtype
         self.normalization_ = _inverse_root(gram(self.kernel_, X, landmarks), precision)
@@ -169,7 +168,7 @@ class KernelNystroem(DenseMap):
         if wanted > n:
             warnings.warn(
                 f"n_components={wanted} is more than the {counted(n, 'row')}: all rows are "
-                f"landmarks.",
+                "landmarks.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -182,7 +181,7 @@ class KernelNystroem(DenseMap):
         return self.component_indices_ if self._precomputed else X[chosen]
 
     def _hold(self, landmarks: Matrix | None) -> None:
-        """Keep landmarks as arrays, sparse ones by the three of CSR."""
+        """Keep landmarks as arrays; sparse ones as the three arrays of CSR."""
         self._landmark_values = self._landmark_columns = self._landmark_starts = None
         if landmarks is not None:
             self._landmark_values, self._landmark_columns, starts, _ = checks.core_args(landmarks)
@@ -207,14 +206,13 @@ class KernelNystroem(DenseMap):
             self.normalization_.shape[1] == self.n_components_
             and not np.tril(self.normalization_, -1).any()
         )
-        landmarks = self._sites()
+        landmarks = self._checked_landmarks()
         count = landmarks.shape[0]
         if self.component_indices_ is not None:
             checks.check_learned("component_indices_", self.component_indices_, ("int64",), 1)
             if self.component_indices_.size != count:
                 raise ValueError(
-                    "component_indices_ has "
-                    f"{counted(self.component_indices_.size, 'number')} for "
+                    f"component_indices_ has {counted(self.component_indices_.size, 'number')} for "
                     f"{counted(count, 'landmark')}."
                 )
         if not 1 <= count == self.n_components_ >= self.normalization_.shape[1]:
@@ -227,7 +225,7 @@ class KernelNystroem(DenseMap):
         if isinstance(self.landmarks, str) and self.landmarks == _GIVEN:
             self.landmarks = landmarks
 
-    def _sites(self) -> Any:
+    def _checked_landmarks(self) -> Any:
         """What `against` compares rows with, checked: a state may hold anything."""
         if self._precomputed:
             return checks.as_row_numbers(
@@ -259,14 +257,16 @@ class KernelNystroem(DenseMap):
         return features
 
     def _normalized(self, K: NDArray[Any]) -> NDArray[Any]:
-        """``K`` times the normalization; with a triangular one that is half the work, in the place
-        of ``K``."""
+        """``K`` times the normalization.
+
+        A triangular one is half the work, and overwrites ``K``.
+        """
         root = self.normalization_.astype(K.dtype, copy=False)
         if not self._triangular:
             return np.asarray(K @ root)
         multiply = scipy.linalg.get_blas_funcs("trmm", (root, K))
-        ours = isinstance(self.kernel_, Kernel)  # what a callable returns may be someone's
-        return np.asarray(multiply(1.0, root, K.T, trans_a=1, overwrite_b=ours).T)
+        fresh = isinstance(self.kernel_, Kernel)  # a callable may return an array that it keeps
+        return np.asarray(multiply(1.0, root, K.T, trans_a=1, overwrite_b=fresh).T)
 
     def _batches(self, X: Matrix) -> Iterator[slice]:
         width = self.n_components_ + (0 if sp.issparse(X) else X.shape[1])
@@ -274,8 +274,10 @@ class KernelNystroem(DenseMap):
         return (slice(start, start + step) for start in range(0, X.shape[0], step))
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """The features of each row: a dense (n, n_components_) array, float32 for float32 rows and
-        else float64."""
+        """The features of each row: a dense (n, n_components_) array.
+
+        float32 for float32 rows, else float64.
+        """
         return super().transform(X)
 
     @property
@@ -298,7 +300,7 @@ class KernelNystroem(DenseMap):
         return tags
 
     def _plain_params(self) -> dict[str, Any]:
-        """As ``fit`` used them; landmarks that were given are among the arrays already."""
+        """Parameters as ``fit`` used them; landmarks that were given are among the arrays."""
         kernel = self.kernel_
         if not isinstance(kernel, (Kernel, str)):
             raise ValueError(
@@ -328,19 +330,20 @@ def _kernel_of(kernel: Any) -> Any:
     if isinstance(kernel, type) or not callable(kernel):
         raise TypeError(
             "kernel must be a kernel such as GMM(), the name of one, a callable on two matrices or "
-            "'precomputed', "
-            f"got {kernel!r}."
+            f"'precomputed', got {kernel!r}."
         )
     return kernel
 
 
 def _refuse_other_names(landmarks: Any, names: Any) -> None:
-    """Refuse a frame of landmarks whose columns are not those of the rows, where both have
-    names."""
-    found = list(getattr(landmarks, "columns", ()))
-    if names is None or not found or not all(isinstance(name, str) for name in found):
+    """Refuse a frame of landmarks whose columns are not those of the rows.
+
+    Only where both have names.
+    """
+    columns = list(getattr(landmarks, "columns", ()))
+    if names is None or not columns or not all(isinstance(name, str) for name in columns):
         return
-    if found != list(names):
+    if columns != list(names):
         raise ValueError(
             "The columns of landmarks must have the names of those of X, in the same order: pass "
             "landmarks[X.columns]."
@@ -348,8 +351,7 @@ def _refuse_other_names(landmarks: Any, names: Any) -> None:
 
 
 def _inverse_root(K: NDArray[np.float64], precision: np.dtype[Any]) -> NDArray[np.float64]:
-    """A matrix N with N N^T = K^+, of a kernel that has been computed with the rounding of
-    ``precision``.
+    """A matrix N with N N^T = K^+, for a kernel computed with the rounding of ``precision``.
 
     R^-1 of K = R^T R where K is far from singular: that takes a tenth of the time. Otherwise V
     D^(-1/2) of K = V D V^T.
@@ -363,8 +365,10 @@ def _inverse_root(K: NDArray[np.float64], precision: np.dtype[Any]) -> NDArray[n
 
 
 def _triangular_root(K: NDArray[np.float64], eps: float) -> NDArray[np.float64] | None:
-    """R^-1, or None if the condition of K may exceed 1/sqrt(eps), with which rounding is
-    amplified."""
+    """R^-1 of K = R^T R, or None if the condition of K may exceed 1/sqrt(eps).
+
+    Rounding is amplified by the condition.
+    """
     R, failed = scipy.linalg.lapack.dpotrf(K)
     if failed:
         return None
@@ -373,21 +377,21 @@ def _triangular_root(K: NDArray[np.float64], eps: float) -> NDArray[np.float64] 
 
 
 def _spectral_root(K: NDArray[np.float64], eps: float) -> NDArray[np.float64]:
-    """V D^(-1/2), by falling eigenvalue, without the eigenvalues that rounding could have made: up
-    to about k eps d_max.
+    """V D^(-1/2), by falling eigenvalue.
+
+    Eigenvalues that rounding could have made, up to about k eps d_max, are dropped.
 
     Small eigenvalues have columns of their own, so that their rounding stays there. The sign of an
     eigenvector is chosen so that its largest entry is positive: then another library gives the same
     features.
     """
     values, vectors = scipy.linalg.eigh(K, overwrite_a=True, check_finite=False, driver="evd")
-    # far below rounding, that of an arc cosine too
+    # far beyond rounding, also that of an arc cosine
     lowest = -min(0.1, len(K) * np.sqrt(eps)) * values[-1]
     if values[0] < lowest:
         warnings.warn(
             "The kernel is not positive semidefinite on the landmarks: its negative part is lost, "
-            "and features do not have "
-            "the kernel even there.",
+            "and features do not have the kernel even there.",
             UserWarning,
             stacklevel=5,
         )

@@ -1,6 +1,6 @@
-"""Rows that stand for all others: a kernel against them, and which ones to take.
+"""Landmarks, the rows that stand for all others: kernels against them, and how to choose them.
 
-A kernel is one of ours, a callable on two matrices, or "precomputed": then a row holds its
+A kernel is one of this package, a callable on two matrices, or "precomputed": then a row holds its
 similarities to the training rows, and landmarks are column numbers.
 """
 
@@ -19,16 +19,17 @@ from kernelight.kernels.base import Kernel
 PRECOMPUTED = "precomputed"
 KernelLike = Any  # a Kernel, a callable on two matrices, or PRECOMPUTED
 
-# of the largest value of a kernel: sums in single precision stay far below, even on GPUs
+# Rounding of sums in single precision, even on GPUs, is far below this fraction of a kernel's
+# largest value.
 _ROUNDING = 1e-3
-_BLOCK = 64  # rows of a block on whose diagonal alone we look, where a kernel is only a callable
+_BLOCK = 64  # rows of a block of which only the diagonal is needed, where a kernel is a callable
 
 
 def against(kernel: KernelLike, landmarks: Any) -> Callable[[Matrix], NDArray[Any]]:
     """The function X -> K(X, landmarks); what happens to landmarks alone happens once.
 
-    Both sides of a kernel of ours are brought to one type first: rows scaled in single precision
-    would spoil sums in double.
+    Both sides of a kernel of this package are brought to one type first: rows scaled in single
+    precision would spoil sums in double.
     """
     if isinstance(kernel, Kernel):
         prepared: dict[Any, Any] = {}
@@ -52,7 +53,7 @@ def against(kernel: KernelLike, landmarks: Any) -> Callable[[Matrix], NDArray[An
 def gram(kernel: KernelLike, X: Matrix, landmarks: Any) -> NDArray[np.float64]:
     """K(landmarks, landmarks) in double, exactly symmetric; ``X`` are the training rows.
 
-    Refused where it can be no kernel, beyond what rounding in single precision does.
+    A matrix that cannot be a kernel's, beyond rounding in single precision, is refused.
     """
     if isinstance(kernel, Kernel):
         return np.asarray(
@@ -69,8 +70,7 @@ def gram(kernel: KernelLike, X: Matrix, landmarks: Any) -> NDArray[np.float64]:
     if peak and half.diagonal().max() <= _ROUNDING * peak:
         raise ValueError(
             "The kernel of each landmark with itself must be above 0, but none is: is it a "
-            "distance? Pass similarities, such "
-            "as exp(-distance)."
+            "distance? Pass similarities, such as exp(-distance)."
         )
     return np.asarray(half + half.T)
 
@@ -89,7 +89,7 @@ def diagonal(kernel: KernelLike, X: Matrix) -> NDArray[np.float64]:
 
 
 def _read_only(X: Matrix) -> Matrix:
-    """The same entries, which a callable of someone else cannot change."""
+    """The same entries, read-only: a user's callable cannot change them."""
     if sp.issparse(X):
         parts = tuple(map(_read_only, (X.data, X.indices, X.indptr)))
         return type(X)(parts, shape=X.shape, copy=False)
@@ -105,13 +105,14 @@ def _dense(X: Matrix) -> NDArray[Any]:
 def spread_rows(
     kernel: KernelLike, X: Matrix, count: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """k-means++ in the space of the kernel: each row is drawn in proportion to its squared distance
+    """Rows chosen by k-means++ in the space of the kernel (Arthur and Vassilvitskii, 2007).
 
-        min over landmarks l of  K(x, x) + K(l, l) - 2 K(x, l)
+    Each row is drawn in proportion to its squared distance from those drawn before,
 
-    from those drawn before (Arthur and Vassilvitskii, 2007). Rows at the origin of that space,
-    where K(x, x) = 0, are never worth a landmark; when no row has a distance left, the others are
-    filled up at random.
+        min over landmarks l of  K(x, x) + K(l, l) - 2 K(x, l).
+
+    Rows at the origin of that space, where K(x, x) = 0, are never drawn. When no row has a distance
+    left, the others are drawn at random.
     """
     own = diagonal(kernel, X)
     column = _columns(kernel, X)
@@ -150,8 +151,10 @@ def _columns(kernel: KernelLike, X: Matrix) -> Callable[[int], NDArray[np.float6
 
 
 def _without_empty_columns(X: Matrix) -> Matrix:
-    """Much wider sparse rows than there are entries, narrowed: else every comparison would do it
-    again."""
+    """Sparse rows much wider than their entries, narrowed to the columns that occur.
+
+    Otherwise every comparison would do it again.
+    """
     if not sp.issparse(X) or X.shape[1] <= 4 * X.nnz:
         return X
     used, columns = np.unique(X.indices[: X.indptr[-1]], return_inverse=True)

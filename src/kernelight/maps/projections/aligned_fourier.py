@@ -1,5 +1,4 @@
-"""AlignedFourier: random Fourier features that labels have chosen, as cosines and sines or as
-bits."""
+"""AlignedFourier: random Fourier features chosen by labels, as cosines and sines or as bits."""
 
 from __future__ import annotations
 
@@ -46,16 +45,17 @@ def _gives_bits(model: AlignedFourier) -> bool:
 
 
 class AlignedFourier(CodeMap, DenseMap):
-    r"""Random Fourier features weighted by their agreement with labels (Sinha and Duchi, 2016), in
-    closed form.
+    r"""Random Fourier features weighted by their agreement with labels (Sinha and Duchi, 2016).
+
+    The weights are computed in closed form.
 
     Of N candidate frequencies w_l, drawn for a Gaussian kernel as for `RandomFourier`, each scores
 
     .. math:: v_l = \sum_c \Big| \sum_i (1[y_i = c] - \pi_c) \, e^{i w_l \cdot x_i} \Big|^2,
 
-    \pi_c the share of class c: what does not tell classes apart scores nothing. The weights q
-    maximise v . q over q >= 0, \sum q = 1 and 1 / \sum q^2 >= ``n_effective``, and the kernel
-    becomes
+    \pi_c the fraction of rows of class c: what does not tell classes apart scores nothing. The
+    weights q maximise v . q over q >= 0, \sum q = 1 and 1 / \sum q^2 >= ``n_effective``, and the
+    kernel becomes
 
     .. math:: K_q(u, v) = \sum_l q_l \cos(w_l \cdot (u - v)).
 
@@ -90,8 +90,8 @@ class AlignedFourier(CodeMap, DenseMap):
     gamma : float or "median", default=1.0
         For ``metric="cosine"``: candidates are those of exp(-gamma (1 - cosine of the angle)).
     sigma : float, "median" or None, default=None
-        For ``metric="euclidean"``: candidates are those of exp(-|u - v|^2 / (2 sigma^2)). None and "median" mean the median
-        distance of pairs of rows seen by ``fit``.
+        For ``metric="euclidean"``: candidates are those of exp(-|u - v|^2 / (2 sigma^2)). None and
+        "median" mean the median distance of pairs of rows seen by ``fit``.
     random_state : int, RandomState, Generator or None, default=0
     n_jobs : int or None, default=None
         Threads; None means all cores.
@@ -109,10 +109,11 @@ class AlignedFourier(CodeMap, DenseMap):
 
     Notes
     -----
-    Labels are class labels of any type. Numbers with fractions are a target as they are,
-    v_l = |\sum_i (y_i - mean) e^{i w_l . x_i}|^2; whole numbers are classes: scale those that are amounts, y / y.std(). ``fit``
-    takes O(n d N) time, and memory that does not grow with the rows. A row of zeros is a point like any, but with
-    ``metric="cosine"`` it has no direction and emits nothing.
+    Labels are class labels of any type. Numbers with fractions are a target as they
+    are, v_l = |\sum_i (y_i - mean) e^{i w_l . x_i}|^2; whole numbers are classes: scale those that
+    are amounts, y / y.std(). ``fit`` takes O(n d N) time, and memory that does not grow with the
+    rows. A row of zeros is a point like any other, but with ``metric="cosine"`` it has no direction
+    and emits nothing.
 
     Examples
     --------
@@ -167,15 +168,14 @@ class AlignedFourier(CodeMap, DenseMap):
             decided = {"metric": "euclidean", "sigma": kernel.sigma}
         else:
             raise UnsupportedKernel(
-                f"AlignedFourier chooses features of RBF or Gaussian by labels and has none of "
+                "AlignedFourier chooses features of RBF or Gaussian by labels and has none of "
                 f"{kernel!r}.",
                 may_be_overcome=False,
             )
         return cls._configured(kernel, {"n_components": n_components, **decided}, options)
 
     def _fit(self, X: Any, y: Any) -> None:
-        """Find the bandwidth where it is the median, score the candidates against ``y`` and keep
-        the best."""
+        """Compute the bandwidth, score the candidates against ``y`` and keep the best."""
         X = self._validated(X, reset=True)
         self._check_parameters()
         target = target_of(y, X.shape[0], type(self).__name__)
@@ -237,7 +237,7 @@ class AlignedFourier(CodeMap, DenseMap):
         self._made_for = self._shape()
 
     def _check_learned(self) -> None:
-        """A state may hold anything."""
+        """Refuse learned arrays that do not fit, as a state may hold anything."""
         indices, weights = self.indices_, self.weights_
         if indices is None or weights is None:
             raise ValueError("indices_ and weights_ must both be there.")
@@ -256,7 +256,7 @@ class AlignedFourier(CodeMap, DenseMap):
             raise ValueError("weights_ must be positive and have the sum 1.")
 
     def _shape(self) -> tuple[Any, ...]:
-        """What must not change after fit."""
+        """Parameters that must not change after fit."""
         return self.n_components, self.n_candidates, self.binary, self.metric
 
     def _refuse_changes(self) -> None:
@@ -310,13 +310,17 @@ class AlignedFourier(CodeMap, DenseMap):
         return super().encode(X)
 
     def transform(self, X: Any) -> Any:
-        """Dense float32 features of length 1, two for each frequency; or one-hot codes, a sparse
-        float32 matrix."""
+        """Dense float32 features of length 1, two columns for each frequency.
+
+        With ``binary=True``, the one-hot features of the codes: a sparse float32 matrix.
+        """
         return self._kind().transform(self, X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """A name for each column: ``alignedfourier7``, or ``alignedfourier3_1`` for value 1 of bit
-        3."""
+        """A name for each column: ``alignedfourier7``.
+
+        With ``binary=True``, ``alignedfourier3_1`` is value 1 of bit 3.
+        """
         return self._kind().get_feature_names_out(self, input_features)
 
     def _kind(self) -> type[CodeMap | DenseMap]:
@@ -332,8 +336,10 @@ class AlignedFourier(CodeMap, DenseMap):
         return self._n_slots() if self.binary else self._n_features_out
 
     def _state(self) -> State:
-        """Parameters, what ``fit`` decided, and which candidates have which weights: frequencies
-        follow from the seed."""
+        """Parameters, what ``fit`` decided, and which candidates have which weights.
+
+        The frequencies follow from the seed.
+        """
         self._refuse_changes()
         return super()._state()
 
@@ -344,10 +350,10 @@ class AlignedFourier(CodeMap, DenseMap):
 
     @property
     def frequencies_(self) -> NDArray[np.float64]:
-        """The w_l of the result, an (n_features, m) array: ``transform`` is sqrt(weights_) times
-        cos and sin of x . w_l.
+        """The frequencies w_l of the result, an (n_features, m) array.
 
-        For ``metric="cosine"`` x is the row at length 1.
+        ``transform`` is sqrt(weights_) times cos and sin of x . w_l. For ``metric="cosine"`` x is
+        the row at length 1.
         """
         check_is_fitted(self, "indices_")
         unit = self._spread() if self.metric == "cosine" else 1.0 / self.bandwidth_
@@ -355,8 +361,10 @@ class AlignedFourier(CodeMap, DenseMap):
 
     @property
     def kernel(self) -> Kernel:
-        """What all candidates together estimate, before labels choose: `Gaussian`, or `RBF` for
-        ``metric="cosine"``."""
+        """What all candidates together estimate, before labels choose.
+
+        `Gaussian`, or `RBF` for ``metric="cosine"``.
+        """
         return (RBF if self.metric == "cosine" else Gaussian)(bandwidth_in_use(self))
 
     @property
@@ -364,24 +372,25 @@ class AlignedFourier(CodeMap, DenseMap):
         """Why ``expected`` is not known: the kernel is learned."""
         return (
             "AlignedFourier learns its kernel from labels: it is sum_l q_l cos(w_l . (u - v)) with "
-            "weights_ and frequencies_, "
-            "known only after fit."
+            "weights_ and frequencies_, known only after fit."
         )
 
 
 def largest(q: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    """Where the largest positive weights are, ascending; of equal ones the first."""
+    """The indices of the largest positive weights, ascending; of equal ones the first."""
     best = np.argsort(-q, kind="stable")[:count]
     return np.sort(best[q[best] > 0]).astype(np.int64)
 
 
 def drawn_from(q: NDArray[np.float64], count: int, seed: int) -> NDArray[np.int64]:
-    """Indices drawn with probabilities q, with replacement, ascending: word n of the seed is the
-    n-th draw."""
+    """Indices drawn with probabilities q, with replacement, ascending.
+
+    Word n of the seed is the n-th draw.
+    """
     words = np.empty(count, dtype=np.uint64)
     _core.fill_words(seed, _core.STREAM_CHOICE, words)
     edges = np.cumsum(q)
     uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    # the first edge above: never a weight of 0
-    found = np.searchsorted(edges, uniform * edges[-1], side="right")
-    return np.sort(np.minimum(found, np.flatnonzero(q)[-1])).astype(np.int64)
+    # an edge above the number: never a weight of 0
+    first_above = np.searchsorted(edges, uniform * edges[-1], side="right")
+    return np.sort(np.minimum(first_above, np.flatnonzero(q)[-1])).astype(np.int64)

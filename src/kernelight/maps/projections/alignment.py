@@ -1,10 +1,9 @@
-"""How well random cosines agree with labels: sums of each one over the rows of each class, a block
-of both at a time.
+"""How well random cosines agree with labels: sums of each cosine over the rows of each class.
 
-Candidate l is the frequency w_l of the Gaussian projection of a seed. As a pair it stands for cos(w_l . x) and sin(w_l . x)
-and scores |sum_i t_i e^{i w_l . x_i}|^2, which no phase changes; alone it is cos(w_l . x + b_l), and its score belongs to
-the frequency together with its phase b_l. The targets t are class indicators minus their means, summed over classes, or
-centred numbers.
+Candidate l is the frequency w_l of the Gaussian projection of a seed. As a pair it stands for
+cos(w_l . x) and sin(w_l . x) and scores |sum_i t_i e^{i w_l . x_i}|^2, which no phase changes;
+alone it is cos(w_l . x + b_l), and its score belongs to the frequency together with its phase b_l.
+The targets t are class indicators minus their means, summed over classes, or centred numbers.
 
 Memory beyond the rows: tables of 1,024 candidates, 16 MB of cosines, 16 bytes for each class and
 candidate of a block.
@@ -41,15 +40,19 @@ _KINDS = ("binary", "multiclass", "continuous")
 
 
 class Target(NamedTuple):
-    """What features shall agree with: a row of class indicators for each row, or its centred
-    number."""
+    """What features are to agree with.
+
+    Class indicators for each row, or a centred number.
+    """
 
     rows: Any
     counts: NDArray[np.int64] | None
 
     def scores(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From the sums of each feature, weighted with each column of ``rows``; numbers are centred
-        already."""
+        """Scores from the sums of each feature, weighted with each column of ``rows``.
+
+        Numbers are centred already.
+        """
         return np.square(sums[0]) if self.counts is None else centred_scores(sums, self.counts)
 
 
@@ -58,8 +61,7 @@ def target_of(y: Any, n_rows: int, owner: str) -> Target:
     if y is None:
         raise ValueError(
             f"{owner} requires y to be passed, but the target y is None: its features are chosen "
-            f"by labels; RandomFourier "
-            "needs none."
+            "by labels; RandomFourier needs none."
         )
     if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
         raise ValueError("y has masked entries: drop their rows first.")
@@ -71,14 +73,13 @@ def target_of(y: Any, n_rows: int, owner: str) -> Target:
     if kind not in _KINDS:
         raise ValueError(
             f"Unknown label type: {owner} takes one class label or number a row, and y is "
-            f"{kind!r}; pass one column of "
-            "numbers, or of text."
+            f"{kind!r}; pass one column of numbers, or of text."
         )
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(
             f"X has {counted(n_rows, 'row')} but y has {counted(len(y), 'label')}: each row needs "
-            f"one."
+            "one."
         )
     if kind == "continuous":
         return Target(_indicators(np.zeros(n_rows, np.int64), 1, _centred(y)), None)
@@ -124,7 +125,7 @@ class Candidates:
     def projection(
         self, chosen: NDArray[np.int64], columns: NDArray[np.uint64] | None = None
     ) -> Selected:
-        """Of all columns, or of rows that hold only some."""
+        """The projection of the chosen candidates; ``columns`` if rows hold only some columns."""
         n_features = self.n_features if columns is None else len(columns)
         return Selected("gaussian", n_features, chosen, self.seed, self.factor, columns)
 
@@ -140,7 +141,7 @@ class Candidates:
         """How well each of the first candidates agrees with the target."""
         columns = None
         if is_sparse(X) and X.nnz:
-            # once: entries of the others would be drawn for nothing
+            # Narrow the rows once: entries of other columns would be drawn for nothing.
             X, columns = only_used_columns(X)
         width = min(
             _MOST_CANDIDATES,

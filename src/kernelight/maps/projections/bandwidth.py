@@ -1,4 +1,4 @@
-"""Bandwidths found in the data: the median distance of pairs of rows.
+"""Bandwidths from the data: the median distance of pairs of rows.
 
 The distances are summed in a fixed order and the pairs are drawn from the seed, so that the median
 has the same bits whatever the storage of the rows, the threads or the machine: codes depend on it.
@@ -23,8 +23,10 @@ MOST_PAIRS = 4095  # odd: the median is one of them
 
 
 def median_gamma(X: Matrix, seed: int, use: Resources) -> float:
-    """1 / median(1 - rho) over pairs of rows that are not zero nor parallel; 1 where there is
-    none."""
+    """1 / median(1 - rho) over pairs of rows; 1 where there is no such pair.
+
+    Rows of zeros and parallel rows are left out.
+    """
     rows = np.flatnonzero(row_peaks(X))
     # |u - v|^2 = 2 (1 - rho) of unit rows
     squares = _square_distances(X, rows, UNIT_LENGTH, seed, use)
@@ -51,8 +53,10 @@ def _median(values: NDArray[np.float64]) -> float:
 def _square_distances(
     X: Matrix, rows: NDArray[np.intp], rule: RowRule, seed: int, use: Resources
 ) -> NDArray[np.float64]:
-    """Squared distances of pairs, all of them or MOST_PAIRS drawn at random; equal rows are left
-    out."""
+    """Squared distances of all pairs, or of MOST_PAIRS pairs drawn at random.
+
+    Equal rows are left out.
+    """
     left, right = (rows[side].astype(np.int64) for side in _pairs(len(rows), seed))
     squares = np.empty(len(left))
     if len(left):
@@ -73,8 +77,10 @@ def _pairs(n: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _below(words: NDArray[np.uint64], n: int) -> NDArray[np.intp]:
-    """32-bit words as whole numbers below n, which may need more than 32 bits: then in double
-    precision."""
+    """32-bit words as whole numbers below n.
+
+    n may need more than 32 bits: then they are made in double precision.
+    """
     if n < 1 << 32:
         return np.asarray(((words * np.uint64(n)) >> np.uint64(32)).astype(np.intp))
     return (words.astype(np.float64) * (n * 2.0**-32)).astype(np.intp)
@@ -86,8 +92,7 @@ def check_gamma(gamma: Any) -> float | None:
     if given is not None and given > LARGEST_GAMMA:
         raise ValueError(
             f"gamma must be at most {LARGEST_GAMMA:g}, got {given:g}: only equal rows are similar "
-            f"beyond it, and single "
-            "precision cannot tell rows apart."
+            "beyond it, and single precision cannot tell rows apart."
         )
     return given
 

@@ -30,8 +30,7 @@ PROJECTIONS = ("fastfood", "gaussian", "orthogonal", "sorf")
 
 
 class BinaryFourier(OneBitMap):
-    r"""Binary embedding of the Gaussian kernel: z = sign(cos(w . x / sigma + b) + t), one bit for
-    each projection.
+    r"""Bits of the Gaussian kernel: z = sign(cos(w . x / sigma + b) + t), one for each projection.
 
     w is Gaussian, b uniform on the circle and t on (-1, 1) (BCSIK). Two rows of kernel value
     K = exp(-|u - v|^2 / (2 sigma^2)) differ in a bit with probability
@@ -65,7 +64,7 @@ class BinaryFourier(OneBitMap):
 
     Notes
     -----
-    A row of zeros is a point like any: codes of this map have no empty rows.
+    A row of zeros is a point like any other: codes of this map have no empty rows.
 
     Examples
     --------
@@ -99,7 +98,7 @@ class BinaryFourier(OneBitMap):
 
     @classmethod
     def for_kernel(cls, kernel: Kernel, n_components: int = 1024, **options: Any) -> BinaryFourier:
-        """For `Gaussian`, of which its expectation is a function."""
+        """For `Gaussian`: ``expected`` is a function of it."""
         if not isinstance(kernel, Gaussian):
             return super().for_kernel(kernel, n_components, **options)
         return cls._configured(
@@ -107,7 +106,7 @@ class BinaryFourier(OneBitMap):
         )
 
     def _fit(self, X: Any, y: Any) -> None:
-        """Check the parameters; find sigma where it is "median". ``y`` is ignored."""
+        """Check the parameters; compute sigma where it is "median". ``y`` is ignored."""
         self.slots_ = None
         X = self._validated(X, reset=True)
         self._check_parameters()
@@ -143,7 +142,7 @@ class BinaryFourier(OneBitMap):
         return {"phases": 4 * count} | ({"thresholds": 4 * count} if self.threshold else {})
 
     def _follow_parameters(self) -> None:
-        """Parameters may have been changed after fit."""
+        """Take up parameters that were changed after fit."""
         self._check_parameters()
         if self._made_for != (self.projection, self.n_components):
             self._settle()
@@ -168,7 +167,10 @@ class BinaryFourier(OneBitMap):
     def theory_gap(self) -> str | None:
         """Why ``expected`` is not known exactly: the small bias of "sorf"; else None."""
         if self.projection == "sorf":
-            return "projection='sorf' is not exactly unbiased (below 0.01): use 'fastfood' or 'gaussian' for exact means."
+            return (
+                "projection='sorf' is not exactly unbiased (below 0.01): use 'fastfood' or "
+                "'gaussian' for exact means."
+            )
         return None
 
     def _independent(self) -> bool:
@@ -180,8 +182,7 @@ class BinaryFourier(OneBitMap):
         )
 
     def kernel_from_hamming(self, rate: Any) -> NDArray[np.float64]:
-        """The kernel value at which two rows differ in this share of their bits: the inverse of
-        h."""
+        """The kernel value of rows that differ in this fraction of their bits: the inverse of h."""
         rate = np.asarray(rate, dtype=np.float64)
         return np.asarray(
             kernel_from_hamming(rate)
@@ -190,5 +191,8 @@ class BinaryFourier(OneBitMap):
         )
 
     def similarity(self, codes_a: Codes, codes_b: Codes | None = None) -> NDArray[np.float64]:
-        """The kernel estimated from codes, `kernel_from_hamming` of the share of different bits."""
-        return self.kernel_from_hamming(1.0 - self._shares(codes_a, codes_b))
+        """The kernel estimated from codes.
+
+        It is `kernel_from_hamming` of the fraction of bits that differ.
+        """
+        return self.kernel_from_hamming(1.0 - self._equal_fraction(codes_a, codes_b))

@@ -2,12 +2,13 @@
 
 A feature l with score v_l (how well it agrees with the labels) gets the weight q_l that solves
 
-    maximise v.q  over  q >= 0, sum q = 1, N |q - 1/N|^2 <= rho                    (N features; the chi-square ball).
+    maximise v.q  over  q >= 0, sum q = 1, N |q - 1/N|^2 <= rho,
 
-rho trades: 0 gives uniform weights, N - 1 the best feature alone, and in between at least N / (1 +
-rho) features count (1 / sum q^2 is never less). Sinha and Duchi, "Learning kernels with random
-features" (2016), bisect for it. "Binary embedding and optimized random Fourier features" (BE,
-equation 23) prints q = v / (lambda N) + tau; without the positive part, weights become negative.
+N the number of features: a chi-square ball around uniform weights. rho = 0 gives uniform weights,
+rho = N - 1 the best feature alone, and in between at least N / (1 + rho) features count (1 / sum
+q^2 is never less). Sinha and Duchi, "Learning kernels with random features" (2016), bisect for it.
+"Binary embedding and optimized random Fourier features" (BE, equation 23) prints q = v / (lambda N)
++ tau; without the positive part, weights become negative.
 
 Here is a closed form. q_l = max(0, 1/m + (v_l - mean_m) / lambda), the mean over the m largest v,
 which are the support. With SS_m = sum_{l <= m} (v_l - mean_m)^2 and D_m = (1 + rho)/N - 1/m, q is
@@ -28,8 +29,9 @@ Array = NDArray[np.float64]
 
 
 def aligned_weights(scores: Any, rho: float) -> Array:
-    """The q of the head comment for the scores v. Shift and scale of v do not matter; equal scores
-    have equal weights.
+    """The weights q of the head of this module, for the scores v.
+
+    Shift and scale of v do not matter; equal scores have equal weights.
 
     >>> from kernelight.maps.projections.chi2_ball import aligned_weights
     >>> aligned_weights([1, 2, 3, 4, 10], 2.0).round(6)
@@ -49,7 +51,7 @@ def aligned_weights(scores: Any, rho: float) -> Array:
     room = (min(rho, n) * sizes - (n - sizes)) / (n * sizes)  # D_m, exact where all features are in
     inside = room * np.square(sizes * (means - ordered)) <= scatter
     m = n if inside.all() else int(np.argmin(inside))
-    # only the best, all equal; or no room to differ
+    # The support has equal scores, or the ball leaves no room for unequal weights.
     if scatter[m - 1] <= 0.0 or room[m - 1] <= 0.0:
         q = np.where(v >= ordered[m - 1], 1.0, 0.0)
     else:
@@ -59,8 +61,10 @@ def aligned_weights(scores: Any, rho: float) -> Array:
 
 
 def _below_best(v: Array) -> Array:
-    """(v - max v) / (max v - min v), scaled by a power of two first: exact, and no difference
-    overflows."""
+    """(v - max v) / (max v - min v).
+
+    v is scaled by a power of two first: that is exact, and no difference overflows.
+    """
     if v.size == 0 or v.min() == v.max():
         return np.zeros_like(v)
     v = np.ldexp(v, -np.frexp(np.abs(v).max())[1] - 1)
@@ -82,5 +86,5 @@ def centred_scores(sums: Any, counts: Any) -> Array:
     array([18.,  0.])
     """
     sums, counts = np.asarray(sums, dtype=np.float64), np.asarray(counts, dtype=np.float64)
-    shares = counts / max(counts.sum(), 1.0)
-    return np.asarray(np.square(sums - np.outer(shares, sums.sum(axis=0))).sum(axis=0))
+    fractions = counts / max(counts.sum(), 1.0)
+    return np.asarray(np.square(sums - np.outer(fractions, sums.sum(axis=0))).sum(axis=0))

@@ -33,15 +33,13 @@ class OneBitMap(CodeMap):
 
     @property
     def has_prefix(self) -> bool:
-        """True: a projection is a function of its number, whatever their count.
-
-        Not where only some slots are kept.
-        """
+        """True unless only some slots are kept: a projection is a function of its number alone."""
         return self.slots_ is None
 
     def keep(self: Bits, slots: Any) -> Bits:
-        """A fitted map that gives some slots only, by their ascending numbers: codes equal to
-        ``encode(X).take_slots(slots)``.
+        """A fitted map that gives only some slots, by their ascending numbers.
+
+        Its codes are equal to ``encode(X).take_slots(slots)``.
 
         Dense projections compute no others; structured ones compute those before the last kept one,
         and drop them.
@@ -63,8 +61,10 @@ class OneBitMap(CodeMap):
         return kept
 
     def memory(self) -> dict[str, dict[str, int]]:
-        """Bytes of what this map is made of, part by part: "stored" with all numbers of its
-        projections, "regenerated" with the seed that they are functions of.
+        """Bytes of what this map is made of, part by part.
+
+        "stored" counts all numbers of its projections, "regenerated" the seed that they are
+        functions of.
 
         >>> from kernelight import SignProjection
         >>> SignProjection(256, projection="gaussian").fit([[1.0, 2.0]]).memory()
@@ -85,8 +85,10 @@ class OneBitMap(CodeMap):
 
     @property
     def provenance(self) -> str:
-        """A digest of everything that defines a code; that of `Codes.take_slots` where some slots
-        are kept."""
+        """A digest of everything that defines a code.
+
+        Where some slots are kept, it is that of `Codes.take_slots`.
+        """
         whole = super().provenance
         return whole if self.slots_ is None else slots_provenance(whole, self.slots_)
 
@@ -94,8 +96,7 @@ class OneBitMap(CodeMap):
         return int(self.n_components) if self.slots_ is None else len(self.slots_)
 
     def _n_drawn(self) -> int:
-        """How many slots there are up to the last one in use: what is drawn for every slot is drawn
-        for so many."""
+        """The number of slots up to the last one in use, for which random numbers are drawn."""
         return int(self.n_components) if self.slots_ is None else int(self.slots_[-1]) + 1
 
     def _made_projection(self, kind: str, factor: float) -> Projection:
@@ -113,8 +114,10 @@ class OneBitMap(CodeMap):
     def _read(
         self, X: Matrix, rule: RowRule, readout: BitReadout
     ) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
-        """Codes of the slots in use, which rows are empty, and the bits of a code; ``readout`` is
-        that of `_n_drawn` slots."""
+        """Codes of the slots in use, which rows are empty, and the bits of a code.
+
+        ``readout`` is for `_n_drawn` slots.
+        """
         use = resources(self.n_jobs)
         if isinstance(self._projection, Selected):
             readout = readout.only(self._projection.outputs)
@@ -139,11 +142,14 @@ class OneBitMap(CodeMap):
         """Why ``variance`` is not known exactly: slots that depend on each other; else None."""
         if self.theory_gap is None and not self._independent():
             kind = getattr(self, "projection_", self.projection)
-            return f"projection={kind!r} makes slots that depend on each other: no closed form; 'gaussian' has one."
+            return (
+                f"projection={kind!r} makes slots that depend on each other: no closed form; "
+                "'gaussian' has one."
+            )
         return self.theory_gap
 
-    def _shares(self, codes_a: Codes, codes_b: Codes | None) -> NDArray[np.float64]:
-        """The share of equal slots of codes that this map made; 0 for empty rows."""
+    def _equal_fraction(self, codes_a: Codes, codes_b: Codes | None) -> NDArray[np.float64]:
+        """The fraction of equal slots of codes that this map made; 0 for empty rows."""
         codes_b = codes_a if codes_b is None else codes_b
         self._refuse_foreign(codes_a, codes_b)
         return np.asarray(codes_a.collisions(codes_b, n_jobs=self.n_jobs) / codes_a.n_components)

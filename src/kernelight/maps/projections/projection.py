@@ -1,10 +1,10 @@
 """Random projections of rows: m numbers w_j . x of each, read as features or as bits.
 
-One class a way to have the w_j: `Structured` (three HD blocks or Fastfood, never written out as a
-matrix), `Dense` (independent Gaussian or Cauchy entries, drawn when needed; `Selected` has some of
-its outputs), `Orthogonal` and `Sobol` (a matrix for a few features). All are functions of a seed;
-what they draw is only kept, never stored or pickled. ``factor`` multiplies every projection: the
-bandwidth, in turns of the circle for features of cosines.
+There is a class for each way to make the w_j: `Structured` (three HD blocks or Fastfood, never
+written out as a matrix), `Dense` (independent Gaussian or Cauchy entries, drawn when needed;
+`Selected` has some of its outputs), `Orthogonal` and `Sobol` (a matrix for a few features). All are
+functions of a seed; what they draw is only kept, never stored or pickled. ``factor`` multiplies
+every projection: the bandwidth, in turns of the circle for features of cosines.
 
 Memory beyond input and output: at most 96 MB of tables kept, 48 MB for a call, 16 MB of projections
 at a time; beyond that only what is made as a whole, 4 bytes for each feature and output of
@@ -85,14 +85,17 @@ class Projection(ABC):
     ) -> None: ...
 
     def stored_bytes(self, outputs: NDArray[np.int64]) -> dict[str, int]:
-        """What the numbers behind some outputs take, part by part, if they are stored instead of
-        drawn."""
+        """Bytes of the numbers behind some outputs, part by part, if they were stored.
+
+        They are drawn instead.
+        """
         return {"directions": 4 * self.n_features * len(outputs)}
 
 
 class Structured(Projection):
-    """Blocks of signs and Hadamard transforms: O(D log D) for D outputs, D the padded width, and
-    O(m + D) memory.
+    """Blocks of signs and Hadamard transforms, never written out as a matrix.
+
+    O(D log D) time for D outputs, D the padded width, and O(m + D) memory.
 
     ``kind="sorf"`` is H D H D H D, rows brought to the lengths of Gaussian vectors; "fastfood" is H
     G P H B, whose rows are exactly Gaussian, but depend on each other more.
@@ -105,9 +108,8 @@ class Structured(Projection):
         if n_features > STRUCTURED_WIDTH:
             raise ValueError(
                 f"projection={kind!r} goes through the whole width of a row and takes at most "
-                f"{STRUCTURED_WIDTH} columns, got "
-                f"{n_features}: use projection='gaussian', which costs nothing for columns that "
-                f"are zero."
+                f"{STRUCTURED_WIDTH} columns, got {n_features}: use projection='gaussian', which "
+                "costs nothing for columns that are zero."
             )
         self.kind = kind
         self.width = padded_width(n_features, kind)
@@ -125,9 +127,9 @@ class Structured(Projection):
             if self._kept is None:
                 self._kept = self._drawn(use)
         structure, lengths = self._kept
-        # outputs of whole blocks, which is what a row costs
+        # A row costs whole blocks of outputs.
         whole = -(-self.n_outputs // self.width) * self.width
-        # a part of a second, then Ctrl-C is heard
+        # a part of a second each: Ctrl-C is handled between two calls
         step = max(1, (1 << 26) // (whole * self.width.bit_length()))
         values, indices, indptr, n_cols = core_args(X)
         for begin in range(0, X.shape[0], step):
@@ -138,8 +140,10 @@ class Structured(Projection):
             readout.structured(rows, structure, lengths, out[begin:end], empty[begin:end], use)
 
     def stored_bytes(self, outputs: NDArray[np.int64]) -> dict[str, int]:
-        """Whole blocks, wherever one of their outputs is needed: a sign is a bit, a place has as
-        many as the width asks for."""
+        """As `Projection.stored_bytes`, for the whole blocks that hold a needed output.
+
+        A sign takes one bit, a place of a permutation as many as the width needs.
+        """
         places = len(np.unique(outputs // self.width)) * self.width
         lengths = {"lengths": 4 * len(outputs)}
         if self.kind == "sorf":
@@ -170,8 +174,10 @@ class Structured(Projection):
 
 
 class Dense(Projection):
-    """Independent entries of a law, "gaussian" or "cauchy"; a column of X has its entries by its
-    number alone."""
+    """Independent entries of a law, "gaussian" or "cauchy".
+
+    The entries of a column of X depend on the number of the column alone.
+    """
 
     def __init__(self, law: str, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
         super().__init__(n_features, n_outputs, seed, factor)
@@ -210,8 +216,7 @@ class Dense(Projection):
         empty: NDArray[np.bool_],
         use: Resources,
     ) -> None:
-        """Some rows at a time: their projections, added up table by table, then what is read from
-        them."""
+        """Project some rows at a time, table by table, then read the projections."""
         first, count, scale = outputs
         real = np.float64 if self.law == "cauchy" else np.float32
         values, indices, indptr, n_cols = core_args(X)
@@ -268,8 +273,9 @@ class Dense(Projection):
 
 
 class Selected(Dense):
-    """Some outputs of a dense projection, by their numbers: in any order, the same one more than
-    once if asked.
+    """Some outputs of a dense projection, by their numbers.
+
+    They may be in any order, and one may occur more than once.
 
     Where rows hold some columns of wider ones, ``columns`` says which.
     """
@@ -289,8 +295,10 @@ class Selected(Dense):
     def _drawn(
         self, ids: NDArray[np.uint64], first: int, n_tiles: int, use: Resources
     ) -> NDArray[np.float32]:
-        """As for all outputs, one tile of theirs at a time: tiles that no selected output lies in
-        are never drawn."""
+        """Tables of the selected outputs, made from one tile of all outputs at a time.
+
+        Tiles without a selected output are never drawn.
+        """
         ids = ids if self.columns is None else self.columns[ids]
         tables = np.zeros((n_tiles, len(ids), _core.TILE), dtype=np.float32)
         tile, place = np.divmod(self.outputs[first : first + n_tiles * _core.TILE], _core.TILE)
@@ -309,23 +317,27 @@ class Selected(Dense):
 
 
 class Whole(Dense):
-    """A projection whose directions depend on each other: its tables are made as a whole, whatever
-    their size."""
+    """A projection whose directions depend on each other.
+
+    Its tables are made as a whole, whatever their size.
+    """
 
     def _table_bytes(self) -> int:
         return 0
 
 
 class Orthogonal(Whole):
-    """Gaussian directions made orthogonal in blocks as wide as the rows, with the lengths of
-    Gaussian vectors (ORF)."""
+    """Gaussian directions made orthogonal in blocks as wide as the rows (ORF).
+
+    They have the lengths of Gaussian vectors.
+    """
 
     def __init__(self, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
         if n_features > ORTHOGONAL_WIDTH:
             raise ValueError(
-                f"projection='orthogonal' costs the square of the width and takes at most "
-                f"{ORTHOGONAL_WIDTH} columns, got "
-                f"{n_features}: use projection={instead_of_whole(n_features)!r}."
+                "projection='orthogonal' costs the square of the width and takes at most "
+                f"{ORTHOGONAL_WIDTH} columns, got {n_features}: use "
+                f"projection={instead_of_whole(n_features)!r}."
             )
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
         self.width = n_features  # of a block: the directions depend on it
@@ -338,8 +350,9 @@ class Orthogonal(Whole):
 
 
 class Sobol(Whole):
-    """Gaussian quantiles of a scrambled Sobol sequence: each w_j is exactly Gaussian, together they
-    are spread evenly.
+    """Gaussian quantiles of a scrambled Sobol sequence.
+
+    Each w_j is exactly Gaussian; together they are spread evenly.
 
     The scramble is Owen's: bit b of a coordinate is turned by a random bit that depends on the bits
     above it.
@@ -349,8 +362,7 @@ class Sobol(Whole):
         if n_features > SOBOL_WIDTH:
             raise ValueError(
                 f"projection='sobol' takes at most {SOBOL_WIDTH} columns (it pays for a few "
-                f"dozen), got {n_features}: use "
-                f"projection={instead_of_whole(n_features)!r}."
+                f"dozen), got {n_features}: use projection={instead_of_whole(n_features)!r}."
             )
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
 
@@ -368,7 +380,7 @@ def tiled(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def instead_of_whole(n_features: int) -> str:
-    """What to use where a matrix of all directions is too much."""
+    """The projection to advise where a matrix of all directions is too large."""
     return "sorf" if n_features <= WIDEST_AUTO else "gaussian"
 
 
@@ -379,7 +391,7 @@ def padded_width(n_features: int, kind: str) -> int:
 
 
 def only_used_columns(X: Matrix) -> tuple[Matrix, NDArray[np.uint64]]:
-    """A CSR matrix with the columns that occur, and what they were."""
+    """A CSR matrix with only the columns that occur, and their numbers."""
     end = X.indptr[-1]
     used, places = np.unique(X.indices[:end], return_inverse=True)
     narrow = type(X)(
@@ -401,11 +413,11 @@ def rows_between(
 
 
 def fastest(n_features: int, n_outputs: int) -> str:
-    """ "gaussian" or "sorf", whichever is expected to be faster: a fixed rule of the shape.
+    """The projection that is expected to be faster, "gaussian" or "sorf", by a fixed rule.
 
-    A dense product costs features times outputs; blocks of Hadamard transforms cost some times
-    their width times its logarithm, for whole blocks, and wide rows fall out of the cache (where
-    only sparse ones are likely, which are cheap in a product).
+    A dense product costs features times outputs. Blocks of Hadamard transforms cost a multiple of
+    their width times its logarithm, for whole blocks. Rows wider than `WIDEST_AUTO` leave the
+    cache; they are likely to be sparse, which makes a product cheap.
     """
     width = padded_width(n_features, "sorf")
     blocks = -(-n_outputs // width)
@@ -430,9 +442,8 @@ def check_reach(X: Matrix, factor: float) -> None:
     if len(far):
         raise ValueError(
             f"Row {far[0]} is {lengths[far[0]]:.3g} sigma from the origin, too far for features in "
-            f"single precision (at most "
-            f"{REACH:g}): subtract the mean of the data first, which changes no distance, or use a "
-            f"larger sigma."
+            f"single precision (at most {REACH:g}): subtract the mean of the data first, which "
+            "changes no distance, or use a larger sigma."
         )
 
 

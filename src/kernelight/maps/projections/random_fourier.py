@@ -36,15 +36,17 @@ PROJECTIONS = ("gaussian", "orthogonal", "sorf", "fastfood", "sobol", "auto")
 
 
 class RandomFourier(DenseMap):
-    r"""Random Fourier features: cosines and sines of random projections, whose inner products
-    average to a Gaussian kernel.
+    r"""Random Fourier features: cosines and sines of random projections.
+
+    Their inner products average to a Gaussian kernel.
 
     With ``metric="cosine"`` rows are brought to unit length and the kernel is
 
     .. math:: K(u, v) = \exp(-\gamma (1 - \rho)), \qquad \rho = u \cdot v / (|u| |v|),
 
-    which is scikit-learn's ``rbf`` on unit rows with half this gamma: **our gamma is twice scikit-learn's**. With
-    ``metric="euclidean"`` rows stay as they are and the kernel is exp(-|u - v|^2 / (2 sigma^2)).
+    which is scikit-learn's ``rbf`` on unit rows with half this gamma: **our gamma is twice
+    scikit-learn's**. With ``metric="euclidean"`` rows stay as they are and the kernel is exp(-|u -
+    v|^2 / (2 sigma^2)).
 
     Parameters
     ----------
@@ -88,7 +90,8 @@ class RandomFourier(DenseMap):
     Notes
     -----
     Features are float32 whatever the input. A row of zeros has no direction: with
-    ``metric="cosine"`` its features are zeros; with ``metric="euclidean"`` it is a point like any.
+    ``metric="cosine"`` its features are zeros; with ``metric="euclidean"`` it is a point like any
+    other.
 
     Examples
     --------
@@ -143,7 +146,7 @@ class RandomFourier(DenseMap):
         return cls._configured(kernel, decided, options)
 
     def _fit(self, X: Any, y: Any) -> None:
-        """Check the parameters; find the bandwidth where it is "median". ``y`` is ignored."""
+        """Check the parameters; compute the bandwidth where it is "median". ``y`` is ignored."""
         X = self._validated(X, reset=True)
         self._check_parameters()
         self.seed_ = checks.seed_of(self.random_state)
@@ -186,7 +189,7 @@ class RandomFourier(DenseMap):
         )
 
     def _odd(self) -> bool:
-        """Whether the last column is half a pair."""
+        """Whether the last column is half of a pair."""
         return self.features == "paired" and self.n_components % 2 == 1
 
     def _made_projection(self) -> Projection:
@@ -218,7 +221,10 @@ class RandomFourier(DenseMap):
         return features
 
     def _follow_parameters(self) -> None:
-        """Parameters may have been changed after fit; what ``fit`` decided by them stays."""
+        """Take up parameters that were changed after fit.
+
+        What ``fit`` decided by them stays.
+        """
         self._check_parameters()
         if self._made_for != self.metric:
             raise ValueError("metric was changed after fit: fit again.")
@@ -226,7 +232,7 @@ class RandomFourier(DenseMap):
             self._settle()
 
     def _normalizes(self) -> bool:
-        """Paired features have length 1 as they are."""
+        """Whether rows of the result are brought to length 1: paired features already have it."""
         return self.features == "phase" and bool(self.normalize)
 
     @property
@@ -238,32 +244,40 @@ class RandomFourier(DenseMap):
 
     @property
     def has_prefix(self) -> bool:
-        """Whether the first columns of a longer run are those of the shorter one, up to the common
-        amplitude."""
+        """Whether the first columns of a longer run are the shorter run, up to the amplitude."""
         return not self._normalizes() and not self._odd()
 
     @property
     def theory_gap(self) -> str | None:
-        """Why ``expected`` is not known exactly: normalized rows, or the small bias of "sorf"; else
-        None."""
+        """Why ``expected`` is not known exactly: normalized rows, or the small bias of "sorf".
+
+        None where it is known.
+        """
         if self._normalizes():
             return (
                 "Normalized phase features divide by a random length: their mean is K - K (1 - "
-                "K^4) / (8k) and their variance "
-                "(1 - K^2)^2 (1 + K^2/4) / k only up to higher orders of 1/k; features='paired' "
-                "has both exactly."
+                "K^4) / (8k) and their variance (1 - K^2)^2 (1 + K^2/4) / k only up to higher "
+                "orders of 1/k; features='paired' has both exactly."
             )
         if getattr(self, "projection_", self.projection) == "sorf":
-            return "projection='sorf' is not exactly unbiased (below 0.01): use 'orthogonal' or 'gaussian' for exact means."
+            return (
+                "projection='sorf' is not exactly unbiased (below 0.01): use 'orthogonal' or "
+                "'gaussian' for exact means."
+            )
         return None
 
     @property
     def variance_gap(self) -> str | None:
-        """Why ``variance`` is not known exactly: projections that depend on each other; else
-        None."""
+        """Why ``variance`` is not known exactly: projections that depend on each other.
+
+        None where it is known.
+        """
         kind = getattr(self, "projection_", self.projection)
         if self.theory_gap is None and kind != "gaussian":
-            return f"projection={kind!r} makes projections that depend on each other: no closed form; only 'gaussian' has one."
+            return (
+                f"projection={kind!r} makes projections that depend on each other: no closed form; "
+                "only 'gaussian' has one."
+            )
         return self.theory_gap
 
     def _expected(self, K: NDArray[np.float64], filled: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -280,7 +294,9 @@ class RandomFourier(DenseMap):
 
 
 def with_last_phase(features: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
-    """Pairs of columns with the last pair made one column, cos(.
+    """Paired columns with the last pair made one column, cos(. + w) for a random phase w.
+
+    A cosine alone would be biased.
 
     + w) for a random w: alone, a cosine would be biased.
     """
@@ -315,15 +331,17 @@ def fitted_bandwidth(model: Any, X: Matrix, use: Resources) -> float:
 
 
 def checked_bandwidth(model: Any) -> float:
-    """The bandwidth of a fitted object, which a state may have brought."""
+    """The bandwidth of a fitted object, which may come from a state."""
     if getattr(model, "metric", "euclidean") == "cosine":
         return float(check_gamma(checks.check_positive("bandwidth_", model.bandwidth_)) or 0.0)
     return checks.check_positive("bandwidth_", model.bandwidth_)
 
 
 def bandwidth_in_use(model: Any) -> float:
-    """The bandwidth decided by ``fit``, or the number given; an error where only ``fit`` can know
-    it."""
+    """The bandwidth decided by ``fit``, or the number given as parameter.
+
+    An error where only ``fit`` can know it.
+    """
     if hasattr(model, "bandwidth_"):
         return float(model.bandwidth_)
     given = model.gamma if getattr(model, "metric", "euclidean") == "cosine" else model.sigma

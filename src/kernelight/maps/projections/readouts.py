@@ -24,7 +24,7 @@ class RowRule(NamedTuple):
     factor: float = 1.0
 
     def empty(self, X: Matrix) -> NDArray[np.bool_]:
-        """Rows that emit nothing: those of zeros, unless a row of zeros is a point like any."""
+        """Rows without features: those of zeros, unless a row of zeros is a point like others."""
         return np.zeros(X.shape[0], bool) if self.kind == FIXED else np.equal(row_peaks(X), 0)
 
 
@@ -35,8 +35,9 @@ POWER_OF_TWO = RowRule(2)  # nothing but signs is read: only overflow is kept aw
 
 @dataclass(frozen=True)
 class FourierReadout:
-    """amplitude cos(2 pi (y + shift)), or both amplitude cos(2 pi y) and amplitude sin(2 pi y) side
-    by side for ``pairs``.
+    """amplitude cos(2 pi (y + shift)) of each projection y.
+
+    With ``pairs``, amplitude cos(2 pi y) and amplitude sin(2 pi y) side by side.
 
     ``exact`` asks for the same bits whatever the storage of rows and the machine, instead of the
     fastest way.
@@ -91,7 +92,7 @@ class FourierReadout:
         out: NDArray[Any],
         use: Resources,
     ) -> None:
-        """Project dense rows and read at once, some rows at a time, so that Ctrl-C is heard."""
+        """Project dense rows and read at once, some rows at a time, so that Ctrl-C is handled."""
         step = max(240, (1 << 31) // max(1, X.shape[1] * count))
         for begin in range(0, X.shape[0], step):
             part = slice(begin, begin + step)

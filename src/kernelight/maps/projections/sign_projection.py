@@ -111,9 +111,8 @@ class SignProjection(OneBitMap):
         checks.check_choice("projection", self.projection, PROJECTIONS)
         if self.distribution == "cauchy" and self.projection != "auto":
             raise ValueError(
-                f"Cauchy projections are dense, mixing coordinates would destroy their law: leave "
-                f"projection='auto', got "
-                f"{self.projection!r}."
+                "Cauchy projections are dense, mixing coordinates would destroy their law: leave "
+                f"projection='auto', got {self.projection!r}."
             )
 
     def _chosen(self, n_features: int) -> str:
@@ -149,8 +148,11 @@ class SignProjection(OneBitMap):
         return {"ties": -(-count // 8)} if self.projection_ == "sorf" else {}
 
     def _ties(self) -> NDArray[np.float32] | None:
-        """Three HD blocks make sums of a few signs of rows with a few equal elements, which are
-        often 0."""
+        """How a projection of 0 counts, for "sorf".
+
+        Three HD blocks make sums of a few signs of rows with a few equal elements, which are often
+        0.
+        """
         if self.projection_ != "sorf":
             return None
         ties = np.empty(self._n_drawn(), dtype=np.float32)
@@ -158,8 +160,10 @@ class SignProjection(OneBitMap):
         return ties
 
     def _follow_parameters(self) -> None:
-        """Parameters may have been changed after fit; the projection that ``fit`` decided on
-        stays."""
+        """Take up parameters that were changed after fit.
+
+        The projection that ``fit`` decided on stays.
+        """
         self._check_parameters()
         self._refuse_other_distribution()
         if self._made_for != self.n_components:
@@ -172,8 +176,7 @@ class SignProjection(OneBitMap):
     def _identity(self) -> dict[str, Any]:
         self._follow_parameters()
         facts: dict[str, Any] = {"projection": self.projection_, "seed": self.seed_}
-        # The width of its blocks decides what a projection is; one without blocks is a function of
-        # the column alone.
+        # A projection in blocks depends on their width, any other on the column alone.
         width = getattr(self._projection, "width", None)
         return facts | ({"width": width} if width else {})
 
@@ -188,7 +191,10 @@ class SignProjection(OneBitMap):
         kind = getattr(self, "projection_", self.projection)
         if self.distribution == "cauchy" or kind in ("gaussian", "orthogonal", "fastfood"):
             return None
-        return f"projection={kind!r} is not exactly unbiased (below 0.01): use 'gaussian' or 'orthogonal' for exact means."
+        return (
+            f"projection={kind!r} is not exactly unbiased (below 0.01): use 'gaussian' or "
+            "'orthogonal' for exact means."
+        )
 
     def _independent(self) -> bool:
         return (
@@ -208,6 +214,8 @@ class SignProjection(OneBitMap):
         return filled * K
 
     def similarity(self, codes_a: Codes, codes_b: Codes | None = None) -> NDArray[np.float64]:
-        """The share of equal bits: an estimate of the kernel (for "cauchy", of the integral above);
-        0 for empty rows."""
-        return self._shares(codes_a, codes_b)
+        """The fraction of equal bits, which estimates the kernel; 0 for empty rows.
+
+        For "cauchy" it estimates the integral above.
+        """
+        return self._equal_fraction(codes_a, codes_b)

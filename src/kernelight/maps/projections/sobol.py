@@ -1,5 +1,7 @@
-"""Normals from a Sobol sequence, scrambled by our own random bits: a seed gives the same ones with
-every version of scipy."""
+"""Normal numbers from a Sobol sequence, scrambled by the random bits of this package.
+
+A seed gives the same numbers with every version of scipy.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,10 @@ def sobol_normals(n_features: int, n_outputs: int, seed: int) -> NDArray[np.floa
 
 def scrambled(digits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Owen's scramble of (features, points) binary fractions, each feature by its key."""
-    found = np.zeros_like(digits)
+    turned = np.zeros_like(digits)
     for depth in range(SOBOL_BITS):
         above = digits >> np.uint64(SOBOL_BITS - depth)  # the bits above this one
         turn = mixed(mixed(keys[:, None] + np.uint64(depth)) + above) >> np.uint64(63)
         bit = (digits >> np.uint64(SOBOL_BITS - 1 - depth)) & np.uint64(1)
-        found |= (bit ^ turn) << np.uint64(SOBOL_BITS - 1 - depth)
-    return found
+        turned |= (bit ^ turn) << np.uint64(SOBOL_BITS - 1 - depth)
+    return turned

@@ -151,7 +151,10 @@ def test_generators_are_left_alone():
 @pytest.mark.parametrize(
     ("good", "change"),
     [
-        (ProductMap(GCWS(8), signs(8)), {"right": RandomFourier(8)}),  # found when both are fitted
+        (
+            ProductMap(GCWS(8), signs(8)),
+            {"right": RandomFourier(8)},
+        ),  # refused once both are fitted
         (ProductMap(GCWS(8), signs(8)), {"right__projection": "nonsense"}),
         (Concat([GCWS(8), signs(8)]), {"map1__n_components": 0}),
         (Concat([GCWS(8), signs(8)]), {"weights": [1]}),

@@ -1,5 +1,7 @@
-"""Concat: the weighted sum of kernels, side by side; test_combine.py has what it shares with
-ProductMap."""
+"""Concat: the weighted sum of kernels, side by side.
+
+test_combine.py has what it shares with ProductMap.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,11 @@ def test_dense_blocks_are_stored_without_zeros():
     empty = np.zeros((3, 4), np.float32)
     holes = np.float32([[0, 1, 0, 2], [0, 0, 0, 0], [3, 4, 5, 6]])
     for block in (empty, holes, holes + 1, empty[:0], np.asfortranarray(holes + 1)):
-        found, wanted = _dense_csr(block), sp.csr_matrix(block)
+        actual, wanted = _dense_csr(block), sp.csr_matrix(block)
         for part in ("data", "indices", "indptr"):
-            np.testing.assert_array_equal(getattr(found, part), getattr(wanted, part))
-            assert getattr(found, part).dtype == getattr(wanted, part).dtype
-        assert found.has_canonical_format
+            np.testing.assert_array_equal(getattr(actual, part), getattr(wanted, part))
+            assert getattr(actual, part).dtype == getattr(wanted, part).dtype
+        assert actual.has_canonical_format
 
 
 def test_dense_maps_stay_dense():

@@ -1,5 +1,7 @@
-"""ProductMap: the product of two kernels, slot by slot; test_combine.py has what it shares with
-Concat."""
+"""ProductMap: the product of two kernels, slot by slot.
+
+test_combine.py has what it shares with Concat.
+"""
 
 from __future__ import annotations
 
@@ -220,7 +222,10 @@ def test_sides_that_do_not_go_together():
     refused(GCWS(16), RandomFourier(15), "even n_components")
     refused(GCWS(16), RandomFourier(16, features="phase"), "normalize=False")
     refused(GCWS(16), RandomFourier(16, features="phase", normalize=True), "normalize=False")
-    both = r"codes on at least one side; RandomFourier gives dense features. Use SignProjection or GCWS\."
+    both = (
+        "codes on at least one side; RandomFourier gives dense features. "
+        r"Use SignProjection or GCWS\."
+    )
     refused(RandomFourier(16), RandomFourier(16), both)
     refused(ProductMap(GCWS(8), RandomFourier(16)), RandomFourier(16), both)
     refused(GCWS(4, bits=12), GCWS(4), r"12 \+ 8 = 20 bits, more than 16: pass bits=16")

@@ -1,5 +1,4 @@
-"""Tables of cells are only a cache: kept, made for one call or not at all, the codes are the
-same."""
+"""Tables of cells are only a cache: kept, made for one call or missing, codes are the same."""
 
 from __future__ import annotations
 
@@ -60,8 +59,8 @@ def test_every_way_gives_the_twins_codes(way, scheme, monkeypatch):
     X = signed_rows(1, 20, 15, density=0.7)
     force(monkeypatch, way)
     fill, direct = Spy(monkeypatch, "cws_fill"), Spy(monkeypatch, "cws_stream")
-    found = hashing.gcws(X, K, random_state=5, **scheme)
-    np.testing.assert_array_equal(found.array, hash_twin.codes(X, K, seed=5, **scheme)[0])
+    actual = hashing.gcws(X, K, random_state=5, **scheme)
+    np.testing.assert_array_equal(actual.array, hash_twin.codes(X, K, seed=5, **scheme)[0])
     blocks = -(-K // _core.SLOT_BLOCK)
     assert (direct.calls, fill.calls) == {
         "kept": (0, 1),
@@ -92,8 +91,8 @@ def test_the_limit_of_width_itself(width):
     row = {0: 1.0, 5: -2.0, width - 1: 3.0}
     X = sp.csr_array((list(row.values()), ([0, 0, 0], list(row))), shape=(1, width))
     for options in ({}, {"sampler": "dart", "scale": 0.25}):
-        found = hashing.gcws(X, K, **options)
-        np.testing.assert_array_equal(found.array, hash_twin.codes([row], K, **options)[0])
+        actual = hashing.gcws(X, K, **options)
+        np.testing.assert_array_equal(actual.array, hash_twin.codes([row], K, **options)[0])
 
 
 def test_the_second_prediction_of_a_row_draws_nothing(monkeypatch):
@@ -139,9 +138,9 @@ def test_small_batches_of_rows(listing_bytes, monkeypatch):
     wanted = hashing.gcws(X, K)
     monkeypatch.setattr(cws_sampler, "LISTING_BYTES", listing_bytes)
     for stored in (X, sp.csr_matrix(X), sp.csr_array(X)):
-        found = hashing.gcws(stored, K)
-        np.testing.assert_array_equal(found.array, wanted.array)
-        np.testing.assert_array_equal(found.empty, wanted.empty)
+        actual = hashing.gcws(stored, K)
+        np.testing.assert_array_equal(actual.array, wanted.array)
+        np.testing.assert_array_equal(actual.empty, wanted.empty)
 
 
 def test_batches_of_more_entries_than_32_bits_count():
@@ -171,8 +170,7 @@ def test_parameters_changed_after_fit_do_not_meet_old_tables():
 @pytest.mark.parametrize("simd", SIMD_NAMES)
 @pytest.mark.parametrize("way", WAYS)
 def test_ties_go_to_the_smaller_coordinate(way, simd, monkeypatch):
-    """Huge values times a large power leave few digits to the comparison, so that many minima are
-    shared."""
+    """Huge values to a large power leave few digits to compare, so that many minima are shared."""
     X, p, k = np.full((3, 25), 1e300), 1000.0, 500
     X[1, ::2] = 0.0
     X[2] *= -1.0
@@ -184,11 +182,11 @@ def test_ties_go_to_the_smaller_coordinate(way, simd, monkeypatch):
     )
     force(monkeypatch, way)
     monkeypatch.setenv("KERNELIGHT_SIMD", simd)
-    found = hashing.gcws(X, k, bits=16, t_bits=0, coding="lowest", p=p)
+    actual = hashing.gcws(X, k, bits=16, t_bits=0, coding="lowest", p=p)
     wanted, _ = hash_twin.codes(X, k, bits=16, t_bits=0, coding="lowest", p=p)
-    np.testing.assert_array_equal(found.array, wanted)
-    found = hashing.gcws(X, k, bits=16, p=p)
-    np.testing.assert_array_equal(found.array, hash_twin.codes(X, k, bits=16, p=p)[0])
+    np.testing.assert_array_equal(actual.array, wanted)
+    actual = hashing.gcws(X, k, bits=16, p=p)
+    np.testing.assert_array_equal(actual.array, hash_twin.codes(X, k, bits=16, p=p)[0])
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -207,8 +205,7 @@ def test_blocks_of_many_sparse_rows(way, monkeypatch):
 @pytest.mark.parametrize("words", [1, 33 * 8, 40 * 8 * 21, 60 * 8 * 21, None])
 @pytest.mark.parametrize("way", WAYS)
 def test_words_that_are_folded_in_groups(way, words, monkeypatch):
-    """Groups of one row and slot, of a few and of all: whatever the budget of words, the codes are
-    the twin's."""
+    """Groups of one row and slot, of a few and of all: the codes are the twin's."""
     X = signed_rows(10, 21, 15, density=0.7).copy()
     X[[0, 7, 20]] = 0.0
     force(monkeypatch, way)
@@ -218,9 +215,9 @@ def test_words_that_are_folded_in_groups(way, words, monkeypatch):
     for gamma in (0.3, 3.0):
         wanted, empty = hash_twin.codes(X, K, seed=5, gamma=gamma)
         for stored in (X, sp.csr_array(X)):
-            found = hashing.gcws(stored, K, random_state=5, gamma=gamma)
-            np.testing.assert_array_equal(found.array, wanted)
-            np.testing.assert_array_equal(found.empty, empty)
+            actual = hashing.gcws(stored, K, random_state=5, gamma=gamma)
+            np.testing.assert_array_equal(actual.array, wanted)
+            np.testing.assert_array_equal(actual.empty, empty)
     assert (fold.calls == 4) == (words is None)
 
 

@@ -1,5 +1,4 @@
-"""Tables of darts are only a cache: with and without them, by weight or by rank, the codes are the
-same."""
+"""Tables of darts are only a cache: codes are the same without them, by weight and by rank."""
 
 from __future__ import annotations
 
@@ -85,8 +84,7 @@ def test_tables_agree_with_the_twin(order):
 
 
 def test_values_far_above_the_table(order, monkeypatch):
-    """Rows of the same level whose weight sits in one column: far more than the first rows had
-    there."""
+    """Rows of the same level with all weight in one column: far more than in the first rows."""
     X = frozen(np.abs(signed_rows(4, 50, 30, sigma=0.1)))
     made = sampler(scale=2.0**-5)
     encode(made, X)
@@ -201,8 +199,7 @@ def test_estimator_and_function_share_one_definition():
 
 
 def least_darts(k, value, *, seed=3):
-    """For each slot the weight of the dart of least key that a row of the one value owns, and its
-    code."""
+    """For each slot the dart of least key below one value: its weight, and its code."""
     rate, key = hash_twin.dart_rate(k), hash_twin.child(hash_twin.stream(seed, 3), 0)
     best = [(np.inf, 0.0, 0)] * k
     for nu in range(int(np.log2(1 + rate * value)) + 1):

@@ -243,12 +243,12 @@ def test_gamma_set_after_fit_is_followed():
 def test_bounds_with_gamma_are_those_of_the_base_hash_exponentiated():
     rows, gamma = X[:6], 2.5
     base = GCWS(16, bits=16, t_bits=0).fit(rows).expected_bounds(rows)
-    found = GCWS(16, bits=16, t_bits=0, gamma=gamma).fit(rows).expected_bounds(rows)
-    for plain, exponentiated in zip(base, found, strict=True):
+    bounds = GCWS(16, bits=16, t_bits=0, gamma=gamma).fit(rows).expected_bounds(rows)
+    for plain, exponentiated in zip(base, bounds, strict=True):
         K = (plain - 2.0**-16) / (1 - 2.0**-16)
         P = np.exp(-gamma * (1 - K))
         np.testing.assert_allclose(exponentiated, P + (1 - P) / 2.0**16, rtol=1e-12)
-    assert (found[0] + 0.01 < found[1]).any()
+    assert (bounds[0] + 0.01 < bounds[1]).any()
 
 
 def test_refitting_forgets():
@@ -427,8 +427,8 @@ def test_threads_of_python_share_one_estimator(sampler):
     shared = GCWS(64, sampler=sampler, n_jobs=1).fit(rows)
     order = np.random.default_rng(0).permutation(240)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda at: shared.encode(rows[at : at + 1]), order))
-    for at, codes in zip(order, found, strict=True):
+        actual = list(pool.map(lambda at: shared.encode(rows[at : at + 1]), order))
+    for at, codes in zip(order, actual, strict=True):
         assert codes == wanted[int(at)]
     with ThreadPoolExecutor(4) as pool:
         assert all(codes == wanted for codes in pool.map(lambda _: shared.encode(rows), range(8)))

@@ -1,5 +1,4 @@
-"""KernelNystroem against what it must equal: the kernel on its landmarks, scikit-learn, itself by
-another way."""
+"""KernelNystroem against the kernel on its landmarks, scikit-learn, and itself by another way."""
 
 from __future__ import annotations
 
@@ -61,12 +60,12 @@ def test_exact_on_landmarks_and_a_projection_elsewhere(kernel, landmarks):
     made = KernelNystroem(kernel, 20, landmarks=landmarks).fit(ROWS)
     L, K = made.component_indices_, kernel(ROWS)
     assert (made.components_ == ROWS[L]).all()
-    found = products(made, ROWS)
-    np.testing.assert_allclose(found[L][:, L], K[np.ix_(L, L)], rtol=0, atol=1e-10)
+    actual = products(made, ROWS)
+    np.testing.assert_allclose(actual[L][:, L], K[np.ix_(L, L)], rtol=0, atol=1e-10)
     # a landmark is exact with every row
-    np.testing.assert_allclose(found[L], K[L], rtol=0, atol=1e-10)
-    np.testing.assert_allclose(found, projection(K, L), rtol=0, atol=1e-9)
-    assert (found.diagonal() <= K.diagonal() + 1e-10).all()
+    np.testing.assert_allclose(actual[L], K[L], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(actual, projection(K, L), rtol=0, atol=1e-9)
+    assert (actual.diagonal() <= K.diagonal() + 1e-10).all()
 
 
 def test_all_rows_as_landmarks_are_the_kernel_itself():
@@ -157,8 +156,10 @@ def test_the_largest_kernels(shape, landmarks, peak):
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rounding_is_not_taken_for_indefinite(dtype):
-    """Kernels in single precision of close rows, as a matrix and as a callable, where most
-    eigenvalues are rounding."""
+    """Kernels in single precision of close rows, where most eigenvalues are rounding.
+
+    As a matrix and as a callable.
+    """
     X = np.repeat(np.abs(ROWS), 3, axis=0).astype(dtype)
     X *= 1 + 1e-6 * np.random.default_rng(0).standard_normal(X.shape).astype(dtype)
     for kernel in (

@@ -52,8 +52,7 @@ def small(n=300, seed=5):
     return frozen(X.astype(np.float32).astype(np.float64)), y
 
 
-# --- What is learned
-# ------------------------------------------------------------------------------------------------
+# -- What is learned
 
 
 def test_aligned_features_beat_plain_ones_of_the_same_number():
@@ -78,8 +77,10 @@ def test_more_than_four_classes():
 
 
 def test_rows_of_different_classes_are_not_asked_to_agree():
-    """Labels of +-1 would reward a cosine that is large everywhere: of more than four classes, its
-    frequency is near zero."""
+    """Labels of +-1 would reward a cosine that is large everywhere.
+
+    Of more than four classes, its frequency is near zero.
+    """
     X = np.random.default_rng(0).standard_normal((2000, 10))
     y = np.random.default_rng(1).integers(0, 12, 2000)
     for binary in (False, True):
@@ -119,7 +120,7 @@ def test_scores_are_those_of_the_definition(metric, binary, kind):
     }[kind]
     made = AlignedFourier(192, n_candidates=192, rho=0.0, metric=metric, binary=binary).fit(X, y)
     candidates = Candidates(5, made.seed_, made._spread() / projection.TURN, pairs=not binary)
-    found = candidates.scores(X, row_rule(made, X), target_of(y, 200, "me"), 192, USE)
+    actual = candidates.scores(X, row_rule(made, X), target_of(y, 200, "me"), 192, USE)
 
     every = np.arange(192)
     rows = (
@@ -142,7 +143,7 @@ def test_scores_are_those_of_the_definition(metric, binary, kind):
     wanted = sum(
         (target @ (feature * (1 - empty))) ** 2 for target in targets for feature in features
     )
-    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4 * wanted.mean())
+    np.testing.assert_allclose(actual, wanted, rtol=1e-3, atol=1e-4 * wanted.mean())
 
 
 def test_scores_do_not_depend_on_the_blocks(monkeypatch):
@@ -166,9 +167,9 @@ def test_names_of_classes_do_not_matter():
         y.tolist(),
     ]
     for named in names:
-        found = AlignedFourier(64).fit(X, named)
-        np.testing.assert_array_equal(found.indices_, wanted.indices_)
-        np.testing.assert_allclose(found.weights_, wanted.weights_, rtol=1e-4)
+        actual = AlignedFourier(64).fit(X, named)
+        np.testing.assert_array_equal(actual.indices_, wanted.indices_)
+        np.testing.assert_allclose(actual.weights_, wanted.weights_, rtol=1e-4)
 
 
 def test_a_phase_stays_with_its_frequency():
@@ -225,8 +226,7 @@ def test_the_two_names_of_the_freedom():
     assert 1 / (few.weights_**2).sum() == pytest.approx(10)
 
 
-# --- What is made of it
-# ---------------------------------------------------------------------------------------------
+# -- What is made of it
 
 
 @pytest.mark.parametrize(
@@ -330,8 +330,7 @@ def test_theory_says_what_it_does_not_know():
     assert AlignedFourier(metric="cosine").kernel.name == "rbf"
 
 
-# --- Storage, threads, memory
-# ---------------------------------------------------------------------------------------
+# -- Storage, threads, memory
 
 
 @pytest.mark.parametrize(
@@ -382,8 +381,7 @@ def test_selected_outputs_are_those_of_the_whole(law, monkeypatch):
 
 @pytest.mark.parametrize("binary", [False, True])
 def test_wide_sparse_rows(binary):
-    """Only entries of columns that occur are drawn; what is learned is the same as from dense
-    rows."""
+    """Only entries of columns that occur are drawn; the result is that of dense rows."""
     X = sp.random(60, 3000, density=0.01, format="csr", random_state=0, dtype=np.float64)
     y = np.arange(60) % 2
     made, dense = (AlignedFourier(64, binary=binary).fit(rows, y) for rows in (X, X.toarray()))
@@ -399,8 +397,7 @@ def test_wide_sparse_rows(binary):
     )
 
 
-# --- State
-# ----------------------------------------------------------------------------------------------------------
+# -- State
 
 CONFIGURATIONS = [
     {},
@@ -478,8 +475,7 @@ def test_damaged_states_are_refused(changed, message):
         AlignedFourier.from_state(spoilt(**changed))
 
 
-# --- Wrong values
-# ---------------------------------------------------------------------------------------------------
+# -- Wrong values
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
-"""Weights in a chi-square ball: reference values, edges, size; scores of features against
-labels."""
+"""Weights in a chi-square ball: reference values, edges, size; scores against labels."""
 
 from __future__ import annotations
 
@@ -80,8 +79,7 @@ def test_close_scores_far_above_the_rest():
 @pytest.mark.parametrize("n", [10, 11, 49, 1000])
 @pytest.mark.parametrize("cluster", [3, 5, 7])
 def test_ball_that_just_holds_a_cluster(n, cluster):
-    """Room for exactly so many equal weights: rounding leaves a little more, a little less, or none
-    at all."""
+    """Room for exactly ``cluster`` equal weights: rounding leaves a little more, less, or none."""
     v = np.concatenate([1 - 1e-12 * np.arange(cluster), np.zeros(n - cluster)])
     q = aligned_weights(v, n / cluster - 1)
     np.testing.assert_allclose(q, np.where(v > 0, 1 / cluster, 0), rtol=0, atol=1e-6)
@@ -98,8 +96,7 @@ def test_a_million_features():
 
 
 def test_scores_are_the_centred_target_gram():
-    """phi' H Y Y' H phi, written out with matrices, for classes of unequal sizes and one without
-    rows."""
+    """phi' H Y Y' H phi, written out with matrices, for unequal classes and one without rows."""
     rng = np.random.default_rng(2)
     n, classes = 40, 5
     labels = rng.choice(classes - 1, n, p=[0.5, 0.3, 0.15, 0.05])
@@ -115,8 +112,7 @@ def test_scores_are_the_centred_target_gram():
 
 
 def test_two_classes():
-    """With labels y = +-1 less their mean, the scores are those of Sinha and Duchi up to the factor
-    1/2."""
+    """With labels y = +-1 minus their mean, scores are half of those of Sinha and Duchi."""
     rng = np.random.default_rng(3)
     y, features = np.where(rng.random(30) < 0.8, 1.0, -1.0), rng.standard_normal((30, 4))
     one_hot = np.stack([y > 0, y < 0], axis=1).astype(float)
@@ -126,9 +122,11 @@ def test_two_classes():
 
 @pytest.mark.parametrize(("classes", "misled"), [(2, False), (6, True), (10, True), (36, True)])
 def test_signed_labels_reward_wrong_pairs(classes, misled):
-    """Of labels +-1 for each class, rows of different classes have the product classes - 4: from
-    five classes on, a feature that is the same everywhere beats one that tells half of the classes
-    from the others. Not so with ours."""
+    """Labels +-1 for each class reward agreement of rows of different classes.
+
+    Their product is classes - 4: from five classes on, a feature that is the same everywhere beats
+    one that tells half of the classes from the others. Centred labels do not do that.
+    """
     labels = np.repeat(np.arange(classes), 10)
     features = np.stack([np.ones(len(labels)), np.where(labels % 2, 1.0, -1.0)], axis=1)
     signed = np.where(labels[:, None] == np.arange(classes), 1.0, -1.0)

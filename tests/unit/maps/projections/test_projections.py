@@ -31,8 +31,7 @@ def paired(amplitude=1.0):
     return FourierReadout(pairs=True, amplitude=amplitude, shift=np.zeros(0, dtype=np.float32))
 
 
-# --- widths
-# -----------------------------------------------------------------------------------------------
+# -- widths
 
 
 @pytest.mark.parametrize(
@@ -86,8 +85,7 @@ def test_blocks_differ(kind):
     assert np.abs(np.corrcoef(w[0], w[64])[0, 1]) < 0.6
 
 
-# --- prefixes
-# ---------------------------------------------------------------------------------------------
+# -- prefixes
 
 
 @every
@@ -125,8 +123,8 @@ def test_features_do_not_depend_on_their_number(kind, features):
     long = RandomFourier(200, **options).fit(X)
     short = RandomFourier(34, **options).fit(X)
     assert long.has_prefix
-    found, wanted = short.transform(X) * np.sqrt(34), long.transform(X)[:, :34] * np.sqrt(200)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5)
+    actual, wanted = short.transform(X) * np.sqrt(34), long.transform(X)[:, :34] * np.sqrt(200)
+    np.testing.assert_allclose(actual, wanted, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "sorf"])
@@ -136,8 +134,7 @@ def test_padding_does_not_change_a_direction(kind):
     np.testing.assert_allclose(directions(kind, 100, 200), wide[:, :100], rtol=0, atol=2e-5)
 
 
-# --- orthogonality
-# ----------------------------------------------------------------------------------------
+# -- orthogonality
 
 
 def cosines(w):
@@ -166,23 +163,23 @@ def test_three_hd_blocks_are_orthogonal_where_nothing_is_padded(d):
 
 
 def test_padding_costs_three_hd_blocks_some_orthogonality():
-    """Parts of orthogonal rows: cosines around sqrt(1 / d - 1 / D), below those of independent
-    rows, sqrt(1 / d)."""
+    """Parts of orthogonal rows have cosines around sqrt(1 / d - 1 / D).
+
+    That is below sqrt(1 / d), those of independent rows.
+    """
     inside = cosines(directions("sorf", 100, 128))
     typical = np.sqrt((inside[~np.eye(128, dtype=bool)] ** 2).mean())
     assert typical == pytest.approx(np.sqrt(1 / 100 - 1 / 128), rel=0.1)
 
 
 def test_lengths_are_not_shared_within_a_block():
-    """Errata 39: rows of one length (S = 1) have Gaussian marginals, but one norm for the whole
-    block."""
+    """Errata 39: rows of one length (S = 1) have Gaussian marginals, but share one norm."""
     for kind in ("orthogonal", "sorf", "fastfood"):
         lengths = np.linalg.norm(directions(kind, 64, 64), axis=1)
         assert 0.4 < lengths.std() < 1.0  # sqrt(1/2) for chi
 
 
-# --- Sobol
-# ------------------------------------------------------------------------------------------------
+# -- Sobol
 
 
 @pytest.mark.parametrize("m", [2, 64, 256])
@@ -193,8 +190,7 @@ def test_sobol_points_fill_every_stratum_of_every_axis_once(m):
 
 
 def test_sobol_points_fill_squares_of_two_axes():
-    """256 points in 16 times 16 squares: one each, in the first two axes, which form a (0,
-    2)-sequence."""
+    """256 points in 16 times 16 squares: one each, in the first two axes, a (0, 2)-sequence."""
     for seed in range(3):
         x, y = np.floor(ndtr(sobol_normals(2, 256, seed)) * 16).astype(int)
         assert len(np.unique(16 * x + y)) == 256
@@ -205,8 +201,7 @@ def test_sobol_points_of_two_seeds_differ():
     assert np.isfinite(sobol_normals(3, 4096, 2)).all()
 
 
-# --- the rest
-# ---------------------------------------------------------------------------------------------
+# -- the rest
 
 
 @every
@@ -266,8 +261,7 @@ def test_features_in_parts_are_the_same(made, monkeypatch):
 @pytest.mark.parametrize("cls", [SignProjection, BinaryFourier])
 @pytest.mark.parametrize("kind", BLOCKS)
 def test_codes_of_blocks_of_two_widths_do_not_compare(cls, kind):
-    """Their directions differ; those of independent entries are those of the columns, whatever the
-    width."""
+    """Their directions differ; independent entries depend on the column alone, not on the width."""
 
     def provenance(name, d):
         X = np.ones((2, d))
