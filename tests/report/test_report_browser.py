@@ -1,5 +1,4 @@
-"""The report in a real browser: nothing from outside, no errors, every chart seen on phone and
-desktop, sorting works."""
+"""The report in a real browser, on phone and desktop: all charts seen, no errors, no network."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(browser: Any, studies: dict[str, Study], tmp_path: Path) -> Iterator[Any]:
-    """Opens the report of a study and gives the page, with what went wrong in ``page.wrong``."""
+    """A function that opens the report of a study; errors are listed in ``page.wrong``."""
     pages = []
 
     def opened(name: str, size: tuple[int, int] = SIZES[1], scheme: str = "light") -> Any:
@@ -112,8 +111,10 @@ def test_no_labels_overlap(visit: Any, name: str, size: tuple[int, int]) -> None
           const [p, q] = [boxes[a], boxes[b]];
           const wide = Math.min(p.right, q.right) - Math.max(p.left, q.left);
           const high = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
-          if (wide > 1 && high > 3)
-            found.push(svg.parentElement.id + ": " + texts[a].textContent + " / " + texts[b].textContent);
+          if (wide > 1 && high > 3) {
+            const both = texts[a].textContent + " / " + texts[b].textContent;
+            found.push(svg.parentElement.id + ": " + both);
+          }
         }
       }
       return found;
@@ -123,18 +124,22 @@ def test_no_labels_overlap(visit: Any, name: str, size: tuple[int, int]) -> None
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_counts_can_be_read(visit: Any, scheme: str) -> None:
-    """The contrast of every number in the confusion matrix with what is behind it, as WCAG reckons
-    it, is 4.5 or more."""
+    """Every number in the confusion matrix has a contrast (as WCAG defines it) of 4.5 or more."""
     page = visit("digits", SIZES[0], scheme)
     contrasts = page.evaluate("""() => {
       const parts = colour => colour.match(/[0-9.]+/g).map(Number);
-      const light = rgb => rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+      const linear = v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+      const light = rgb => rgb.map(v => linear(v / 255))
         .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
-      const card = parts(getComputedStyle(document.querySelector("#chart-confusion")).backgroundColor).slice(0, 3);
-      return [...document.querySelectorAll("#chart-confusion text.count")].map(text => {
-        const box = text.previousElementSibling, look = getComputedStyle(box), share = Number(look.fillOpacity);
-        const behind = parts(look.fill).slice(0, 3).map((v, at) => share * v + (1 - share) * card[at]);
-        const [a, b] = [light(behind), light(parts(getComputedStyle(text).fill).slice(0, 3))].sort((p, q) => q - p);
+      const figure = document.querySelector("#chart-confusion");
+      const card = parts(getComputedStyle(figure).backgroundColor).slice(0, 3);
+      return [...figure.querySelectorAll("text.count")].map(text => {
+        const look = getComputedStyle(text.previousElementSibling);
+        const opacity = Number(look.fillOpacity);
+        const behind = parts(look.fill).slice(0, 3)
+          .map((v, at) => opacity * v + (1 - opacity) * card[at]);
+        const ink = parts(getComputedStyle(text).fill).slice(0, 3);
+        const [a, b] = [light(behind), light(ink)].sort((p, q) => q - p);
         return (a + 0.05) / (b + 0.05);
       });
     }""")
@@ -177,8 +182,7 @@ def test_a_mark_says_its_values(visit: Any) -> None:
     page = visit("digits")
     mark = page.locator("#chart-time .mark.s0:has(.touch)").first
     mark.scroll_into_view_if_needed()
-    # a page hides its tip when it is scrolled, and tells of the scrolling with the next picture:
-    # let that pass
+    # Scrolling hides the tip, and the scroll event comes with the next frame: wait for it.
     page.evaluate(
         "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
     )

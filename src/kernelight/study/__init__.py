@@ -1,8 +1,7 @@
-"""The study: kernels compared on your data, on honest splits, within a time you set; and its
-report, one HTML file.
+"""The study: kernels compared on your data, within a time you set; and its report in HTML.
 
-`compare` runs the study, `Study` is what it found (plain data, to and from JSON), `write_report`
-makes the page. docs/study.md is the guide.
+`compare` runs the study, `Study` is the result (plain data, to and from JSON), `write_report`
+writes the report, one HTML file. docs/study.md is the guide.
 
 >>> import tempfile
 >>> from pathlib import Path

@@ -30,14 +30,14 @@ class Plain:
 
     def to_plain(self) -> dict[str, Any]:
         """Keys and plain values. Scores that were not measured have no key."""
-        found = {_key(one): getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        values = {_key(one): getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
         return {
-            key: value for key, value in found.items() if value is not None or key not in _SCORES
+            key: value for key, value in values.items() if value is not None or key not in _SCORES
         }
 
     @classmethod
     def from_plain(cls: type[T], plain: Any) -> T:
-        """What `to_plain` gave, also that of an earlier version; anything else is a ValueError."""
+        """The object that `to_plain` wrote, in this version or before; else a ValueError."""
         if not isinstance(plain, Mapping):
             raise ValueError(
                 f"a {cls.__name__.lower()} should be a JSON object, not {type(plain).__name__}"
@@ -57,8 +57,7 @@ def _key(one: Field[Any]) -> str:
 
 
 def _checked(what: str, one: Field[Any], value: Any) -> Any:
-    """The value, if it has the type of its field; types that are not in `_KINDS` check
-    themselves."""
+    """The value, if it has the type of its field; only types in `_KINDS` are checked."""
     names = str(one.type).split(" | ")
     if any(name not in _KINDS for name in names):
         return value
@@ -68,22 +67,22 @@ def _checked(what: str, one: Field[Any], value: Any) -> Any:
     return value
 
 
-# Scores that only some models have.
+# Scores that some models do not have.
 _SCORES = frozenset({"log_loss", "brier_score", "roc_auc"})
 
 
 @dataclass(frozen=True)
 class KernelError(Plain):
-    """Root mean square distance of inner products from the kernel, over pairs of rows."""
+    """Root mean square difference of inner products and the kernel, over pairs of rows."""
 
     measured: float
-    #: What theory says; None where it has no formula.
+    #: By theory; None where it has no formula.
     predicted: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoresOfTest(Plain):
-    """What the test rows say about a model."""
+    """Scores of a model on the test rows."""
 
     #: Accuracy or R^2, with the ends of its 95 % interval.
     test: float
@@ -91,25 +90,25 @@ class ScoresOfTest(Plain):
     high: float
     #: Predictions per second.
     rows_per_second: float = _stored_as("rows_a_second")
-    #: Of classifiers with probabilities.
+    #: Of a classifier with probabilities.
     log_loss: float | None = None
     brier_score: float | None = None
-    #: Of classifiers: of the second of two classes, else the mean over classes, each against the
-    #: rest.
+    #: Of a classifier: of the positive one of two classes, else the mean over the classes, each
+    #: against the rest.
     roc_auc: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell(ScoresOfTest):
-    """One model of a study: a candidate with k components, tuned and trained on a number of rows,
-    and tested.
+    """One model of a study: a candidate at one size, tuned, trained and tested.
 
     The names of the fields are also the keys in JSON, except for ``standard_error`` ("doubt"),
     ``folds`` ("turns"), ``n_bytes`` ("bytes") and ``rows_per_second`` ("rows_a_second").
 
     >>> from sklearn.datasets import load_iris
     >>> from kernelight.study import compare
-    >>> study = compare(*load_iris(return_X_y=True), kernels=["gmm"], components=[32], progress=False)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> study = compare(X, y, kernels=["gmm"], components=[32], progress=False)
     >>> cell = next(cell for cell in study.cells if cell.k == 32)
     >>> cell.candidate, cell.rows > 50, cell.score > 0.8
     ('gmm', True, True)
@@ -118,37 +117,37 @@ class Cell(ScoresOfTest):
     candidate: str
     #: Components; None for models without a feature map.
     k: int | None
-    #: Rows that it learned from.
+    #: Rows that it was trained on.
     rows: int
     #: Shown for reference only, and never recommended.
     reference: bool
-    #: Scale, gamma and p, those it has.
+    #: Scale, gamma and p, where it has them.
     settings: dict[str, Any]
     C: float | None
-    #: On rows held out (validation), with its standard error.
+    #: On held-out rows (validation), with its standard error.
     score: float
     standard_error: float = _stored_as("doubt")
     #: Pairs of C and validation score at the chosen settings.
     curve: tuple[tuple[float, float], ...] = ()
     fit_seconds: float
     n_bytes: int = _stored_as("bytes")
-    #: How many folds were held out in turn, and how many rows in all.
+    #: How many folds were held out, one after the other, and how many rows in all.
     folds: int = _stored_as("turns")
     held_out: int = 0
-    #: Seconds of everything: tuning, training and testing.
+    #: Of tuning, training and testing together.
     seconds: float
-    #: What scaled rows of the linear model were divided by.
+    #: What the scaled rows of the linear model are divided by.
     row_length: float = 1.0
     kernel_error: KernelError | None = None
-    #: Such as that time ran out.
+    #: For instance that time ran out.
     note: str = ""
     #: Whether the settings lead by more than one standard error.
     clear: bool = False
-    #: Whether this is KernelClassifier() or KernelRegressor() with nothing said.
+    #: Whether this is KernelClassifier() or KernelRegressor() without arguments.
     default: bool = False
 
     def to_plain(self) -> dict[str, Any]:
-        """Keys and plain values."""
+        """Keys and plain values. Scores that were not measured have no key."""
         error = None if self.kernel_error is None else self.kernel_error.to_plain()
         return super().to_plain() | {
             "curve": [list(point) for point in self.curve],
@@ -157,7 +156,7 @@ class Cell(ScoresOfTest):
 
     @classmethod
     def from_plain(cls, plain: Any) -> Cell:
-        """What `to_plain` gave, also that of an earlier version; anything else is a ValueError."""
+        """The cell that `to_plain` wrote, in this version or before; else a ValueError."""
         if isinstance(plain, Mapping):
             error = plain.get("kernel_error")
             plain = dict(plain) | {
@@ -186,7 +185,8 @@ class Recommendation(Plain):
 
     >>> from sklearn.datasets import load_iris
     >>> from kernelight.study import compare
-    >>> study = compare(*load_iris(return_X_y=True), kernels=["gmm"], components=[32], progress=False)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> study = compare(X, y, kernels=["gmm"], components=[32], progress=False)
     >>> study.recommendation.test > 0.8, study.recommendation.headline.startswith("Use")
     (True, True)
     """
@@ -204,9 +204,9 @@ class Recommendation(Plain):
     reason: str
     #: An expression that makes the model and fits it to X and y.
     code: str
-    #: What can be pasted, with its imports; "" in studies of the first format.
+    #: The same as a program with its imports; "" in studies of the first format.
     python: str = ""
-    #: What KernelClassifier or KernelRegressor is to be given; None for the linear model.
+    #: Arguments of KernelClassifier or KernelRegressor; None for the linear model.
     parameters: dict[str, Any] | None = None
-    #: The line of the command that trains it, if the data are a file.
+    #: The command that trains it, if the data are a file.
     command: str | None = None

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import kernelight
 from kernelight.base import counted
 from kernelight.study.cells import Cell
+from kernelight.study.clock import Clock, Watch
 from kernelight.study.details import fitted_of, picture_of
 from kernelight.study.inputs import Target, check_seed, components_of, given_by, seconds_of, taken
 from kernelight.study.journal import Journal, fingerprint
@@ -24,11 +25,11 @@ from kernelight.study.plan import CANDIDATES, COMPONENTS, StudyPlan, make_plan
 from kernelight.study.progress import terminal_progress
 from kernelight.study.recommend import Given, recommend
 from kernelight.study.result import Study, choose
-from kernelight.study.run import NO_TIME, Clock, Run, Watch
+from kernelight.study.run import NO_TIME, Run
 from kernelight.study.text import seconds_text
 from kernelight.study.threads import threads_that_pay
 
-NOTICEABLE = 0.05  # of the budget: if it is exceeded by more, a note says so
+OVERTIME_FRACTION = 0.05  # of the budget: if it is exceeded by more, a note says so
 
 
 def compare(
@@ -50,11 +51,11 @@ def compare(
 ) -> Study:
     """Compare kernels on your data: which is worth its price, or is linear enough?
 
-    A fifth of the rows is set aside for the test, and chooses nothing. Of the others, fifths are
-    held out in turn (validation) to choose scaling, gamma, p, C, the number of components and the
-    kernel. Rounds go from few rows and components upward; the better half goes on. The default fit,
-    KernelClassifier() or KernelRegressor(), is always compared. Ctrl-C ends the run, and what was
-    found until then is the result.
+    A fifth of the rows is set aside for the test, and has no part in any choice. Cross-validation
+    on the others (five folds, `repeats` of which are held out) chooses scaling, gamma, p, C, the
+    number of components and the kernel. Rounds go from few rows and components to many; the better
+    half of the candidates goes on. The default fit, KernelClassifier() or KernelRegressor(), is
+    always compared. Ctrl-C ends the run; the result is then that of the models so far.
 
     Parameters
     ----------
@@ -62,21 +63,21 @@ def compare(
         Frames of pandas, polars and Arrow may hold words and missing values. A data set has its
         target itself.
     y : array-like of shape (n,) or None
-        Labels or numbers.
+        Classes or quantities.
     target : str or None, default=None
         The column of a frame to predict, instead of y.
     task : "classification", "regression" or None, default=None
-        None looks at the target, and says what it found in ``notes``.
+        None infers it from the target, and says so in ``notes``.
     budget : str, float or None, default="2m"
         Time for the whole study: "90s", "2m", "1h", or seconds; None is no limit. A model that
         would take too long is not begun; what was left out is listed. Only the default fit always
         runs to its end: if that takes longer than the budget, a note says by how much.
     seed : int, default=0
-        Draws the splits and the hashes. Unless time was short, the same seed makes the same
-        choices.
+        Seed of the splits and the feature maps. Unless time was short, the same seed makes the
+        same choices.
     repeats : int, default=3
-        How many of the fifths are held out in turn on all rows, 1 to 5; with fewer than 500 rows
-        all are.
+        How many of the five folds are held out, one after the other, 1 to 5; with fewer than
+        500 rows all are.
     components : sequence of int, default=(64, 256, 1024, 4096)
         The grid of k.
     kernels : sequence of str or None, default=None
@@ -84,12 +85,12 @@ def compare(
         gaussian_nystroem, mm_acos, mm_acos_chi2, gmm_power, folded_rbf, mm_rbf); None is all that
         the data admit. The linear model and gmm, the default, are always there.
     resume : path or None, default=None
-        A journal of finished models: read if it is there, and written on the way.
+        A journal of finished models: read if it exists, and appended to.
     progress : bool, callable or None, default=None
-        A callable gets what is being done and the share that is done. None is a bar if standard
-        error is a terminal.
+        A callable gets what is being done and the fraction of the work that is done. None is a
+        bar if standard error is a terminal.
     name, command : str
-        For the report: what the data are called, and how to run the study again.
+        For the report: the name of the data, and the command that runs the study again.
     n_jobs : int or None, default=None
         Threads; None means all cores.
 
@@ -111,18 +112,20 @@ def compare(
     if not 1 <= repeats <= 5:
         raise ValueError(f"repeats must be between 1 and 5, got {repeats}.")
     given = given_by(X, target, task)
-    X, found = taken(X, y, target, task, seed)
+    X, checked = taken(X, y, target, task, seed)
+    values, task = checked.values, checked.task
     grid = components_of(components)
-    plan = make_plan(X, found.values, found.task, seed, repeats, grid, kernels)
-    decides = {
+    plan = make_plan(X, values, task, seed, repeats, grid, kernels)
+    # the settings that decide what a cell is
+    deciding = {
         "seed": seed,
         "repeats": repeats,
         "components": list(grid),
-        "task": found.task,
+        "task": task,
         "version": kernelight.__version__,
     }
-    journal = Journal(resume, fingerprint(X, found.values, decides) if resume is not None else "")
-    data = Data(X, found.values, found.task, seed, n_jobs)
+    journal = Journal(resume, fingerprint(X, values, deciding) if resume is not None else "")
+    data = Data(X, values, task, seed, n_jobs, checked.positive)
     with (
         nullcontext(progress) if callable(progress) else terminal_progress(progress, clock) as watch
     ):
@@ -134,12 +137,12 @@ def compare(
             interrupted = True
             if not run.cells:
                 raise
-        settings = decides | {
+        settings = deciding | {
             "budget": seconds,
             "kernels": None if kernels is None else list(kernels),
         }
         settings |= {"command": command or _call(name, settings)}
-        return _finished(run, plan, data, found, name, settings, interrupted, given)
+        return _finished(run, plan, data, checked, name, settings, interrupted, given)
 
 
 def _finished(
@@ -168,26 +171,27 @@ def _finished(
     picture = picture_of(model, test, data.seed, run.clock.to_the_end) if in_time else None
     if not interrupted and not in_time:
         run.left_out.append(["Picture of the codes", NO_TIME])
-    notes = [target.said]
+    notes = [target.note]
     if interrupted:
         notes.append("Interrupted: this is what was found until then.")
-    if run.pressed:
+    if run.short_of_time:
         notes.append(
             "Time decided what was left out (the report lists it): a longer budget may change the "
             "recommendation."
         )
     over = -run.clock.to_the_end
-    if run.clock.budget and over > NOTICEABLE * run.clock.budget and not interrupted:
+    if run.clock.budget and over > OVERTIME_FRACTION * run.clock.budget and not interrupted:
         notes.append(_overtime(run, over))
     if chosen.rows < len(plan.learn):
         notes.append(
             f"There was time for {chosen.rows:,} of {len(plan.learn):,} rows: all models below "
-            f"learned from that many."
+            "learned from that many."
         )
     if target.classes:
         notes += _no_better_than_one_class(chosen.test, test.y, target.classes)
     if len(plan.test) < 100:
         notes.append(f"Only {counted(len(plan.test), 'row')} to test on: intervals are wide.")
+    two = target.classes is not None and len(target.classes) == 2
     facts = plan.facts | {
         "name": name,
         "learned": len(plan.learn),
@@ -195,9 +199,7 @@ def _finished(
         "set_aside": len(plan.test),
         "tested": len(test.y),
         "class_names": target.classes,
-        "positive_class": target.classes[1]
-        if target.classes and len(target.classes) == 2
-        else None,
+        "positive_class": target.classes[target.positive] if target.classes and two else None,
     }
     return Study(
         task=target.task,
@@ -233,7 +235,7 @@ def _overtime(run: Run, over: float) -> str:
 
 
 def _trained(chosen: Cell, plan: StudyPlan, data: Data) -> Model:
-    """The model of a cell that was measured in an earlier run."""
+    """The model of a cell that was read from the journal, trained again."""
     candidate = next(each for each in CANDIDATES if each.name == chosen.candidate)
     learned = data.at(plan.learn[: chosen.rows])
     assert chosen.C is not None  # only references have none, and they are not chosen
@@ -241,7 +243,7 @@ def _trained(chosen: Cell, plan: StudyPlan, data: Data) -> Model:
 
 
 def _call(name: str, settings: dict[str, Any]) -> str:
-    """The call that does the same again."""
+    """The call that runs the same study."""
     more = [
         f"{key}={settings[key]!r}"
         for key in ("task", "budget", "seed", "repeats", "components", "kernels")
@@ -251,30 +253,25 @@ def _call(name: str, settings: dict[str, Any]) -> str:
 
 
 def _versions() -> dict[str, str]:
-    packages = ("kernelight", "numpy", "scipy", "scikit-learn")
-    found = {
+    return {
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
+        "kernelight": kernelight.__version__,
+        **{package: version(package) for package in ("numpy", "scipy", "scikit-learn")},
     }
-    return found | {package: _version(package) for package in packages}
-
-
-def _version(package: str) -> str:
-    return kernelight.__version__ if package == "kernelight" else version(package)
 
 
 def _no_better_than_one_class(
     accuracy: float, y: NDArray[Any], classes: Sequence[Any]
 ) -> list[str]:
-    """A note where always saying the most frequent class would be right as often as the recommended
-    model."""
+    """A note if the recommended model is no better than always predicting one class."""
     counts = np.bincount(np.asarray(y, dtype=np.intp), minlength=len(classes))
     most = int(np.argmax(counts))
-    share = counts[most] / len(y)
-    if accuracy > share:
+    fraction = counts[most] / len(y)
+    if accuracy > fraction:
         return []
     return [
-        f"No better than always saying {classes[most]!r}, {100 * share:.1f} % of the test rows: if "
-        f"the others matter, fit with "
-        "scoring='average_precision' or 'balanced_accuracy', or class_weight='balanced'."
+        f"No better than always saying {classes[most]!r}, {100 * fraction:.1f} % of the test rows: "
+        "if the others matter, fit with scoring='average_precision' or 'balanced_accuracy', or "
+        "class_weight='balanced'."
     ]

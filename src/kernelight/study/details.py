@@ -1,5 +1,4 @@
-"""A closer look at the recommended model: what it confuses, or how its predictions lie; a picture
-of rows as it sees them."""
+"""A closer look at the recommended model: its errors on the test rows, and a picture of rows."""
 
 from __future__ import annotations
 
@@ -16,37 +15,40 @@ from kernelight.study.threads import one_thread
 
 PICTURE_ROWS = 400
 FEWEST_FOR_TSNE = 60
-TSNE_SECONDS = 4.0  # that it may take on a busy machine
+TSNE_SECONDS = 4.0  # what t-SNE may take on a busy machine
 SCATTER_ROWS = 500
-MOST_CELLS = 20  # classes of a confusion matrix that can be read
-PAIRS = 15  # of classes confused most, where the matrix cannot be read
+MOST_CLASSES = 20  # of a confusion matrix that can be read
+N_PAIRS = 15  # of classes confused most, where there are more classes
 
 
 def fitted_of(test: Data, predicted: NDArray[Any], classes: list[str] | None) -> dict[str, Any]:
-    """``confusion`` of a classification (a matrix, or for many classes the pairs confused most),
-    ``fitted`` of a regression."""
+    """The field ``confusion`` of a classification, or ``fitted`` of a regression.
+
+    The confusion is a matrix, or for many classes the pairs of classes confused most.
+    """
     if classes is None:
         some = slice(0, SCATTER_ROWS)
         points = {"true": test.y[some].tolist(), "predicted": np.asarray(predicted)[some].tolist()}
         return {"fitted": points}
     matrix = confusion_matrix(test.y, predicted, labels=np.arange(len(classes)))
-    if len(classes) <= MOST_CELLS:
+    if len(classes) <= MOST_CLASSES:
         return {"confusion": {"classes": classes, "matrix": matrix.tolist()}}
-    off = matrix.copy()
-    np.fill_diagonal(off, 0)
-    order = np.argsort(-off, axis=None, kind="stable")[:PAIRS]
-    worst = [np.unravel_index(place, off.shape) for place in order]
+    errors = matrix.copy()
+    np.fill_diagonal(errors, 0)
+    order = np.argsort(-errors, axis=None, kind="stable")[:N_PAIRS]
     pairs = [
-        [classes[a], classes[b], int(off[a, b]), int(matrix[a].sum())]
-        for a, b in worst
-        if off[a, b]
+        [classes[true], classes[taken], int(errors[true, taken]), int(matrix[true].sum())]
+        for true, taken in (np.unravel_index(place, errors.shape) for place in order)
+        if errors[true, taken]
     ]
     return {"confusion": {"classes": classes, "pairs": pairs}}
 
 
 def picture_of(model: Model, test: Data, seed: int, seconds: float) -> dict[str, Any] | None:
-    """Some test rows in the plane: t-SNE of their codes or features, PCA where rows or seconds are
-    few; None if impossible."""
+    """Some test rows in the plane, by t-SNE of their codes or features; None if impossible.
+
+    By PCA where there are few rows or ``seconds``.
+    """
     with one_thread():
         return _picture(model, test, seed, seconds)
 
@@ -58,9 +60,10 @@ def _picture(model: Model, test: Data, seed: int, seconds: float) -> dict[str, A
     if n < 5 or width < 2:
         return None
     size = min(30, n - 1, width - 1)
-    squeeze = TruncatedSVD if hasattr(features, "tocsr") else PCA
+    reduction = TruncatedSVD if hasattr(features, "tocsr") else PCA
     with np.errstate(all="ignore"):
-        flat = squeeze(max(2, size) if width > 2 else 2, random_state=seed).fit_transform(features)
+        n_dimensions = max(2, size) if width > 2 else 2
+        flat = reduction(n_dimensions, random_state=seed).fit_transform(features)
     method = "PCA"
     if (
         n >= FEWEST_FOR_TSNE

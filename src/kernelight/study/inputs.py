@@ -1,5 +1,4 @@
-"""What comes in: rows and targets, checked, each complaint one sentence; budgets like "2m"; is it
-classes or numbers?"""
+"""The input of a study, checked: rows and targets, the task, budgets such as "2m"."""
 
 from __future__ import annotations
 
@@ -22,50 +21,52 @@ from kernelight.base import counted
 from kernelight.data import Dataset, DataWarning
 from kernelight.data.frames import column_values, is_frame
 from kernelight.data.supervision import KnownTargets, Supervision
-from kernelight.estimators import preprocessing
+from kernelight.estimators import positive_class, preprocessing
 from kernelight.kernels import Gaussian
 from kernelight.study.plan import MIN_ROWS, cut
 from kernelight.study.recommend import Given
 
 TASKS = ("classification", "regression")
-MOST_CLASSES = 100  # whole numbers of more values than this are quantities
-ROWS_A_CLASS = 3  # and of fewer rows a value than this
+MOST_CLASSES = 100  # whole numbers with more different values than this are quantities
+ROWS_PER_CLASS = 3  # and so are those with fewer rows per value
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True)
 class Target:
-    """The target as numbers; ``classes`` are the names of labels 0, 1, ... or None in a
-    regression."""
+    """The target as numbers."""
 
     task: str
     values: NDArray[Any]
+    #: The names of the labels 0, 1, ...; None in a regression.
     classes: list[str] | None
-    said: str  # how the task was settled, for the user
+    #: What the user is told about the task.
+    note: str
+    #: Which of two classes probabilities and scores of one class are about.
+    positive: int = 1
 
 
 def seconds_of(budget: str | float | None) -> float | None:
     """Seconds of "90s", "2m", "1.5h" or a number; None is no limit."""
     if budget is None:
         return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", str(budget))
-    seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", str(budget))
+    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if seconds <= 0:
         raise ValueError(f'budget must be a time such as "90s", "2m" or "1h", got {budget!r}.')
     return seconds
 
 
 def check_seed(seed: Any) -> None:
-    """Refuse what is no whole number of at least 0."""
+    """Refuse anything but a whole number of at least 0."""
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise ValueError(f"seed must be a whole number of at least 0, got {seed!r}.")
 
 
 def taken(X: Any, y: Any, target: str | None, task: str | None, seed: int) -> tuple[Any, Target]:
-    """Checked rows and their target; ``target`` names the column of a frame that has both.
+    """Checked rows and their target; ``target`` names a column of X, instead of y.
 
-    Target values of words are learned from the rows that the plan learns from, so that those of the
-    test stay unseen.
+    Target encodings are learned without the test rows of the plan.
     """
     if isinstance(X, Dataset) and y is None and target is None:
         data, task = X, X.task
@@ -80,77 +81,76 @@ def taken(X: Any, y: Any, target: str | None, task: str | None, seed: int) -> tu
         data = open_dataset(X, target=target, task=task)
     if any(column.others for column in data.encoding.columns or ()):
         with warnings.catch_warnings():
-            # the notes of the rows that are used are told
+            # notes about the table come when it is read again below
             warnings.simplefilter("ignore", DataWarning)
             values = data.materialise()[1]
-        data = data.supervised(_Test(lambda: target_of(values, values, task), seed))
+        data = data.supervised(_IsTestRow(lambda: target_of(values, values, task), seed))
     X, y = data.materialise()
     if y is None:
-        raise ValueError(f"{data.name} has no target to learn: name its column.")
+        raise ValueError(f"{data.name} has no target: name its column.")
     rows = rows_of(X)
     return rows, target_of(rows, y, task)
 
 
-class _Test:
-    """Which rows are those of the test."""
+class _IsTestRow:
+    """A function that says which rows are test rows; they are drawn when it is first called."""
 
     def __init__(self, target: Callable[[], Target], seed: int) -> None:
         self._target, self._seed = target, seed
 
     @cached_property
     def _rows(self) -> NDArray[np.bool_]:
-        found = self._target()
-        test = np.zeros(len(found.values), dtype=bool)
-        test[cut(found.values, found.task, np.random.default_rng(self._seed))[1]] = True
+        target = self._target()
+        test = np.zeros(len(target.values), dtype=bool)
+        test[cut(target.values, target.task, np.random.default_rng(self._seed))[1]] = True
         return test
 
-    def __call__(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return self._rows[places]
+    def __call__(self, row_indices: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return self._rows[row_indices]
 
 
 def given_by(X: Any, target: str | None, task: str | None) -> Given:
-    """What the user has at hand, for the Python of the recommendations."""
+    """What the user gave to compare, for the Python code of the recommendations."""
     if isinstance(X, Dataset):
         return Given(table="X", comment="X is the data set that compare was given")
     if target is not None:
-        told = {"target": target} | ({} if task is None else {"task": task})
-        path = isinstance(X, (str, os.PathLike))
-        named = [
-            repr(os.fspath(X)) if path else "X",
-            *(f"{name}={value!r}" for name, value in told.items()),
-        ]
+        is_path = isinstance(X, (str, os.PathLike))
+        arguments = [repr(os.fspath(X)) if is_path else "X", f"target={target!r}"]
+        arguments += [] if task is None else [f"task={task!r}"]
         return Given(
             is_frame(X),
-            table=", ".join(named),
-            comment="" if path else "X is the table that compare was given",
+            table=", ".join(arguments),
+            comment="" if is_path else "X is the table that compare was given",
         )
-    looked = preprocessing.as_table_or_array(X)
+    table = preprocessing.as_table_or_array(X)
     comment = "X and y are those that compare was given"
-    if is_frame(X) or not preprocessing.needs_encoding(looked):
+    if is_frame(X) or not preprocessing.needs_encoding(table):
         return Given(is_frame(X), comment=comment)
-    return Given(encoded="missing" if looked.dtype.kind == "f" else "words", comment=comment)
+    return Given(encoded="missing" if table.dtype.kind == "f" else "words", comment=comment)
 
 
 def rows_of(X: Any, y: Any = None, task: str | None = None, seed: int = 0) -> Any:
-    """Dense or CSR rows of floating-point numbers; words and missing values become numbers as in
-    files."""
-    X = looked = preprocessing.as_table_or_array(X)
+    """Dense or CSR rows of floating-point numbers.
+
+    Words and missing values become numbers, as in files.
+    """
+    X = table = preprocessing.as_table_or_array(X)
     if preprocessing.needs_encoding(X):
 
         def known() -> KnownTargets:
-            found = target_of(looked, y, task)
-            if found.classes is None:
-                return KnownTargets.of_quantities(found.values, None)
-            return KnownTargets.of_classes(found.classes, found.values, None)
+            target = target_of(table, y, task)
+            if target.classes is None:
+                return KnownTargets.of_quantities(target.values, None)
+            return KnownTargets.of_classes(target.classes, target.values, None)
 
-        test = _Test(lambda: target_of(looked, y, task), seed)
+        test = _IsTestRow(lambda: target_of(table, y, task), seed)
         X, _ = preprocessing.fit_encoding(
-            looked,
-            preprocessing.column_names_in(looked),
+            table,
+            preprocessing.column_names_in(table),
             None if y is None else Supervision(known, test),
         )
     if sp.issparse(X):
-        # the rows as they are, checked: what comes next would follow damaged indices
+        # a check of the indices, which scikit-learn would follow out of bounds
         X = Gaussian().prepare(X)
     return check_array(
         X,
@@ -170,9 +170,9 @@ def target_of(X: Any, y: Any, task: str | None) -> Target:
     check_consistent_length(X, values)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError("The target has missing or infinite values: leave those rows out.")
-    settled, reason = (task, "") if task else infer_task(values)
+    task, reason = (task, "") if task else infer_task(values)
     because = f" ({reason})" if reason else ""
-    if settled == "regression":
+    if task == "regression":
         if values.dtype.kind not in "biuf":
             raise ValueError("A regression needs a target of numbers; this one has other values.")
         values = values.astype(np.float64)
@@ -180,7 +180,7 @@ def target_of(X: Any, y: Any, task: str | None) -> Target:
             raise ValueError(
                 "The target has the same value in every row: there is nothing to learn."
             )
-        return Target(settled, values, None, f"Task: regression{because}.")
+        return Target(task, values, None, f"Task: regression{because}.")
     names, labels = np.unique(
         values.astype(str) if values.dtype.kind == "O" else values, return_inverse=True
     )
@@ -188,31 +188,32 @@ def target_of(X: Any, y: Any, task: str | None) -> Target:
         raise ValueError("The target has one class only: there is nothing to learn.")
     plain = [str(int(name)) if _is_whole(name) else str(name) for name in names.tolist()]
     return Target(
-        settled,
+        task,
         labels,
         plain,
         f"Task: classification into {counted(len(names), 'class', 'classes')}{because}.",
+        positive_class(names[labels], names, None),
     )
 
 
 def infer_task(values: NDArray[Any]) -> tuple[str, str]:
-    """Classes or numbers, and why."""
+    """The task that a target suggests, and why."""
     if values.dtype.kind not in "iuf":
         return "classification", "the target holds names"
     distinct = len(np.unique(values))
     if values.dtype.kind == "f" and not np.equal(np.floor(values), values).all():
         return "regression", "the target holds fractions"
-    if distinct <= min(MOST_CLASSES, max(2, len(values) // ROWS_A_CLASS)):
+    if distinct <= min(MOST_CLASSES, max(2, len(values) // ROWS_PER_CLASS)):
         return "classification", f"the target holds {distinct} whole numbers"
     return "regression", f"the target holds {distinct:,} different numbers"
 
 
 def components_of(components: Sequence[int]) -> tuple[int, ...]:
     """The grid of k, sorted."""
-    found = sorted({int(k) for k in components})
-    if not found or found[0] < 1:
+    grid = sorted({int(k) for k in components})
+    if not grid or grid[0] < 1:
         raise ValueError(f"components must be numbers of 1 or more, got {list(components)!r}.")
-    return tuple(found)
+    return tuple(grid)
 
 
 def _is_whole(value: Any) -> bool:

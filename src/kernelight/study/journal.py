@@ -1,8 +1,7 @@
-"""Finished cells in a file, one JSON text a line, so that a study can be carried on after it was
-cut off.
+"""The journal: finished cells in a file, so that an interrupted study can be resumed.
 
-The first line says what the study is of. A line that was cut off in the middle is not a cell, and
-is overwritten.
+Every line is a JSON object. The first has a digest of the data and the settings, each other a cell.
+A last line that was cut off is overwritten.
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ def fingerprint(X: Any, y: Any, settings: dict[str, Any]) -> str:
 
 
 class Journal:
-    """Cells by their key; without a path they are only remembered."""
+    """Finished cells by their key, in a file or, without a path, in memory."""
 
-    def __init__(self, path: str | Path | None, mark: str) -> None:
+    def __init__(self, path: str | Path | None, digest: str) -> None:
         self._path = None if path is None else Path(path)
         self._cells: dict[str, Cell] = {}
         if self._path is None:
             return
-        head = _line({"kind": MAGIC, "of": mark})
+        head = _line({"kind": MAGIC, "of": digest})
         text = self._path.read_bytes() if self._path.exists() else b""
-        # Nothing is there yet, or the head alone was begun when the process was killed.
+        # A new file, or one whose first line was cut off when the process was killed.
         if len(text) < len(head) and head.startswith(text):
             self._path.write_bytes(head)
         else:
-            self._read(text, mark)
+            self._read(text, digest)
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -55,12 +54,12 @@ class Journal:
         return self._cells.get(key)
 
     def add(self, key: str, cell: Cell) -> None:
-        """Remember a finished cell."""
+        """Keep a finished cell."""
         self._cells[key] = cell
         if self._path is not None:
             self._append({"key": key, "cell": cell.to_plain()})
 
-    def _read(self, text: bytes, mark: str) -> None:
+    def _read(self, text: bytes, digest: str) -> None:
         assert self._path is not None
         whole, _, rest = text.rpartition(b"\n")
         lines = whole.split(b"\n")
@@ -72,7 +71,7 @@ class Journal:
             raise ValueError(
                 f"{self._path} is not the journal of a study: give another file to resume from."
             )
-        if head["of"] != mark:
+        if head.get("of") != digest:
             raise ValueError(
                 f"{self._path} belongs to a study of other data or other settings: remove it, or "
                 f"give another file."

@@ -1,5 +1,4 @@
-"""Numbers about a model: how good with which doubt, how fast, how large, and how far its features
-are from the kernel."""
+"""Measurements of a model: test scores with intervals, speed, and the error of its features."""
 
 from __future__ import annotations
 
@@ -20,46 +19,45 @@ from kernelight.study.models import Data, Model
 LEVEL = 0.95
 RESAMPLES = 400
 PAIR_ROWS = 64  # rows whose pairs are compared with the kernel
-PREDICT_SECONDS = 0.02  # predictions are timed for at least so long
+PREDICT_SECONDS = 0.02  # predictions are timed for at least this long
 MOST_TIMED_ROWS = 5_000
 
 
 def wilson(successes: float, n: int, level: float = LEVEL) -> tuple[float, float]:
-    """The Wilson score interval of a share: all p for which (share - p)^2 <= z^2 p (1 - p) / n.
+    """The Wilson score interval of a proportion f: all p with (f - p)^2 <= z^2 p (1 - p) / n.
 
     >>> [round(end, 3) for end in wilson(90, 100)]
     [0.826, 0.945]
     """
     z = float(norm.ppf(0.5 + level / 2))
-    share = successes / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    f = successes / n
+    middle = (f + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(f * (1 - f) / n + z * z / (4 * n * n))
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def r2_interval(
     y: NDArray[Any], predicted: NDArray[Any], level: float = LEVEL
 ) -> tuple[float, float]:
-    """The percentile interval of R^2 over resamples of the rows; the same resamples every time.
+    """The bootstrap percentile interval of R^2; the same resamples every time.
 
     With counts c of a resample, R^2 = 1 - sum c e^2 / (sum c y^2 - (sum c y)^2 / n), for errors e.
     """
     rng, n = np.random.default_rng(0), len(y)
     centred = y - y.mean()
     errors = np.square(y - predicted)
-    found = []
+    scores = []
     for _ in range(RESAMPLES):
         counts = np.bincount(rng.integers(0, n, n), minlength=n)
         spread = counts @ np.square(centred) - (counts @ centred) ** 2 / n
         if spread > 0:
-            found.append(1 - counts @ errors / spread)
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+            scores.append(1 - counts @ errors / spread)
+    low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 def test_report(model: Model, test: Data) -> ScoresOfTest:
-    """Score on the test rows with its interval, how good probabilities are (if it has them), and
-    predictions a second."""
+    """Scores on the test rows, with the interval of the first, and predictions per second."""
     predicted = model.predict(test.X)
     score = test.score(predicted)
     ends = (
@@ -67,40 +65,50 @@ def test_report(model: Model, test: Data) -> ScoresOfTest:
         if test.is_classification
         else r2_interval(test.y, predicted)
     )
-    told = probability_scores(model, test)
+    probability = probability_scores(model, test)
     return ScoresOfTest(
         test=score,
         low=ends[0],
         high=ends[1],
         rows_per_second=rows_per_second(model, test.X),
-        log_loss=told.get("log_loss"),
-        brier_score=told.get("brier_score"),
-        roc_auc=told.get("roc_auc"),
+        log_loss=probability.get("log_loss"),
+        brier_score=probability.get("brier_score"),
+        roc_auc=probability.get("roc_auc"),
     )
 
 
 def probability_scores(model: Model, test: Data) -> dict[str, Any]:
-    """Log loss, Brier score, AUC and the calibration table of the test rows; of a model with scores
-    alone the AUC.
+    """Log loss, Brier score, AUC and calibration of the test rows; those that the model has.
 
-    The AUC depends on the order of scores only, so it is that of any probabilities that ascend with
-    them.
+    A model with decision values has an AUC only. It depends on their order alone, so it is that of
+    any probabilities that ascend with them. Of two classes, the calibration is that of the positive
+    one.
     """
     if model.classes is None:
         return {}
-    counted = ProbabilityScores(model.classes)
     if model.probabilities is not None:
-        counted.add(test.y, model.probabilities(test.X))
-        return counted.result()
+        return _scores_of(model.probabilities(test.X), model.classes, test)
     if model.scores is None:
         return {}
-    shares = expit(model.scores(test.X))
-    counted.add(test.y, np.column_stack([1 - shares, shares]) if shares.ndim == 1 else shares)
-    return {"roc_auc": counted.result()["roc_auc"]}
+    ascending = expit(model.scores(test.X))
+    if ascending.ndim == 1:
+        ascending = np.column_stack([1 - ascending, ascending])
+    return {"roc_auc": _scores_of(ascending, model.classes, test)["roc_auc"]}
+
+
+def _scores_of(
+    probabilities: NDArray[np.float64], classes: NDArray[Any], test: Data
+) -> dict[str, Any]:
+    """Scores of probabilities. The positive one of two classes becomes the second."""
+    scores, labels = ProbabilityScores(classes), test.y
+    if len(classes) == 2 and test.positive == 0:
+        labels, probabilities = 1 - labels, probabilities[:, ::-1]
+    scores.add(labels, probabilities)
+    return scores.result()
 
 
 def rows_per_second(model: Model, X: Any) -> float:
-    """Predictions a second, the best of some calls."""
+    """Predictions per second, in the fastest of some calls."""
     rows = X[:MOST_TIMED_ROWS]
     best, start = math.inf, time.perf_counter()
     while True:
@@ -113,12 +121,11 @@ def rows_per_second(model: Model, X: Any) -> float:
 
 
 def kernel_error(model: Model, X: Any) -> KernelError | None:
-    """Root mean square distance of inner products from the kernel over pairs of rows: measured, and
-    as theory has it.
+    """Root mean square difference of inner products and the kernel, measured and by theory.
 
-    Theory: the mean over pairs of variance + (expected - K)^2, under the root; None where there is
-    none (Nystroem). Structured projections are predicted as if their directions were independent,
-    which they nearly are.
+    Theory: the root of the mean over pairs of variance + (expected - K)^2; None where there is no
+    formula (Nystroem). Structured projections are predicted as if their directions were
+    independent, which they nearly are.
     """
     if model.feature_map is None:
         return None
@@ -129,17 +136,16 @@ def kernel_error(model: Model, X: Any) -> KernelError | None:
     kernel = np.asarray(model.feature_map.kernel(rows), dtype=np.float64)
     pairs = np.triu_indices(len(kernel), 1)
     measured = _rms(inner[pairs] - kernel[pairs])
-    theorist = _with_theory(model.feature_map, rows)
-    if theorist is None:
+    for_theory = _with_theory(model.feature_map, rows)
+    if for_theory is None:
         return KernelError(measured, None)
-    variance = theorist.variance(rows)[pairs]
-    bias = theorist.expected(rows)[pairs] - kernel[pairs]
+    variance = for_theory.variance(rows)[pairs]
+    bias = for_theory.expected(rows)[pairs] - kernel[pairs]
     return KernelError(measured, float(np.sqrt(np.mean(variance + np.square(bias)))))
 
 
 def _with_theory(feature_map: Any, rows: Any) -> Any:
-    """The map, or one like it with independent directions, if either knows its variance; else
-    None."""
+    """The map, or one like it with independent directions; None if neither has a variance."""
     for_theory = feature_map
     if feature_map.variance_gap and "projection" in feature_map.get_params(deep=False):
         for_theory = clone(feature_map).set_params(projection="gaussian").fit(rows)

@@ -1,9 +1,8 @@
-"""Every candidate, asked two things: which settings are best on rows held out (`tune`), and a model
-with them (`train`).
+"""Tune and train a candidate: `tune` chooses settings on held-out rows, `train` fits with them.
 
-Maps and exact machines are the front door (KernelClassifier, KernelRegressor); the linear model has
-columns scaled and divided by one number so that rows have length about 1 and C means the same;
-gradient boosting is scikit-learn's, a few trees at a time.
+Feature maps and exact SVMs are KernelClassifier or KernelRegressor. The linear model takes scaled
+columns, divided by one number so that rows have length about 1 and C means the same for all data.
+Gradient boosting is scikit-learn's, a few trees at a time.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,17 +22,22 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from kernelight import KernelClassifier, KernelRegressor, LinearClassifier, LinearRegressor
+from kernelight import (
+    ColumnScaler,
+    KernelClassifier,
+    KernelRegressor,
+    LinearClassifier,
+    LinearRegressor,
+)
 from kernelight.estimators import C_GRID, SCORE_TIE
+from kernelight.scaling import WIDEST
 from kernelight.study.plan import LINEAR, Candidate, Split
 
 SETTINGS = ("scale", "gamma", "p")
-TREES, TREES_A_STEP = 100, 10
+TREES, TREES_PER_STEP = 100, 10
 LINEAR_SCALES = ("minmax", "standard")
 SPARSE_LINEAR_SCALES = ("max", "none")
-SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "max": MaxAbsScaler}
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,7 @@ class Tuned:
     C: float
     score: float
     curve: list[tuple[float, float]]
-    #: Whether the best settings lead clearly: by more than the standard error over the best ones
-    #: with another scale.
+    #: Whether they lead the best settings with another scale by more than one standard error.
     clear: bool = False
 
 
@@ -56,15 +59,16 @@ class Model:
     predict: Callable[[Any], NDArray[Any]]
     n_bytes: int
     feature_map: Any = None
+    #: A function from rows to scaled rows.
     scaling: Any = None
-    row_length: float = 1.0  # what scaled columns were divided by, so that C means the same
+    #: What the scaled rows of the linear model are divided by.
+    row_length: float = 1.0
     note: str = ""
-    # of ``classes``, one column for each
+    #: Probabilities of ``classes``, a column for each.
     probabilities: Callable[[Any], NDArray[np.float64]] | None = None
     classes: NDArray[Any] | None = None
-    scores: Callable[[Any], NDArray[np.float64]] | None = (
-        None  # of ``classes``, for a model without probabilities
-    )
+    #: Decision values of a classifier without probabilities.
+    scores: Callable[[Any], NDArray[np.float64]] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,10 +80,12 @@ class Data:
     task: str
     seed: int = 0
     n_jobs: int | None = None
+    #: Which of two classes probabilities are about.
+    positive: int = 1
 
     def at(self, rows: NDArray[np.intp]) -> Data:
         """Some of the rows."""
-        return Data(self.X[rows], self.y[rows], self.task, self.seed, self.n_jobs)
+        return replace(self, X=self.X[rows], y=self.y[rows])
 
     @property
     def is_classification(self) -> bool:
@@ -98,13 +104,12 @@ class Data:
 def tune(
     candidate: Candidate, data: Data, k: int, splits: list[Split], settings: dict[str, Any]
 ) -> Tuned:
-    """The best of what is open, on the rows held out by ``splits``; ``settings`` are settled
-    already."""
+    """The best settings on the rows that ``splits`` hold out; those in ``settings`` are fixed."""
     if candidate.kind == LINEAR:
         return _tune_linear(data, splits, settings)
-    wishes = dict.fromkeys(candidate.searched, "tune") | settings
-    with _calm():
-        model = _front_door(candidate, data, k, wishes, C="tune", cv=splits).fit(data.X, data.y)
+    settings = dict.fromkeys(candidate.searched, "tune") | settings
+    with _quiet():
+        model = _estimator(candidate, data, k, settings, C="tune", cv=splits).fit(data.X, data.y)
     chosen = _settings_of(model)
     return Tuned(
         chosen,
@@ -116,24 +121,23 @@ def tune(
 
 
 def default_model(data: Data) -> Any:
-    """The front door with nothing said but the seed and the threads."""
+    """KernelClassifier() or KernelRegressor(), with the seed and the threads of the study."""
     kind = KernelClassifier if data.is_classification else KernelRegressor
     return kind(random_state=data.seed, n_jobs=data.n_jobs)
 
 
 def fit_default(data: Data, splits: list[Split]) -> tuple[Tuned, Model, float]:
-    """The model that the front door makes if told nothing, with its score on ``splits``, and the
-    seconds of a fit.
+    """The default fit with its score on ``splits``, and the seconds of one training.
 
-    The search is the front door's own; what it found is then learned again without each part held
-    out, and scored there.
+    The search is the estimator's own, on all rows. The settings that it chose are then fitted to
+    the training rows of each split, and scored on its held-out rows.
     """
     default = default_model(data)
-    with _calm():
+    with _quiet():
         model = clone(default).fit(data.X, data.y)
         chosen = _settings_of(model)
         scores, seconds = [], 0.0
-        for train_rows, held in splits:
+        for train_rows, held_out in splits:
             start = time.perf_counter()
             part = (
                 clone(default)
@@ -141,7 +145,7 @@ def fit_default(data: Data, splits: list[Split]) -> tuple[Tuned, Model, float]:
                 .fit(data.X[train_rows], data.y[train_rows])
             )
             seconds += (time.perf_counter() - start) * len(data.y) / len(train_rows)
-            scores.append(data.at(held).score(part.predict(data.X[held])))
+            scores.append(data.at(held_out).score(part.predict(data.X[held_out])))
     curve = _curve_of(model, chosen) if model.search_ else []
     return (
         Tuned(chosen, model.C_, float(np.mean(scores)), curve),
@@ -151,7 +155,7 @@ def fit_default(data: Data, splits: list[Split]) -> tuple[Tuned, Model, float]:
 
 
 def _settings_of(model: Any) -> dict[str, Any]:
-    """Scale, gamma and p of a fitted front door, those it has."""
+    """Scale, gamma and p of a fitted estimator, those it has."""
     return {
         name: getattr(model, f"{name}_")
         for name in SETTINGS
@@ -168,31 +172,38 @@ def _curve_of(model: Any, chosen: dict[str, Any]) -> list[tuple[float, float]]:
         if all(entry[name] == value for name, value in chosen.items())
         and (entry["n_rows"], entry["n_components"]) == finest
     ]
-    # the rough round may have had the same size: the fine one comes later
+    # the first round may have had the same size: entries of the last one come later, and count
     return sorted(dict(curve).items())
 
 
 def _is_clear(model: Any, data: Data, splits: list[Split]) -> bool:
-    """Whether no other scale comes within one standard error of the chosen one."""
+    """Whether the chosen scale leads every other by more than one standard error."""
     others = [entry["score"] for entry in model.search_ if entry["scale"] != model.scale_]
-    held = sum(len(places) for _, places in splits)
+    n_held_out = sum(len(held_out) for _, held_out in splits)
     lead = model.validation_score_ - max(others, default=model.validation_score_)
-    return bool(lead > doubt(model.validation_score_, held, data.task))
+    return bool(lead > standard_error(model.validation_score_, n_held_out, data.task))
 
 
 def train(candidate: Candidate, data: Data, k: int, settings: dict[str, Any], C: float) -> Model:
-    """A model with everything settled, of all rows."""
-    with _calm():
+    """The model with these settings, trained on all rows of ``data``."""
+    with _quiet():
         if candidate.kind == LINEAR:
             return _train_linear(data, settings, C)
-        model = _front_door(candidate, data, k, settings, C=C, cv=None).fit(data.X, data.y)
+        model = _estimator(candidate, data, k, settings, C=C, cv=None).fit(data.X, data.y)
     return _model_of(model)
 
 
 def _model_of(model: Any) -> Model:
-    """A fitted front door, as the study needs it."""
-    n_bytes = sum(array.nbytes for array in model.to_state().arrays.values())
-    return Model(model.predict, n_bytes, model.map_, model.scaling_, **_probabilities_of(model))
+    """A fitted estimator, as the study needs it."""
+    return Model(
+        model.predict, _n_bytes(model), model.map_, model.scaling_, **_probabilities_of(model)
+    )
+
+
+def _n_bytes(*estimators: Any) -> int:
+    """Bytes of the arrays that fitted estimators store."""
+    states = [estimator.to_state() for estimator in estimators]
+    return sum(array.nbytes for state in states for array in state.arrays.values())
 
 
 def _probabilities_of(model: Any) -> dict[str, Any]:
@@ -202,34 +213,34 @@ def _probabilities_of(model: Any) -> dict[str, Any]:
     return {"probabilities": model.predict_proba, "classes": model.classes_}
 
 
-def doubt(score: float, n: int, task: str) -> float:
-    """The standard error of a score on n rows held out.
+def standard_error(score: float, n: int, task: str) -> float:
+    """The standard error of a score on n held-out rows.
 
-    Accuracy: that of a share, with two rows added on each side (Agresti and Coull), so that 100 %
-    is not certainty. R^2: the large-sample value 2 R (1 - R^2) / sqrt(n) (Olkin and Finn), with R^2
-    kept within [0.01, 0.99].
+    Accuracy: that of a proportion, with two rows added that are right and two that are wrong
+    (Agresti and Coull), so that it is not 0 at 100 %. R^2: the large-sample value
+    2 R (1 - R^2) / sqrt(n) (Olkin and Finn), with R^2 kept within [0.01, 0.99].
     """
     if task == "classification":
-        share = (score * n + 2) / (n + 4)
-        return math.sqrt(share * (1 - share) / (n + 4))
+        fraction = (score * n + 2) / (n + 4)
+        return math.sqrt(fraction * (1 - fraction) / (n + 4))
     square = min(max(score, 0.01), 0.99)
     return 2 * math.sqrt(square) * (1 - square) / math.sqrt(n)
 
 
 def boost(data: Data, seconds: float) -> Model:
-    """Gradient boosting of at most 100 rounds of trees, fewer if time runs out."""
+    """Gradient boosting of at most 100 rounds of trees; fewer if ``seconds`` run out."""
     kind = (
         HistGradientBoostingClassifier if data.is_classification else HistGradientBoostingRegressor
     )
     model = kind(
-        max_iter=TREES_A_STEP, early_stopping=False, warm_start=True, random_state=data.seed
+        max_iter=TREES_PER_STEP, early_stopping=False, warm_start=True, random_state=data.seed
     )
     X = data.X.toarray() if sp.issparse(data.X) else data.X
     start = time.perf_counter()
-    for done in range(0, TREES, TREES_A_STEP):
-        model.set_params(max_iter=done + TREES_A_STEP).fit(X, data.y)
+    for done in range(0, TREES, TREES_PER_STEP):
+        model.set_params(max_iter=done + TREES_PER_STEP).fit(X, data.y)
         spent = time.perf_counter() - start
-        if spent * (done + 2 * TREES_A_STEP) / (done + TREES_A_STEP) > seconds:
+        if spent * (done + 2 * TREES_PER_STEP) / (done + TREES_PER_STEP) > seconds:
             break
     reached = model.n_iter_
     note = "" if reached == TREES else f"{reached} of {TREES} rounds of trees: no time for more"
@@ -237,19 +248,19 @@ def boost(data: Data, seconds: float) -> Model:
     def dense(rows: Any) -> Any:
         return rows.toarray() if sp.issparse(rows) else rows
 
-    said = _probabilities_of(model)
-    if said:
-        said["probabilities"] = lambda rows: model.predict_proba(dense(rows))
+    probabilities = _probabilities_of(model)
+    if probabilities:
+        probabilities["probabilities"] = lambda rows: model.predict_proba(dense(rows))
     return Model(
         lambda rows: np.asarray(model.predict(dense(rows))),
         len(pickle.dumps(model)),
         note=note,
-        **said,
+        **probabilities,
     )
 
 
-def _front_door(
-    candidate: Candidate, data: Data, k: int, wishes: dict[str, Any], **more: Any
+def _estimator(
+    candidate: Candidate, data: Data, k: int, settings: dict[str, Any], **more: Any
 ) -> Any:
     kind = KernelClassifier if data.is_classification else KernelRegressor
     return kind(
@@ -258,14 +269,13 @@ def _front_door(
         method=candidate.method,
         random_state=data.seed,
         n_jobs=data.n_jobs,
-        **{"scale": "minmax"} | wishes,
+        **{"scale": "minmax"} | settings,
         **more,
     )
 
 
-class _calm(warnings.catch_warnings):  # noqa: N801  # reads as what it does
-    """Solvers that stopped early are good enough to compare, and a warning for each would bury the
-    rest."""
+class _quiet(warnings.catch_warnings):  # noqa: N801  # reads as what it does
+    """Without warnings that many fits repeat: a solver that stopped early is good enough here."""
 
     def __enter__(self) -> Any:
         entered = super().__enter__()
@@ -274,52 +284,32 @@ class _calm(warnings.catch_warnings):  # noqa: N801  # reads as what it does
         return entered
 
 
-class _Columns:
-    """scikit-learn's scaling of that name, and all divided by the root mean square of the rows'
-    lengths."""
-
-    def __init__(self, name: str, X: Any) -> None:
-        self._scaler = SCALERS[name]().fit(X) if name in SCALERS else None
-        self.length = 1.0
-        rows = self(X)
-        squares = (
-            rows.multiply(rows).sum()
-            if sp.issparse(rows)
-            else np.square(rows, dtype=np.float64).sum()
-        )
-        # so that C means the same for all data
-        self.length = float(np.sqrt(squares / X.shape[0])) or 1.0
-
-    def __call__(self, X: Any) -> Any:
-        """Scaled rows."""
-        return (X if self._scaler is None else self._scaler.transform(X)) / self.length
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of what it has to know: a factor for each column, and what it subtracts."""
-        known = (getattr(self._scaler, name, None) for name in ("scale_", "min_", "mean_"))
-        return sum(array.nbytes for array in known if array is not None)
+def _scaled_columns(name: str, X: Any) -> tuple[ColumnScaler, float]:
+    """The scaling of that name, and the root mean square length of the scaled rows."""
+    scaler = ColumnScaler(name).fit(X)
+    rows = scaler.transform(X)
+    values = np.asarray(rows.data if sp.issparse(rows) else rows, dtype=np.float64)
+    return scaler, math.sqrt(np.vdot(values, values) / rows.shape[0]) or 1.0
 
 
 def _tune_linear(data: Data, splits: list[Split], settings: dict[str, Any]) -> Tuned:
-    names = SPARSE_LINEAR_SCALES if sp.issparse(data.X) else LINEAR_SCALES
     best: Tuned | None = None
-    for name in (settings["scale"],) if "scale" in settings else names:
-        rows = _Columns(name, data.X)(data.X)
-        with _calm():
-            found = [
+    for name in (settings["scale"],) if "scale" in settings else _linear_scales(data.X):
+        scaler, length = _scaled_columns(name, data.X)
+        rows = scaler.transform(data.X) / length
+        with _quiet():
+            paths = [
                 _linear(data, 1.0).fit_path(
                     rows[train],
                     data.y[train] - origin,
                     list(C_GRID),
-                    validation=(rows[held], data.y[held] - origin),
+                    validation=(rows[held_out], data.y[held_out] - origin),
                 )
-                for train, held in splits
+                for train, held_out in splits
                 for origin in [_origin(data.at(train))]
             ]
-        scores = np.mean([path.scores for path in found], axis=0)
+        scores = np.mean([path.scores for path in paths], axis=0)
         if best is None or scores.max() > best.score + SCORE_TIE:
-            # of scores this close the smallest C wins
             at = int(np.argmax(scores >= scores.max() - SCORE_TIE))
             curve = list(zip(C_GRID, scores.tolist(), strict=True))
             best = Tuned({"scale": name}, C_GRID[at], float(scores.max()), curve)
@@ -327,26 +317,39 @@ def _tune_linear(data: Data, splits: list[Split], settings: dict[str, Any]) -> T
     return best
 
 
+def _linear_scales(X: Any) -> tuple[str, ...]:
+    """The scalings that the linear model tries."""
+    if not sp.issparse(X):
+        return LINEAR_SCALES
+    return SPARSE_LINEAR_SCALES if X.shape[1] <= WIDEST else ("none",)
+
+
 def _train_linear(data: Data, settings: dict[str, Any], C: float) -> Model:
-    columns, origin = _Columns(settings["scale"], data.X), _origin(data)
-    model = _linear(data, C).fit(columns(data.X), data.y - origin)
-    n_bytes = columns.n_bytes + sum(array.nbytes for array in model.to_state().arrays.values())
+    scaler, length = _scaled_columns(settings["scale"], data.X)
+
+    def scaled(rows: Any) -> Any:
+        return scaler.transform(rows) / length
+
+    origin = _origin(data)
+    model = _linear(data, C).fit(scaled(data.X), data.y - origin)
 
     def predict(rows: Any) -> NDArray[Any]:
-        return np.asarray(model.predict(columns(rows)) + origin)
+        return np.asarray(model.predict(scaled(rows)) + origin)
 
-    told: dict[str, Any] = {}
+    scores: dict[str, Any] = {}
     if data.is_classification:
-        told = {
+        scores = {
             "classes": model.classes_,
-            "scores": lambda rows: model.decision_function(columns(rows)),
+            "scores": lambda rows: model.decision_function(scaled(rows)),
         }
-    return Model(predict, n_bytes, scaling=columns, row_length=columns.length, **told)
+    return Model(predict, _n_bytes(scaler, model), scaling=scaled, row_length=length, **scores)
 
 
 def _origin(data: Data) -> Any:
-    """What targets are counted from: the intercept is penalised, and must not have to reach
-    quantities far from 0."""
+    """What is subtracted from the target: the mean of quantities.
+
+    The intercept is penalised, so that it would not reach a mean far from 0.
+    """
     return 0 if data.is_classification else data.y.mean()
 
 

@@ -1,8 +1,9 @@
 """What is compared, and in which order: decided by the data alone, before anything is timed.
 
-Rows are cut once: a fifth is the test part, which chooses nothing. The others are cut into fifths
-again; some of those are held out in turn to choose by (validation). Rounds go from few rows and
-components upward, so that a model that will not do is found out cheaply (successive halving).
+The rows are split once: a fifth of them are the test rows, which have no part in any choice. The
+others are split into five folds, some of which are held out, one after the other, to choose by
+(cross-validation). Rounds go from few rows and components to many, so that a poor model costs
+little (successive halving).
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from kernelight.base import counted
 from kernelight.estimators import KernelClassifier
 
 RowIndices = NDArray[np.intp]
-Split = tuple[RowIndices, RowIndices]  # places learned from, places held out
+Split = tuple[RowIndices, RowIndices]  # training rows, held-out rows
 
 COMPONENTS = (64, 256, 1024, 4096)
-TEST_SHARE, MOST_TEST_ROWS = 0.2, 20_000
-FOLDS = 5
+TEST_FRACTION, MOST_TEST_ROWS = 0.2, 20_000
+N_FOLDS = 5
 MIN_ROWS = 10
-FEW_ROWS = 500  # below, each fifth is held out in turn: fewer would be too few rows to choose by
+FEW_ROWS = 500  # below, every fold is held out once: fewer would be too few rows to choose by
 SCREEN_ROWS, SCREEN_COMPONENTS = 1_000, 128
-MIDDLE_ROWS = (4_000, 16_000, 64_000)  # of the rounds between the first one and all rows
+MIDDLE_ROWS = (4_000, 16_000, 64_000)  # rows of the rounds between the first and the full ones
 MOST_EXACT_ROWS = 5_000
 MOST_BOOSTED_VALUES = 50_000_000  # rows x columns: boosting takes dense rows only
-WIDE = 200_000  # columns beyond which a dense matrix of directions is out of the question
+WIDE = 200_000  # columns beyond which a dense matrix of random directions is too large
 
-# what KernelClassifier() and `kernelight fit` do if told nothing
+# The default fit: KernelClassifier() or KernelRegressor() without arguments, and `kernelight fit`.
 _DEFAULTS = KernelClassifier().get_params()
 DEFAULT: str = _DEFAULTS["kernel"]
 DEFAULT_COMPONENTS: int = _DEFAULTS["n_components"]
@@ -42,7 +43,7 @@ LINEAR, MAP, BOOSTING, EXACT = "linear", "map", "boosting", "exact"
 class Candidate:
     """A model to be compared.
 
-    References (boosting, exact machines) are shown, and never recommended.
+    References (gradient boosting, exact SVMs) are shown, and never recommended.
     """
 
     name: str
@@ -50,15 +51,20 @@ class Candidate:
     kind: str = MAP
     kernel: str = ""
     method: str | None = None
-    #: Parameters of the front door that are searched in the first round.
+    #: Parameters of the estimator that are searched in the first round.
     searched: tuple[str, ...] = ("scale",)
-    #: Parameters taken over from another candidate that was searched before: name -> candidate.
+    #: Parameters copied from another candidate, which was searched before: name -> candidate.
     borrowed: dict[str, str] = field(default_factory=dict, hash=False)
+    #: Whether the kernel takes nonnegative values only.
     nonnegative: bool = False
+    #: Whether its map needs a dense matrix of random directions.
     dense_directions: bool = False
-    most_rows: int | None = None  # beyond, it takes too long to be worth a try
-    words: str = ""  # what a reader who has not met the kernel is told
-    unit: str = "codes"  # what k counts
+    #: With more rows it takes too long to be tried.
+    most_rows: int | None = None
+    #: The model in the words of a headline.
+    words: str = ""
+    #: What k counts.
+    unit: str = "codes"
 
     @property
     def is_reference(self) -> bool:
@@ -66,7 +72,7 @@ class Candidate:
         return self.kind in (BOOSTING, EXACT)
 
 
-# Cheap ones first: if time runs out in the first round, the others are left out, and named.
+# Cheap ones first: if time runs out in the first round, the later ones are left out.
 CANDIDATES = (
     Candidate("linear", "Linear", LINEAR, words="a linear model"),
     Candidate("gmm", "GMM (min-max)", kernel="gmm", words="a min-max kernel"),
@@ -165,7 +171,7 @@ BOOSTED = Candidate("boosting", "Gradient boosting", BOOSTING)
 
 
 def exact_twin(candidate: Candidate) -> Candidate:
-    """The kernel machine without approximation, with the settings of its linearized twin."""
+    """The SVM of the exact kernel, with the settings of the candidate that approximates it."""
     own = dict.fromkeys(("scale", "gamma", "p"), candidate.name)
     return Candidate(
         f"exact_{candidate.name}",
@@ -180,35 +186,37 @@ def exact_twin(candidate: Candidate) -> Candidate:
 
 @dataclass(frozen=True)
 class Round:
-    """Rows learned from and held out in all, components, how many fifths are held out in turn, and
-    how many go on."""
+    """A stage of the study: every candidate that is left is measured at one size."""
 
+    #: Training and held-out rows together.
     rows: int
     components: int
-    turns: int
+    #: How many of the five folds are held out, one after the other.
+    folds: int
+    #: The fraction of the candidates that go on to the next round.
     keep: float = 1.0
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """Candidates that the data admit, those they do not (with the reason), rows and rounds."""
+    """Candidates, rows and rounds of a study."""
 
     task: str
     candidates: tuple[Candidate, ...]
+    #: Labels of candidates that cannot take the data, each with the reason.
     not_admitted: tuple[tuple[str, str], ...]
-    learn: RowIndices  # in an order of which every beginning is a fair sample
+    #: Rows to train and to choose by; the first n of them are a stratified sample for every n.
+    learn: RowIndices
     test: RowIndices
-    turns: int
+    #: How many of the five folds are held out on all rows.
+    folds: int
     rounds: tuple[Round, ...]
     facts: dict[str, Any]
 
-    def splits(self, y: NDArray[Any], turns: int) -> list[Split]:
-        """For these targets, in this order: which are learned from and which held out, a pair for
-        each turn."""
-        fifth = fifths(y if self.task == "classification" else np.zeros(len(y)))
-        return [
-            (np.flatnonzero(fifth != turn), np.flatnonzero(fifth == turn)) for turn in range(turns)
-        ]
+    def splits(self, y: NDArray[Any], folds: int) -> list[Split]:
+        """Training and held-out rows for each of the first ``folds`` folds of these targets."""
+        fold = fold_of_rows(y if self.task == "classification" else np.zeros(len(y)))
+        return [(np.flatnonzero(fold != at), np.flatnonzero(fold == at)) for at in range(folds)]
 
 
 def make_plan(
@@ -225,14 +233,13 @@ def make_plan(
     facts = facts_of(X, y, task)
     admitted, refused = admit(facts, only)
     learn, test = cut(y, task, rng)
-    turns = FOLDS if len(learn) < FEW_ROWS else min(repeats, FOLDS)
-    return StudyPlan(
-        task, admitted, refused, learn, test, turns, rounds_of(len(learn), turns, components), facts
-    )
+    folds = N_FOLDS if len(learn) < FEW_ROWS else min(repeats, N_FOLDS)
+    rounds = rounds_of(len(learn), folds, components)
+    return StudyPlan(task, admitted, refused, learn, test, folds, rounds, facts)
 
 
 def facts_of(X: Any, y: NDArray[Any], task: str) -> dict[str, Any]:
-    """What there is to say about the data in numbers."""
+    """The shape of the data, and what decides which candidates can take them."""
     values = X.data if sp.issparse(X) else X
     return {
         "rows": int(X.shape[0]),
@@ -247,15 +254,19 @@ def facts_of(X: Any, y: NDArray[Any], task: str) -> dict[str, Any]:
 def admit(
     facts: dict[str, Any], only: Any
 ) -> tuple[tuple[Candidate, ...], tuple[tuple[str, str], ...]]:
-    """Candidates that these data admit, and the others with the reason."""
+    """Candidates that can take these data, and the labels of the others with the reason."""
     chosen, refused = [], []
     for candidate in named(only):
         if candidate.nonnegative and facts["sparse"] and not facts["nonnegative"]:
-            reason = "needs nonnegative values; sparse rows cannot be shifted without filling their zeros"
+            reason = (
+                "needs nonnegative values; sparse rows cannot be shifted without filling their "
+                "zeros"
+            )
         elif candidate.dense_directions and facts["features"] > WIDE:
-            reason = f"needs a direction for each of {counted(facts['features'], 'column')} and component"
+            columns = counted(facts["features"], "column")
+            reason = f"needs a dense matrix of random directions, too large for {columns}"
         elif candidate.most_rows is not None and facts["rows"] > candidate.most_rows:
-            reason = f"its features are long; here it is for up to {candidate.most_rows:,} rows"
+            reason = f"takes too long with more than {candidate.most_rows:,} rows"
         else:
             chosen.append(candidate)
             continue
@@ -264,8 +275,10 @@ def admit(
 
 
 def named(only: Any) -> tuple[Candidate, ...]:
-    """The candidates of these names (all for None), with those that they borrow from; linear and
-    the default in any case."""
+    """The candidates of these names, all for None.
+
+    Those whose settings they copy are among them, and always the linear model and the default fit.
+    """
     if only is None:
         return CANDIDATES
     known = {candidate.name: candidate for candidate in CANDIDATES}
@@ -283,46 +296,44 @@ def named(only: Any) -> tuple[Candidate, ...]:
     return tuple(candidate for candidate in CANDIDATES if candidate.name in wanted)
 
 
-def rounds_of(n_rows: int, turns: int, components: tuple[int, ...]) -> tuple[Round, ...]:
-    """From few rows to all, then from few components to many; a share goes on after each round that
-    is dear.
+def rounds_of(n_rows: int, folds: int, components: tuple[int, ...]) -> tuple[Round, ...]:
+    """From few rows to all, then from few components to many.
 
-    All go on from the fewest components: cosines need more of them than landmarks do, and would be
-    judged too early.
+    After an expensive round only the better candidates go on. All of them go on from the fewest
+    components: random features need more of them than landmarks do, and would be judged too early.
     """
     some = min(components, key=lambda k: abs(k - COMPONENTS[1]))
     first = Round(
         min(n_rows, SCREEN_ROWS),
         SCREEN_COMPONENTS,
-        # scores on all rows are compared: they must be of the same rows held out
-        turns if n_rows <= SCREEN_ROWS else 1,
+        # a first round on all rows is compared with later ones: the same rows must be held out
+        folds if n_rows <= SCREEN_ROWS else 1,
         1.0 if n_rows <= MIDDLE_ROWS[0] else 0.5,
     )
     between = [Round(rows, some, 1, 0.6) for rows in MIDDLE_ROWS if 2 * rows <= n_rows]
-    full = [Round(n_rows, k, turns, 1.0 if k < some else 0.5) for k in sorted(components)]
+    full = [Round(n_rows, k, folds, 1.0 if k < some else 0.5) for k in sorted(components)]
     return (first, *between, *full)
 
 
 def cut(y: NDArray[Any], task: str, rng: np.random.Generator) -> tuple[RowIndices, RowIndices]:
-    """Rows to learn from and rows to test on, classes in proportion; both in a fair random order.
+    """Training and test rows, stratified by class, both in a random order.
 
-    Row i of a class with c rows gets the place (i + u)/c, with one u for all: every beginning of
-    the order of places has the classes in proportion. A class of fewer than five rows has none in
-    the test part.
+    Row i of a class with c rows gets the position (i + u)/c, with one u for the whole class. Rows
+    are sorted by it, so that the first n rows have the classes in proportion for every n. A class
+    of fewer than five rows has no test rows.
     """
     labels = y if task == "classification" else np.zeros(len(y), dtype=np.intp)
     test = np.zeros(len(y), dtype=bool)
-    place = np.empty(len(y))
-    share = min(TEST_SHARE, MOST_TEST_ROWS / len(y))
+    position = np.empty(len(y))
+    fraction = min(TEST_FRACTION, MOST_TEST_ROWS / len(y))
     for label in np.unique(labels):
         members = rng.permutation(np.flatnonzero(labels == label))
-        held = int(len(members) * share)
-        test[members[:held]] = True
-        place[members[:held]] = (np.arange(held) + rng.random()) / max(1, held)
-        place[members[held:]] = (np.arange(len(members) - held) + rng.random()) / (
-            len(members) - held
-        )
-    order = np.argsort(place, kind="stable")
+        n_test = int(len(members) * fraction)
+        n_learn = len(members) - n_test
+        test[members[:n_test]] = True
+        position[members[:n_test]] = (np.arange(n_test) + rng.random()) / max(1, n_test)
+        position[members[n_test:]] = (np.arange(n_learn) + rng.random()) / n_learn
+    order = np.argsort(position, kind="stable")
     learn = order[~test[order]]
     if test.sum() < 2:
         raise ValueError(
@@ -332,17 +343,17 @@ def cut(y: NDArray[Any], task: str, rng: np.random.Generator) -> tuple[RowIndice
     return learn, order[test[order]]
 
 
-def fifths(labels: NDArray[Any]) -> NDArray[np.int8]:
-    """The fifth (0 to 4) of each row, classes in proportion; -1, never held out, for a class of one
-    row.
+def fold_of_rows(labels: NDArray[Any]) -> NDArray[np.int8]:
+    """The fold (0 to 4) of each row, stratified by class.
 
-    Rows are in a random order already, so they are dealt like cards, one class after the other.
+    A class of one row is never held out: its fold is -1. Rows are in a random order already, so
+    they are dealt like cards, one class after the other.
     """
-    found = np.full(len(labels), -1, dtype=np.int8)
+    folds = np.full(len(labels), -1, dtype=np.int8)
     dealt = 0
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)
         if len(members) > 1:
-            found[members] = (dealt + np.arange(len(members))) % FOLDS
+            folds[members] = (dealt + np.arange(len(members))) % N_FOLDS
             dealt += len(members)
-    return found
+    return folds

@@ -1,5 +1,4 @@
-"""A bar on standard error while a study runs, with what is being done and the time that is left;
-silent elsewhere."""
+"""The progress bar of a study on standard error: what is being done, and the time that is left."""
 
 from __future__ import annotations
 
@@ -7,18 +6,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kernelight.study.run import Clock, Watch
+from kernelight.study.clock import Clock, Watch
 from kernelight.study.text import seconds_text
 
 
 @contextmanager
 def terminal_progress(wanted: bool | None, clock: Clock) -> Iterator[Watch]:
-    """Something to tell how far the run is.
+    """A function that shows how far the run is, or does nothing.
 
-    ``wanted``: None is a bar if standard error is a terminal.
+    It shows a bar if one is ``wanted``; None means if standard error is a terminal.
     """
     if wanted is False or (wanted is None and not sys.stderr.isatty()):
-        yield lambda doing, share: None
+        yield lambda doing, fraction: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
@@ -27,16 +26,15 @@ def terminal_progress(wanted: bool | None, clock: Clock) -> Iterator[Watch]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=1.0)
 
-        def watch(doing: str, share: float) -> None:
-            bar.update(
-                task, completed=min(share, 1.0), description=f"{_left(clock, share)}  {doing}"
-            )
+        def watch(doing: str, fraction: float) -> None:
+            text = f"{_left(clock, fraction)}  {doing}"
+            bar.update(task, completed=min(fraction, 1.0), description=text)
 
         yield watch
 
 
-def _left(clock: Clock, share: float) -> str:
-    """The time that is left: what the work suggests, at most what the budget allows."""
-    guess = clock.elapsed * (1 - share) / share if share > 0 else float("inf")
-    left = min(guess, max(0.0, clock.left))
+def _left(clock: Clock, fraction: float) -> str:
+    """The time that is left: by the work done so far, at most that of the budget."""
+    estimate = clock.elapsed * (1 - fraction) / fraction if fraction > 0 else float("inf")
+    left = min(estimate, max(0.0, clock.left))
     return "" if left == float("inf") else f"{seconds_text(max(1.0, left))} left"

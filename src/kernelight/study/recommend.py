@@ -1,8 +1,8 @@
-"""The recommendations in words and in code, with the numbers that carry them.
+"""The recommendations: in words, in Python, and with the numbers behind them.
 
-A card says which kernel, by which method and with how many components. C is left to be tuned on all
-rows, and so are the scaling and the parameters of the kernel unless the study found a clear winner:
-it settled them on few rows.
+A recommendation (on the page: a card) names a kernel, a method and the number of components. C is
+left to be tuned on all rows. So are the scaling and the parameters of the kernel, which the study
+tuned on few rows, unless one setting led clearly.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 
 from kernelight.base import bytes_text
 from kernelight.study.cells import Cell, Recommendation
-from kernelight.study.models import SCALERS
 from kernelight.study.plan import CANDIDATES, DEFAULT, DEFAULT_COMPONENTS, Candidate
 from kernelight.study.result import best_of, by_candidate, choose, comparable
 from kernelight.study.text import label_of, score_text, seconds_text
@@ -23,22 +22,20 @@ _CANDIDATE = {candidate.name: candidate for candidate in CANDIDATES}
 def recommend(
     cells: list[Cell], labels: dict[str, str], task: str, all_rows: int, given: Given | None = None
 ) -> tuple[Recommendation, Recommendation | None]:
-    """The card of the most accurate model by validation, and that of the small one, if it is
-    another."""
+    """The most accurate model by validation, and the small one if it is another."""
     best, small = choose(cells)
     final = comparable(cells)
     lines = {name: best_of(some) for name, some in by_candidate(final).items()}
-    against = _against(best, lines, labels, task)
-    score, spread = score_text(best.score, task), _points(best.standard_error, task)
-    why = f"It is the best on rows held out ({score}, standard error {spread})."
+    given = given or Given()
+    score, error = score_text(best.score, task), _points(best.standard_error, task)
+    why = f"It is the best on rows held out ({score}, standard error {error})."
+    reason = " ".join([why, *_against(best, lines, labels, task)])
     headline = _headline(best, final, task, all_rows)
-    first = card_of(
-        best, final, task, all_rows, given or Given(), headline, " ".join([why, *against])
-    )
+    first = card_of(best, final, task, all_rows, given, headline, reason)
     if small is None:
         return first, None
     headline, reason = _small_headline(small, best, task), _small_reason(small, best, task)
-    return first, card_of(small, [small], task, all_rows, given or Given(), headline, reason)
+    return first, card_of(small, [small], task, all_rows, given, headline, reason)
 
 
 def card_of(
@@ -50,7 +47,10 @@ def card_of(
     headline: str,
     reason: str,
 ) -> Recommendation:
-    """The recommendation of a cell, with the code that makes its model."""
+    """The recommendation of a cell, with the code that trains its model.
+
+    ``measured`` are the cells that it was compared with.
+    """
     parameters = parameters_of(cell, measured, all_rows)
     code = code_of(cell, task, parameters)
     return Recommendation(
@@ -72,7 +72,7 @@ def card_of(
 
 
 def in_words(name: str, k: int | None) -> str:
-    """The model of a candidate in plain words.
+    """A candidate with k components in plain words.
 
     >>> in_words("gmm", 1024), in_words("linear", None)
     ('a min-max kernel with 1,024 codes', 'a linear model')
@@ -92,12 +92,13 @@ def _headline(cell: Cell, final: list[Cell], task: str, all_rows: int) -> str:
         if cell.candidate == "linear"
         else f"Use {in_words(cell.candidate, cell.k)}"
     )
-    few = [f"From {cell.rows:,} of {all_rows:,} rows"] if cell.rows < all_rows else []
-    few += [] if any(each.default for each in final) else ["not compared with the default fit"]
-    told = "; ".join([*few, "a longer budget may change this"]) if few else ""
+    caveats = [f"from {cell.rows:,} of {all_rows:,} rows"] if cell.rows < all_rows else []
+    caveats += [] if any(each.default for each in final) else ["not compared with the default fit"]
+    caveats += ["a longer budget may change this"] if caveats else []
+    caveat = "; ".join(caveats)
     return (
         f"{start}: {right}, trained in {seconds_text(cell.fit_seconds)}, "
-        f"{bytes_text(cell.n_bytes)}." + (f" {told[0].upper()}{told[1:]}." if told else "")
+        f"{bytes_text(cell.n_bytes)}." + (f" {caveat[0].upper()}{caveat[1:]}." if caveat else "")
     )
 
 
@@ -120,7 +121,7 @@ def _small_reason(small: Cell, best: Cell, task: str) -> str:
 
 
 def _size_of(small: int, best: int) -> str:
-    """How the bytes of two models compare.
+    """The size of a small model compared with that of the best.
 
     >>> _size_of(10, 104), _size_of(8, 10), _size_of(4, 10)
     ('a tenth of the size', '80 % of the size', '40 % of the size')
@@ -135,17 +136,18 @@ def _size_of(small: int, best: int) -> str:
         8: "an eighth",
         10: "a tenth",
     }
-    near = next((name for number, name in named.items() if abs(times / number - 1) < 0.06), None)
-    if near:
-        return f"{near} of the size" if near != "half" else "half the size"
+    name = next((name for number, name in named.items() if abs(times / number - 1) < 0.06), None)
+    if name:
+        return f"{name} of the size" if name != "half" else "half the size"
     return f"1/{times:,.0f} of the size" if times > 8 else f"{100 / times:.0f} % of the size"
 
 
 def _less(gain: float, task: str) -> str:
-    shown = _points(abs(gain), task)
-    if float(shown.split()[0]) == 0:
+    """The difference of two scores in words."""
+    difference = _points(abs(gain), task)
+    if float(difference.split()[0]) == 0:
         return "as good"
-    return f"{shown} {'less' if gain < 0 else 'more'}"
+    return f"{difference} {'less' if gain < 0 else 'more'}"
 
 
 def _points(difference: float, task: str) -> str:
@@ -153,53 +155,54 @@ def _points(difference: float, task: str) -> str:
 
 
 def _against(chosen: Cell, lines: dict[str, Cell], labels: dict[str, str], task: str) -> list[str]:
-    """The linear model and the references, on the same test rows."""
-    said = []
+    """Sentences about the linear model and the references, on the same test rows."""
+    sentences = []
     linear = lines.get("linear")
     if linear is not None and linear is not chosen:
-        said.append(f"A linear model reaches {score_text(linear.test, task)} on the test rows.")
+        score = score_text(linear.test, task)
+        sentences.append(f"A linear model reaches {score} on the test rows.")
     for cell in lines.values():
         if cell.reference:
             ahead = cell.test > chosen.high
             remark = ": clearly more, so look at it too" if ahead else ""
-            said.append(
+            sentences.append(
                 f"{label_of(cell, labels)}, for reference, {score_text(cell.test, task)}{remark}."
             )
-    return said
+    return sentences
 
 
 def parameters_of(chosen: Cell, measured: list[Cell], all_rows: int) -> dict[str, Any] | None:
-    """What KernelClassifier or KernelRegressor is to be given, where it is not the default; None
-    for the linear model.
+    """Arguments of KernelClassifier or KernelRegressor that are not the default ones.
 
-    The number of components is the measured one if it was measured on all rows, and if more of them
-    were tried; else at least the default's, as there was no time to see what more would bring.
+    None for the linear model. The number of components is that of the cell if it was measured on
+    all rows, and if more components were tried; else it is at least the default, as there was no
+    time to see what more components would gain.
     """
     candidate = _CANDIDATE[chosen.candidate]
     if candidate.name == "linear":
         return None
-    own = [cell.k or 0 for cell in measured if cell.candidate == candidate.name]
-    tried = chosen.rows == all_rows and (own == [chosen.k] or max(own) >= DEFAULT_COMPONENTS)
-    k = chosen.k if tried else max(chosen.k or 0, DEFAULT_COMPONENTS)
-    found = {
+    tried = [cell.k or 0 for cell in measured if cell.candidate == candidate.name]
+    settled = chosen.rows == all_rows and (tried == [chosen.k] or max(tried) >= DEFAULT_COMPONENTS)
+    k = chosen.k if settled else max(chosen.k or 0, DEFAULT_COMPONENTS)
+    parameters = {
         "kernel": candidate.kernel,
         "n_components": k,
         "method": candidate.method,
         **_settled(chosen, candidate),
     }
-    plain = {"kernel": DEFAULT, "n_components": DEFAULT_COMPONENTS, "method": None, "p": 1.0}
-    return {name: value for name, value in found.items() if plain.get(name, ...) != value}
+    default = {"kernel": DEFAULT, "n_components": DEFAULT_COMPONENTS, "method": None, "p": 1.0}
+    return {name: value for name, value in parameters.items() if default.get(name, ...) != value}
 
 
 def _settled(chosen: Cell, candidate: Candidate) -> dict[str, Any]:
-    """The settings if they were clear; else what must be told so that they are tuned."""
+    """The settings if they led clearly; else what is not tuned by default and should be."""
     if chosen.clear:
         return dict(chosen.settings)
     return {"p": "tune"} if "p" in candidate.searched else {}
 
 
 def code_of(chosen: Cell, task: str, parameters: dict[str, Any] | None) -> str:
-    """The expression that makes the model and fits it to X and y."""
+    """An expression that makes the model and fits it to X and y."""
     if parameters is None:
         assert chosen.C is not None
         return _linear_code(chosen.settings["scale"], chosen.C, chosen.row_length, task)
@@ -207,7 +210,7 @@ def code_of(chosen: Cell, task: str, parameters: dict[str, Any] | None) -> str:
 
 
 def estimator_code(parameters: dict[str, Any], task: str) -> str:
-    """The expression that makes the estimator.
+    """An expression that makes the estimator.
 
     >>> estimator_code({"kernel": "gaussian", "n_components": 4096}, "regression")
     "KernelRegressor('gaussian', n_components=4096)"
@@ -224,13 +227,19 @@ def estimator_code(parameters: dict[str, Any], task: str) -> str:
     return f"Kernel{kind}({', '.join(arguments)})"
 
 
+# Modules that printed code imports from.
 _HOMES = {
-    "kernelight": ("KernelClassifier", "KernelRegressor", "TableModel", "open_dataset"),
+    "kernelight": (
+        "ColumnScaler",
+        "KernelClassifier",
+        "KernelRegressor",
+        "TableModel",
+        "open_dataset",
+    ),
     "pandas": ("DataFrame",),
     "sklearn.impute": ("SimpleImputer",),
     "sklearn.linear_model": ("Ridge",),
     "sklearn.pipeline": ("make_pipeline",),
-    "sklearn.preprocessing": ("MaxAbsScaler", "MinMaxScaler", "StandardScaler"),
     "sklearn.svm": ("LinearSVC",),
 }
 
@@ -247,19 +256,20 @@ def with_imports(body: str) -> str:
 
 @dataclass(frozen=True)
 class Given:
-    """What the user has at hand, as Python that is to be pasted calls it."""
+    """What the user gave to compare, as the printed Python code calls it."""
 
-    frame: bool = False  # whether ``X`` is a frame
-    # how an array became numbers: "missing" values were filled in, or "words" were encoded
+    #: Whether ``X`` is a frame.
+    frame: bool = False
+    #: How an array became numbers: "missing" values were filled in, or "words" were encoded.
     encoded: str = ""
-    # the arguments of open_dataset, if what is at hand has the target among its columns
+    #: The arguments of open_dataset, if the target is a column of the data.
     table: str = ""
-    comment: str = ""  # what the names stand for that the code does not make itself
+    #: What the names stand for that the code uses and does not define.
+    comment: str = ""
 
 
 def python_of(code: str, parameters: dict[str, Any] | None, task: str, given: Given) -> str:
-    """What can be pasted to make a recommended model: its imports, what makes numbers of words if
-    need be, and the fit."""
+    """A program that trains a recommended model: imports, encoding if it is needed, and the fit."""
     body = _body(code, parameters, task, given)
     return with_imports(f"# {given.comment}\n{body}" if given.comment else body)
 
@@ -269,17 +279,15 @@ def _body(code: str, parameters: dict[str, Any] | None, task: str, given: Given)
         return f"model = TableModel({estimator_code(parameters, task)}).fit({given.table})"
     if given.table:
         encoded = code.replace(".fit(X, y)", ".fit(features, y)")
-        # X alone is a Dataset
+        # "X" without arguments is a Dataset
         opened = "X" if given.table == "X" else f"open_dataset({given.table})"
         return f"features, y = {opened}.materialise()\nmodel = {encoded}"
     if parameters is not None:
         return f"model = {code}"
     # scikit-learn's linear models take numbers only.
     if given.frame or given.encoded == "words":
-        frame, encoded = (
-            "X" if given.frame else "DataFrame(X)",
-            code.replace(".fit(X, y)", ".fit(features, y)"),
-        )
+        frame = "X" if given.frame else "DataFrame(X)"
+        encoded = code.replace(".fit(X, y)", ".fit(features, y)")
         return f"features, _ = open_dataset({frame}, target=None).materialise()\nmodel = {encoded}"
     if given.encoded == "missing":
         made = code.removesuffix(".fit(X, y)")
@@ -288,14 +296,16 @@ def _body(code: str, parameters: dict[str, Any] | None, task: str, given: Given)
 
 
 def _linear_code(scale: str, C: float, length: float, task: str) -> str:
-    """The linear model in scikit-learn's words.
+    """The linear model as scikit-learn has it.
 
-    Those do not divide rows by their length, so that |w|^2 weighs length^2 times as much; the intercept, which is penalised in
-    a classification, weighs what it did.
+    The study divides the scaled rows by ``length``, and scikit-learn does not. Its weights w are
+    shorter by that factor, so that C becomes C / length^2. The intercept is penalised too in a
+    classification: ``intercept_scaling`` leaves its part of the penalty as it was.
     """
-    scaler = f"{SCALERS[scale].__name__}()" if scale in SCALERS else ""
     if task == "classification":
-        machine = f"LinearSVC(C={C / length**2:.3g}, intercept_scaling={length:.3g})"
+        model = f"LinearSVC(C={C / length**2:.3g}, intercept_scaling={length:.3g})"
     else:
-        machine = f"Ridge(alpha={length**2 / (2 * C):.3g})"
-    return f"make_pipeline({scaler}, {machine}).fit(X, y)" if scaler else f"{machine}.fit(X, y)"
+        model = f"Ridge(alpha={length**2 / (2 * C):.3g})"
+    if scale == "none":
+        return f"{model}.fit(X, y)"
+    return f"make_pipeline(ColumnScaler({scale!r}), {model}).fit(X, y)"

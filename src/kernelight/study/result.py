@@ -1,8 +1,8 @@
-"""What a study found: plain data, to and from JSON, and the rule by which models are recommended.
+"""The result of a study as plain data, and the rule by which models are recommended.
 
-The first recommendation is the model that validation finds best. The second (Breiman's rule of one
-standard error) is the smallest one within one standard error of it, or the linear model if that is
-among them. The test rows have no part in it; they report.
+The first recommendation is the model with the best validation score. The second (the rule of one
+standard error, by Breiman) is the smallest one within one standard error of it, or the linear model
+if that is among them. The test rows have no part in the choice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kernelight.data import replacing
 from kernelight.study.cells import Cell, Recommendation
 
 FORMAT, READABLE = 2, (1, 2)
-FEWEST_KERNELS = 3  # on the rows that are compared
+FEWEST_KERNELS = 3  # that make a comparison, where there is no default fit
 
 
 @dataclass
@@ -28,26 +28,27 @@ class Study:
     ----------
     task : "classification" or "regression"
     data : dict
-        Name, rows, features, classes and the like; ``positive_class`` is the one of two that AUC
-        and Brier score are about.
+        Name, rows, features, classes and the like; ``positive_class`` is the one of two that the
+        AUC, the Brier score and the calibration are about: the second of numbers, the rarer of
+        names, as in the estimators.
     cells : list of Cell
         One for each model tried: candidate, k, rows, settings, C, the validation ``score`` with its
         ``standard_error``, the ``curve`` over C, ``test`` with its interval ``low`` to ``high``,
         ``fit_seconds``, ``rows_per_second``, ``n_bytes``, ``kernel_error``; of classifiers
-        ``roc_auc`` of the test rows (of the second of two classes, or the mean over classes, each
+        ``roc_auc`` of the test rows (of the positive class, or the mean over classes, each
         against the rest), and with probabilities ``log_loss`` and ``brier_score``.
     recommendation : Recommendation
         The most accurate model by validation: ``candidate``, ``k``, ``headline``, ``reason``,
-        ``code`` (an expression), ``python`` (what can be pasted), ``command`` (if the data are a
-        file), ``parameters`` of the front door, and the cell's numbers.
+        ``code`` (an expression), ``python`` (a program with its imports), ``command`` (if the data
+        are a file), ``parameters`` of the estimator, and the numbers of the cell.
     small : Recommendation or None
         The smallest model within one standard error of it, likewise; None if that is the same one.
     calibration : list of dict or None
         Of the recommended classifier: bins of test rows by probability, with the mean that was
-        ``predicted``, the share that was ``observed`` and the number of ``rows``; of the second of
-        two classes, else of the predicted class.
+        ``predicted``, the fraction that was ``observed`` and the number of ``rows``; of the
+        positive class, or of the predicted class if there are more than two.
     left_out : list of [what, why]
-        What was not tried: not admitted by the data, halved away, or no time.
+        What was not tried: the data rule it out, others were better, or there was no time.
 
     Examples
     --------
@@ -78,12 +79,20 @@ class Study:
 
     @property
     def measure(self) -> str:
-        """What scores are."""
+        """The name of the score."""
         return "accuracy" if self.task == "classification" else "R²"
 
     @property
+    def positive_class(self) -> str | None:
+        """The one of two classes that scores of one class are about; None if there are more."""
+        names = self.data["class_names"]
+        if names is None or len(names) != 2:
+            return None
+        return str(self.data.get("positive_class", names[1]))
+
+    @property
     def cards(self) -> list[Recommendation]:
-        """What is recommended: the most accurate model, and the small one if it is another."""
+        """The recommendations: the most accurate model, and the small one if it is another."""
         return [self.recommendation] if self.small is None else [self.recommendation, self.small]
 
     def cell_of(self, card: Recommendation) -> Cell:
@@ -101,15 +110,17 @@ class Study:
 
     @property
     def lines(self) -> list[Cell]:
-        """One cell for each candidate, its own choice of k by the rule; the recommended one first,
-        then by validation."""
+        """A cell for each candidate: the recommended one first, then by score, then references.
+
+        Its k is the smallest within one standard error of its best.
+        """
         chosen = self.recommendation.candidate
-        found = [
-            self.cell_of(self.recommendation) if name == chosen else best_of(cells)
-            for name, cells in by_candidate(self.final_cells).items()
+        cells = [
+            self.cell_of(self.recommendation) if name == chosen else best_of(own)
+            for name, own in by_candidate(self.final_cells).items()
         ]
         return sorted(
-            found, key=lambda cell: (cell.reference, cell.candidate != chosen, -cell.score)
+            cells, key=lambda cell: (cell.reference, cell.candidate != chosen, -cell.score)
         )
 
     def to_json(self) -> str:
@@ -166,11 +177,10 @@ class Study:
 
 
 def comparable(cells: list[Cell]) -> list[Cell]:
-    """Cells of the most rows that the default fit was tried on: nothing is recommended that was not
-    compared with it.
+    """Cells on the rows of the default fit: what is recommended must be compared with it.
 
-    Without one: of the most rows that three kernels were tried on (all, if fewer were), or of the
-    most rows at all.
+    Without a default fit: cells on the most rows that three kernels were tried on (or as many as
+    there are), else those on the most rows.
     """
     default = [cell.rows for cell in cells if cell.default]
     if default:
@@ -188,10 +198,10 @@ def comparable(cells: list[Cell]) -> list[Cell]:
 
 def by_candidate(cells: list[Cell]) -> dict[str, list[Cell]]:
     """Cells by their candidate, in order of appearance."""
-    found: dict[str, list[Cell]] = {}
+    groups: dict[str, list[Cell]] = {}
     for cell in cells:
-        found.setdefault(cell.candidate, []).append(cell)
-    return found
+        groups.setdefault(cell.candidate, []).append(cell)
+    return groups
 
 
 def best_of(cells: list[Cell]) -> Cell:
@@ -202,12 +212,11 @@ def best_of(cells: list[Cell]) -> Cell:
 
 
 def choose(cells: list[Cell]) -> tuple[Cell, Cell | None]:
-    """The best cell by validation, and the smallest within one standard error of it if that is
-    another.
+    """The best cell by validation, and the smallest within one standard error of it.
 
-    A score on fewer rows held out than others have counts one standard error less: such a score
-    must lead clearly. Of equal scores the smaller model is the better one. A linear model is the
-    smallest by definition.
+    The second is None if it is the same. A score on fewer held-out rows than others have counts one
+    standard error less: it must lead clearly. Of equal scores the smaller model is the better one.
+    A linear model counts as the smallest.
     """
     own = [cell for cell in comparable(cells) if not cell.reference]
     best = max(own, key=ranking(own))

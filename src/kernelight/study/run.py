@@ -1,35 +1,43 @@
-"""The run: rounds from cheap to dear, within the budget; what there is no time for is left out and
-named.
+"""The run: rounds from cheap to expensive, within the budget; what there is no time for is listed.
 
-A cell is one model: tuned on rows held out, trained on all rows of the round, tested. What decides
-is the validation score only; times decide nothing but what is left out. The time of a cell is
-foreseen from the last one of the same candidate, as growing with rows x turns, and with components
-to the power 0.8.
+A cell is one model: tuned on held-out rows, trained on all rows of the round, tested. Only the
+validation score chooses; times decide nothing but what is left out. How long a cell will take is
+foreseen from the last one of the same candidate (`forecast`).
 
-The default fit (what KernelClassifier() makes of the rows) comes right after the first kernel, on
-all rows and to its end, even if that takes longer than the budget: nothing is recommended that was
-not compared with it on the same rows. A model that does not fit into the time with all its rows
-held out is tried with one part of them held out. The best model so far is kept, and need not be
-trained again.
+The default fit (KernelClassifier() or KernelRegressor()) comes right after the first kernel, on all
+rows and to its end, even if that takes longer than the budget: nothing is recommended that was not
+compared with it on the same rows. A model that would take too long with several folds held out is
+tried with one. The best model so far is kept, so that it need not be trained again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from kernelight.study.cells import Cell
+from kernelight.study.clock import Clock, Watch
+from kernelight.study.forecast import cell_seconds, default_fit_seconds, exact_svm_seconds, work_of
 from kernelight.study.journal import Journal
 from kernelight.study.measure import kernel_error, test_report
-from kernelight.study.models import Data, Model, Tuned, boost, doubt, fit_default, train, tune
+from kernelight.study.models import (
+    Data,
+    Model,
+    Tuned,
+    boost,
+    fit_default,
+    standard_error,
+    train,
+    tune,
+)
 from kernelight.study.plan import (
     BOOSTED,
     DEFAULT,
     DEFAULT_COMPONENTS,
     EXACT,
     LINEAR,
+    MAP,
     MOST_BOOSTED_VALUES,
     MOST_EXACT_ROWS,
     SCREEN_ROWS,
@@ -41,249 +49,191 @@ from kernelight.study.plan import (
     rounds_of,
 )
 from kernelight.study.result import comparable, ranking
-from kernelight.study.threads import is_busy, threads_that_pay
+from kernelight.study.threads import threads_that_pay
 
-SCREEN_SHARE = 0.4  # of the budget, at most, for the first round
-BOOSTING_SHARE = 0.15
-# of the budget: if the default fit is foreseen to take more, one part is held out of it
-DEFAULT_SHARE = 0.5
-# seconds, and share of the default fit's, that the linear model gets in any case
-CHEAP_LINEAR, CHEAP_LINEAR_SHARE = (1.0, 0.1)
-SCALINGS = 6  # that the first search of a kernel tries
-# of the time foreseen for the default fit from a small one is what it takes: small fits have
-# overheads
-OVERRATED = 0.4
-EARLY_TEST_ROWS = 2_000  # rounds on some of the rows are tested on some of the rows
-# for the end: predictions of the chosen model, and its picture
-RESERVE_SHARE, MOST_RESERVE = 0.1, 8.0
-COMPONENTS_POWER = 0.8
-FEWEST = 3  # candidates that go on from a round
-EXACT_TWINS = 2
-# components: before the dearest rounds, as they say how much those could still bring
-TWINS_FROM = 256
+# Fractions of the budget.
+SCREEN_FRACTION = 0.4  # at most, for the first round
+BOOSTING_FRACTION = 0.15
+DEFAULT_FRACTION = 0.5  # a default fit that is foreseen to take more is scored on one fold
+
+# The linear model always gets this many seconds, or this fraction of the default fit's.
+LINEAR_SECONDS, LINEAR_FRACTION = 1.0, 0.1
+EARLY_TEST_ROWS = 2_000  # of cells that did not learn from all rows
+FEWEST_CANDIDATES = 3  # that go on from a round
+N_EXACT_SVMS = 2
+# Exact SVMs come before the rounds with more components: they show what those could still gain.
+EXACT_FROM_COMPONENTS = 256
 NO_TIME = "no time within the budget"
-Watch = Callable[[str, float], None]  # what is being done, and the share of the work that is done
-
-
-class Clock:
-    """How much of the budget is left; without one, all the time there is."""
-
-    def __init__(self, budget: float | None) -> None:
-        self.budget, self._start = budget, time.perf_counter()
-        self.set_aside = 0.0  # seconds that are promised to others
-        # seconds to train the dearest model so far again, as it may be recommended
-        self.once_more = 0.0
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self._start
-
-    @property
-    def left(self) -> float:
-        """Seconds for models; the reserve is not among them."""
-        if self.budget is None:
-            return float("inf")
-        reserve = min(RESERVE_SHARE * self.budget, MOST_RESERVE)
-        return self.budget - reserve - self.set_aside - self.once_more - self.elapsed
-
-    @property
-    def to_the_end(self) -> float:
-        """Seconds until the budget is used up, the reserve among them."""
-        return float("inf") if self.budget is None else self.budget - self.elapsed
-
-    def share(self, share: float) -> float:
-        """So much of the budget in seconds."""
-        return float("inf") if self.budget is None else share * self.budget
 
 
 class Run:
-    """One run of a plan; `cells` and `left_out` grow, and are right at any moment."""
+    """One run of a plan; `cells` and `left_out` grow, and can be read at any moment."""
 
     def __init__(
         self, plan: StudyPlan, data: Data, journal: Journal, clock: Clock, watch: Watch
     ) -> None:
-        self.plan, self.data, self.journal, self.clock, self._watch = (
-            plan,
-            data,
-            journal,
-            clock,
-            watch,
-        )
+        self.plan, self.data, self.journal = plan, data, journal
+        self.clock, self._watch = clock, watch
         self._test, self._early_test = data.at(plan.test), data.at(plan.test[:EARLY_TEST_ROWS])
         self.cells: list[Cell] = []
+        #: What was not tried, each with the reason.
         self.left_out: list[list[str]] = [list(pair) for pair in plan.not_admitted]
-        self.pressed = False  # whether time decided anything
+        #: Whether anything was left out, or measured less well, for want of time.
+        self.short_of_time = False
         self.labels: dict[str, str] = {}
         self._settings: dict[str, dict[str, Any]] = {}
         self._clear: dict[str, bool] = {}
-        self._boosted = self._twinned = False
-        # parts held out of models that are compared; fewer if time is short
-        self._turns = plan.turns
-        # The best model so far, if it was made in this run.
+        self._boosting_done = self._exact_done = False
+        # Folds held out of models on all rows; one if time is short.
+        self._folds = plan.folds
+        #: The best cell so far and its model, if it was trained in this run.
         self.kept: tuple[Cell, Model] | None = None
-        self._work, self._done = self._expected_work(), 0.0
-        clock.set_aside = 0.0 if clock.budget is None else clock.share(BOOSTING_SHARE)
+        self._work, self._work_done = self._expected_work(), 0.0
+        clock.set_aside = 0.0 if clock.budget is None else clock.seconds_of(BOOSTING_FRACTION)
 
     def run(self) -> None:
         """All rounds, with the default fit and the references in between."""
-        going = self._round(self.plan.rounds[0], list(self.plan.candidates), first=True)
-        going = self._best(self.plan.rounds[0], going)
-        self._rounds(rounds_of(len(self.plan.learn), self._turns, self.components)[1:], going)
-        if not self._boosted:
+        first = self.plan.rounds[0]
+        remaining = self._round(first, list(self.plan.candidates), first=True)
+        remaining = self._best_of_round(first, remaining)
+        later = rounds_of(len(self.plan.learn), self._folds, self.components)[1:]
+        self._rounds(later, remaining)
+        if not self._boosting_done:
             self._boost(comparable(self.cells)[0].rows)
 
     @property
     def components(self) -> tuple[int, ...]:
         """The grid of k."""
-        return tuple(
-            sorted(
-                {
-                    stage.components
-                    for stage in self.plan.rounds[1:]
-                    if stage.rows == len(self.plan.learn)
-                }
-            )
-        )
+        n_rows = len(self.plan.learn)
+        full = (stage for stage in self.plan.rounds[1:] if stage.rows == n_rows)
+        return tuple(sorted({stage.components for stage in full}))
 
-    def _rounds(self, stages: tuple[Round, ...], going: list[Candidate]) -> None:
+    def _rounds(self, stages: tuple[Round, ...], remaining: list[Candidate]) -> None:
         """Rounds up to all rows and the most components."""
         for stage in stages:
-            measured = self._round(stage, going, first=False)
+            measured = self._round(stage, remaining, first=False)
+            # Without time for another kernel, the linear model alone says nothing new.
             if len(measured) < 2 <= len(self.plan.candidates):
-                # there is no time for kernels any more: more about the linear model alone says
-                # nothing
                 break
-            if stage.rows == len(self.plan.learn) and not self._boosted:
-                self._boost(stage.rows)
-            if stage.rows == len(self.plan.learn) and (
-                stage.components >= TWINS_FROM or stage is stages[-1]
-            ):
-                self._exact_twins()
-            going = self._best(stage, measured)
+            if stage.rows == len(self.plan.learn):
+                if not self._boosting_done:
+                    self._boost(stage.rows)
+                if stage.components >= EXACT_FROM_COMPONENTS or stage is stages[-1]:
+                    self._exact_svms()
+            remaining = self._best_of_round(stage, measured)
 
     def _default_first(self) -> None:
-        """The default fit, on all rows and to its end, whatever the budget: nothing below it may be
-        recommended.
+        """The default fit and the linear model on all rows, whatever the budget.
 
-        If time is short, it is scored on one part of the rows held out.
+        If time is short, both are scored on one fold.
         """
-        rows, turns = len(self.plan.learn), self.plan.turns
-        if self._foreseen_default(turns) > min(self.clock.share(DEFAULT_SHARE), self.clock.left):
-            self.pressed = True
-            # with fewer, models of the first round are held out on all parts
+        rows, folds = len(self.plan.learn), self.plan.folds
+        foreseen = self._default_fit_seconds(folds)
+        if foreseen > min(self.clock.seconds_of(DEFAULT_FRACTION), self.clock.left):
+            self.short_of_time = True
+            # With fewer rows, models of the first round were scored on all folds.
             if rows > SCREEN_ROWS:
-                turns = 1
-        self._default(rows, turns)
-        self._linear_beside(rows, turns)
+                folds = 1
+        self._default_fit(rows, folds)
+        self._linear_beside(rows, folds)
 
-    def _linear_beside(self, rows: int, turns: int) -> None:
-        """The linear model on the rows of the default fit: whether it is enough must not be left
-        open for want of time."""
+    def _linear_beside(self, rows: int, folds: int) -> None:
+        """The linear model on the rows of the default fit, so that it is always compared."""
         linear = next(each for each in self.plan.candidates if each.kind == LINEAR)
-        stage = Round(rows, DEFAULT_COMPONENTS, turns)
-        little = max(CHEAP_LINEAR, CHEAP_LINEAR_SHARE * self.spent_on_default)
-        if not self._find(LINEAR, rows) and self._foreseen(linear, stage) <= max(
-            little, self.clock.left
-        ):
+        stage = Round(rows, DEFAULT_COMPONENTS, folds)
+        granted = max(LINEAR_SECONDS, LINEAR_FRACTION * self.spent_on_default)
+        foreseen = self._foreseen_seconds(linear, stage)
+        if not self._find(LINEAR, rows) and foreseen <= max(granted, self.clock.left):
             self._cell(linear, stage)
 
-    def _default(self, rows: int, turns: int) -> None:
+    def _default_fit(self, rows: int, folds: int) -> None:
         """The default fit, as a cell of its kernel."""
-        beyond = self._foreseen_default(turns) > self.clock.to_the_end
-        self._say(f"The default fit, {rows:,} rows{', beyond the budget' if beyond else ''}")
+        beyond = self._default_fit_seconds(folds) > self.clock.to_the_end
+        self._tell(f"The default fit, {rows:,} rows{', beyond the budget' if beyond else ''}")
         candidate = next(each for each in self.plan.candidates if each.name == DEFAULT)
-        key = f"default/{DEFAULT_COMPONENTS}/{rows}/{turns}"
+        key = _default_key(rows, folds)
         cell, model = self.journal.get(key), None
         if cell is None:
             start = time.perf_counter()
             data = self.data.at(self.plan.learn[:rows])
-            splits = self.plan.splits(data.y, turns)
+            splits = self.plan.splits(data.y, folds)
+            stage = Round(rows, DEFAULT_COMPONENTS, folds)
             try:
                 with threads_that_pay():
-                    tuned, model, fit_seconds = fit_default(data, splits)
-                    stage = Round(rows, DEFAULT_COMPONENTS, turns)
-                    made = (tuned, model, fit_seconds)
-                    cell = replace(
-                        self._cell_of(candidate, stage, data, splits, *made, start), default=True
+                    tuned, model, seconds = fit_default(data, splits)
+                    cell = self._cell_of(
+                        candidate, stage, data, splits, tuned, model, seconds, start
                     )
             except ValueError as error:
-                self._leave("The default fit", str(error))
+                self._leave_out("The default fit", str(error))
                 return
+            cell = replace(cell, default=True)
             self.journal.add(key, cell)
-        self._turns = turns
+        self._folds = folds
         self._settings[DEFAULT] = cell.settings
         self.labels[DEFAULT] = candidate.label
         self.cells.append(cell)
         self._keep(cell, model)
 
-    def _foreseen_default(self, turns: int) -> float:
-        """Seconds of the default fit, from a small fit of its kernel; 0 if there was none, or if it
-        is done already.
-
-        Its search has six scalings on 3,000 rows with 256 components, and three on 12,000 rows with
-        all; then comes the final fit, and one for each part held out. What a fit and a search over
-        C take is known from the first round.
-        """
+    def _default_fit_seconds(self, folds: int) -> float:
+        """Seconds of the default fit; 0 if nothing is known of its kernel, or if it is done."""
         rows = len(self.plan.learn)
         small = next((cell for cell in self.cells if cell.candidate == DEFAULT), None)
-        if small is None or self.journal.get(f"default/{DEFAULT_COMPONENTS}/{rows}/{turns}"):
+        if small is None or self.journal.get(_default_key(rows, folds)):
             return 0.0
-        search = max(1.0, (small.seconds / small.fit_seconds - 1) / SCALINGS)
-        rough = SCALINGS * min(rows, 3_000) * (256 / DEFAULT_COMPONENTS) ** COMPONENTS_POWER
-        work = search * (rough + 3 * min(rows, 12_000)) + rows * (1 + 0.8 * turns)
-        grown = (DEFAULT_COMPONENTS / (small.k or 1)) ** COMPONENTS_POWER / small.rows
-        return float(OVERRATED * small.fit_seconds * grown * work)
+        return default_fit_seconds(rows, folds, small)
 
     def _keep(self, cell: Cell, model: Model | None) -> None:
-        """Keep the model if it is the best so far; time to train the best one again is set aside if
-        it was not made here."""
+        """Keep the model if it is the best so far.
+
+        If the best one was read from the journal, the time to train it again is set aside.
+        """
         own = [each for each in comparable(self.cells) if not each.reference]
         best = max(own, key=ranking(own))
         if best is cell:
             self.kept = None if model is None else (cell, model)
-        kept = self.kept is not None and self.kept[0] is best
-        self.clock.once_more = 0.0 if kept else best.fit_seconds
+        is_kept = self.kept is not None and self.kept[0] is best
+        self.clock.retrain_seconds = 0.0 if is_kept else best.fit_seconds
 
     def test_for(self, rows: int) -> Data:
-        """The test rows of models that learned from so many rows."""
+        """The test rows of models that learned from that many rows."""
         return self._test if rows == len(self.plan.learn) else self._early_test
 
-    def _round(self, stage: Round, going: list[Candidate], *, first: bool) -> list[Candidate]:
-        """The candidates that were measured in this round."""
+    def _round(self, stage: Round, candidates: list[Candidate], *, first: bool) -> list[Candidate]:
+        """Measure candidates in a round; those that were measured are returned."""
         measured: list[Candidate] = []
-        for candidate in going:
-            known = self._find(
-                candidate.name, stage.rows, None if candidate.kind == LINEAR else stage.components
-            )
+        for candidate in candidates:
+            known = self._find(candidate.name, stage.rows, _components(candidate, stage))
             if known and (candidate.kind == LINEAR or known[0].default):
                 measured.append(candidate)
                 continue
             if candidate.method == "nystroem" and stage.components > stage.rows:
-                self._leave(self._named(candidate, stage), "more landmarks than rows")
+                self._leave_out(self._named(candidate, stage), "more landmarks than rows")
                 continue
-            late = (
-                first
-                and self.clock.elapsed > self.clock.share(SCREEN_SHARE) + self.spent_on_default
+            is_default = first and candidate.name == DEFAULT
+            affordable = self._affordable(candidate, stage)
+            late = first and self.clock.elapsed > (
+                self.clock.seconds_of(SCREEN_FRACTION) + self.spent_on_default
             )
-            begun = next(
-                (
-                    each
-                    for each in _shorter(stage)
-                    if self._foreseen(candidate, each) <= self.clock.left
-                ),
-                None,
-            )
-            awaited = first and candidate.name == DEFAULT
-            if (late or begun is None) and self.cells and not awaited:
-                self._leave(self._named(candidate, stage), NO_TIME)
-                self.pressed = True
+            if (late or affordable is None) and self.cells and not is_default:
+                self._leave_out(self._named(candidate, stage), NO_TIME)
+                self.short_of_time = True
                 continue
-            if self._cell(candidate, begun or stage):
+            if self._cell(candidate, affordable or stage):
                 measured.append(candidate)
-            if first and candidate.name == DEFAULT:
+            if is_default:
                 self._default_first()
         return measured
+
+    def _affordable(self, candidate: Candidate, stage: Round) -> Round | None:
+        """The round, or the same with one fold held out, which is cheaper and less sure.
+
+        None if there is no time for either.
+        """
+        for each in (stage, replace(stage, folds=1)):
+            if self._foreseen_seconds(candidate, each) <= self.clock.left:
+                return each
+        return None
 
     @property
     def spent_on_default(self) -> float:
@@ -292,15 +242,15 @@ class Run:
 
     def _cell(self, candidate: Candidate, stage: Round) -> bool:
         """Measure a candidate in a round; False if it cannot take the data."""
-        k, key = _components(candidate, stage), _key(candidate, stage)
-        self._say(self._named(candidate, stage))
+        key = _key(candidate, stage)
+        self._tell(self._named(candidate, stage))
         cell, model = self.journal.get(key), None
         if cell is None:
             try:
                 with threads_that_pay():
-                    cell, model = self._measured(candidate, stage, k)
+                    cell, model = self._measured(candidate, stage)
             except ValueError as error:
-                self._leave(candidate.label, str(error))
+                self._leave_out(candidate.label, str(error))
                 return False
             self.journal.add(key, cell)
         self._settings.setdefault(candidate.name, cell.settings)
@@ -309,29 +259,28 @@ class Run:
         self.cells.append(cell)
         if not cell.reference:
             self._keep(cell, model)
-        self._done += _work(stage)
+        self._work_done += work_of(stage)
         return True
 
-    def _measured(self, candidate: Candidate, stage: Round, k: int | None) -> tuple[Cell, Model]:
+    def _measured(self, candidate: Candidate, stage: Round) -> tuple[Cell, Model]:
         start = time.perf_counter()
+        k = _components(candidate, stage) or 1
         data = self.data.at(self.plan.learn[: stage.rows])
-        splits = self.plan.splits(data.y, stage.turns)
-        lent = {
+        splits = self.plan.splits(data.y, stage.folds)
+        borrowed = {
             name: self._settings[lender][name]
             for name, lender in candidate.borrowed.items()
             if name in self._settings.get(lender, {})
         }
-        settled = self._settings.get(candidate.name, lent)
-        tuned = tune(candidate, data, k or 1, splits, settled)
+        tuned = tune(candidate, data, k, splits, self._settings.get(candidate.name, borrowed))
         before = time.perf_counter()
-        model = train(candidate, data, k or 1, tuned.settings, tuned.C)
+        model = train(candidate, data, k, tuned.settings, tuned.C)
         fit_seconds = time.perf_counter() - before
         cell = self._cell_of(candidate, stage, data, splits, tuned, model, fit_seconds, start)
-        # Settings are clear if their search was; a search of all rows could not be repeated on more
-        # of them.
+        # Settings are clear if their search was; no search could have more than all rows.
         searched = candidate.name not in self._settings
-        everything = stage.rows == len(self.plan.learn) and not candidate.borrowed
-        clear = tuned.clear or everything if searched else self._clear.get(candidate.name, False)
+        on_all_rows = stage.rows == len(self.plan.learn) and not candidate.borrowed
+        clear = tuned.clear or on_all_rows if searched else self._clear.get(candidate.name, False)
         return replace(cell, clear=clear), model
 
     def _cell_of(
@@ -345,8 +294,8 @@ class Run:
         fit_seconds: float,
         start: float,
     ) -> Cell:
-        """What there is to say about a model that was tuned and trained."""
-        held = sum(len(places) for _, places in splits)
+        """The cell of a model that was tuned and trained since ``start``; it is tested here."""
+        n_held_out = sum(len(held_out) for _, held_out in splits)
         return Cell(
             candidate=candidate.name,
             k=_components(candidate, stage),
@@ -355,12 +304,12 @@ class Run:
             settings=tuned.settings,
             C=tuned.C,
             score=tuned.score,
-            standard_error=doubt(tuned.score, held, data.task),
+            standard_error=standard_error(tuned.score, n_held_out, data.task),
             curve=tuple(tuned.curve),
             fit_seconds=fit_seconds,
             n_bytes=model.n_bytes,
             folds=len(splits),
-            held_out=held,
+            held_out=n_held_out,
             row_length=model.row_length,
             kernel_error=kernel_error(model, data.X),
             note=model.note,
@@ -369,142 +318,112 @@ class Run:
         )
 
     def _boost(self, rows: int) -> None:
-        """Gradient boosting on so many rows; one fifth of them scores it."""
-        self._boosted = True
+        """Gradient boosting on that many rows, scored on one fold."""
+        self._boosting_done = True
         self.clock.set_aside = 0.0
-        seconds = min(self.clock.share(BOOSTING_SHARE), self.clock.left)
+        seconds = min(self.clock.seconds_of(BOOSTING_FRACTION), self.clock.left)
         if rows * self.plan.facts["features"] > MOST_BOOSTED_VALUES:
-            self._leave(BOOSTED.label, "takes dense rows only, and these would be too many numbers")
+            self._leave_out(BOOSTED.label, "takes dense rows only, and these would be too large")
             return
         if seconds <= 0:
-            self._leave(BOOSTED.label, NO_TIME)
-            self.pressed = True
+            self._leave_out(BOOSTED.label, NO_TIME)
+            self.short_of_time = True
             return
-        self._say(f"{BOOSTED.label}, for reference")
-        key = f"{BOOSTED.name}/None/{rows}/1"
+        self._tell(f"{BOOSTED.label}, for reference")
+        stage = Round(rows, 1, 1)
+        key = _key(BOOSTED, stage)
         cell = self.journal.get(key)
         if cell is None:
-            data = self.data.at(self.plan.learn[:rows])
-            train_rows, held = self.plan.splits(data.y, 1)[0]
-            start = time.perf_counter()
             with threads_that_pay():
-                checked = boost(data.at(train_rows), seconds / 2)
-                score = data.at(held).score(checked.predict(data.X[held]))
-                before = time.perf_counter()
-                model = boost(data, seconds / 2)
-                fit_seconds = time.perf_counter() - before
-                tested = test_report(model, self.test_for(rows))
-            cell = Cell(
-                candidate=BOOSTED.name,
-                k=None,
-                rows=rows,
-                reference=BOOSTED.is_reference,
-                settings={},
-                C=None,
-                score=score,
-                standard_error=doubt(score, len(held), data.task),
-                fit_seconds=fit_seconds,
-                n_bytes=model.n_bytes,
-                folds=1,
-                held_out=len(held),
-                note=model.note,
-                **vars(tested),
-                seconds=time.perf_counter() - start,
-            )
+                cell = self._boosted(stage, seconds)
             self.journal.add(key, cell)
-        self.pressed |= bool(cell.note)
+        self.short_of_time |= bool(cell.note)
         self.labels[BOOSTED.name] = BOOSTED.label
         self.cells.append(cell)
 
-    def _exact_twins(self) -> None:
-        """The best kernels without approximation, where rows are few; once."""
-        if self._twinned:
+    def _boosted(self, stage: Round, seconds: float) -> Cell:
+        """The cell of gradient boosting: half of the seconds for its score, half for the model."""
+        start = time.perf_counter()
+        data = self.data.at(self.plan.learn[: stage.rows])
+        splits = self.plan.splits(data.y, stage.folds)
+        train_rows, held_out = splits[0]
+        scored = boost(data.at(train_rows), seconds / 2)
+        score = data.at(held_out).score(scored.predict(data.X[held_out]))
+        before = time.perf_counter()
+        model = boost(data, seconds / 2)
+        fit_seconds = time.perf_counter() - before
+        tuned = Tuned({}, 1.0, score, [])
+        cell = self._cell_of(BOOSTED, stage, data, splits, tuned, model, fit_seconds, start)
+        return replace(cell, C=None)
+
+    def _exact_svms(self) -> None:
+        """Exact SVMs of the best kernels, where rows are few; once in a run."""
+        if self._exact_done:
             return
-        self._twinned = True
+        self._exact_done = True
         stage = Round(len(self.plan.learn), 1, 1)
-        full = [
-            cell
-            for cell in self.cells
-            if cell.rows == stage.rows and cell.candidate in self._settings
-        ]
-        ranked = sorted(full, key=lambda cell: -cell.score)
+        tuned = [cell for cell in self._find(None, stage.rows) if cell.candidate in self._settings]
         known = {candidate.name: candidate for candidate in self.plan.candidates}
         kernels: dict[str, Candidate] = {}
-        for cell in ranked:
+        for cell in sorted(tuned, key=lambda cell: -cell.score):
             candidate = known.get(cell.candidate)
             if candidate is not None and candidate.kernel:
                 kernels.setdefault(candidate.kernel, candidate)
-        for candidate in list(kernels.values())[:EXACT_TWINS]:
+        for candidate in list(kernels.values())[:N_EXACT_SVMS]:
             twin = exact_twin(candidate)
             if stage.rows > MOST_EXACT_ROWS:
-                self._leave(
-                    twin.label, f"exact machines are for up to {MOST_EXACT_ROWS:,} rows here"
+                self._leave_out(
+                    twin.label, f"exact SVMs are tried on up to {MOST_EXACT_ROWS:,} rows"
                 )
-            elif self._foreseen_exact(stage.rows) > self.clock.left:
-                self._leave(twin.label, NO_TIME)
-                self.pressed = True
+            elif self._exact_svm_seconds(stage.rows) > self.clock.left:
+                self._leave_out(twin.label, NO_TIME)
+                self.short_of_time = True
             else:
                 self._cell(twin, stage)
 
-    def _best(self, stage: Round, going: list[Candidate]) -> list[Candidate]:
-        """Those that go on: the linear model, and the best of the others, best first: to them goes
-        what time there is."""
+    def _best_of_round(self, stage: Round, measured: list[Candidate]) -> list[Candidate]:
+        """Those that go on: the linear model, then the best of the others, best first.
+
+        Best first, as the last ones are left out when time runs out.
+        """
         scores = {
             cell.candidate: cell.score for cell in self._find(None, stage.rows, stage.components)
         }
-        others = [candidate for candidate in going if candidate.kind != LINEAR]
-        keep = max(FEWEST, round(stage.keep * len(others)))
+        others = [candidate for candidate in measured if candidate.kind != LINEAR]
+        keep = max(FEWEST_CANDIDATES, round(stage.keep * len(others)))
         ranked = sorted(others, key=lambda candidate: -scores.get(candidate.name, -1e9))
         for candidate in ranked[keep:]:
-            self._leave(
+            self._leave_out(
                 f"{candidate.label} beyond {self._size(candidate, stage)}",
                 "not among the best so far",
             )
-        return [*(candidate for candidate in going if candidate.kind == LINEAR), *ranked[:keep]]
+        return [*(candidate for candidate in measured if candidate.kind == LINEAR), *ranked[:keep]]
 
     def _find(self, name: str | None, rows: int, k: int | None = None) -> list[Cell]:
+        """Cells on that many rows; of a candidate and a k, if they are given."""
         return [
             cell
             for cell in self.cells
             if cell.rows == rows and name in (None, cell.candidate) and k in (None, cell.k)
         ]
 
-    def _foreseen(self, candidate: Candidate, stage: Round) -> float:
+    def _foreseen_seconds(self, candidate: Candidate, stage: Round) -> float:
         """Seconds that a cell will take; 0 if nothing is known, or if it is done already."""
         if self.journal.get(_key(candidate, stage)) or (
             candidate.kind == LINEAR and self._find(candidate.name, stage.rows)
         ):
             return 0.0
-        before = [
-            cell for cell in self.cells if cell.candidate == candidate.name and not cell.default
-        ]
-        if not before:
-            return 0.0
-        last = before[-1]
-        seconds = last.seconds
-        # the first one searched settings too: count a fit for each C and turn, from warm starts
-        if len(before) == 1:
-            seconds = min(seconds, last.fit_seconds * (2 + 3 * last.folds))
-        grown = stage.rows / last.rows
-        if last.k:
-            grown *= (stage.components / last.k) ** COMPONENTS_POWER
-        return float(seconds * grown * stage.turns / last.folds)
+        own = [cell for cell in self.cells if cell.candidate == candidate.name and not cell.default]
+        return cell_seconds(stage, own)
 
-    def _foreseen_exact(self, n_rows: int) -> float:
-        """A Gram matrix and some machines: as the last one, or tens of nanoseconds a pair and
-        class; more for numbers."""
-        before = [
-            cell.seconds for cell in self._find(None, n_rows) if cell.candidate.startswith(EXACT)
-        ]
-        if before:
-            return float(max(before))
-        classes = self.plan.facts["classes"]
-        seconds = n_rows**2 * (4e-7 if classes is None else 4e-8 * (classes if classes > 2 else 1))
-        return 2 * seconds if is_busy() else seconds
+    def _exact_svm_seconds(self, n_rows: int) -> float:
+        before = [cell for cell in self._find(None, n_rows) if cell.candidate.startswith(EXACT)]
+        return exact_svm_seconds(n_rows, self.plan.facts["classes"], before)
 
-    def _say(self, doing: str) -> None:
+    def _tell(self, doing: str) -> None:
+        """Tell the watch what is being done, and how far the run is."""
         spent = self.clock.elapsed / self.clock.budget if self.clock.budget else 0.0
-        self._watch(doing, min(1.0, max(spent, self._done / self._work)))
+        self._watch(doing, min(1.0, max(spent, self._work_done / self._work)))
 
     def _named(self, candidate: Candidate, stage: Round) -> str:
         """A candidate in a round, in words."""
@@ -514,36 +433,32 @@ class Run:
     def _size(self, candidate: Candidate, stage: Round) -> str:
         """Its components, and its rows unless they are all there are."""
         k = _components(candidate, stage)
-        said = [] if k is None else [f"k = {k:,}"]
-        said += [] if stage.rows == len(self.plan.learn) else [f"{stage.rows:,} rows"]
-        return ", ".join(said)
+        parts = [] if k is None else [f"k = {k:,}"]
+        parts += [] if stage.rows == len(self.plan.learn) else [f"{stage.rows:,} rows"]
+        return ", ".join(parts)
 
-    def _leave(self, what: str, why: str) -> None:
+    def _leave_out(self, what: str, why: str) -> None:
         if [what, why] not in self.left_out:
             self.left_out.append([what, why])
 
     def _expected_work(self) -> float:
-        """All rounds, in rows x components x turns, as if none were cut short."""
-        total, going = 0.0, len(self.plan.candidates)
+        """The work of all rounds, as if none were cut short."""
+        total, remaining = 0.0, len(self.plan.candidates)
         for stage in self.plan.rounds:
-            total += going * _work(stage)
-            going = max(FEWEST + 1, round(stage.keep * going))
+            total += remaining * work_of(stage)
+            remaining = max(FEWEST_CANDIDATES + 1, round(stage.keep * remaining))
         return total
 
 
-def _shorter(stage: Round) -> list[Round]:
-    """The round, and the same with one part of the rows held out: a smaller price for a score that
-    is less sure."""
-    return [stage] if stage.turns == 1 else [stage, replace(stage, turns=1)]
-
-
-def _work(stage: Round) -> float:
-    return float(stage.rows * stage.turns * (stage.components + 64) ** COMPONENTS_POWER)
-
-
 def _components(candidate: Candidate, stage: Round) -> int | None:
-    return None if candidate.kind in (LINEAR, EXACT) else stage.components
+    """The components of a candidate in a round; None for one without a feature map."""
+    return stage.components if candidate.kind == MAP else None
 
 
 def _key(candidate: Candidate, stage: Round) -> str:
-    return f"{candidate.name}/{_components(candidate, stage)}/{stage.rows}/{stage.turns}"
+    """The key of a cell in the journal, which is a file format."""
+    return f"{candidate.name}/{_components(candidate, stage)}/{stage.rows}/{stage.folds}"
+
+
+def _default_key(rows: int, folds: int) -> str:
+    return f"default/{DEFAULT_COMPONENTS}/{rows}/{folds}"

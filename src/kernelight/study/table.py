@@ -10,14 +10,14 @@ from kernelight.study.cells import Cell
 from kernelight.study.result import Study
 from kernelight.study.text import score_text, seconds_text
 
-# the report has more; these fit into 80 columns
+# The report has more; these fit into 80 columns.
 NUMBERS = ("test", "validation", "train", "size", "k")
 
 REFERENCE = " *"
 
 
 def table_rows(study: Study) -> list[list[str]]:
-    """The head, and a row for each candidate at its own choice of k."""
+    """The head, and a row for each candidate at the k that was chosen for it."""
     head = ["model", *NUMBERS]
     return [head, *(_row(cell, study) for cell in study.lines)]
 

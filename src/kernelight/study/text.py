@@ -1,4 +1,4 @@
-"""Numbers as people read them; the same in the terminal and on the page."""
+"""Numbers as text, the same in the terminal and in the report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kernelight.study.cells import Cell
 
 
 def score_text(score: float, task: str) -> str:
-    """Accuracy in per cent, R^2 as it is.
+    """Accuracy in per cent, R^2 as a number.
 
     >>> score_text(0.98765, "classification"), score_text(0.98765, "regression")
     ('98.8 %', '0.988')
@@ -43,7 +43,7 @@ def count_text(count: float) -> str:
 
 
 def held_together(text: str) -> str:
-    """Text in which no line ends between a number and its unit.
+    """Text with no-break spaces between numbers and their units.
 
     >>> held_together("within 0.4 % of k = 64").replace(chr(160), "_")
     'within 0.4_% of k_=_64'

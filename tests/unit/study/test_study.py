@@ -1,5 +1,4 @@
-"""The study: honest splits, the rule of one standard error, budgets, interruption, resumption, and
-odd data.
+"""The study: splits, the rule of one standard error, budgets, interruption, resuming, odd data.
 
 Long, because a few finished studies, which take seconds each, answer the questions of most tests.
 """
@@ -24,8 +23,8 @@ from sklearn.datasets import load_iris, make_classification
 from kernelight.study import Cell, Study, compare, models, print_study, render_report
 from kernelight.study.inputs import infer_task, seconds_of
 from kernelight.study.measure import r2_interval, wilson
-from kernelight.study.models import Data, doubt, train
-from kernelight.study.plan import BOOSTED, CANDIDATES, cut, fifths, make_plan
+from kernelight.study.models import Data, standard_error, train
+from kernelight.study.plan import BOOSTED, CANDIDATES, cut, fold_of_rows, make_plan
 from kernelight.study.recommend import code_of, parameters_of
 from kernelight.study.report.charts import Charts
 from kernelight.study.report.svg import symbol
@@ -111,8 +110,9 @@ def test_code_of_a_linear_model_makes_the_same_model(task: str, scale: str) -> N
     from sklearn.datasets import load_diabetes, load_digits
     from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MinMaxScaler, StandardScaler
     from sklearn.svm import LinearSVC
+
+    from kernelight import ColumnScaler
 
     X, y = (load_digits if task == "classification" else load_diabetes)(return_X_y=True)
     X, y = X[:400], y[:400]
@@ -122,7 +122,7 @@ def test_code_of_a_linear_model_makes_the_same_model(task: str, scale: str) -> N
             some_cell("linear"), settings={"scale": scale}, C=C, row_length=model.row_length
         )
         names = {"LinearSVC": LinearSVC, "Ridge": Ridge, "make_pipeline": make_pipeline}
-        names |= {"MinMaxScaler": MinMaxScaler, "StandardScaler": StandardScaler}
+        names |= {"ColumnScaler": ColumnScaler}
         told = eval(code_of(chosen, task, None), names | {"X": X, "y": y}).predict(X)
         away = model.predict(X) - told
         if task == "classification":
@@ -292,9 +292,9 @@ def test_interrupted_run_reports_what_is_done(
     X, y = rings
     calls: list[str] = []
 
-    def stop(doing: str, share: float) -> None:
+    def stop(doing: str, fraction: float) -> None:
         calls.append(doing)
-        assert 0 <= share <= 1
+        assert 0 <= fraction <= 1
         if len(calls) == 4:
             raise KeyboardInterrupt
 
@@ -310,7 +310,7 @@ def test_interrupted_run_reports_what_is_done(
         file.write(b'{"key": "cut o')  # the machine went down
     done: list[str] = []
     again = compare(
-        X, y, **QUICK | {"resume": journal, "progress": lambda doing, share: done.append(doing)}
+        X, y, **QUICK | {"resume": journal, "progress": lambda doing, fraction: done.append(doing)}
     )
     assert not again.interrupted
     assert again.cells[:3] == found.cells  # not measured a second time: times are equal too
@@ -342,8 +342,7 @@ def test_budget_is_kept_and_what_is_left_out_is_named() -> None:
 
 
 def test_the_default_fit_is_compared_in_however_little_time() -> None:
-    """And with it the linear model; nothing below it is recommended, and its settings are those of
-    a plain fit."""
+    """And with it the linear model; nothing below it is recommended."""
     X, y = load_iris(return_X_y=True)
     found = compare(X, y, budget=0.05, progress=False, n_jobs=1)
     (default,) = [each for each in found.cells if each.default]
@@ -428,9 +427,10 @@ def test_rows_are_cut_fairly() -> None:
     assert np.bincount(y[test], minlength=3).tolist() == [100, 20, 0]
     begun = np.bincount(y[learn[:120]], minlength=3)
     assert abs(int(begun[1]) - 20) <= 2
-    held = fifths(y[learn])
-    assert np.bincount(held[held >= 0]).max() - np.bincount(held[held >= 0]).min() <= 1
-    assert fifths(np.array([0, 0, 0, 1]))[-1] == -1
+    folds = fold_of_rows(y[learn])
+    sizes = np.bincount(folds[folds >= 0])
+    assert sizes.max() - sizes.min() <= 1
+    assert fold_of_rows(np.array([0, 0, 0, 1]))[-1] == -1
 
 
 def test_intervals_cover() -> None:
@@ -446,17 +446,17 @@ def test_intervals_cover() -> None:
     assert covered >= 85
 
 
-def test_doubt_is_the_spread_of_scores() -> None:
+def test_standard_error_is_the_spread_of_scores() -> None:
     rng = np.random.default_rng(0)
-    shares = rng.binomial(300, 0.9, 4000) / 300
-    assert doubt(0.9, 300, "classification") == pytest.approx(shares.std(), rel=0.1)
+    accuracies = rng.binomial(300, 0.9, 4000) / 300
+    assert standard_error(0.9, 300, "classification") == pytest.approx(accuracies.std(), rel=0.1)
     x, noise = rng.standard_normal((2, 4000, 300))
     y = x + noise
     scores = 1 - np.square(noise).sum(axis=1) / np.square(y - y.mean(axis=1, keepdims=True)).sum(
         axis=1
     )
-    assert doubt(0.5, 300, "regression") == pytest.approx(scores.std(), rel=0.25)
-    assert doubt(1.0, 10, "classification") > 0
+    assert standard_error(0.5, 300, "regression") == pytest.approx(scores.std(), rel=0.25)
+    assert standard_error(1.0, 10, "classification") > 0
 
 
 def test_what_was_measured_is_not_left_out(study: Study) -> None:
@@ -551,15 +551,14 @@ def test_words_are_explained_where_they_stand(study: Study) -> None:
 
 
 def test_a_linear_card_says_where_its_code_comes_from(study: Study) -> None:
-    said = "scikit-learn makes the linear model"
+    said = "scikit-learn trains the linear model"
     assert (said in render_report(study)) == any(card.candidate == "linear" for card in study.cards)
     told = replace(study, small=replace(study.recommendation, candidate="linear", k=None))
     assert said in render_report(told)
 
 
 def test_probabilities_are_scored(study: Study) -> None:
-    """By log loss, Brier score and AUC in the table, and by a calibration curve of the recommended
-    model."""
+    """By log loss, Brier score and AUC in the table, and a calibration curve of the best model."""
     for line in study.lines:
         if line.candidate in ("gmm", "gaussian", "boosting"):
             assert 0 < line.log_loss < 0.6931
@@ -586,6 +585,28 @@ def test_probabilities_are_scored(study: Study) -> None:
     older = render_report(Study.from_json(json.dumps(plain)))
     assert ">log loss</button>" not in older
     assert "chart-calibration" not in older
+
+
+@pytest.mark.parametrize(
+    ("rare", "frequent", "positive"),
+    [("fraud", "ok", "fraud"), ("fraud", "fine", "fraud"), (0, 1, "1")],
+)
+def test_the_positive_class_is_that_of_the_estimators(
+    rings: tuple[np.ndarray, np.ndarray], rare: Any, frequent: Any, positive: str
+) -> None:
+    """The rarer of two names, and the second of two numbers; the calibration is about it."""
+    X = rings[0]
+    y = np.where(X[:, 0] * X[:, 1] > 0.25, rare, frequent)
+    found = compare(X, y, **QUICK)
+    assert found.data["positive_class"] == positive
+    assert found.calibration is not None
+    rows = sum(each["rows"] for each in found.calibration)
+    observed = sum(each["rows"] * each["observed"] for each in found.calibration) / rows
+    assert observed == pytest.approx(np.mean(y.astype(str) == positive), abs=0.05)
+    assert found.cell_of(found.recommendation).roc_auc > 0.9
+    page = render_report(found)
+    assert f"AUC and Brier score are those of the class {positive}." in page
+    assert f"predicted probability of {positive}" in page
 
 
 def test_table_in_plain_text(study: Study) -> None:

@@ -1,5 +1,4 @@
-"""Files of studies: those written before load, all or nothing is written, and a journal survives a
-kill."""
+"""Files of studies: older ones load, writing is all or nothing, a journal survives a kill."""
 
 from __future__ import annotations
 

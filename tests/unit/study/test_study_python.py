@@ -1,5 +1,4 @@
-"""The Python of the recommendations, pasted: it runs for files, frames with words and missing
-values, and arrays."""
+"""The Python code of the recommendations runs: for files, frames and arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +12,6 @@ from helpers import some_cell
 
 from kernelight import open_dataset
 from kernelight.cli.compare import _python
-from kernelight.cli.options import MAX_CATEGORIES
 from kernelight.study import Cell, Recommendation
 from kernelight.study.inputs import given_by
 from kernelight.study.recommend import Given, card_of
@@ -41,7 +39,7 @@ def table() -> Any:
 
 
 def pasted(python: str, **names: Any) -> Any:
-    """What is called model after the code ran with these names alone."""
+    """The variable ``model`` after running the code with these names."""
     exec(python, names)
     return names["model"]
 
@@ -92,7 +90,7 @@ def test_a_linear_model_of_unscaled_rows_with_missing_values() -> None:
 
 @pytest.mark.parametrize("candidate", ["gmm", "linear"])
 def test_every_name_is_made_or_said(table: Any, tmp_path: Path, candidate: str) -> None:
-    """The names of compare's own parameters, and a comment; a path is written out."""
+    """Code uses X and y with a comment that explains them, or the path that was given."""
     path = tmp_path / "table.csv"
     table.to_csv(path, index=False)
     rows, y = table[["colour", "size"]], table["likes"]
@@ -127,21 +125,8 @@ def test_every_name_is_made_or_said(table: Any, tmp_path: Path, candidate: str) 
 def test_a_file(table: Any, tmp_path: Path, candidate: str) -> None:
     path = tmp_path / "a table.csv"
     table.to_csv(path, index=False)
-    reading = {
-        "target": "likes",
-        "task": None,
-        "ids": None,
-        "format": None,
-        "delimiter": None,
-        "decimal": None,
-        "header": True,
-        "ignore": ["price"],
-        "categorical": [],
-        "missing": None,
-        "max_categories": MAX_CATEGORIES,
-        "strict": False,
-    }
-    model = pasted(_python(str(path), reading, card(candidate, Given()), "classification"))
+    options = {"target": "likes", "header": True, "ignore": ("price",)}
+    model = pasted(_python(str(path), options, card(candidate, Given()), "classification"))
     if candidate == "gmm":
         assert len(model.predict(path)) == 120
     else:

@@ -1,5 +1,4 @@
-"""The study and its budget, on a clock of our own: what is foreseen, what is left out, and the end
-in time."""
+"""The budget of a study, on a simulated clock: forecasts, what is left out, and the end in time."""
 
 from __future__ import annotations
 
@@ -11,25 +10,25 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from kernelight.study import Study, run, threads
+from kernelight.study import Study, clock, forecast, run, threads
 from kernelight.study.cells import ScoresOfTest
 from kernelight.study.details import picture_of
 from kernelight.study.models import Data, Model, Tuned
 from kernelight.study.text import seconds_text
 
-# its name in the package is the function
+# the name `compare` of the package is the function
 compare_module = import_module("kernelight.study.compare")
 ROWS = 3000
 
 
 class Workshop:
-    """Stands in for models and for the time they take: training costs as told, everything else
-    nothing."""
+    """Replaces models and the clock: tuning and training take simulated time, nothing else does."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, tuning: float, training: float) -> None:
         self.now, self.tuning, self.training, self.last = 0.0, tuning, training, 0.0
         self.defaults: list[int] = []  # rows of the default fits
-        monkeypatch.setattr(run, "time", SimpleNamespace(perf_counter=lambda: self.now))
+        for module in (run, clock):
+            monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: self.now))
         monkeypatch.setattr(run, "tune", self.tune)
         monkeypatch.setattr(run, "fit_default", self.fit_default)
         monkeypatch.setattr(run, "boost", lambda data, seconds: self.model(data))
@@ -41,7 +40,7 @@ class Workshop:
         monkeypatch.setattr(compare_module, "picture_of", lambda *_: None)
 
     def tune(self, candidate: Any, data: Data, k: int, splits: Any, settings: Any) -> Tuned:
-        scalings = 1 if settings else run.SCALINGS
+        scalings = 1 if settings else forecast.N_SCALINGS
         self.now += self.tuning * self.size(data, k) * len(splits) * scalings
         score = self.score(k, len(data.y))
         return Tuned({"scale": "minmax"}, 1.0, score, [(1.0, score)])
@@ -61,8 +60,7 @@ class Workshop:
 
     @staticmethod
     def score(k: int, rows: int) -> float:
-        """More components and more rows are better: the most expensive model is the one to
-        recommend."""
+        """More components and rows are better: the most expensive model is to be recommended."""
         return float(0.5 + 0.05 * np.log10(k) + 0.05 * np.log10(rows))
 
     def train(self, candidate: Any, data: Data, k: int, settings: Any, C: float) -> Model:
@@ -75,7 +73,7 @@ class Workshop:
 
     @staticmethod
     def size(data: Data, k: int) -> float:
-        return len(data.y) / ROWS * (k + 64) ** run.COMPONENTS_POWER / 100
+        return len(data.y) / ROWS * (k + 64) ** forecast.COMPONENTS_POWER / 100
 
 
 def study_of(budget: float, rows: int = ROWS) -> Study:
@@ -98,8 +96,7 @@ def study_of(budget: float, rows: int = ROWS) -> Study:
 def test_the_end_comes_in_time(
     monkeypatch: pytest.MonkeyPatch, tuning: float, training: float, budget: float
 ) -> None:
-    """Also where training takes longer than anything else, and the chosen model is trained once
-    more at the end."""
+    """Also where training takes longest, and the chosen model is trained again at the end."""
     shop = Workshop(monkeypatch, tuning, training)
     study = study_of(budget)
     assert study.seconds == shop.now
@@ -112,8 +109,7 @@ def test_the_end_comes_in_time(
 def test_a_busy_machine_does_not_recommend_less_than_the_default_fit(
     monkeypatch: pytest.MonkeyPatch, slow: float
 ) -> None:
-    """20,000 rows and two minutes: it stopped at 74 seconds with a model of 4,000 rows, far below
-    the default fit."""
+    """20,000 rows and two minutes once ended after 74 seconds, with a model of 4,000 rows."""
     shop = Workshop(monkeypatch, 0.4 * slow, 0.1 * slow)
     study = study_of(120, 20_000)
     assert 0.75 * 120 < shop.now <= 120
@@ -139,16 +135,16 @@ def test_the_default_fit_runs_to_its_end_however_little_time_there_is(
     assert study.recommendation.rows == learned
     assert study.recommendation.score >= shop.score(1024, learned)
     assert {"linear", "gmm"} <= {line.candidate for line in study.lines}
-    over = f"The study took {seconds_text(shop.now - budget)} more than its budget of {seconds_text(budget)}: "
-    assert any(note.startswith(over) for note in study.notes)
+    over, of = seconds_text(shop.now - budget), seconds_text(budget)
+    told = f"The study took {over} more than its budget of {of}: "
+    assert any(note.startswith(told) for note in study.notes)
     assert "rows;" not in study.recommendation.headline
-    if rows > 1_000:  # scored on one part of the rows held out, not on three
+    if rows > 1_000:  # scored on one fold, not on three
         assert study.cell_of(study.recommendation).folds == 1
 
 
 def test_work_for_one_thread_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads of t-SNE that wait for each other beside other work took longer than the rest of a
-    study."""
+    """On a busy machine, t-SNE with all threads took longer than the rest of a study."""
     seen: list[int] = []
 
     def features(rows: Any) -> Any:

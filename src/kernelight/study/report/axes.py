@@ -1,4 +1,4 @@
-"""Scales of a chart: numbers to places, and the ticks that people expect."""
+"""Axes of a chart: from numbers to coordinates, and round ticks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Axis:
-    """From numbers between ``low`` and ``high`` to places between ``start`` and ``end``; what lies
-    outside goes to the edge."""
+    """From numbers between ``low`` and ``high`` to coordinates between ``start`` and ``end``.
+
+    Numbers outside of the range are drawn at its edge.
+    """
 
     low: float
     high: float
@@ -22,12 +24,12 @@ class Axis:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """The place of a number."""
+        """The coordinate of a number."""
         low, high, at = (
             _log(number) if self.log else number for number in (self.low, self.high, value)
         )
-        share = (at - low) / (high - low) if high > low else 0.5
-        return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
+        fraction = (at - low) / (high - low) if high > low else 0.5
+        return self.start + min(max(fraction, 0.0), 1.0) * (self.end - self.start)
 
 
 def linear_axis(
@@ -62,8 +64,9 @@ def log_axis(
     *,
     at: Sequence[float] = (),
 ) -> Axis:
-    """Powers of ten (with what lies between where there are few), or the ticks ``at`` that are
-    given.
+    """An axis with powers of ten as ticks, and others between them if these are few.
+
+    ``at`` are ticks to use instead.
 
     >>> log_axis([0.0137], 0, 1, str, "").ticks
     (0.011, 0.013, 0.015, 0.017)
@@ -84,7 +87,7 @@ def log_axis(
 
 
 def nice_step(rough: float) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that is at least so large.
+    """The smallest of 1, 2, 5 times a power of ten that is at least ``rough``.
 
     >>> nice_step(0.013), nice_step(3)
     (0.02, 5.0)
@@ -96,8 +99,10 @@ def nice_step(rough: float) -> float:
 
 
 def score_window(scores: Sequence[float]) -> list[float]:
-    """The scores a chart should show: the best ones well, and not the far worst, which go to the
-    lower edge."""
+    """The lowest and highest score that a chart shows.
+
+    The best ones should be told apart, so that far worse ones are drawn at the lower edge.
+    """
     ordered = sorted(scores)
     best, quarter = ordered[-1], ordered[len(ordered) // 4]
     low = max(ordered[0], best - 2.5 * (best - quarter)) if len(ordered) > 3 else ordered[0]

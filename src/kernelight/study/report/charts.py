@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kernelight.base import bytes_text
+from kernelight.base import bytes_text, counted
 from kernelight.study.cells import Cell
 from kernelight.study.report.axes import Axis, linear_axis, log_axis, score_window
 from kernelight.study.report.pictures import shortened
@@ -42,17 +42,16 @@ class Charts:
         self.styles = self._styles()
 
     def _styles(self) -> dict[str, str]:
-        """The recommended candidate is s0; then by validation, until colours run out."""
-        found = {"linear": "linear", "boosting": "boosting"}
+        """The recommended candidate is s0; then by validation score, until colours run out."""
+        styles = {"linear": "linear", "boosting": "boosting"}
+        styles |= {name: "exact" for name in self.study.labels if name.startswith("exact_")}
         ranked = [cell.candidate for cell in self.study.lines if not cell.reference]
-        kernels = [name for name in ranked if name not in found]
-        found |= {name: f"s{at}" if at < COLOURS else OTHER for at, name in enumerate(kernels)}
-        found |= {name: "exact" for name in self.study.labels if name.startswith("exact_")}
+        coloured = [name for name in ranked if name not in styles]
         if self.study.recommendation.candidate == "linear":
-            found |= {
-                name: f"s{at + 1}" if at + 1 < COLOURS else OTHER for at, name in enumerate(kernels)
-            } | {"linear": "s0"}
-        return found
+            coloured = ["linear", *coloured]
+        return styles | {
+            name: f"s{at}" if at < COLOURS else OTHER for at, name in enumerate(coloured)
+        }
 
     def legend(self) -> str:
         """Names and marks of all models, once for all charts."""
@@ -113,7 +112,7 @@ class Charts:
         return chart
 
     def kernel_errors(self) -> Chart | None:
-        """Measured distance from the kernel against the one that theory predicts."""
+        """The measured error of the kernel against the one that theory predicts."""
         errors: dict[str, list[tuple[Cell, float, float]]] = {}
         for cell in self.own:
             error = cell.kernel_error
@@ -162,30 +161,27 @@ class Charts:
         )
 
     def calibration(self) -> Chart | None:
-        """The share of rows that was observed against the probability that was predicted, by the
-        recommended model."""
+        """Observed frequencies against the probabilities that the recommended model predicts."""
         bins = self.study.calibration
         if not bins:
             return None
-        names = self.study.data["class_names"]
-        of, so = (
-            (names[1], f"are {names[1]}")
-            if len(names) == 2
-            else ("the predicted class", "are of it")
+        positive = self.study.positive_class
+        of, are = (
+            ("the predicted class", "are of it")
+            if positive is None
+            else (positive, f"are {positive}")
         )
         ticks = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-        text = lambda share: f"{100 * share:.0f} %"  # noqa: E731
-        x = Axis(
-            0.0, 1.0, LEFT, RIGHT, ticks, text, f"predicted probability of {shortened(of, 24)}"
-        )
-        y = Axis(0.0, 1.0, BOTTOM, TOP, ticks, text, "observed share of test rows")
+        text = lambda fraction: f"{100 * fraction:.0f} %"  # noqa: E731
+        title = f"predicted probability of {shortened(of, 24)}"
+        x = Axis(0.0, 1.0, LEFT, RIGHT, ticks, text, title)
+        y = Axis(0.0, 1.0, BOTTOM, TOP, ticks, text, "observed fraction of test rows")
         points = [
             Point(
                 each["predicted"],
                 each["observed"],
-                f"{each['rows']:,} rows with a mean probability of {100 * each['predicted']:.1f} "
-                f"%: "
-                f"{100 * each['observed']:.1f} % {so}",
+                f"{counted(each['rows'], 'row')} with a mean probability of "
+                f"{100 * each['predicted']:.1f} %: {100 * each['observed']:.1f} % {are}",
             )
             for each in merged(bins)
         ]
@@ -193,7 +189,7 @@ class Charts:
         return Chart(
             x,
             y,
-            "Observed shares against predicted probabilities",
+            "Observed frequencies against predicted probabilities",
             [Series("model", style, points)],
             diagonal=True,
         )
@@ -203,14 +199,13 @@ class Charts:
     ) -> Chart:
         shown = scores or [cell.score for cell in cells or []]
         low = self.best.score - self.best.standard_error
-        most = 1.0
         y = linear_axis(
             [*score_window(shown), low, self.best.score],
             BOTTOM,
             TOP,
             self._tick,
             f"validation {self.study.measure}",
-            most=most,
+            most=1.0,
         )
         label = f"Within one standard error of the best: {self._score(low)} and more"
         return Chart(x, y, name, band=(low, y.high, label))
@@ -223,14 +218,14 @@ class Charts:
         line: bool,
         ringed: Callable[[Cell], bool] | None = None,
     ) -> list[Series]:
-        chart = []
+        series = []
         for name, some in by_candidate(cells).items():
             points = [
                 Point(x(cell), cell.score, self._tip(cell), (ringed or self._is_chosen)(cell))
                 for cell in sorted(some, key=x)
             ]
-            chart.append(self._one(name, points, line=line))
-        return sorted(chart, key=lambda one: _rank(one.style))
+            series.append(self._one(name, points, line=line))
+        return sorted(series, key=lambda one: _rank(one.style))
 
     def _one(self, name: str, points: list[Point], *, line: bool) -> Series:
         return Series(self.study.labels[name], self.styles[name], points, line)
@@ -239,7 +234,7 @@ class Charts:
         chart.series.sort(key=lambda one: _rank(one.style))
 
     def _levels(self, chart: Chart) -> None:
-        """Models without k are lines across."""
+        """Draw models without k as horizontal lines."""
         for cell in self.study.lines:
             if cell.k is None and cell.score > chart.y.low:
                 chart.levels.append(
@@ -267,27 +262,30 @@ class Charts:
     def _tip(self, cell: Cell) -> str:
         return (
             f"{self._label(cell)}: {self._score(cell.score)} ± {self._score(cell.standard_error)} "
-            f"on rows held out; "
-            f"trained in {seconds_text(cell.fit_seconds)}, {bytes_text(cell.n_bytes)}"
+            f"on rows held out; trained in {seconds_text(cell.fit_seconds)}, "
+            f"{bytes_text(cell.n_bytes)}"
         )
 
 
 def merged(bins: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Bins of few rows joined with the next ones, as shares of a handful of rows say nothing; the
-    last few join those before.
+    """Bins of a calibration, those of fewer than ten rows joined with the next one.
 
-    >>> few, many = {"predicted": 0.2, "observed": 0.0, "rows": 2}, {"predicted": 0.8, "observed": 0.9, "rows": 18}
-    >>> [(round(each["predicted"], 2), round(each["observed"], 2), each["rows"]) for each in merged([few, many, few])]
-    [(0.69, 0.74, 22)]
+    The last one is joined with the one before.
+
+    >>> few = {"predicted": 0.2, "observed": 0.0, "rows": 2}
+    >>> many = {"predicted": 0.8, "observed": 0.9, "rows": 18}
+    >>> [joined] = merged([few, many, few])
+    >>> round(joined["predicted"], 2), round(joined["observed"], 2), joined["rows"]
+    (0.69, 0.74, 22)
     """
-    found: list[dict[str, Any]] = []
+    joined: list[dict[str, Any]] = []
     for each in bins:
-        if found and found[-1]["rows"] < FEWEST_IN_BIN:
-            each = _joined(found.pop(), each)
-        found.append(each)
-    if len(found) > 1 and found[-1]["rows"] < FEWEST_IN_BIN:
-        found[-2:] = [_joined(*found[-2:])]
-    return found
+        if joined and joined[-1]["rows"] < FEWEST_IN_BIN:
+            each = _joined(joined.pop(), each)
+        joined.append(each)
+    if len(joined) > 1 and joined[-1]["rows"] < FEWEST_IN_BIN:
+        joined[-2:] = [_joined(*joined[-2:])]
+    return joined
 
 
 def _joined(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
@@ -299,12 +297,12 @@ def _joined(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
 
 
 def pareto(cells: list[Cell], what: str) -> list[Cell]:
-    """Cells than which none is both cheaper and better, from cheap to dear."""
-    found: list[Cell] = []
+    """The Pareto front, from cheap to expensive: no other cell is both cheaper and better."""
+    front: list[Cell] = []
     for cell in sorted(cells, key=lambda cell: (getattr(cell, what), -cell.score)):
-        if not found or cell.score > found[-1].score:
-            found.append(cell)
-    return found
+        if not front or cell.score > front[-1].score:
+            front.append(cell)
+    return front
 
 
 def _rank(style: str) -> int:

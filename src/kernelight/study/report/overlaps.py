@@ -1,7 +1,7 @@
-"""Curves and marks of a chart that coincide, told apart.
+"""Lines and marks of a chart that coincide, drawn so that each can be seen.
 
-Where pieces of several lines coincide they are dashed in turn: the piece of each has a dash of one
-length and a gap for the others. Marks at one place stand side by side. Levels, which are lines
+Where segments of several lines coincide, their dashes alternate: each has a dash, and a gap where
+the others have theirs. Marks at one place stand side by side. Levels, which are horizontal lines
 across the whole chart, are drawn one above the other.
 """
 
@@ -13,23 +13,22 @@ from itertools import combinations, pairwise
 Place = tuple[float, float]
 Piece = tuple[Place, Place]
 
-NEAR = 2.5  # units of the chart within which the eye sees one line
-NEAR_MARKS = 4.5  # and one mark
+NEAR = 2.5  # units of the chart within which two lines look like one
+NEAR_MARKS = 4.5  # and two marks
 DASH = 7.0
 MARK_STEP = 7.0
 LEVEL_STEP = 3.2
 
 
 def dashed_in_turn(lines: Sequence[Sequence[Place]]) -> list[list[tuple[Piece, str]]]:
-    """The pieces of each line from point to point, each with its ``stroke-dasharray`` and offset;
-    "" where it is alone.
+    """The segments of each line, each with its dashes as CSS; "" where it is alone.
 
     >>> first, second = dashed_in_turn([[(0, 0), (10, 5), (20, 9)], [(0, 1), (10, 6), (20, 99)]])
     >>> [style for _, style in first], second[0][1]
     (['stroke-dasharray:7 7;stroke-dashoffset:0', ''], 'stroke-dasharray:7 7;stroke-dashoffset:-7')
     """
     pieces = [list(pairwise(line)) for line in lines]
-    found: list[list[tuple[Piece, str]]] = []
+    dashed: list[list[tuple[Piece, str]]] = []
     for at, own in enumerate(pieces):
         styled = []
         for piece in own:
@@ -38,25 +37,20 @@ def dashed_in_turn(lines: Sequence[Sequence[Place]]) -> list[list[tuple[Piece, s
                 for n, others in enumerate(pieces)
                 if n == at or any(_one_piece(piece, o) for o in others)
             ]
-            turn, gap = sharing.index(at), DASH * (len(sharing) - 1)
-            alone = len(sharing) == 1
-            style = (
-                ""
-                if alone
-                else f"stroke-dasharray:{DASH:g} {gap:g};stroke-dashoffset:{0 - DASH * turn:g}"
-            )
-            styled.append((piece, style))
-        found.append(styled)
-    return found
+            gap, offset = DASH * (len(sharing) - 1), 0 - DASH * sharing.index(at)
+            style = f"stroke-dasharray:{DASH:g} {gap:g};stroke-dashoffset:{offset:g}"
+            styled.append((piece, style if len(sharing) > 1 else ""))
+        dashed.append(styled)
+    return dashed
 
 
 def side_by_side(series: Sequence[Sequence[Place]]) -> list[list[Place]]:
-    """Where to draw the marks: those of different series at one place are moved apart, across.
+    """Where to draw the marks: those of different series at one place are moved sideways.
 
     >>> side_by_side([[(10, 10)], [(11, 10)], [(50, 10)]])
     [[(6.5, 10)], [(14.5, 10)], [(50, 10)]]
     """
-    found = []
+    places = []
     for at, own in enumerate(series):
         moved = []
         for x, y in own:
@@ -67,26 +61,25 @@ def side_by_side(series: Sequence[Sequence[Place]]) -> list[list[Place]]:
             ]
             step = sharing.index(at) - (len(sharing) - 1) / 2
             moved.append((x + MARK_STEP * step if step else x, y))
-        found.append(moved)
-    return found
+        places.append(moved)
+    return places
 
 
 def one_above_the_other(levels: Sequence[float]) -> list[float]:
-    """Where to draw lines across the chart: those at one height are moved apart.
+    """Where to draw horizontal lines: those at one height are moved apart.
 
     >>> one_above_the_other([10.0, 40.0, 10.5])
     [8.4, 40.0, 12.1]
     """
-    found = []
+    heights = []
     for at, level in enumerate(levels):
         sharing = [n for n, other in enumerate(levels) if n == at or abs(other - level) <= NEAR]
-        found.append(level + LEVEL_STEP * (sharing.index(at) - (len(sharing) - 1) / 2))
-    return found
+        heights.append(level + LEVEL_STEP * (sharing.index(at) - (len(sharing) - 1) / 2))
+    return heights
 
 
 def coinciding(lines: Sequence[Sequence[Place]]) -> list[list[int]]:
-    """The groups of lines (their places in the sequence) that share a piece, directly or through
-    others."""
+    """Groups of lines, by their index, that share a segment directly or through others."""
     group = list(range(len(lines)))
     for a, b in combinations(range(len(lines)), 2):
         shared = any(_one_piece(p, q) for p in pairwise(lines[a]) for q in pairwise(lines[b]))

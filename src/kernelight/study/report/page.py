@@ -1,5 +1,4 @@
-"""The page: headline, table, charts, and how to do it again, in one file without any address in
-it."""
+"""The page of the report: headline, table, charts and the call, in one file that loads nothing."""
 
 from __future__ import annotations
 
@@ -21,9 +20,10 @@ from kernelight.study.text import count_text, held_together, score_text, seconds
 
 
 def write_report(study: Study, path: str | Path = "report.html") -> Path:
-    """Write the report of a study, all or nothing; the path it was written to."""
+    """Write the report of a study, all or nothing, and return its path."""
     path = Path(path)
-    page = render_report(study).encode("utf-8", "backslashreplace")  # a name of a file is bytes
+    # a file name may have bytes that are not UTF-8
+    page = render_report(study).encode("utf-8", "backslashreplace")
     with replacing(path) as file:
         file.write(page)
     return path
@@ -47,7 +47,8 @@ def render_report(study: Study) -> str:
     ]
     name = escape(study.data["name"])
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}: kernels compared</title>'
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{name}: kernels compared</title>"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,">'
         f"<style>{style}</style></head><body><main>{''.join(parts)}</main>"
@@ -62,38 +63,39 @@ def _head(study: Study) -> str:
     tiles = [
         (score_text(cell.test, study.task), f"test {study.measure}; 95 % interval {ends}"),
         (seconds_text(cell.fit_seconds), f"to train on {cell.rows:,} rows"),
-        (count_text(cell.rows_per_second), "predictions a second"),
+        (count_text(cell.rows_per_second), "predictions per second"),
         (bytes_text(cell.n_bytes), "size of the model"),
     ]
     shown = "".join(
         f'<div class="tile"><b>{escape(value)}</b><span>{_prose(what)}</span></div>'
         for value, what in tiles
     )
+    notes = "".join(
+        f'<p class="soft">{_prose(note)}</p>' for note in [_data_line(study), *study.notes]
+    )
     return (
         f'<header><p class="eyebrow">Kernels compared on {escape(study.data["name"])}</p>'
         f'<h1>{_prose(chosen.headline)}</h1><p class="lead">{explained(_prose(chosen.reason))}</p>'
-        f'<p class="soft">{_prose(_data_line(study))}</p>{"".join(f"<p class=soft>{_prose(note)}</p>" for note in study.notes)}'
-        f'</header><div class="tiles">{shown}</div>{_how(chosen)}{_small(study)}'
+        f'{notes}</header><div class="tiles">{shown}</div>{_how(chosen)}{_small(study)}'
     )
 
 
 def _how(card: Recommendation) -> str:
-    """The command and the Python that make a recommended model, each with a button to copy it;
-    older studies have one line."""
+    """The command and the Python code that train a recommended model.
+
+    Studies of the first format have one expression only.
+    """
     command, python = card.command, card.python or card.code
     shown = f"<p class=what>In a terminal</p>{_code(command)}" if command else ""
-    # kernelight fit --kernel linear is another model: that of rows of length 1
-    linear = card.candidate == "linear"
-    where = (
-        "In Python; scikit-learn makes the linear model, as kernelight fit is for kernels"
-        if linear
-        else "In Python"
-    )
+    # kernelight fit --kernel linear is another model: its rows have length 1
+    where = "In Python"
+    if card.candidate == "linear":
+        where += "; scikit-learn trains the linear model, as kernelight fit is for kernels"
     return f"{shown}<p class=what>{where}</p>{_code(python)}"
 
 
 def _small(study: Study) -> str:
-    """The second card: the smallest model that is nearly as good."""
+    """The second recommendation: the smallest model that is nearly as good."""
     card = study.small
     if card is None:
         return ""
@@ -107,16 +109,11 @@ def _data_line(study: Study) -> str:
     data = study.data
     kind = "sparse" if data["sparse"] else "dense"
     aside = data.get("set_aside", data["rows"] - data["learned"])
-    fewer = (
-        []
-        if data.get("compared", data["learned"]) == data["learned"]
-        else [f"models were compared on {data['compared']:,} of the first"]
-    )
-    fewer += (
-        []
-        if aside == data["tested"]
-        else [f"the scores here are of {data['tested']:,} of the second"]
-    )
+    fewer = []
+    if data.get("compared", data["learned"]) != data["learned"]:
+        fewer.append(f"models were compared on {data['compared']:,} of the first")
+    if aside != data["tested"]:
+        fewer.append(f"the scores here are of {data['tested']:,} of the second")
     more = f" There was not time for all: {' and '.join(fewer)}." if fewer else ""
     return (
         f"{data['rows']:,} {kind} rows of {counted(data['features'], 'feature')}: "
@@ -130,12 +127,13 @@ def _prose(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A box of code; names of options are not broken at their hyphens."""
+    """A box of code with a button to copy it; names of options are not broken at their hyphens."""
     inside = re.sub(r"(?<!\S)--?[a-z][\w-]*", r'<span class="word">\g<0></span>', escape(text))
-    return f'<div class="code"><pre>{inside}</pre><button class="copy" type="button">Copy</button></div>'
+    button = '<button class="copy" type="button">Copy</button>'
+    return f'<div class="code"><pre>{inside}</pre>{button}</div>'
 
 
-# Title, which way the first click sorts, and whether a phone leaves it out.
+# Columns of the table: title, order of the first click, and whether a phone hides it.
 _FIRST = (
     ("model", "ascending", False),
     ("test", "descending", False),
@@ -146,8 +144,8 @@ _LAST = (
     ("rows/s", "descending", False),
     ("size", "ascending", False),
 )
-# The field of a cell of a classifier with probabilities, the title, which way it sorts, and what
-# counts where it has none.
+# Columns of classifiers with probabilities: field of a cell, title, order of the first click, and
+# the value by which a model without it is sorted.
 _PROBABILITIES = (
     ("log_loss", "log loss", "ascending", inf),
     ("brier_score", "Brier score", "ascending", inf),
@@ -156,8 +154,8 @@ _PROBABILITIES = (
 
 
 def _columns(study: Study) -> list[tuple[str, str, bool]]:
-    shares = [(title, way, True) for _, title, way, _ in _PROBABILITIES]
-    return [*_FIRST, *(shares if _has_probabilities(study) else []), *_LAST]
+    scores = [(title, order, True) for _, title, order, _ in _PROBABILITIES]
+    return [*_FIRST, *(scores if _has_probabilities(study) else []), *_LAST]
 
 
 def _has_probabilities(study: Study) -> bool:
@@ -166,29 +164,34 @@ def _has_probabilities(study: Study) -> bool:
 
 def _models(study: Study, charts: Charts) -> str:
     heads = "".join(
-        f'<th scope="col" data-first="{first}" class="{"num" if at else ""}{" wide" if wide else ""}">'
-        f'<button type="button"{tip(said_of(title))}>{f"test {study.measure}" if title == "test" else title}</button></th>'
-        for at, (title, first, wide) in enumerate(_columns(study))
+        _column_head(title, f"test {study.measure}" if title == "test" else title, order, wide)
+        for title, order, wide in _columns(study)
     )
     rows = "".join(_model_row(cell, study, charts) for cell in study.lines)
     return (
         "<section><h2>The models</h2><p class=soft>Each with the fewest components that are within "
-        "one standard error of its "
-        "own best. The test rows chose nothing; the interval is the doubt that their number "
-        "leaves. Click a head to sort."
-        f"{_of_which(study)}</p>"
-        f'<div class="scroll"><table class="sortable" id="models"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody>'
-        "</table></div></section>"
+        "one standard error of its own best. The test rows chose nothing; below their score is its "
+        f"95 % interval. Click a column head to sort.{_about_classes(study)}</p>"
+        f'<div class="scroll"><table class="sortable" id="models"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div></section>"
     )
 
 
-def _of_which(study: Study) -> str:
+def _column_head(title: str, shown: str, order: str, wide: bool) -> str:
+    kind = ("" if title == "model" else "num") + (" wide" if wide else "")
+    return (
+        f'<th scope="col" data-first="{order}" class="{kind}">'
+        f'<button type="button"{tip(said_of(title))}>{shown}</button></th>'
+    )
+
+
+def _about_classes(study: Study) -> str:
     """Which class the scores of probabilities are about."""
-    names = study.data["class_names"]
     if not _has_probabilities(study):
         return ""
-    if len(names) == 2:
-        return f" AUC and Brier score are those of the class {escape(shortened(names[1], 40))}."
+    if study.positive_class is not None:
+        name = escape(shortened(study.positive_class, 40))
+        return f" AUC and Brier score are those of the class {name}."
     return " AUC is the mean over the classes, each against the rest."
 
 
@@ -230,10 +233,10 @@ def _model_row(cell: Cell, study: Study, charts: Charts) -> str:
 
 
 def _probability_values(cell: Cell) -> list[tuple[float, str, str]]:
-    found = [(getattr(cell, name), without) for name, _, _, without in _PROBABILITIES]
+    values = [(getattr(cell, name), without) for name, _, _, without in _PROBABILITIES]
     return [
         (without, "–", "") if value is None else (value, f"{value:.3f}", "")
-        for value, without in found
+        for value, without in values
     ]
 
 
@@ -246,8 +249,11 @@ def _figure(title: str, caption: str, chart: Chart | None, identity: str) -> str
 
 
 def _framed(title: str, caption: str, inside: str, identity: str) -> str:
-    told = explained(escape(caption))
-    return f'<figure id="{identity}"><h3>{escape(title)}</h3><figcaption>{told}</figcaption>{inside}</figure>'
+    text = explained(escape(caption))
+    return (
+        f'<figure id="{identity}"><h3>{escape(title)}</h3><figcaption>{text}</figcaption>'
+        f"{inside}</figure>"
+    )
 
 
 def _curves(charts: Charts) -> str:
@@ -282,17 +288,15 @@ def _theory(charts: Charts) -> str:
     figure = _figure(
         "Measured against predicted error",
         "How far inner products of codes or features are from the exact kernel, over pairs of "
-        "rows. "
-        "On the dashed line, theory is right.",
+        "rows. On the dashed line, both are equal.",
         chart,
         "chart-error",
     )
     text = (
         "<p>Random codes estimate a kernel, and theory says how well: the error falls with the "
-        "root of k, four times "
-        "the components for half the error.</p><p class=soft>Nyström features have no such "
-        "formula, and are not shown. "
-        "Structured projections are predicted as if their directions were independent.</p>"
+        "root of k, four times the components for half the error.</p><p class=soft>Nyström "
+        "features have no such formula, and are not shown. Structured projections are predicted "
+        "as if their directions were independent.</p>"
     )
     return (
         "<section><h2>Are the features as good as theory says?</h2>"
@@ -320,15 +324,15 @@ def _closer(study: Study, charts: Charts) -> str:
         )
     figures += _figure(
         "Are its probabilities right?",
-        "Test rows in bins by predicted probability. On the dashed line, what is predicted is "
-        "observed.",
+        "Test rows in bins by predicted probability. On the dashed line, both are equal.",
         charts.calibration(),
         "chart-calibration",
     )
     figures += _figure("Predicted against true", "Test rows.", charts.fitted(), "chart-fitted")
     if not figures:
         return ""
-    return f'<section><h2>The recommended model at work</h2><div class="grid-2">{figures}</div></section>'
+    title = "<h2>The recommended model on the test rows</h2>"
+    return f'<section>{title}<div class="grid-2">{figures}</div></section>'
 
 
 def _left_out(study: Study) -> str:
@@ -357,11 +361,9 @@ def _again(study: Study) -> str:
     )
     return (
         f"<section><h2>How to do it again</h2>{_code(study.settings['command'])}<dl>{listed}</dl>"
-        "<p class='soft after'>How it was chosen: a fifth of the rows was set aside first and "
-        "chose nothing. Of the others, "
-        "fifths were held out in turn to choose scaling, gamma, p, C, k and the kernel. The best "
-        "model by those rows is "
-        "recommended first; of all models within one standard error of it the smallest, or the "
-        "linear one if it is among them, "
-        "second.</p></section>"
+        '<p class="soft after">How it was chosen: a fifth of the rows was set aside first and '
+        "chose nothing. Cross-validation on the others, in five folds, chose scaling, gamma, p, C, "
+        "k and the kernel. The model with the best validation score is recommended first; of all "
+        "models within one standard error of it the smallest, or the linear one if it is among "
+        "them, second.</p></section>"
     )

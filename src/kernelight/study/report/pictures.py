@@ -1,4 +1,4 @@
-"""Rows in the plane, and the confusion matrix."""
+"""The picture of rows in the plane, and the confusion matrix."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def cloud(study: Study) -> str:
     places = 14 + (points - low) / span * (SIDE - 28)
     names = study.data["class_names"]
     dots = []
-    for (x, y), value, share in zip(places, picture["y"], _shares(picture["y"]), strict=True):
+    for (x, y), value, heat in zip(places, picture["y"], _percentages(picture["y"]), strict=True):
         if names is None:
-            look, tip = f'class="dot heat" style="--share:{share:.0f}%"', f"target {value:.4g}"
+            look, tip = f'class="dot heat" style="--heat:{heat:.0f}%"', f"target {value:.4g}"
         else:
             look, tip = f'class="dot c{int(value) % HUES}"', f"class {names[int(value)]}"
         dots.append(
             f'<circle {look} cx="{x:.1f}" cy="{y:.1f}" r="4" data-tip="{escape(tip, quote=True)}"/>'
         )
     height = 28 + float(np.ptp(places[:, 1]))
-    return f'<svg viewBox="0 0 {SIDE} {height:.0f}" role="img" aria-label="Test rows in the plane">{"".join(dots)}</svg>'
+    return _drawing(height, "Test rows in the plane", dots)
 
 
 def cloud_legend(study: Study) -> str:
@@ -46,18 +46,18 @@ def cloud_legend(study: Study) -> str:
             f"<span>{max(values):.3g}</span></div>"
         )
     if len(names) > HUES:
-        return '<div class="legend"><span>Colours repeat: point at a dot to see its class.</span></div>'
+        said = "Colours repeat: point at a dot to see its class."
+        return f'<div class="legend"><span>{said}</span></div>'
     chips = [
-        f'<span class="chip"><svg viewBox="0 0 16 16" aria-hidden="true"><circle class="dot c{at}" cx="8" cy="8" r="5"/></svg>'
-        f"{escape(shortened(name, 18))}</span>"
+        '<span class="chip"><svg viewBox="0 0 16 16" aria-hidden="true">'
+        f'<circle class="dot c{at}" cx="8" cy="8" r="5"/></svg>{escape(shortened(name, 18))}</span>'
         for at, name in enumerate(names)
     ]
     return f'<div class="legend">{"".join(chips)}</div>'
 
 
 def matrix(confusion: dict[str, Any]) -> str:
-    """The confusion matrix: a row for each true class; right ones in one colour, wrong ones in
-    another."""
+    """The confusion matrix, a row for each true class; errors have another colour."""
     counts, names = np.asarray(confusion["matrix"]), confusion["classes"]
     n = len(names)
     margin = min(96, 22 + 6.4 * max(len(shortened(name, 11)) for name in names))
@@ -86,24 +86,32 @@ def matrix(confusion: dict[str, Any]) -> str:
             )
             fill = "empty" if not count else kind
             parts.append(
-                f'<rect class="{fill}" x="{x + 1:.1f}" y="{y + 1:.1f}" width="{size - 2:.1f}" height="{size - 2:.1f}" rx="2" '
-                f'fill-opacity="{depth if count else 1:.2f}" data-tip="{escape(tip, quote=True)}"/>'
+                f'<rect class="{fill}" x="{x + 1:.1f}" y="{y + 1:.1f}" width="{size - 2:.1f}" '
+                f'height="{size - 2:.1f}" rx="2" fill-opacity="{depth if count else 1:.2f}" '
+                f'data-tip="{escape(tip, quote=True)}"/>'
             )
             if count and size >= 18:
                 strong = " strong" if depth == 1 else ""
-                parts.append(
-                    f'<text class="count mid{strong}" x="{x + size / 2:.1f}" y="{y + size / 2 + 4:.1f}">{count}</text>'
-                )
-    height = top + n * size + 4
-    return f'<svg viewBox="0 0 {SIDE} {height:.0f}" role="img" aria-label="Confusion matrix">{"".join(parts)}</svg>'
+                middle = f'x="{x + size / 2:.1f}" y="{y + size / 2 + 4:.1f}"'
+                parts.append(f'<text class="count mid{strong}" {middle}>{count}</text>')
+    return _drawing(top + n * size + 4, "Confusion matrix", parts)
 
 
-def _depth(share: float, right: bool) -> float:
-    """How deep the colour of a share of a class is: pale or full, as numbers on what lies between
-    are hard to read."""
+def _drawing(height: float, label: str, parts: list[str]) -> str:
+    return (
+        f'<svg viewBox="0 0 {SIDE} {height:.0f}" role="img" aria-label="{label}">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def _depth(fraction: float, right: bool) -> float:
+    """The opacity of a cell with this fraction of a class.
+
+    Pale or full: the numbers are hard to read on what lies between.
+    """
     if right:
-        return 1.0 if share > 0.5 else 0.15 + 0.5 * share
-    return min(0.5, 0.12 + 1.5 * share)
+        return 1.0 if fraction > 0.5 else 0.15 + 0.5 * fraction
+    return min(0.5, 0.12 + 1.5 * fraction)
 
 
 def pairs_table(confusion: dict[str, Any]) -> str:
@@ -111,20 +119,24 @@ def pairs_table(confusion: dict[str, Any]) -> str:
     if not confusion["pairs"]:
         return "<p>No test row was taken for another class.</p>"
     rows = "".join(
-        f'<tr><td>{escape(true)}</td><td>{escape(taken)}</td><td class="num">{count} of {total}</td></tr>'
+        f"<tr><td>{escape(true)}</td><td>{escape(taken)}</td>"
+        f'<td class="num">{count} of {total}</td></tr>'
         for true, taken, count, total in confusion["pairs"]
     )
     return (
-        '<div class="scroll"><table><thead><tr><th>true class</th><th>taken for</th><th class="num">rows</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        '<div class="scroll"><table><thead><tr><th>true class</th><th>taken for</th>'
+        f'<th class="num">rows</th></tr></thead><tbody>{rows}</tbody></table></div>'
     )
 
 
 def _column_name(name: str, x: float, top: float, flat: bool) -> str:
     if flat:
         return f'<text class="tick mid" x="{x:.1f}" y="{top - 3:.0f}">{escape(name)}</text>'
-    place = f"{x + 4:.1f} {top - 6:.0f}"
-    return f'<text class="tick" x="{x + 4:.1f}" y="{top - 6:.0f}" transform="rotate(-60 {place})">{escape(name)}</text>'
+    x, y = x + 4, top - 6
+    return (
+        f'<text class="tick" x="{x:.1f}" y="{y:.0f}" transform="rotate(-60 {x:.1f} {y:.0f})">'
+        f"{escape(name)}</text>"
+    )
 
 
 def _is_flat(names: list[str], size: float) -> bool:
@@ -132,10 +144,11 @@ def _is_flat(names: list[str], size: float) -> bool:
 
 
 def shortened(name: str, most: int) -> str:
-    """The name, cut to so many letters."""
+    """The name, cut to at most that many letters."""
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
-def _shares(values: list[float]) -> list[float]:
+def _percentages(values: list[float]) -> list[float]:
+    """Where values lie between the smallest (0) and the largest (100)."""
     low, high = min(values), max(values)
     return [100 * (value - low) / ((high - low) or 1.0) for value in values]

@@ -1,9 +1,8 @@
-"""Charts as inline SVG: small, drawn once, coloured by the style sheet (so light, dark and print
-need nothing more).
+"""Charts as inline SVG, coloured by the style sheet: one drawing for light, dark and print.
 
-A chart is 440 x 300 units wide: on a phone a unit is a little less than a pixel, on a desktop, two
-in a row, a bit more. Every mark carries its values in ``data-tip``, which the script of the page
-shows.
+A chart has 440 x 300 units: on a phone a unit is a little less than a pixel, on a desktop, where
+two charts stand side by side, a little more. Every mark has its values in ``data-tip``, which the
+script of the page shows.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Point:
     x: float
     y: float
     tip: str
-    ring: bool = False  # drawn with a ring: on the front, or the chosen one
+    ring: bool = False  # drawn with a ring: on the Pareto front, or chosen
 
 
 @dataclass(frozen=True)
@@ -68,18 +67,15 @@ class Chart:
         parts += reversed(self._lines())  # the most important one on top
         parts += reversed(self._all_marks())
         inside = "".join(parts)
-        return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(self.name, quote=True)}">{inside}</svg>'
+        label = escape(self.name, quote=True)
+        return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{inside}</svg>'
 
     def coinciding(self) -> str:
         """A sentence about the curves that coincide, "" if none do."""
         curves = [one for one in self.series if one.line]
         groups = coinciding([self._places(one) for one in curves])
         names = [_and(list(dict.fromkeys(curves[at].label for at in group))) for group in groups]
-        return (
-            f"Dashed in turn, marks side by side, where they coincide: {'; '.join(names)}."
-            if names
-            else ""
-        )
+        return f"Curves that coincide have alternating dashes: {'; '.join(names)}." if names else ""
 
     def _places(self, one: Series) -> list[Place]:
         return [(self.x(point.x), self.y(point.y)) for point in one.points]
@@ -87,17 +83,13 @@ class Chart:
     def _grid(self) -> str:
         parts = []
         for tick in self.y.ticks:
-            at = self.y(tick)
+            at, text = self.y(tick), escape(self.y.text(tick))
             parts.append(f'<path class="grid" d="M{LEFT} {at:.1f}H{RIGHT}"/>')
-            parts.append(
-                f'<text class="tick end" x="{LEFT - 7}" y="{at + 4:.1f}">{escape(self.y.text(tick))}</text>'
-            )
+            parts.append(f'<text class="tick end" x="{LEFT - 7}" y="{at + 4:.1f}">{text}</text>')
         for tick in self.x.ticks:
-            at = self.x(tick)
+            at, text = self.x(tick), escape(self.x.text(tick))
             parts.append(f'<path class="grid faint" d="M{at:.1f} {TOP}V{BOTTOM}"/>')
-            parts.append(
-                f'<text class="tick mid" x="{at:.1f}" y="{BOTTOM + 17}">{escape(self.x.text(tick))}</text>'
-            )
+            parts.append(f'<text class="tick mid" x="{at:.1f}" y="{BOTTOM + 17}">{text}</text>')
         middle = (LEFT + RIGHT) / 2
         parts.append(f'<path class="axis" d="M{LEFT} {BOTTOM}H{RIGHT}"/>')
         parts.append(_title(self.x.title, f'class="title mid" x="{middle}" y="{BOTTOM + 37}"'))
@@ -111,8 +103,8 @@ class Chart:
         top, bottom = self.y(high), self.y(low)
         tip = escape(label, quote=True)
         return (
-            f'<rect class="band" x="{LEFT}" y="{top:.1f}" width="{RIGHT - LEFT}" height="{max(1.0, bottom - top):.1f}" '
-            f'data-tip="{tip}"/>'
+            f'<rect class="band" x="{LEFT}" y="{top:.1f}" width="{RIGHT - LEFT}" '
+            f'height="{max(1.0, bottom - top):.1f}" data-tip="{tip}"/>'
         )
 
     def _diagonal(self) -> str:
@@ -141,9 +133,9 @@ class Chart:
         ]
 
     def _lines(self) -> list[str]:
-        """Each curve in one path, or in one for each stretch that is dashed in turn with others."""
+        """Each curve as one path, or as several where parts of it are dashed."""
         curves = [one for one in self.series if one.line]
-        found = []
+        drawn = []
         for one, pieces in zip(
             curves, dashed_in_turn([self._places(one) for one in curves]), strict=True
         ):
@@ -156,8 +148,8 @@ class Chart:
                     )
                     before = style
                 parts[-1] += f"L{end[0]:.1f} {end[1]:.1f}"
-            found.append("".join(f'{part}"/>' for part in parts))
-        return found
+            drawn.append("".join(f'{part}"/>' for part in parts))
+        return drawn
 
     def _all_marks(self) -> list[str]:
         places = side_by_side([self._places(one) for one in self.series])
@@ -185,7 +177,8 @@ def _title(text: str, look: str) -> str:
 
 
 def _and(names: list[str]) -> str:
-    """
+    """Names as an enumeration.
+
     >>> _and(["a", "b", "c"])
     'a, b and c'
     """
@@ -205,10 +198,11 @@ _SHAPES = {
 
 
 def _shape(style: str, x: float, y: float, r: float) -> str:
-    """A mark; shapes differ as colours do, for those who see the latter badly and for print."""
+    """A mark; shapes differ as colours do, for print and for people who are colour-blind."""
     kind = _SHAPES.get(style, "circle")
     if kind == "square":
-        return f'<rect x="{x - 0.85 * r:.1f}" y="{y - 0.85 * r:.1f}" width="{1.7 * r:.1f}" height="{1.7 * r:.1f}"/>'
+        corner, side = f'x="{x - 0.85 * r:.1f}" y="{y - 0.85 * r:.1f}"', f"{1.7 * r:.1f}"
+        return f'<rect {corner} width="{side}" height="{side}"/>'
     if kind == "diamond":
         s = 1.2 * r
         return (
@@ -224,32 +218,33 @@ def _shape(style: str, x: float, y: float, r: float) -> str:
 
 
 def _arrow(x: float, y: float) -> str:
-    """For what lies below the chart."""
+    """The mark of a point below the chart."""
     return f'<path d="M{x:.1f} {y:.1f}l4 -7h-8z"/>'
 
 
 def _names(models: Sequence[Model]) -> dict[str, tuple[str, str]]:
-    """The label of each style and what it is, or a name for all that share it."""
-    found: dict[str, tuple[str, str]] = {}
+    """The label of each style and what it is; one for all models that share the style."""
+    names: dict[str, tuple[str, str]] = {}
     for style, label, said in models:
-        if style in found and style in SHARED:
-            found[style] = SHARED[style], said if style == "exact" else ""
+        if style in names and style in SHARED:
+            names[style] = SHARED[style], said if style == "exact" else ""
         else:
-            found[style] = label, said
-    return found
+            names[style] = label, said
+    return names
 
 
 def legend(models: Sequence[Model]) -> str:
-    """Marks and names of styles, as HTML; what they are is said where the pointer rests."""
+    """Marks and names of styles, as HTML; tips say what they are."""
     chips = [
-        f'<span class="chip" data-series="{style}"{tip(said)}><svg viewBox="0 0 16 16" aria-hidden="true">'
-        f'<g class="mark {style}">{_shape(style, 8, 8, 4.5)}</g></svg>{escape(label)}</span>'
+        f'<span class="chip" data-series="{style}"{tip(said)}>'
+        f"{symbol(style, '')}{escape(label)}</span>"
         for style, (label, said) in _names(models).items()
     ]
     return f'<div class="legend">{"".join(chips)}</div>'
 
 
-def symbol(style: str) -> str:
-    """The mark of a model beside its name in a table: the same as in the charts."""
-    mark = _shape(style, 8, 8, 4.5)
-    return f'<svg class="key" viewBox="0 0 16 16" aria-hidden="true"><g class="mark {style}">{mark}</g></svg>'
+def symbol(style: str, kind: str = "key") -> str:
+    """The mark of a model beside its name, the same as in the charts."""
+    mark = f'<g class="mark {style}">{_shape(style, 8, 8, 4.5)}</g>'
+    look = f' class="{kind}"' if kind else ""
+    return f'<svg{look} viewBox="0 0 16 16" aria-hidden="true">{mark}</svg>'
