@@ -1,7 +1,9 @@
-"""Every user-facing check of input, once.
+"""Checks of input that several rooms share.
 
 A check either returns the input in the one form the rest of the package works on, or raises an
-error whose single sentence says what is wrong, where, and what to do.
+error whose single sentence says what is wrong, where, and what to do. What only one family of
+kernels or maps needs is checked there. `resources` has the threads and the instruction set of a
+compiled call.
 """
 
 from __future__ import annotations
@@ -24,7 +26,6 @@ from kernelight.base.sparse import sound_csr
 
 SIMD_LEVELS = ("baseline", "avx2", "avx512")
 MAX_THREADS = 1024
-MAX_POWER = 1e12  # of a kernel; maps have a lower limit of their own
 # A C-contiguous float32 or float64 array, or a canonical CSR matrix or array of the same.
 Matrix = Any
 
@@ -123,19 +124,6 @@ def check_positive(name: str, value: Any) -> float:
     return number
 
 
-def check_power(p: Any) -> float:
-    """The power ``p`` of a kernel.
-
-    Beyond the limit rounding decides which entries count: p log(x) has lost its digits.
-    """
-    number = check_positive("p", p)
-    if number > MAX_POWER:
-        raise ValueError(
-            f"p must be at most {MAX_POWER:g}, got {p}: larger powers see only the largest entry."
-        )
-    return number
-
-
 def check_number(name: str, value: Any, low: float, high: float = math.inf) -> float:
     """``value`` as a finite float inside [low, high]."""
     number = _as_float(name, value)
@@ -143,18 +131,6 @@ def check_number(name: str, value: Any, low: float, high: float = math.inf) -> f
         limits = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
         raise ValueError(f"{name} must be a finite number, {limits}, got {value}.")
     return number
-
-
-def check_weights(weights: Any, count: int) -> tuple[float, ...]:
-    """One finite weight above 0 for each of ``count`` parts; None means 1 each."""
-    if weights is None:
-        return (1.0,) * count
-    given = np.asarray(weights).tolist() if np.ndim(weights) == 1 else []
-    if len(given) != count:
-        raise ValueError(
-            f"weights must be {counted(count, 'number')}, one for each part, got {weights!r}."
-        )
-    return tuple(check_positive("A weight", weight) for weight in given)
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
@@ -375,22 +351,6 @@ def check_same_width(X: Matrix, Y: Matrix, *, name: str = "Y") -> None:
         )
 
 
-def check_gram(K: Any, shape: tuple[int, int]) -> NDArray[Any]:
-    """What a user's kernel returned for two matrices, as finite floats of the right shape."""
-    try:
-        gram = as_matrix(K, name="kernel(X, Y)")
-    except ValueError as error:
-        raise ValueError(
-            f"The callable kernel must return an array of finite numbers: {error}"
-        ) from error
-    if gram.shape != shape:
-        raise ValueError(
-            f"The callable kernel must return an array of shape {shape} for {shape[0]} and "
-            f"{shape[1]} rows, got {gram.shape}."
-        )
-    return np.asarray(gram.toarray() if sp.issparse(gram) else gram)
-
-
 def as_row_numbers(rows: Any, count: int, *, name: str) -> NDArray[np.int64]:
     """A new array of at least one row number below ``count``."""
     return _as_numbers(rows, count, name, "training rows")
@@ -478,54 +438,6 @@ def check_learned(name: str, array: Any, dtypes: tuple[str, ...], ndim: int) -> 
         )
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must hold finite numbers.")
-
-
-def as_center(center: Any) -> tuple[float, ...]:
-    """A centre vector as a tuple of finite floats."""
-    values = np.asarray(center).tolist()
-    if not isinstance(values, list) or any(not isinstance(value, numbers.Real) for value in values):
-        raise TypeError("center must be one number for each column, such as X.mean(axis=0).")
-    with within_floats("center"):
-        floats = tuple(float(value) for value in values)
-    if not all(map(math.isfinite, floats)):
-        raise ValueError("center must hold finite numbers.")
-    return floats
-
-
-def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") -> None:
-    """Refuse a centre for sparse rows or rows of another width."""
-    if sp.issparse(X):
-        raise ValueError(
-            f"A center cannot go with sparse input: it would fill every zero of {name}; pass a "
-            "dense array, or leave center=None."
-        )
-    if X.shape[1] != len(center):
-        raise ValueError(
-            f"{name} has {counted(X.shape[1], 'column')} but center has "
-            f"{counted(len(center), 'value')}."
-        )
-    largest = max(abs(float(X.max())), abs(float(X.min()))) if X.size else 0.0
-    if largest + max(map(abs, center), default=0.0) > float(np.finfo(X.dtype).max):
-        raise ValueError(f"{name} minus center would overflow: scale both down first.")
-
-
-def check_dart_sums(
-    sums: NDArray[np.float64], empty: NDArray[np.bool_], scale: float, reach: int, first_row: int
-) -> None:
-    """Refuse rows whose scaled sum is more than ``reach`` powers of two away from 1.
-
-    A sum that is not a positive number is refused too.
-
-    ``first_row`` is where these rows begin in the matrix that the user knows.
-    """
-    beyond = (np.abs(np.frexp(sums)[1] - 1) > reach) | (sums == 0) | ~np.isfinite(sums)
-    far = np.flatnonzero(beyond & ~empty)
-    if len(far):
-        raise ValueError(
-            f"Row {first_row + far[0]} has {sums[far[0]]:g} times the reference sum {1 / scale:g} "
-            f"of the dart sampler, which reaches from 2^-{reach} to 2^{reach} times; rescale the "
-            "data or use sampler='cws'."
-        )
 
 
 def seed_of(random_state: Any) -> int:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+#: The name of a file, as text or as a path object.
 FilePath = str | os.PathLike[str]
 
 # Seconds without a write after which a temporary file of another machine is taken to be stale.

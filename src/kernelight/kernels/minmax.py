@@ -15,17 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.base.checks import (
-    Matrix,
-    as_center,
-    check_center_fits,
-    check_nonnegative,
-    check_positive,
-    check_power,
-)
+from kernelight.base.checks import Matrix, check_nonnegative, check_positive
 from kernelight.kernels.base import Kernel, decayed, finish, with_diagonal
 from kernelight.kernels.pairs import MINMAX, OVERLAP, in_common_type, pair_sums
-from kernelight.kernels.prepare import is_sparse, row_peaks, unit_rows, with_values
+from kernelight.kernels.prepare import (
+    as_center,
+    check_center_fits,
+    is_sparse,
+    row_peaks,
+    unit_rows,
+    with_values,
+)
+
+MAX_POWER = 1e12  # maps have a lower limit of their own
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class GMM(Kernel):
     name = "gmm"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", check_power(self.p))
+        object.__setattr__(self, "p", _checked_power(self.p))
         if self.center is not None:
             object.__setattr__(self, "center", as_center(self.center))
 
@@ -94,7 +96,7 @@ class ExpGMM(Kernel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", check_positive("gamma", self.gamma))
-        object.__setattr__(self, "p", check_power(self.p))
+        object.__setattr__(self, "p", _checked_power(self.p))
 
     def _rows(self, X: Matrix, name: str) -> Matrix:
         return X
@@ -139,6 +141,19 @@ class Intersection(Kernel):
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         return with_diagonal(pair_sums(OVERLAP, A, B), self, A, B)
+
+
+def _checked_power(p: Any) -> float:
+    """The power ``p`` of a kernel.
+
+    Beyond the limit rounding decides which entries count: p log(x) has lost its digits.
+    """
+    number = check_positive("p", p)
+    if number > MAX_POWER:
+        raise ValueError(
+            f"p must be at most {MAX_POWER:g}, got {p}: larger powers see only the largest entry."
+        )
+    return number
 
 
 def _centred(X: Matrix, center: tuple[float, ...], name: str) -> NDArray[Any]:

@@ -1,14 +1,17 @@
-"""What kernels do to rows before comparing them: scaling by row, and looking at sizes."""
+"""What kernels do to rows before comparing them: scaling by row, peaks of rows, centres."""
 
 from __future__ import annotations
 
+import math
+import numbers
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelight.base.checks import Matrix
+from kernelight.base import counted
+from kernelight.base.checks import Matrix, within_floats
 
 
 def is_sparse(X: Matrix) -> bool:
@@ -69,3 +72,32 @@ def _row_sums(X: Matrix, powers: NDArray[Any]) -> NDArray[np.float64]:
         return np.asarray(powers.sum(axis=1, dtype=np.float64))
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     return np.bincount(rows, weights=powers, minlength=X.shape[0]).astype(np.float64, copy=False)
+
+
+def as_center(center: Any) -> tuple[float, ...]:
+    """A centre vector as a tuple of finite floats."""
+    values = np.asarray(center).tolist()
+    if not isinstance(values, list) or any(not isinstance(value, numbers.Real) for value in values):
+        raise TypeError("center must be one number for each column, such as X.mean(axis=0).")
+    with within_floats("center"):
+        floats = tuple(float(value) for value in values)
+    if not all(map(math.isfinite, floats)):
+        raise ValueError("center must hold finite numbers.")
+    return floats
+
+
+def check_center_fits(X: Matrix, center: tuple[float, ...], *, name: str = "X") -> None:
+    """Refuse a centre for sparse rows or rows of another width."""
+    if sp.issparse(X):
+        raise ValueError(
+            f"A center cannot go with sparse input: it would fill every zero of {name}; pass a "
+            "dense array, or leave center=None."
+        )
+    if X.shape[1] != len(center):
+        raise ValueError(
+            f"{name} has {counted(X.shape[1], 'column')} but center has "
+            f"{counted(len(center), 'value')}."
+        )
+    largest = max(abs(float(X.max())), abs(float(X.min()))) if X.size else 0.0
+    if largest + max(map(abs, center), default=0.0) > float(np.finfo(X.dtype).max):
+        raise ValueError(f"{name} minus center would overflow: scale both down first.")

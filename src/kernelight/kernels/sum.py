@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.base.checks import Matrix, check_positive, check_weights
+from kernelight.base import counted
+from kernelight.base.checks import Matrix, check_positive
 from kernelight.kernels.base import Kernel
 
 
@@ -75,11 +76,16 @@ class Sum(Kernel):
 
 
 def sure_weights(weights: Any, count: int) -> tuple[float, ...]:
-    """One finite weight above 0 for each of ``count`` parts.
-
-    A bool is refused before an array makes it a number.
-    """
+    """One finite weight above 0 for each of ``count`` parts; None means 1 each."""
+    if weights is None:
+        return (1.0,) * count
     for weight in weights if isinstance(weights, (list, tuple)) else ():
+        # refused here: an array would make it a number
         if isinstance(weight, (bool, np.bool_)):
             raise TypeError(f"A weight must be a number, got {weight!r}.")
-    return check_weights(weights, count)
+    given = np.asarray(weights).tolist() if np.ndim(weights) == 1 else []
+    if len(given) != count:
+        raise ValueError(
+            f"weights must be {counted(count, 'number')}, one for each part, got {weights!r}."
+        )
+    return tuple(check_positive("A weight", weight) for weight in given)

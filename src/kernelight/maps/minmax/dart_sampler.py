@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight.base.checks import Matrix, Resources, check_dart_sums
+from kernelight.base.checks import Matrix, Resources
 from kernelight.maps.minmax.poisson_slots import BaseSlots
 from kernelight.maps.minmax.scheme import WIDE, MinMaxScheme, RowRange, all_rows, row_ranges
 
@@ -98,7 +98,7 @@ class DartSampler:
         counts = np.empty(len(sums), dtype=np.int64)
         _core.dart_sums(weighted, self.scale, sums, counts, use.threads)
         empty = np.equal(counts, 0)
-        check_dart_sums(sums, empty, self.scale, MAX_LEVEL, first_row)
+        _refuse_far_sums(sums, empty, self.scale, first_row)
         use = use.for_work(rows.values.size + len(counts) * 10 * self._base.n_components)
         levels = np.where(empty, NO_LEVEL, np.frexp(sums)[1] - 1)
         for part in self._slots.ranges(codes, empty, use, most=self._base.n_components):
@@ -211,6 +211,24 @@ class DartSampler:
         ordered = _on_cache_lines(int(slot_starts[-1]))
         _core.dart_by_rank(k, starts, records, slot_starts, ordered, use.threads)
         return _Level(limits, True, slot_starts, ordered, rank_limit)
+
+
+def _refuse_far_sums(
+    sums: NDArray[np.float64], empty: NDArray[np.bool_], scale: float, first_row: int
+) -> None:
+    """Refuse rows whose scaled sum is more than MAX_LEVEL powers of two away from 1.
+
+    A sum that is not a positive number is refused too. ``first_row`` is where these rows begin in
+    the matrix of the user.
+    """
+    beyond = (np.abs(np.frexp(sums)[1] - 1) > MAX_LEVEL) | (sums == 0) | ~np.isfinite(sums)
+    far = np.flatnonzero(beyond & ~empty)
+    if len(far):
+        raise ValueError(
+            f"Row {first_row + far[0]} has {sums[far[0]]:g} times the reference sum {1 / scale:g} "
+            f"of the dart sampler, which reaches from 2^-{MAX_LEVEL} to 2^{MAX_LEVEL} times; "
+            "rescale the data or use sampler='cws'."
+        )
 
 
 def _no_table(level: int) -> _Level:

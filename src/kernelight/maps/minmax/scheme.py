@@ -11,16 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight.base.checks import (
-    Matrix,
-    as_center,
-    check_center_fits,
-    check_choice,
-    check_int,
-    check_positive,
-    core_args,
-)
+from kernelight.base.checks import Matrix, check_choice, check_int, check_positive, core_args
 from kernelight.codes.slots import MAX_BITS, slot_dtype
+from kernelight.kernels.prepare import as_center, check_center_fits
 
 MAX_COMPONENTS = 1 << 24
 MAX_BASE_SLOTS = 1 << 22  # on average: one row's words then take 32 MB

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kernelight.base.checks import Matrix, check_gram
+from kernelight.base.checks import Matrix, as_matrix
 from kernelight.kernels.base import Kernel
 
 PRECOMPUTED = "precomputed"
@@ -45,7 +45,7 @@ def against(kernel: KernelLike, landmarks: Any) -> Callable[[Matrix], NDArray[An
         return of_kernel
     if kernel == PRECOMPUTED:
         return lambda X: _dense(X[:, landmarks])
-    return lambda X: check_gram(
+    return lambda X: _checked_gram(
         kernel(_read_only(X), _read_only(landmarks)), (X.shape[0], landmarks.shape[0])
     )
 
@@ -73,6 +73,22 @@ def gram(kernel: KernelLike, X: Matrix, landmarks: Any) -> NDArray[np.float64]:
             "distance? Pass similarities, such as exp(-distance)."
         )
     return np.asarray(half + half.T)
+
+
+def _checked_gram(K: Any, shape: tuple[int, int]) -> NDArray[Any]:
+    """What a user's kernel returned for two matrices, as finite floats of the right shape."""
+    try:
+        gram = as_matrix(K, name="kernel(X, Y)")
+    except ValueError as error:
+        raise ValueError(
+            f"The callable kernel must return an array of finite numbers: {error}"
+        ) from error
+    if gram.shape != shape:
+        raise ValueError(
+            f"The callable kernel must return an array of shape {shape} for {shape[0]} and "
+            f"{shape[1]} rows, got {gram.shape}."
+        )
+    return np.asarray(gram.toarray() if sp.issparse(gram) else gram)
 
 
 def diagonal(kernel: KernelLike, X: Matrix) -> NDArray[np.float64]:
