@@ -1,8 +1,7 @@
-"""The walk of a new user: the shell commands of the README and of docs/command.md run, and print
-what is written there.
+"""The shell commands of the README and of docs/command.md run, and print what is written there.
 
-A document is walked in one folder that has the examples of the repository. Numbers may differ a
-little, as rounding differs between machines; budgets are cut short.
+The commands of a document run in one folder that has the examples of the repository. Numbers may
+differ a little, as rounding differs between machines; budgets are cut short.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# a block of commands, and the block of text behind it, if there is one
+# a block of commands, and the block of text below it, if there is one
 BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 SHORT = "3s"
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are for
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with the examples and, on its own path, the command."""
+    """A folder with the examples, and with the command in .venv/bin."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     command = tmp_path / ".venv" / "bin" / "kernelight"
     command.parent.mkdir(parents=True)
@@ -37,7 +36,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def walked(folder, commands):
+def run_in(folder, commands):
     """What the commands print; each must succeed."""
     path = os.pathsep.join([str(folder / ".venv" / "bin"), os.environ["PATH"]])
     done = subprocess.run(
@@ -52,14 +51,16 @@ def walked(folder, commands):
 
 
 def agree(printed, written):
-    """Whether words are equal and numbers near; spaces may differ, as columns are as wide as their
-    numbers."""
-    found, wanted = (NUMBER.sub("#", text).split() for text in (printed, written))
+    """Whether words are equal and numbers near.
+
+    Spaces may differ, as columns are as wide as their numbers.
+    """
+    words, wanted = (NUMBER.sub("#", text).split() for text in (printed, written))
     numbers = (
         [float(number.replace(",", "")) for number in NUMBER.findall(text)]
         for text in (printed, written)
     )
-    return found == wanted and all(
+    return words == wanted and all(
         abs(a - b) <= NEAR * max(abs(b), 10) for a, b in zip(*numbers, strict=True)
     )
 
@@ -69,7 +70,7 @@ def test_commands_print_what_is_written(folder, document):
     blocks = BLOCK.findall((ROOT / document).read_text(encoding="utf-8"))
     assert blocks
     for commands, text in blocks:
-        printed = walked(folder, commands)
+        printed = run_in(folder, commands)
         if text:
             assert agree(printed, text), f"{commands}printed\n{printed}"
     assert (folder / "predictions.csv").read_text().startswith("parcel,prediction\nP0801,")
@@ -79,7 +80,7 @@ def test_commands_print_what_is_written(folder, document):
 def test_the_demo_ends_with_a_recommendation_and_a_report(folder):
     """What `make demo` does once everything is set up."""
     assert "make demo" in (ROOT / "README.md").read_text(encoding="utf-8")
-    # a make of its own
+    # not a part of the make that may run the tests
     outside = {
         name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
     }
@@ -91,7 +92,7 @@ def test_the_demo_ends_with_a_recommendation_and_a_report(folder):
         check=True,
         env=outside,
     ).stdout
-    said = walked(folder, told.splitlines()[-1]).splitlines()
+    said = run_in(folder, told.splitlines()[-1]).splitlines()
     use = [line for line in said if re.match(r"Use .*: .* of the test rows right", line)]
     enough = [line for line in said if line.startswith("A linear model is enough: ")]
     assert len(use) + len(enough) == 1

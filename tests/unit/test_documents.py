@@ -1,11 +1,13 @@
-"""Code in the documents runs and prints what they say; their links lead somewhere."""
+"""Documents: their code runs and prints what they say, links lead somewhere, lines are short."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -28,7 +30,7 @@ RUNNABLE = [
     ROOT / "docs" / "theory.md",
     ROOT / "docs" / "when-it-is-not-good-enough.md",
 ]
-# a block of Python, and the block of text behind it, if there is one
+# a block of Python, and the block of text below it, if there is one
 EXAMPLE = re.compile(
     r"^```python\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE
 )
@@ -45,9 +47,11 @@ def test_example_prints_what_it_says(
     code: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    module = ModuleType("example")  # dataclasses look for their module
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, "<example>", "exec"), {"__name__": "example"})
+        exec(compile(code, "<example>", "exec"), module.__dict__)
     assert printed.getvalue() == output
 
 
@@ -65,6 +69,22 @@ def test_links_lead_somewhere(document: Path) -> None:
         )
 
 
+WIDTH = 100
+CODE = re.compile(r"^\s*```.*?^\s*```$", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_lines_of_prose_are_short(document: Path) -> None:
+    """Blocks of code, rows of tables and images cannot be broken."""
+    text = CODE.sub("", document.read_text())
+    long = [
+        line
+        for line in text.splitlines()
+        if len(line) > WIDTH and not line.lstrip().startswith(("|", "!["))
+    ]
+    assert not long, f"{document.name}: {len(long)} lines are too long, the first is: {long[0]}"
+
+
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 CITING = re.compile(r"^\|.*\]\(docs/benchmarks\.md#(\w+)\).*\|$", re.MULTILINE)
 
@@ -74,8 +94,10 @@ def numbers_of(text: str) -> set[str]:
 
 
 def test_numbers_of_the_readme_stand_in_the_benchmarks() -> None:
-    """A row that cites a section shares its numbers with the lines there that have all its words in
-    backticks."""
+    """The numbers of a row that cites a section are in that section.
+
+    They must be in the lines that have all words of the row in backticks.
+    """
     readme = (ROOT / "README.md").read_text()
     report = (ROOT / "docs" / "benchmarks.md").read_text()
     sections = {part.split("\n", 1)[0]: part for part in report.split("\n## ")}
