@@ -536,7 +536,7 @@ def test_flags_older_than_the_indices_are_not_believed():
     assert hashing.gcws(X, 40) == hashing.gcws(X.toarray(), 40)
 
 
-# gamma
+# -- gamma
 
 
 @both

@@ -307,7 +307,7 @@ def test_false_collisions_differ_between_slots(sampler):
     assert np.abs(fractions - 2.0**-4).max() < limit
 
 
-# The exponentiated kernel
+# -- The exponentiated kernel
 
 
 def poisson_counts(seed, gamma, k):

@@ -228,9 +228,9 @@ def hamming_bounds(K: ArrayLike) -> tuple[Array, Array]:
 def bits_needed(
     n_rows: ArrayLike, deviation: ArrayLike, confidence: ArrayLike = 0.95
 ) -> NDArray[np.int64]:
-    """Bits for which Hamming fractions of all pairs of rows are within ``deviation``.
+    """Bits that bring the fractions of all pairs within ``deviation`` of `hamming_rate`.
 
-    Of `hamming_rate`, for all pairs among ``n_rows`` rows at once.
+    All pairs among ``n_rows`` rows are meant at once.
 
     p = log(n^2 / (1 - confidence)) / (2 deviation^2): BE's lemma 1. Assumes independent bits
     (Hoeffding's inequality for each of the pairs, all added up), nothing else. It grows with the

@@ -78,9 +78,9 @@ def gcws_crossover(method: str = "nrff") -> float:
 
 
 def rbf_through_gmm_crossover(gamma: ArrayLike, method: str = "nrff") -> Array:
-    """The correlation above which Fourier features estimate the RBF kernel better.
+    """The correlation above which Fourier features beat min-max samples for the RBF kernel.
 
-    Better than min-max samples of elliptical rows do.
+    The samples are of elliptical rows.
 
     The root of V(exp(-gamma (1 - rho))) = `rbf_through_gmm_variance`. LGMM's figure 4 says "except
     for the very high similarity region": true for large gamma only.

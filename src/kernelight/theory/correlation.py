@@ -95,7 +95,7 @@ def cosine_variance(rho: ArrayLike, nu: ArrayLike = math.inf) -> Array:
 def rho_variance_ratio(rho: ArrayLike, nu: ArrayLike = math.inf) -> Array:
     """Variance of the correlation from the min-max kernel over that from the cosine.
 
-    For rows of equal scale.
+    The rows have equal scale.
 
     Below 1 the kernel is better; it is 0 for nu <= 4, where the cosine's is infinite. For normal
     coordinates it is what robustness costs: 1.33 at rho = 0, 1.14 at 0.9, but 3.35 at -0.9 (TGMM:
@@ -117,9 +117,7 @@ def rho_variance_ratio(rho: ArrayLike, nu: ArrayLike = math.inf) -> Array:
 
 
 def rho_crossover(rho: ArrayLike) -> Array:
-    """The degrees of freedom below which the min-max kernel is better for the correlation.
-
-    Better than the cosine.
+    """The degrees of freedom below which the min-max kernel beats the cosine for rho.
 
     There `rho_variance_ratio` is 1. TGMM has "roughly 8"; as n grows it is 4 at rho = -1, 8.7 at 0,
     and near 15 at 1.

@@ -131,7 +131,7 @@ def folded_variance(F: ArrayLike, gamma: ArrayLike) -> Array:
 def rbf_through_gmm_variance(rho: ArrayLike, gamma: ArrayLike) -> Array:
     """k Var, as k grows, of the RBF kernel computed from k min-max samples.
 
-    Of elliptical rows of equal scale.
+    The samples are of elliptical rows of equal scale.
 
     Such rows have min-max kernel g = (1 - s) / (1 + s) with s = sqrt((1 - rho) / 2), so E = exp(-2
     gamma s^2) and V_g = g (1 - g) (dE/dg)^2 = 4 gamma^2 E^2 s^2 (1 + s)^4 g (1 - g): LGMM (21).

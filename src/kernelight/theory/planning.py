@@ -51,7 +51,7 @@ def components_needed(
 ) -> NDArray[np.int64]:
     """The n_components with which an estimate of the kernel is within ``error`` of it.
 
-    With probability ``confidence``.
+    It is so with probability ``confidence``.
 
     ``method`` is one of "gcws" (with ``bits``: codes of that many bits, and the estimate corrected
     for them), "paired", "rff", "nrff" (Fourier features), "binary", "sign_cosine" (the Gaussian

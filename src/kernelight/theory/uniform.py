@@ -61,7 +61,7 @@ def uniform_bound(
 ) -> Array:
     """A bound of the probability that Fourier features miss the Gaussian kernel by ``error``.
 
-    Anywhere, with ``n_components`` of them.
+    There are ``n_components`` features, and the error is that of the worst pair of points.
 
     The kernel is exp(-|x - y|^2 / (2 sigma^2)) on points with ``n_features`` coordinates, no two
     further apart than ``diameter``. 1 where the theorem says nothing. BE's theorem 1, corrected:
@@ -89,7 +89,7 @@ def uniform_components(
 ) -> NDArray[np.int64]:
     """The columns for which `uniform_bound` promises an error below ``error`` everywhere.
 
-    With probability ``confidence``.
+    The promise holds with probability ``confidence``.
 
     A guarantee for infinitely many pairs, and a loose one: for a given list of pairs,
     `components_needed` asks for much less.

@@ -50,12 +50,7 @@ BAD = [
     ("gamma", float("nan"), ValueError, "gamma must be a finite number above 0, got nan"),
     ("gamma", float("inf"), ValueError, "gamma must be a finite number above 0, got inf"),
     ("gamma", 10**400, ValueError, "gamma must be a finite number above 0, got 1000"),
-    (
-        "gamma",
-        1e9,
-        ValueError,
-        r"gamma \* n_components must be at most 4194304, .* got 1e[+]09 \* 1024",
-    ),
+    ("gamma", 1e9, ValueError, r"gamma \* n_components must be at most 4194304, .* got 1e[+]09"),
     ("gamma", "1", TypeError, "gamma must be a number, got '1'"),
     ("gamma", True, TypeError, "gamma must be a number, got True"),
     ("gamma", [1.0], TypeError, r"gamma must be a number, got \[1.0\]"),
@@ -172,7 +167,7 @@ def test_not_fitted():
         _ = GCWS().provenance
 
 
-# Seeds
+# -- Seeds
 
 
 def test_random_states():
@@ -192,7 +187,7 @@ def test_random_states():
     assert unseeded.seed_ != GCWS(8, random_state=None).fit(X).seed_
 
 
-# What fit decides
+# -- What fit decides
 
 
 def test_auto_records_its_decision():
@@ -259,7 +254,7 @@ def test_refitting_forgets():
     assert made.n_features_in_ == 30
 
 
-# Provenance
+# -- Provenance
 
 
 @pytest.mark.parametrize(
@@ -329,7 +324,7 @@ def test_threads_and_width_are_not_part_of_the_provenance():
     assert GCWS(16, n_jobs=1).fit(X).provenance == GCWS(16, n_jobs=2).fit(X[:, :5]).provenance
 
 
-# scikit-learn
+# -- scikit-learn
 
 
 def test_names_and_widths():
