@@ -1,5 +1,4 @@
-"""Ctrl-C is heard between two compiled calls, so each of them is bounded; how work is cut never
-changes a result."""
+"""Ctrl-C is noticed between compiled calls, so each is short; how work is cut changes no result."""
 
 from __future__ import annotations
 
@@ -21,7 +20,8 @@ from kernelight.codes import codes
 from kernelight.data import byte_sources
 from kernelight.data.errors import DataError
 from kernelight.kernels import GMM, AcosChi2, Intersection, pairs
-from kernelight.linear import design, solver
+from kernelight.linear import design
+from kernelight.linear.output_group import OutputGroup
 from kernelight.maps.minmax import cws_sampler, dart_sampler
 
 LONG_ENCODE = """
@@ -35,14 +35,13 @@ map.encode(X)
 
 
 def seconds_of(pid: int) -> float:
-    """Seconds of processor that a process has had; where the system does not say, seconds that have
-    passed.
+    """Processor time of a process in seconds; where the system does not say, elapsed time.
 
-    Of the processor, because on a busy machine a process gets little of the time that passes.
+    Processor time, because on a busy machine a process gets little of the elapsed time.
     """
     try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as facts:
-            user, system = facts.read().rpartition(")")[2].split()[11:13]
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            user, system = stat.read().rpartition(")")[2].split()[11:13]
     except OSError:
         return time.monotonic()
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
@@ -110,30 +109,29 @@ def test_linear_models_do_not_depend_on_how_work_is_cut(kind, loss, monkeypatch)
     scores = wanted.decision_function(rows)
     monkeypatch.setattr(design, "CALL_WORK", 1)
     monkeypatch.setattr(design, "COUNT_WORK", 700 * 12)
-    found = LinearClassifier(loss, tol=1e-3, max_iter=6, n_jobs=2).fit(rows, y)
+    model = LinearClassifier(loss, tol=1e-3, max_iter=6, n_jobs=2).fit(rows, y)
     for name in ("weights_", "intercept_", "objective_", "dual_gap_", "seen_"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
-    np.testing.assert_array_equal(found.decision_function(rows), scores)
+        np.testing.assert_array_equal(getattr(model, name), getattr(wanted, name))
+    np.testing.assert_array_equal(model.decision_function(rows), scores)
 
 
-def test_an_interrupt_of_a_long_fit_takes_no_further_look(monkeypatch):
-    """The certificate of two million rows of 1,024 codes takes longer than anybody waits for after
-    Ctrl-C."""
+def test_an_interrupted_long_fit_makes_no_further_check(monkeypatch):
+    """The certificate of two million rows of 1,024 codes takes too long after Ctrl-C."""
     rng = np.random.default_rng(0)
     rows, y = Codes(rng.integers(0, 16, (5000, 12)), 4), rng.integers(0, 3, 5000)
-    real, looks = solver.Group.epoch, []
+    real, checks = OutputGroup.epoch, []
 
     def epoch(self, stopped):
         if self.n_iter == 2:
-            looks.clear()
+            checks.clear()
             raise KeyboardInterrupt
         return real(self, stopped)
 
-    certify = solver.Group.certify
+    certify = OutputGroup.certify
     monkeypatch.setattr(design, "CALL_WORK", 1)
-    monkeypatch.setattr(solver.Group, "epoch", epoch)
+    monkeypatch.setattr(OutputGroup, "epoch", epoch)
     monkeypatch.setattr(
-        solver.Group, "certify", lambda self, *args: looks.append(1) or certify(self, *args)
+        OutputGroup, "certify", lambda self, *args: checks.append(1) or certify(self, *args)
     )
     model = LinearClassifier(tol=1e-12)
     with (
@@ -143,7 +141,7 @@ def test_an_interrupt_of_a_long_fit_takes_no_further_look(monkeypatch):
         pytest.raises(KeyboardInterrupt),
     ):
         model.fit(rows, y)
-    assert not looks
+    assert not checks
     assert model.predict(rows).shape == (5000,)
 
 
@@ -167,20 +165,20 @@ def test_tables_do_not_depend_on_how_work_is_cut(cut, tmp_path, monkeypatch):
     table = tmp_path / "table.csv"
     table.write_text("value,word,whole,kind\n" + "\n".join(lines) + "\n")
     rows = [f"{a % 3} 1:{a} {a % 40 + 2}:{b:.17g} # note" for a, b in enumerate(rng.random(30_000))]
-    rows[20_000:20_000] = ["", "# a remark", "2 5000000000:1"]
+    rows[20_000:20_000] = ["", "# a comment", "2 5000000000:1"]
     sparse = tmp_path / "rows.svm"
     sparse.write_text("\n".join(rows))
     wanted = [open_dataset(path).materialise() for path in (table, sparse)]
     monkeypatch.setattr(byte_sources, "CALL_BYTES", cut)
-    found = [open_dataset(path).materialise() for path in (table, sparse)]
-    for (X, y), (again, target) in zip(wanted, found, strict=True):
-        np.testing.assert_array_equal(y, target)
-        assert X.shape == again.shape
-        assert (again != X).sum() == 0
+    cut_tables = [open_dataset(path).materialise() for path in (table, sparse)]
+    for (X, y), (cut_X, cut_y) in zip(wanted, cut_tables, strict=True):
+        np.testing.assert_array_equal(y, cut_y)
+        assert X.shape == cut_X.shape
+        assert (cut_X != X).sum() == 0
 
 
 @pytest.mark.parametrize("name", ["table.csv", "rows.svm"])
-def test_errors_are_where_they_are_however_work_is_cut(name, tmp_path, monkeypatch):
+def test_positions_of_errors_do_not_depend_on_how_work_is_cut(name, tmp_path, monkeypatch):
     lines = [
         f"{row},{row % 7},{row % 2}" if name.endswith("csv") else f"{row % 2} 3:{row}"
         for row in range(60_000)
@@ -211,7 +209,7 @@ def test_kernels_do_not_depend_on_how_work_is_cut(kernel, kind, monkeypatch):
     X, Y = kind(dense), kind(dense[::3])
     wanted = kernel(X), kernel(X, Y)
     monkeypatch.setattr(pairs, "_CALL_TERMS", 1)
-    found = kernel(X)
-    np.testing.assert_array_equal(found, wanted[0])
-    np.testing.assert_array_equal(found, found.T)
+    K = kernel(X)
+    np.testing.assert_array_equal(K, wanted[0])
+    np.testing.assert_array_equal(K, K.T)
     np.testing.assert_array_equal(kernel(X, Y), wanted[1])

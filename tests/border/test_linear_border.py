@@ -1,5 +1,4 @@
-"""Linear models at the border: odd rows, wrong arguments, and what the bindings of the solver
-refuse."""
+"""Linear models with odd rows and wrong arguments, and what the bindings of the solver refuse."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFit
 from kernelight import Codes, LinearClassifier, LinearRegressor, _core
 from kernelight.linear import design
 from kernelight.linear.code_layout import code_layout
-from kernelight.linear.solver import LOSSES
+from kernelight.linear.output_group import LOSSES
 
 RNG = np.random.default_rng(0)
 X = frozen(RNG.standard_normal((30, 4)).astype(np.float32).astype(np.float64))
@@ -28,27 +27,24 @@ def fitted(rows=X, y=Y, sample_weight=None, **params):
     return LinearClassifier(**params).fit(rows, y, sample_weight)
 
 
-# -- Odd rows
-# ----------------------------------------------------------------------------------------------------
+# --- Odd rows
 
 
 @pytest.mark.parametrize("storage", storages(X))
 def test_storage_changes_nothing(monkeypatch, storage):
     given = storages(X)[storage]
     wanted = fitted(tol=1e-8)
-    found = fitted(given, tol=1e-8)
-    np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-4)
+    model = fitted(given, tol=1e-8)
+    np.testing.assert_allclose(model.coef_, wanted.coef_, atol=1e-4)
     np.testing.assert_allclose(
-        found.decision_function(given), wanted.decision_function(X), atol=1e-3
+        model.decision_function(given), wanted.decision_function(X), atol=1e-3
     )
     if sp.issparse(given):
         monkeypatch.setattr(design, "DENSE_BYTES", -1)
-        wide = sp.csr_matrix(
-            (given.tocsr().data, given.tocsr().indices, given.tocsr().indptr), shape=(30, 500)
-        )
-        alone = fitted(wide, tol=1e-8)
-        np.testing.assert_allclose(alone.coef_[:, :4], wanted.coef_, atol=1e-4)
-        assert not alone.coef_[:, 4:].any()
+        csr = given.tocsr()
+        wide = fitted(sp.csr_matrix((csr.data, csr.indices, csr.indptr), shape=(30, 500)), tol=1e-8)
+        np.testing.assert_allclose(wide.coef_[:, :4], wanted.coef_, atol=1e-4)
+        assert not wide.coef_[:, 4:].any()
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int8, np.int64, np.uint16, bool])
@@ -57,7 +53,7 @@ def test_dtypes_that_become_floats(dtype):
     np.testing.assert_array_equal(fitted(rows).coef_, fitted(rows.astype(np.float64)).coef_)
 
 
-def test_one_row_a_class_and_one_feature():
+def test_one_row_per_class_and_one_feature():
     for classes in (2, 3, 20):
         rows, y = np.eye(classes), np.arange(classes)
         assert (fitted(rows, y, C=100.0).predict(rows) == y).all()
@@ -70,23 +66,23 @@ def test_one_row_a_class_and_one_feature():
 
 @pytest.mark.parametrize("loss", LOSSES[:3])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_rows_of_nothing(loss, intercept):
-    """Rows of zeros teach the intercept alone; without one, nothing."""
-    nothing = Codes(np.zeros((30, 6), dtype=int), bits=4, empty=np.ones(30, dtype=bool))
+def test_rows_of_zeros(loss, intercept):
+    """From rows of zeros only the intercept is learned."""
+    empty = Codes(np.zeros((30, 6), dtype=int), bits=4, empty=np.ones(30, dtype=bool))
     y = np.arange(30) % 3 > 0
     models = [
         fitted(rows, y, loss=loss, fit_intercept=intercept, tol=1e-6)
-        for rows in (nothing, np.zeros((30, 4)), sp.csr_matrix((30, 4)), 1e-300 * X)
+        for rows in (empty, np.zeros((30, 4)), sp.csr_matrix((30, 4)), 1e-300 * X)
     ]
     for model in models:
         assert not model.coef_.any() or np.abs(model.coef_).max() < 1e-290
         np.testing.assert_allclose(model.intercept_, models[0].intercept_, atol=1e-3)
         assert (model.intercept_ > 0.2).all() if intercept else not model.intercept_.any()
-    assert (models[0].predict(nothing) == intercept).all()
+    assert (models[0].predict(empty) == intercept).all()
 
 
 def test_some_empty_rows():
-    """An empty row is a row of zeros: it has the intercept for a score, whatever its codes."""
+    """An empty row is a row of zeros: its score is the intercept, whatever its codes."""
     codes = Codes(ARRAY, bits=4, empty=np.arange(30) % 4 == 1)
     model = fitted(codes, tol=1e-8)
     as_matrix = fitted((codes.to_csr() > 0) / np.sqrt(6), tol=1e-8)
@@ -98,11 +94,11 @@ def test_some_empty_rows():
 
 
 def test_codes_that_fit_never_saw():
-    """They have no weight: the slots that were seen decide."""
+    """They have no weight; the other slots decide."""
     model = fitted(Codes(ARRAY % 8, bits=4))
-    strange = Codes(np.full((2, 6), 15), bits=4)
+    unseen = Codes(np.full((2, 6), 15), bits=4)
     np.testing.assert_allclose(
-        model.decision_function(strange), np.tile(model.intercept_, (2, 1)), rtol=1e-6
+        model.decision_function(unseen), np.tile(model.intercept_, (2, 1)), rtol=1e-6
     )
     half = np.array(ARRAY % 8)
     half[:, 3:] = 9
@@ -119,7 +115,7 @@ def test_codes_that_fit_never_saw():
 def test_codes_of_16_bits(monkeypatch, ranked):
     if not ranked:
         monkeypatch.setattr(design, "RANK_BYTES", 0)
-    # a slot with every code there is
+    # a slot with every code of 16 bits
     every = np.stack([RNG.permutation(1 << 16), np.full(1 << 16, 65535)], axis=1)
     y = every[:, 0] % 2
     codes = Codes(every, bits=16)
@@ -143,7 +139,8 @@ def test_constant_columns_and_huge_numbers():
     long[3] *= 1e200
     for rows in (long, sp.csr_matrix(long)):
         with pytest.raises(
-            ValueError, match="Row 3 of X is too long: its squared length is beyond float64"
+            ValueError,
+            match="Row 3 of X has too large values: its squared length overflows float64",
         ):
             fitted(rows)
     with pytest.warns(ConvergenceWarning, match="gap is inf"):
@@ -163,8 +160,7 @@ def test_read_only_rows_stay_as_they_are():
     assert (before != sparse).nnz == 0
 
 
-# -- Wrong arguments
-# ---------------------------------------------------------------------------------------------
+# --- Wrong arguments
 
 
 def hole(value):
@@ -292,7 +288,7 @@ def test_wrong_rows_to_predict():
     assert on_codes.decision_function(CODES[:0]).shape == (0, 3)
 
 
-def test_epochs_end():
+def test_max_iter_ends_the_epochs():
     with pytest.warns(ConvergenceWarning, match="did not converge in 1 epoch:"):
         assert fitted(max_iter=1).n_iter_ == 1
     with warnings.catch_warnings():
@@ -304,8 +300,7 @@ def test_epochs_end():
                 assert (model.dual_gap_ < 1e-4 * model.objective_).all()
 
 
-# -- Bindings
-# ----------------------------------------------------------------------------------------------------
+# --- Bindings
 
 REALS = [np.float32, np.float64]
 N, OUTPUTS = 30, 4
@@ -558,7 +553,7 @@ def test_matrices_and_histograms_refuse():
         )
 
 
-def test_arguments_that_are_none_or_words():
+def test_wrong_types_of_arguments():
     with pytest.raises(
         ValueError, match="LinearClassifier requires y to be passed, but the target y is None"
     ):

@@ -1,5 +1,4 @@
-"""What the bindings of ternary models refuse: shapes and numbers that would lead outside an
-array."""
+"""The bindings of ternary models refuse shapes and numbers that would lead outside an array."""
 
 from __future__ import annotations
 
@@ -56,8 +55,8 @@ def test_sweep_refuses(changes, message):
         _core.ternary_sweep(**{**sweep_arguments(), **changes})
 
 
-def test_scores_of_rows_that_are_not_the_coefficients_lead_nowhere_outside():
-    """Scores and sides are taken as they come, but never as places outside a table."""
+def test_wrong_scores_lead_nowhere_outside():
+    """Whatever scores and sides say, no access is outside a table."""
     arguments = sweep_arguments()
     arguments["scores"][:] = 2**31 - 100
     arguments["positive"][:] = 255

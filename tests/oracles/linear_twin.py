@@ -1,9 +1,9 @@
-"""Slow, obvious twin of the linear models: objectives written out, optima by Newton's method or by
-plain coordinate descent.
+"""Slow, obvious twin of the linear models: explicit objectives, optima by simple methods.
 
 For one output, rows x_i, costs c_i and targets y_i (+1 and -1, or numbers),
 
-    P(w) = 1/2 |w|^2 + sum_i c_i loss(w . x_i, y_i),    D(b) = -1/2 |sum_i b_i x_i|^2 - sum_i conjugate(b_i, y_i, c_i),
+    P(w) = 1/2 |w|^2 + sum_i c_i loss(w . x_i, y_i),
+    D(b) = -1/2 |sum_i b_i x_i|^2 - sum_i conjugate(b_i, y_i, c_i),
 
 in double precision; an intercept is a column of ones of ``X``.
 """
@@ -30,8 +30,7 @@ def losses(loss, m, y, c, epsilon=0.0):
 
 
 def conjugates(loss, b, y, c, epsilon=0.0):
-    """sup over m of (-b m - c loss(m, y)) at -b: what each row takes from D; infinite outside the
-    bounds of b."""
+    """The supremum over m of -b m - c loss(m, y), row by row; infinite outside the bounds of b."""
     a = y * b
     if loss == "squared_hinge":
         quadratic = np.divide(b**2, 4 * c, out=np.where(b == 0, 0.0, np.inf), where=c > 0)
@@ -40,8 +39,8 @@ def conjugates(loss, b, y, c, epsilon=0.0):
         return np.where((a >= 0) & (a <= c), -a, np.inf)
     if loss == "logistic":
         inside = np.clip(a, 0, c)
-        share = np.divide(inside, c, out=np.zeros_like(inside), where=c > 0)
-        return np.where(a == inside, xlogy(inside, share) + xlogy(c - inside, 1 - share), np.inf)
+        part = np.divide(inside, c, out=np.zeros_like(inside), where=c > 0)
+        return np.where(a == inside, xlogy(inside, part) + xlogy(c - inside, 1 - part), np.inf)
     if loss == "squared":
         return np.divide(b**2, 4 * c, out=np.where(b == 0, 0.0, np.inf), where=c > 0) - y * b
     return np.where(np.abs(b) <= c, epsilon * np.abs(b) - y * b, np.inf)
@@ -57,16 +56,15 @@ def dual(loss, X, y, c, b, epsilon=0.0):
 
 
 def optimum(loss, X, y, c, epsilon=0.0):
-    """The w of least P."""
+    """The w that minimises P."""
     if loss in ("hinge", "epsilon_insensitive"):
         return _descended(loss, X, y, c, epsilon)
-    basis = np.linalg.qr(X.T)[0]  # the optimum is a sum of rows
+    basis = np.linalg.qr(X.T)[0]  # the optimum is a combination of rows
     return basis @ _newton(loss, X @ basis, y, c)
 
 
 def _newton(loss, X, y, c):
-    """Newton's method, its steps halved until P falls: exact for squares, quadratic convergence for
-    the rest."""
+    """Newton's method with step halving."""
     w = np.zeros(X.shape[1])
     for _ in range(100):
         m = X @ w
@@ -90,12 +88,12 @@ def _newton(loss, X, y, c):
 
 
 def _descended(loss, X, y, c, epsilon, sweeps=20_000):
-    """One exact step for one dual after the other, until none moves."""
+    """Coordinate descent on the dual, with exact steps, until no dual changes."""
     K = X @ X.T
     norms = np.maximum(np.diag(K), 1e-300)
     b, m = np.zeros(len(X)), np.zeros(len(X))
     for _ in range(sweeps):
-        most = 0.0
+        largest = 0.0
         for i in range(len(X)):
             if loss == "hinge":
                 new = y[i] * min(max(y[i] * b[i] + (1 - y[i] * m[i]) / norms[i], 0.0), c[i])
@@ -103,9 +101,9 @@ def _descended(loss, X, y, c, epsilon, sweeps=20_000):
                 free, dead = b[i] + (y[i] - m[i]) / norms[i], epsilon / norms[i]
                 new = min(max(np.sign(free) * max(abs(free) - dead, 0.0), -c[i]), c[i])
             if new != b[i]:
-                most = max(most, abs(new - b[i]))
+                largest = max(largest, abs(new - b[i]))
                 m += K[i] * (new - b[i])
                 b[i] = new
-        if most < 1e-9:
+        if largest < 1e-9:
             break
     return X.T @ b

@@ -1,5 +1,4 @@
-"""The slow, obvious twin of the optimiser of `TernaryClassifier`: every candidate is tried, every
-score is a dot product."""
+"""Slow, obvious twin of the optimiser of `TernaryClassifier`: it tries every value of a slot."""
 
 import numpy as np
 
@@ -17,8 +16,7 @@ def objective(name, Z, y, weights, w, scale, bias, l0, l2):
 
 
 def swept(name, Z, y, weights, w, scale, bias, l0, l2, order, least):
-    """One sweep: each coordinate goes to the best of its three values, if that lowers F by more
-    than ``least``."""
+    """One sweep: each coordinate is set to its best value, if F falls by more than ``least``."""
     w = np.array(w)
     for slot in order:
         tried = {}

@@ -1,5 +1,4 @@
-"""Linear models against their slow twin and against scikit-learn's liblinear: the same problem has
-the same optimum."""
+"""Linear models have the optimum of their slow twin and of scikit-learn's liblinear."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ BITS = (1, 4, 8, 12)
 
 
 def codes_of(bits, n, slots=24, seed=0, empty=True):
-    """Codes of n rows, a few of which are empty, that use some 6 values a slot."""
+    """Codes of n rows, a few of which are empty, with up to 6 values in each slot."""
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 1 << bits, (6, slots))
     array = values[rng.integers(0, 6, (n, slots)), np.arange(slots)]
@@ -39,7 +38,7 @@ def dense_of(n, d=10, seed=0):
 
 
 def rows_of(kind, n, seed=0):
-    """Rows of a kind, and the same as a dense matrix."""
+    """Rows of a kind, and the same rows as a dense matrix."""
     if kind.startswith("codes"):
         codes = codes_of(int(kind[5:]), n, seed=seed)
         return codes, (codes.to_csr() > 0).toarray() / np.sqrt(codes.n_components)
@@ -60,7 +59,7 @@ def numbers_of(n, seed=0):
 
 
 class Problem:
-    """The problems of all outputs of a model, for the twin."""
+    """The problem of each output of a model, for the twin."""
 
     def __init__(
         self,
@@ -76,7 +75,7 @@ class Problem:
     ):
         self.loss, self.epsilon = loss, epsilon
         n = len(X)
-        self.used = X.any(axis=0)  # the twin takes no longer for codes that never occur
+        self.used = X.any(axis=0)  # without codes that never occur, to save time
         X = X[:, self.used]
         self.X = np.hstack([X, np.ones((n, 1))]) if intercept else X
         cost = C * (np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float))
@@ -100,7 +99,7 @@ class Problem:
             ]
 
     def full(self, model):
-        """Weights of a model, with the intercept as one more, one row an output."""
+        """The weights of a model with the intercept as the last, (outputs, features)."""
         coefficients = np.atleast_2d(model.coef_).astype(np.float64)
         assert not coefficients[:, ~self.used].any()
         coefficients = coefficients[:, self.used]
@@ -144,25 +143,24 @@ def task_of(loss, kind, n=36, classes=3, seed=0):
     return rows, X, numbers_of(n, seed) if loss in REGRESSORS else labels_of(n, classes, seed)
 
 
-# -- The twin itself
-# ---------------------------------------------------------------------------------------------
+# --- The twin itself
 
 
 @pytest.mark.parametrize("loss", twin.LOSSES)
 def test_conjugates_are_those_of_the_losses(loss):
-    """-conjugate(b) is the least of c loss(m, y) + b m, found on a fine grid of m."""
+    """-conjugate(b) is the minimum of c loss(m, y) + b m, here over a fine grid of m."""
     m = np.linspace(-60, 60, 240_001)
     for y in (1.0, -1.0) if loss in CLASSIFIERS else (0.7, -1.3):
         for c in (0.5, 2.0):
-            for share in (0.1, 0.5, 0.9):
-                b = (y if loss in CLASSIFIERS else 1.0) * share * c
-                found = -twin.conjugates(loss, np.array([b]), y, c, EPSILON)[0]
+            for fraction in (0.1, 0.5, 0.9):
+                b = (y if loss in CLASSIFIERS else 1.0) * fraction * c
+                conjugate = twin.conjugates(loss, np.array([b]), y, c, EPSILON)[0]
                 least = (twin.losses(loss, m, y, c, EPSILON) + b * m).min()
-                assert found == pytest.approx(least, abs=1e-6)
+                assert -conjugate == pytest.approx(least, abs=1e-6)
 
 
 @pytest.mark.parametrize("loss", twin.LOSSES)
-def test_the_twin_is_at_the_least_of_its_objective(loss):
+def test_the_twin_minimises_its_objective(loss):
     X = dense_of(30)
     y = numbers_of(30) if loss in REGRESSORS else np.where(labels_of(30, 2), 1.0, -1.0)
     c = np.full(30, 2.0)
@@ -175,8 +173,7 @@ def test_the_twin_is_at_the_least_of_its_objective(loss):
             assert twin.primal(loss, X, y, c, other, EPSILON) > least
 
 
-# -- The same optimum
-# ----------------------------------------------------------------------------------------------
+# --- The same optimum
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -271,15 +268,13 @@ def test_every_path_leads_to_the_same_optimum(monkeypatch, loss, path, simd):
         )
 
 
-# -- Certificates
-# --------------------------------------------------------------------------------------------------
+# --- Certificates
 
 
 @pytest.mark.parametrize("kind", ["codes4", "csr", "dense"])
 @pytest.mark.parametrize("loss", twin.LOSSES)
-def test_the_gap_is_the_one_that_the_duals_have(loss, kind):
-    """After 1, 2, ... epochs: P >= D, the gap reported is P - D, and P is that close to the
-    least."""
+def test_the_gap_is_that_of_the_duals(loss, kind):
+    """After 1, 2, ... epochs: D is a lower bound of the minimum, and the reported gap is P - D."""
     rows, X, y = task_of(loss, kind)
     problem = Problem(loss, X, y)
     least = problem.primals(problem.optima())
@@ -313,12 +308,11 @@ def test_certificates_are_true(monkeypatch, loss, single, tol):
     assert (P - least <= model.dual_gap_ + 1e-5 * P).all()
 
 
-# -- liblinear
-# -----------------------------------------------------------------------------------------------------
+# --- liblinear
 
 
 def close_to(problem, ours, theirs):
-    """Objectives, class by class: ours is not above theirs, and theirs not much above ours."""
+    """Compare objectives, class by class: ours is not above theirs, theirs not much above ours."""
     ours, theirs = problem.primals(problem.full(ours)), problem.primals(problem.full(theirs))
     assert (ours <= theirs * (1 + 2e-6)).all()
     np.testing.assert_allclose(ours, theirs, rtol=1e-4)

@@ -1,4 +1,4 @@
-"""The sweeps and scores of ternary models against their slow twin."""
+"""Sweeps, descents and scores of ternary models are those of their slow twin."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_sweep_is_that_of_the_twin(monkeypatch, simd, loss, l0, empty, n):
     monkeypatch.setenv("KERNELIGHT_SIMD", simd)
     problem, Z, y = problem_of(n, n=n, loss=loss, l0=l0, empty=empty)
     point = point_of(problem)
-    start, everyone = point.coefficients.copy(), np.arange(3)
+    start, classes = point.coefficients.copy(), np.arange(3)
     objectives = np.array(
         [
             objective(
@@ -79,7 +79,7 @@ def test_sweep_is_that_of_the_twin(monkeypatch, simd, loss, l0, empty, n):
     orders = np.stack(
         [np.random.default_rng(c).permutation(problem.n_slots) for c in range(3)]
     ).astype(np.int32)
-    moves = sweep(problem, point, everyone, objectives, orders, resources())
+    moves = sweep(problem, point, classes, objectives, orders, resources())
     for c in range(3):
         wanted = swept(
             loss,
@@ -104,15 +104,14 @@ def test_sweep_is_that_of_the_twin(monkeypatch, simd, loss, l0, empty, n):
 def test_descent_is_monotone_and_ends_where_no_single_move_helps(loss, l0):
     problem, Z, y = problem_of(3, n=150, loss=loss, l0=l0)
     point = point_of(problem)
-    path, ended = descend(
+    path, converged = descend(
         problem, point, np.arange(3), [np.random.default_rng(c) for c in range(3)], 500, resources()
     )
-    assert ended
+    assert converged
     assert len(path) > 2
     assert (np.diff(path, axis=0) <= 0).all()
     for c in range(3):
-        fixed = (problem.weights, point.scale[c], point.bias[c], l0, problem.l2)
-        weights, rest = fixed[0], fixed[1:]
+        weights, rest = problem.weights, (point.scale[c], point.bias[c], l0, problem.l2)
         best = objective(loss, Z, y[c], weights, point.coefficients[c], *rest)
         assert best == pytest.approx(path[-1, c], rel=1e-10)
         for slot in range(problem.n_slots):
@@ -136,7 +135,7 @@ def test_descent_is_monotone_and_ends_where_no_single_move_helps(loss, l0):
 def test_scale_and_bias_are_the_minimum(loss, ridge):
     rng = np.random.default_rng(5)
     values, weights = np.arange(-6.0, 7.0), rng.random((2, 13)) / 26
-    found = fitted_scale(LOSSES[loss], values, weights, ridge, (0.3, 0.0))
+    fit = fitted_scale(LOSSES[loss], values, weights, ridge, (0.3, 0.0))
 
     def value(at):
         margins = np.array([[-1.0], [1.0]]) * (at[0] * values + at[1])
@@ -145,16 +144,16 @@ def test_scale_and_bias_are_the_minimum(loss, ridge):
     other = minimize(
         value, (0.1, 0.1), method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14}
     )
-    assert found.objective == pytest.approx(value(found[:2]))
-    assert found.objective <= other.fun + 1e-10
+    assert fit.objective == pytest.approx(value(fit[:2]))
+    assert fit.objective <= other.fun + 1e-10
 
 
 def test_scale_of_one_sided_data_stays_finite():
-    """All rows on one side: no bias is best for the logistic loss, but steps end."""
-    found = fitted_scale(
+    """With rows of one class the logistic loss has no best bias, but Newton's method ends."""
+    fit = fitted_scale(
         LOSSES["logistic"], np.array([0.0]), np.array([[0.0], [1.0]]), 0.1, (0.1, 0.0)
     )
-    assert np.isfinite(found).all()
+    assert np.isfinite(fit).all()
 
 
 def test_scales_of_opposite_sign_turn_the_coefficients():
@@ -172,13 +171,13 @@ def test_rounding_is_optimal():
     for _ in range(20):
         vector = rng.standard_normal(6) * rng.lognormal(size=6)
         rounded, scale = optimal_rounding(vector)
-        found = ((vector - scale * rounded) ** 2).sum()
+        error = ((vector - scale * rounded) ** 2).sum()
         for w in np.stack(np.meshgrid(*[[-1, 0, 1]] * 6), axis=-1).reshape(-1, 6):
             alpha = vector @ w / max(1, w @ w)
-            assert found <= ((vector - alpha * w) ** 2).sum() + 1e-12
+            assert error <= ((vector - alpha * w) ** 2).sum() + 1e-12
 
 
-def test_rounding_of_nothing():
+def test_rounding_of_zeros():
     rounded, scale = optimal_rounding(np.zeros(4))
     assert not rounded.any()
     assert scale == 0.0
@@ -195,8 +194,8 @@ def test_counted_scores_are_dot_products(monkeypatch, simd, p, n):
     scale, bias = rng.random(3), rng.random(3)
     planes = TernaryPlanes.of(w)
     np.testing.assert_array_equal(planes.coefficients, w)
-    found = planes.scores(codes.packed, scale, bias, 1)
+    counted = planes.scores(codes.packed, scale, bias, 1)
     np.testing.assert_allclose(
-        found, scores(2.0 * codes.array - 1, w, scale, bias), rtol=1e-14, atol=1e-12
+        counted, scores(2.0 * codes.array - 1, w, scale, bias), rtol=1e-14, atol=1e-12
     )
-    np.testing.assert_array_equal(found, planes.scores(codes.packed, scale, bias, 3))
+    np.testing.assert_array_equal(counted, planes.scores(codes.packed, scale, bias, 3))

@@ -48,7 +48,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         NUMERIC | {"pyarrow", "sklearn"},
     ),
     "tables": (
-        BASE | {"data", "metrics", "kernels", "maps", "estimators", "scaling"},
+        BASE | {"data", "metrics", "kernels", "maps", "linear", "estimators", "scaling"},
         NUMERIC | {"pyarrow", "sklearn"},
     ),
     "__main__": ({"cli"}, set()),

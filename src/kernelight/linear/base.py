@@ -1,7 +1,4 @@
-"""What linear models share: rows of three kinds, one solver, weights of codes that occur, files.
-
-Long, because learning at once, along a path of C and by batches set the same attributes.
-"""
+"""The base of linear models: fits, regularization paths, batches, scores and states."""
 
 from __future__ import annotations
 
@@ -31,6 +28,7 @@ from kernelight.base.checks import (
 from kernelight.base.estimator import StoredEstimator
 from kernelight.codes import Codes
 from kernelight.codes.slots import MAX_BITS
+from kernelight.linear.batches import BatchLearner, BatchState, n_epochs
 from kernelight.linear.code_layout import code_layout
 from kernelight.linear.design import (
     CodeDesign,
@@ -38,37 +36,26 @@ from kernelight.linear.design import (
     MatrixDesign,
     Targets,
     code_view,
+    feasible_duals,
     groups_of,
     packed_width,
     spans,
 )
-from kernelight.linear.replay import (
-    KNOWN,
-    MEMORY_BYTES,
-    Ledger,
-    Pass,
-    ReplayBuffer,
-    count_equal,
-    n_epochs,
-    recognised,
-    replay,
-)
-from kernelight.linear.solver import Mean, Solver, SolverSettings
+from kernelight.linear.output_group import SolverSettings
+from kernelight.linear.solver import Solver
 
 Self = TypeVar("Self", bound="LinearModel")
 
 SMALL = 100_000  # rows times outputs below which double precision is used
-FINE_TOL = 1e-5  # single precision does not certify less
+FINE_TOL = 1e-5  # a smaller tolerance needs double precision
 MAX_ROWS = 2**31 - 1
-# losses whose duals are at most the cost of a row
-BOUNDED = ("hinge", "logistic", "epsilon_insensitive")
-# what partial_fit keeps from batch to batch
-BATCH_STATE = ("_memory", "_ledger", "_mean", "_batch_C", "_pass")
 
 
 class RegularizationPath(NamedTuple):
-    """What `fit_path` returns: a model for each C, and its validation score (None without
-    validation rows)."""
+    """The result of `fit_path`: a model for each C, and its score on the validation rows.
+
+    ``scores`` is None if there were no validation rows.
+    """
 
     Cs: NDArray[np.float64]
     scores: NDArray[np.float64] | None
@@ -76,18 +63,20 @@ class RegularizationPath(NamedTuple):
 
     @property
     def best(self) -> Any:
-        """The model with the highest score; of equal ones that with the smallest C."""
+        """The model with the highest score; of several, the one with the smallest C."""
         if self.scores is None:
-            raise ValueError("There are no scores to choose by: give fit_path validation=(X, y).")
+            raise ValueError(
+                "This path has no scores to choose a model by: pass validation=(X, y) to fit_path."
+            )
         return self.models[int(np.argmax(self.scores))]
 
 
 class LinearModel(StoredEstimator, ABC):
-    """A linear model of `Codes`, dense or CSR rows, learned by dual coordinate descent to a
-    certificate.
+    """A linear model of `Codes`, dense or CSR rows, fitted by dual coordinate descent.
 
     ``weights_`` has one row for each column of a matrix, or for each code that occurs in a slot;
-    `coef_` is the usual array.
+    `coef_` is the usual array. The fit ends with a bound of its distance to the optimum, the
+    duality gap.
     """
 
     weights_: NDArray[Any]
@@ -109,11 +98,10 @@ class LinearModel(StoredEstimator, ABC):
     )
 
     # --- Fitting
-    # ----------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _targets(self, X: Any, y: Any, sample_weight: Any) -> Targets:
-        """Targets with costs for C = 1; sets what depends on ``y`` alone, such as the classes."""
+        """The targets, with costs for C = 1; sets attributes that depend on ``y`` alone."""
 
     @abstractmethod
     def _batch_targets(
@@ -122,10 +110,22 @@ class LinearModel(StoredEstimator, ABC):
         """The targets of one batch of several, with costs for C = 1."""
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to rows ``X`` (`Codes`, a dense array or a sparse matrix) and targets ``y``.
+        """Fit the model to rows ``X`` and targets ``y``.
 
-        A fit that fails leaves the model as it was. An interrupt (Ctrl-C) during the epochs leaves
-        the model of the last epoch, with a ConvergenceWarning, and goes on as KeyboardInterrupt.
+        If the fit fails, the model stays as it was. An interrupt (Ctrl-C) during the epochs keeps
+        the weights of the last epoch, gives a ConvergenceWarning and raises KeyboardInterrupt.
+
+        Parameters
+        ----------
+        X : Codes, array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Labels or numbers; for a regression also (n_samples, n_targets).
+        sample_weight : array of shape (n_samples,), optional
+            Factors of C for each row; a weight of 2 is the same as having the row twice.
+
+        Returns
+        -------
+        self
         """
         with self._trial() as trial:
             finished = trial._fit(X, y, sample_weight)
@@ -136,12 +136,13 @@ class LinearModel(StoredEstimator, ABC):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> bool:
         C = check_positive("C", self.C)
         X, targets = self._checked_task(X, y, sample_weight)
-        solver = Solver(self._rows(X, targets), targets.scaled(C), self._settings())
+        design, targets = self._design(X, targets), targets.scaled(C)
+        solver = Solver(design, targets, self._settings())
         start = getattr(self, "_duals", None)
         if self.warm_start and start is not None and start.shape == (X.shape[0], targets.n_outputs):
-            solver.start_from(self._feasible(start, targets, C))
+            solver.start_from(feasible_duals(start, targets, self.loss))
         finished = solver.run()
-        self._keep(solver)
+        self._keep(solver, *solver.coefficients())
         self._warn_unless_converged(solver, finished, stacklevel=4)
         return finished
 
@@ -154,41 +155,42 @@ class LinearModel(StoredEstimator, ABC):
         validation: tuple[Any, Any] | None = None,
         sample_weight: Any = None,
     ) -> RegularizationPath:
-        """One model for each C, each to its certificate, each started from the one before.
+        """Fit one model for each C, each starting from the one before.
+
+        This is faster than separate fits; each model is as exact as one of `fit`. The estimator
+        itself does not change.
 
         Parameters
         ----------
         X, y, sample_weight
             As for `fit`.
         Cs : sequence of float
-            Sorted before use; the result is in ascending order.
-        validation : (X, y), optional
-            Rows to score every model on, with its own ``score``.
+            In any order; the result is in ascending order.
+        validation : tuple (X, y), optional
+            Rows on which each model is scored, by its method ``score``.
 
         Returns
         -------
-        Path
-            With ``Cs``, ``scores``, ``models`` and ``best``. This object itself stays as it was.
+        RegularizationPath
+            With the attributes ``Cs``, ``models``, ``scores`` (None without ``validation``) and
+            ``best``, the model with the highest score.
         """
         values = np.unique(
             [check_positive("Each of Cs", C) for C in np.atleast_1d(np.asarray(Cs, dtype=object))]
         )
         if not len(values):
-            raise ValueError("Cs must hold at least one number.")
+            raise ValueError("Cs must contain at least one number.")
         if validation is not None and (
             not isinstance(validation, (tuple, list)) or len(validation) != 2
         ):
             raise ValueError(
-                f"validation must be a pair (X, y) of rows and targets, got "
+                "validation must be a pair (X, y) of rows and targets, got "
                 f"{type(validation).__name__}."
             )
-        with_targets = self._copy()
-        X, targets = with_targets._checked_task(X, y, sample_weight)
-        solver = Solver(
-            with_targets._rows(X, targets),
-            targets.scaled(float(values[0])),
-            with_targets._settings(),
-        )
+        checked = self._copy()
+        X, targets = checked._checked_task(X, y, sample_weight)
+        design, first = checked._design(X, targets), targets.scaled(float(values[0]))
+        solver = Solver(design, first, checked._settings())
         models, scores = [], []
         for at, C in enumerate(values.tolist()):
             if at:
@@ -196,9 +198,9 @@ class LinearModel(StoredEstimator, ABC):
             before = solver.n_iter
             if not solver.run():
                 raise KeyboardInterrupt
-            model = with_targets._copy()
+            model = checked._copy()
             model.C = C
-            model._keep(solver)
+            model._keep(solver, *solver.coefficients())
             model.n_iter_ = solver.n_iter - before
             model._warn_unless_converged(solver, True, stacklevel=3)
             models.append(model)
@@ -209,7 +211,7 @@ class LinearModel(StoredEstimator, ABC):
         )
 
     def _learn_batch(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> None:
-        """Go on learning from more rows: see `_stream`. Leaves no certificate."""
+        """Learn from one more batch, see `batches`; there is no certificate afterwards."""
         C = check_positive("C", self.C)
         first = not hasattr(self, "weights_")
         self._check_parameters()
@@ -222,81 +224,20 @@ class LinearModel(StoredEstimator, ABC):
         self._refuse_no_target(y)
         check_consistent_length(X, y)
         targets = self._batch_targets(X, y, sample_weight, classes, first)
-        dtype = np.float32 if isinstance(X, Codes) else X.dtype if first else self.weights_.dtype
-        self._follow_costs(C)
-        batch, memory, ledger = self._recognised(ReplayBuffer.of(X, targets, dtype))
-        random = np.random.default_rng([self.seed_, self.n_seen_])
-        work, chosen = batch, np.zeros(0, dtype=np.intp)
-        if memory is not None and len(memory):
-            chosen = np.sort(random.permutation(len(memory))[: replay(X)])
-            work = batch.joined(memory.take(chosen))
-        seen = self._seen() if not first and self.bits_ is not None else None
-        use = self._resources()
-        rows = (
-            CodeDesign(work.rows, dtype, use, seen)
-            if isinstance(X, Codes)
-            else MatrixDesign(work.rows, dtype, use)
+        learner = BatchLearner(
+            self._settings(self.seed_ + self.n_seen_),
+            self._resources(),
+            C,
+            np.random.default_rng([self.seed_, self.n_seen_]),
         )
-        solver = Solver(
-            rows, work.targets(targets).scaled(C), self._settings(self.seed_ + self.n_seen_)
-        )
-        last = getattr(self, "_mean", None)
-        if first:
-            n_weights = 0 if isinstance(X, Codes) else X.shape[1]
-            mean = Mean(np.zeros((n_weights, targets.n_outputs)), np.zeros(targets.n_outputs), 0)
-        else:
-            mean = Mean(self.weights_, self.intercept_, KNOWN if last is None else last.count)
-            # a model that was fitted or loaded goes on from itself
-            start = mean if last is None else last
-            dual = self._feasible(work.dual, work.targets(targets), C)
-            solver.resume(start.weights, start.bias, seen, work.dual, dual)
-        average = solver.visit(n_epochs(X), mean, seen)
-        dual = solver.duals
-        batch = batch.with_duals(dual[: len(batch)])
-        if memory is not None:
-            known = memory.dual.copy()
-            known[chosen] = dual[len(batch) :]
-            batch = memory.with_duals(known).joined(batch)
+        model = None if first else (self.weights_, self.intercept_)
+        seen = None if first or self.bits_ is None else self._seen()
+        state: BatchState | None = getattr(self, "_batch_state", None)
+        solver, average, self._batch_state = learner.learn(X, targets, model, seen, state)
         n_seen = self.n_seen_ + X.shape[0]
-        self._keep(solver)
-        # the last weights, to go on from
-        self._mean = Mean(self.weights_, self.intercept_, average.count)
-        self.weights_, self.intercept_ = average.weights.astype(self.weights_.dtype), average.bias
-        self._memory, gone = batch.within(MEMORY_BYTES)
-        self._ledger = gone if ledger is None else ledger.joined(gone)
-        self._batch_C = C
-        self.n_seen_ = n_seen
-        self.n_iter_ = n_epochs(X)
+        self._keep(solver, average.weights, average.bias)
+        self.n_seen_, self.n_iter_ = n_seen, n_epochs(X.shape[0])
         self.objective_ = self.dual_gap_ = np.full(targets.n_outputs, np.nan)
-
-    def _recognised(
-        self, batch: ReplayBuffer
-    ) -> tuple[ReplayBuffer, ReplayBuffer | None, Ledger | None]:
-        """The batch, going on from the duals its rows had in the pass before, and what is
-        remembered of other rows."""
-        now: Pass = getattr(self, "_pass", Pass())
-        memory, ledger = getattr(self, "_memory", None), getattr(self, "_ledger", None)
-        n_equal = count_equal(batch, memory, ledger)
-        if memory is not None and ledger is not None and now.ends_before(batch, n_equal):
-            memory, ledger, now, n_equal = memory.next_pass(), ledger.next_pass(), Pass(), 0
-        self._pass = now.followed_by(batch, n_equal)
-        batch, (memory, ledger) = recognised(batch, memory, ledger)
-        return batch, memory, ledger
-
-    def _follow_costs(self, C: float) -> None:
-        """Where C is another than for the last batch, start the mean anew, and bring duals within a
-        smaller C: those of rows that are no longer there have their part in the weights as well, so
-        that everything shrinks together."""
-        last = getattr(self, "_batch_C", C)
-        if last == C:
-            return
-        mean: Mean = self._mean
-        shrink = C / last if last > C and self.loss in BOUNDED else 1.0
-        self._mean = Mean(mean.weights * mean.weights.dtype.type(shrink), mean.bias * shrink, 0)
-        self._memory = self._memory.with_duals(
-            self._memory.dual * self._memory.dual.dtype.type(shrink)
-        )
-        self._ledger = self._ledger.scaled(shrink)
 
     def _refuse_no_target(self, y: Any) -> None:
         if y is None:
@@ -306,9 +247,10 @@ class LinearModel(StoredEstimator, ABC):
         refuse_masked("y", y)
 
     def _copy(self: Self) -> Self:
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        return made
+        """A shallow copy with all attributes, also those that ``copy`` leaves out as unstored."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
 
     def _check_parameters(self) -> None:
         check_choice("loss", self.loss, self._losses)
@@ -320,24 +262,23 @@ class LinearModel(StoredEstimator, ABC):
 
     def _checked_task(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Targets]:
         self._check_parameters()
-        for name in BATCH_STATE:  # what partial_fit remembers is of other rows
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("_batch_state", None)  # it is of other rows
         self._refuse_no_target(y)
         self.seed_ = seed_of(self.random_state)
         X = self._checked_rows(X, y, reset=True)
         if X.shape[0] > MAX_ROWS:
             raise ValueError(
-                f"X has {X.shape[0]} rows; at most {MAX_ROWS} can be learned from at once."
+                f"X has {X.shape[0]:,} rows, but fit takes at most {MAX_ROWS:,}: "
+                "use partial_fit with batches of rows."
             )
         return X, self._targets(X, y, sample_weight)
 
     def _checked_rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        """``X`` as codes or as a matrix the core can read, and of the kind and width of `fit`
-        unless ``reset``."""
+        """``X`` as codes or a checked matrix; of the kind and width of `fit`, unless ``reset``."""
         if isinstance(X, Codes):
             if reset:
                 if len(X) == 0:
-                    raise ValueError("X has no rows: a minimum of 1 is required.")
+                    raise ValueError("X has no rows: fit needs at least 1.")
                 self.bits_, self.n_slots_, self.provenance_ = X.bits, X.n_components, X.provenance
                 self.n_features_in_ = X.n_components << X.bits
                 self.__dict__.pop("feature_names_in_", None)
@@ -347,8 +288,8 @@ class LinearModel(StoredEstimator, ABC):
             return X
         if not reset and self.bits_ is not None:
             raise ValueError(
-                f"This {type(self).__name__} was fitted to Codes; encode X with the same map "
-                f"before it is used."
+                f"This {type(self).__name__} was fitted to Codes, got a matrix: encode X with the "
+                "same fitted map first."
             )
         if reset:
             self.bits_ = self.n_slots_ = self.provenance_ = None
@@ -360,24 +301,24 @@ class LinearModel(StoredEstimator, ABC):
         if self.bits_ is None:
             raise ValueError(
                 f"This {type(self).__name__} was fitted to a matrix of "
-                f"{counted(self.n_features_in_, 'feature')}, not to Codes."
+                f"{counted(self.n_features_in_, 'feature')}, got Codes: pass such a matrix."
             )
         if codes.provenance != self.provenance_:
             raise ValueError(
-                f"These codes are not of the map that made those {type(self).__name__} was fitted "
-                f"to: their provenance "
-                f"differs ({codes.provenance!r} and {self.provenance_!r}); encode with the same "
-                f"fitted map."
+                f"These codes were not made by the map whose codes this {type(self).__name__} was "
+                f"fitted to (provenance {codes.provenance!r}, not {self.provenance_!r}): encode "
+                "with the same fitted map."
             )
         if (codes.bits, codes.n_components) != (self.bits_, self.n_slots_):
             raise ValueError(
                 f"These codes have {counted(codes.n_components, 'slot')} of "
-                f"{counted(codes.bits, 'bit')}, those of fit had {self.n_slots_} of "
-                f"{self.bits_}."
+                f"{counted(codes.bits, 'bit')}, but {type(self).__name__} was fitted to codes with "
+                f"{self.n_slots_} of {self.bits_}: encode with the same number of components and "
+                "bits."
             )
 
-    def _rows(self, X: Any, targets: Targets) -> DesignMatrix:
-        """The rows in the precision that the size of the problem and the tolerance ask for."""
+    def _design(self, X: Any, targets: Targets) -> DesignMatrix:
+        """The design matrix, in the precision that the size of the problem and ``tol`` ask for."""
         fine = X.shape[0] * targets.n_outputs < SMALL or self.tol < FINE_TOL
         use = self._resources()
         if isinstance(X, Codes):
@@ -398,28 +339,13 @@ class LinearModel(StoredEstimator, ABC):
             threads=self._resources().threads,
         )
 
-    def _feasible(self, dual: NDArray[Any], targets: Targets, C: float) -> NDArray[Any]:
-        """Duals of another fit within the bounds that the costs set."""
-        if self.loss not in BOUNDED:
-            return dual
-        cost = (targets.row_cost * C)[:, None]
-        if targets.labels is None:
-            return np.asarray(np.clip(dual, -cost, cost))
-        own = targets.labels[:, None] == np.arange(targets.n_outputs)
-        bound = cost * np.where(own, targets.above, targets.below)
-        return np.asarray(np.clip(dual, np.where(own, 0, -bound), np.where(own, bound, 0)))
-
-    def _keep(self, solver: Solver) -> None:
-        weights, bias = solver.coefficients()
+    def _keep(self, solver: Solver, weights: NDArray[Any], bias: NDArray[np.float64]) -> None:
+        """Set the attributes of a fitted model: these weights, and what the solver reports."""
         if self.bits_ is not None and weights.dtype == np.float64:
-            if (
-                weights.size
-                and np.isfinite(weights).all()
-                and np.abs(weights).max() > np.finfo(np.float32).max
-            ):
+            largest = np.abs(weights).max(initial=0.0)
+            if np.isfinite(largest) and largest > np.finfo(np.float32).max:
                 raise ValueError(
-                    f"Weights up to {np.abs(weights).max():g} are beyond single precision: scale y "
-                    f"down."
+                    f"The weights reach {largest:g}, beyond single precision: scale y down."
                 )
             weights = weights.astype(np.float32)
         self.weights_ = weights
@@ -434,9 +360,9 @@ class LinearModel(StoredEstimator, ABC):
     def _warn_unless_converged(self, solver: Solver, finished: bool, stacklevel: int) -> None:
         if finished and solver.converged:
             return
-        worst = max(group.relative_gap for group in solver.groups)
-        reached = f"its duality gap is {worst:.2g} of the objective, tol is {self.tol:g}"
-        if not finished and not np.isfinite(worst):
+        gap = solver.relative_gap
+        reached = f"its duality gap is {gap:.2g} of the objective, tol is {self.tol:g}"
+        if not finished and not np.isfinite(gap):
             reached = "its duality gap is not known"
         if finished:
             why = (
@@ -448,14 +374,15 @@ class LinearModel(StoredEstimator, ABC):
         warnings.warn(f"{type(self).__name__} {why}.", ConvergenceWarning, stacklevel=stacklevel)
 
     # --- Using
-    # ------------------------------------------------------------------------------------------------------
 
     @property
     def coef_(self) -> NDArray[Any]:
-        """Weights of all features, (outputs, n_features); for codes a new array, with zeros for
-        codes that never occurred."""
+        """The coefficients of all features, (n_outputs, n_features).
+
+        For codes this is a new array, with zeros for codes that did not occur in ``fit``.
+        """
         if not hasattr(self, "weights_"):
-            raise AttributeError(f"{type(self).__name__} has no coef_ before fit.")
+            raise AttributeError(f"{type(self).__name__} has no coef_ before fit: call fit first.")
         if self.bits_ is None:
             return np.asarray(self.weights_.T)
         full = np.zeros((self.weights_.shape[1], self.n_features_in_), dtype=self.weights_.dtype)
@@ -463,13 +390,14 @@ class LinearModel(StoredEstimator, ABC):
         return full
 
     def _seen(self) -> NDArray[np.bool_]:
+        """Which codes have weights, (slots, 2^bits)."""
         assert self.seen_ is not None
         assert self.n_slots_ is not None
         flags = np.unpackbits(self.seen_, count=self.n_features_in_)
         return flags.astype(bool).reshape(self.n_slots_, -1)
 
     def _scores(self, X: Any) -> NDArray[Any]:
-        """The (n, outputs) scores of rows."""
+        """The scores of rows, (n_rows, n_outputs)."""
         check_is_fitted(self)
         X = self._checked_rows(X, reset=False)
         if not isinstance(X, Codes):
@@ -484,13 +412,12 @@ class LinearModel(StoredEstimator, ABC):
             bias = np.zeros(weights.shape[1], dtype=np.float32)
             for begin, end in spans(len(X), X.n_components, weights.shape[1]):
                 view.margins(weights, bias, margins, begin, end, use.threads)
-            # Intercepts in double precision: a large one would round what the weights say.
+            # Intercepts are added in double precision: a large one would round the margins.
             np.add(margins[:, : len(outputs)], self.intercept_[which], out=out[:, which])
         return out
 
     def _prepared(self) -> Any:
-        """For each group of outputs a layout of the codes with its weights; made once, never
-        stored."""
+        """For each group of outputs the layout of its weights, and the weights; a cache."""
         if "_tables" not in self.__dict__:
             seen = self._seen()
             tables = []
@@ -506,12 +433,11 @@ class LinearModel(StoredEstimator, ABC):
         return self._tables
 
     # --- Storing
-    # ----------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
-        # Made anew, or of use only to the one who is learning.
-        for name in ("_tables", *BATCH_STATE, "_duals"):
+        # A cache, and what only further training uses.
+        for name in ("_tables", "_batch_state", "_duals"):
             state.pop(name, None)
         return state
 
@@ -522,7 +448,7 @@ class LinearModel(StoredEstimator, ABC):
 
     @abstractmethod
     def _n_outputs(self) -> int:
-        """How many columns of weights there must be."""
+        """How many columns the weights must have."""
 
     def _settle(self) -> None:
         self._check_parameters()
@@ -541,7 +467,7 @@ class LinearModel(StoredEstimator, ABC):
             bits = check_int("bits_", self.bits_, 1, MAX_BITS)
             n_slots = check_int("n_slots_", self.n_slots_, 1)
             if not isinstance(self.provenance_, str) or n_slots << bits != self.n_features_in_:
-                raise ValueError("provenance_, bits_ and n_slots_ do not fit n_features_in.")
+                raise ValueError("provenance_, bits_ and n_slots_ do not match n_features_in.")
             check_learned("seen_", self.seen_, ("uint8",), 1)
             assert self.seen_ is not None
             if len(self.seen_) != -(-self.n_features_in_ // 8):
@@ -551,14 +477,11 @@ class LinearModel(StoredEstimator, ABC):
             raise ValueError("seen_, n_slots_ and provenance_ are for codes only.")
         if self.weights_.shape != (n_entries, n_outputs) or self.intercept_.shape != (n_outputs,):
             raise ValueError(
-                f"weights_ and intercept_ must be {(n_entries, n_outputs)} and {(n_outputs,)}, got "
-                f"{self.weights_.shape} "
-                f"and {self.intercept_.shape}."
+                f"weights_ and intercept_ must have the shapes {(n_entries, n_outputs)} and "
+                f"{(n_outputs,)}, got {self.weights_.shape} and {self.intercept_.shape}."
             )
         for name in ("objective_", "dual_gap_"):  # which may be infinite
-            found = getattr(self, name)
-            if not isinstance(found, np.ndarray) or (found.dtype, found.shape) != (
-                np.float64,
-                (n_outputs,),
-            ):
-                raise ValueError(f"{name} must be {counted(n_outputs, 'number')} of float64.")
+            value = getattr(self, name)
+            expected = (np.float64, (n_outputs,))
+            if not isinstance(value, np.ndarray) or (value.dtype, value.shape) != expected:
+                raise ValueError(f"{name} must be an array of {n_outputs} float64 numbers.")

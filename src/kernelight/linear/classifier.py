@@ -1,4 +1,4 @@
-"""LinearClassifier: one linear model for each class, on codes, dense or sparse rows."""
+"""LinearClassifier: linear models, one class against the rest, on codes, dense or sparse rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from kernelight.state import State
 def _has_probabilities(model: Any) -> bool:
     if model.loss != "logistic":
         raise AttributeError(
-            f"predict_proba needs loss='logistic', this model has loss={model.loss!r}."
+            f"predict_proba needs loss='logistic', but this model has loss={model.loss!r}: use "
+            "decision_function, or fit with the logistic loss."
         )
     return True
 
@@ -30,8 +31,7 @@ def _has_probabilities(model: Any) -> bool:
 def class_factors(
     class_weight: Any, classes: NDArray[Any], y: NDArray[Any], weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """The factor of the costs of each class that rows have; for "balanced" each class has the same
-    sum of weights."""
+    """The factor of the costs of each class; "balanced" gives classes equal sums of weights."""
     if weight is None or class_weight != "balanced":
         return np.asarray(
             compute_class_weight(class_weight, classes=classes, y=y), dtype=np.float64
@@ -42,54 +42,64 @@ def class_factors(
 
 
 class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # scikit-learn has no types
-    """A linear classifier of `Codes`, dense or sparse rows: liblinear's problem, solved on codes
-    without a matrix.
+    """Linear classification of `Codes`, dense or sparse rows, as liblinear does it.
 
-    For each class, against all others (one model for two classes),
+    For each class against the rest (for two classes, the second against the first) it solves
 
         min over w, b of   1/2 (|w|^2 + b^2) + C sum_i s_i loss(y_i (w . x_i + b)),   y_i = 1 or -1,
 
-    where the x of codes are their one-hot features (see `Codes.to_csr`), s_i is ``sample_weight``
-    and the loss is max(0, 1 - z)^2, max(0, 1 - z) or log(1 + exp(-z)). The intercept is penalised,
-    as in liblinear.
+    where s_i is ``sample_weight`` and loss(z) is max(0, 1 - z)^2, max(0, 1 - z) or
+    log(1 + exp(-z)). The intercept is penalised, as in liblinear. Codes stand for their one-hot
+    features x (see `Codes.to_csr`), which are never computed.
 
     Parameters
     ----------
     loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
+        The first two give support vector machines; with "logistic" there is `predict_proba`.
     C : float, default=1.0
-        What an error costs; larger means less regularised.
+        Inverse of the regularization strength: larger values regularize less.
     class_weight : dict or "balanced", optional
-        A factor of C for the rows of each class in the model of that class (for two classes in the
-        one model), as in scikit-learn's ``LinearSVC``; rows of other classes have the factor 1.
-        "balanced" gives each class the same sum of weights, where ``sample_weight`` counts as in
-        ``LogisticRegression``.
+        Factors of C for the rows of each class, as in scikit-learn's ``LinearSVC``: they apply in
+        the model of that class (for two classes in the only model), where rows of other classes
+        have the factor 1. "balanced" gives each class the same sum of weights; ``sample_weight``
+        counts in that sum, as in ``LogisticRegression``.
     fit_intercept : bool, default=True
+        Whether there is a b; otherwise it is 0.
     tol : float, default=1e-3
-        Training ends when the duality gap of every class, a bound of the distance to the true
-        minimum, is at most this share of its objective.
+        Training ends when the duality gap of each class, a bound of the distance to the minimum,
+        is at most ``tol`` times its objective.
     max_iter : int, default=1000
-        Most epochs; ending there gives a ConvergenceWarning.
+        The most epochs; a fit that ends there gives a ConvergenceWarning.
     random_state : int, RandomState, Generator or None, default=0
-        The order of visits.
+        Determines the order in which rows are visited.
     n_jobs : int, optional
-        Threads; None for all cores. The result does not depend on it.
+        Number of threads; None uses all cores. The result does not depend on it.
     warm_start : bool, default=False
-        Whether `fit` on as many rows starts from where the last one ended, as for another C. Keeps
-        a number for each row and class.
+        Whether `fit` starts from the solution of the last `fit`, if that had as many rows; useful
+        for another C. It keeps a number for each row and class in memory.
 
     Attributes
     ----------
-    classes_ : the labels coef_ : (1 or n_classes, n_features), made when asked intercept_ : (1 or
-    n_classes,) weights_ : the coefficients that can differ from 0, (n_features or codes that occur,
-    1 or n_classes) n_iter_, objective_, dual_gap_ : epochs; the objective and its distance from a
-    lower bound, for each class
+    classes_ : array of shape (n_classes,)
+        The class labels, sorted.
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        The coefficients w. For codes they are made anew whenever they are asked for.
+    intercept_ : array of shape (1,) or (n_classes,)
+        The intercepts b.
+    weights_ : array of shape (n_features, n_outputs) or (n_codes, n_outputs)
+        The coefficients as they are kept, with 1 or n_classes outputs: for codes only those of the
+        codes that occur in a slot, as all others are 0.
+    n_iter_ : int
+        Epochs of the fit.
+    objective_, dual_gap_ : arrays of shape (1,) or (n_classes,)
+        The objective of each class and its duality gap; NaN after `partial_fit`.
 
     Notes
     -----
-    Blocked dual coordinate descent: 64 rows at a time are solved nearly exactly, all classes at
-    once; inner products of rows are counts of equal codes. Memory beyond the codes is twice the
-    weights, a number for each row and class, at most 64 MB, and for codes of more than 8 bits some
-    bytes for each code that a slot can have.
+    The solver is blocked dual coordinate descent: blocks of 64 rows are solved nearly exactly, for
+    all classes at once; inner products of codes are counts of equal slots. Beyond the codes it
+    takes memory for twice the weights, a number for each row and class, at most 64 MB, and for
+    codes of more than 8 bits some bytes for each code that a slot can have.
 
     Problems of fewer than 100,000 rows times classes, and those with ``tol`` below 1e-5, are solved
     in double precision, others in single precision (dense or sparse float64 rows always in double).
@@ -138,39 +148,51 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"This classifier needs samples of at least 2 classes in the data, but the data "
-                f"contains only one class: "
-                f"{self.classes_.tolist()[0]!r}."
+                "This classifier needs samples of at least 2 classes in the data, but the data "
+                f"contains only one class: {self.classes_.tolist()[0]!r}."
             )
         return self._one_against_rest(X, labels, y, sample_weight)
 
     def _one_against_rest(
         self, X: Any, labels: NDArray[Any], y: NDArray[Any], sample_weight: Any
     ) -> Targets:
-        """Targets of rows with the numbers ``labels`` of their classes."""
+        """The targets of rows whose classes have the indices ``labels``."""
         check_class_weight(self.class_weight)
         row_cost = as_row_weights(sample_weight, X.shape[0])
         factors = class_factors(self.class_weight, self.classes_, y, row_cost)
-        if len(self.classes_) == 2:  # one output, which is +1 for the second class
+        if len(self.classes_) == 2:  # one output: +1 is the second class
             return Targets((1 - labels).astype(np.int32), None, row_cost, factors[1:], factors[:1])
         return Targets(labels.astype(np.int32), None, row_cost, factors, np.ones(len(factors)))
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> LinearClassifier:
-        """Go on learning from a batch of rows, all of whose classes the first call must name in
-        ``classes``.
+        """Learn from one more batch of rows; go on from the model so far.
 
-        Every batch adds rows to the problem of `fit`, equal ones as often as they come. When a
-        batch of 16 rows or more comes again, another pass over the data begins, in which rows that
-        came before are the same rows: so passes approach the solution of `fit`. Batches may come in
-        any order; if rows are mixed between batches before a pass, some may count again in it, as
-        if C were larger. Some rows, 32 MB, are remembered and visited again with later batches, and
-        of the others a number for each class, at most 32 MB; the model is a mean over visits.
-        Batches of some hundred rows or more are learned fastest. There is no certificate:
-        ``objective_`` and ``dual_gap_`` are NaN. Files and pickles hold the model but not the rows
-        it remembers.
+        Every batch adds its rows to the problem of `fit`, equal rows as often as they come. When a
+        batch of 16 rows or more comes again, a new pass over the data begins, in which rows of
+        earlier passes are recognised and count once: so several passes approach the solution of
+        `fit`. Batches may come in any order; if rows are mixed between batches before a new pass,
+        some may count twice in it, as if C were larger.
 
+        Rows of earlier batches, at most 32 MB, are kept in a replay buffer and visited again with
+        later batches; of the others a number for each class is kept, at most 32 MB. Files and
+        pickles contain the model but not these rows. Batches of some hundred rows or more are
+        learned fastest. The duality gap is not computed: ``objective_`` and ``dual_gap_`` are NaN.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array of shape (n_classes,), optional
+            All classes of all batches; needed in the first call, and the same in every other.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
         >>> from sklearn.datasets import load_digits
         >>> from kernelight import GCWS, LinearClassifier
         >>> X, y = load_digits(return_X_y=True)
@@ -191,13 +213,16 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     ) -> Targets:
         if self.class_weight == "balanced":
             raise ValueError(
-                "class_weight='balanced' needs all rows at once: give partial_fit a dict of "
-                "weights, or use fit."
+                "class_weight='balanced' needs all rows at once, which partial_fit never sees: set "
+                "class_weight to a dict, or use fit."
             )
         y = column_or_1d(y, warn=True)
         if first:
             if classes is None:
-                raise ValueError("classes must be passed on the first call to partial_fit.")
+                raise ValueError(
+                    "classes must be passed on the first call to partial_fit: all labels that any "
+                    "batch may have."
+                )
             self.classes_ = np.unique(np.asarray(classes))
             if self.classes_.dtype.kind == "f":
                 assert_all_finite(self.classes_, input_name="classes")
@@ -206,33 +231,38 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             self.classes_, np.unique(np.asarray(classes))
         ):
             raise ValueError(
-                f"classes={classes!r} is not the same as on the first call to partial_fit: "
-                f"{self.classes_}."
+                f"classes={classes!r} is not the same as on the first call to partial_fit: pass "
+                f"{self.classes_.tolist()}, or leave it out."
             )
         check_classification_targets(y)
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(
-                f"y has the label {unknown.tolist()[0]!r}, which is not one of classes: "
-                f"{self.classes_}."
+                f"y has the label {unknown.tolist()[0]!r}, which is not one of classes: the first "
+                f"call to partial_fit named {self.classes_.tolist()}."
             )
         return self._one_against_rest(X, np.searchsorted(self.classes_, y), y, sample_weight)
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Scores of rows: (n,) for two classes, positive for the second, else (n, n_classes)."""
+        """The scores w . x + b: (n_samples, n_classes), or (n_samples,) for two classes.
+
+        For two classes, positive scores are for the second of ``classes_``.
+        """
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of the highest score."""
+        """The class with the highest score for each row."""
         scores = self.decision_function(X)
         best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """(n, n_classes) probabilities, for loss="logistic": 1 / (1 + exp(-score)), divided by
-        their sum over classes."""
+        """Probabilities of the classes, (n_samples, n_classes); needs loss="logistic".
+
+        They are 1 / (1 + exp(-score)), for more than two classes divided by their sum.
+        """
         scores = self._scores(X).astype(np.float64)
         positive = 0.5 * (1.0 + np.tanh(0.5 * scores))  # the logistic function without overflow
         if positive.shape[1] == 1:
@@ -243,7 +273,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
-        """The logarithms of `predict_proba`."""
+        """The logarithms of `predict_proba`; needs loss="logistic"."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
@@ -252,16 +282,16 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         return State({**state.meta, "labels": plain_labels(self.classes_)}, state.arrays)
 
     def _plain_params(self) -> dict[str, Any]:
-        """A class weight for each label: JSON has no other keys than strings."""
+        """Class weights as pairs of label and weight: keys of JSON are strings."""
         params = {
             name: plain_value(value)
             for name, value in self.get_params(deep=False).items()
             if name not in ("class_weight", "random_state")
         }
         if isinstance(self.class_weight, dict):
-            weights = [[label, self.class_weight[label]] for label in self.class_weight]
             params["class_weight"] = [
-                [np.asarray(label).item(), float(weight)] for label, weight in weights
+                [np.asarray(label).item(), float(weight)]
+                for label, weight in self.class_weight.items()
             ]
         else:
             params["class_weight"] = self.class_weight
@@ -280,7 +310,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 
     def _n_outputs(self) -> int:
         if len(self.classes_) < 2:
-            raise ValueError("there must be at least two labels.")
+            raise ValueError("there must be at least two classes.")
         return len(self.classes_) if len(self.classes_) > 2 else 1
 
     def _settle(self) -> None:

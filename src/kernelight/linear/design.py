@@ -1,9 +1,13 @@
-"""Rows of any kind as the compiled solver takes them: `Codes`, dense arrays and CSR matrices."""
+"""Design matrices: `Codes`, dense arrays and CSR matrices as the compiled solver takes them.
+
+An output is one binary problem or one regression. Weights of several outputs lie side by side; an
+entry is the row of weights of one column, or of one code of a slot.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,39 +18,40 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight.base.checks import Matrix, Resources, core_args
 from kernelight.codes import Codes
-from kernelight.linear import second_order
 from kernelight.linear.code_layout import CodeLayout, code_layout
+from kernelight.linear.normal_equations import is_narrow
 
-# numbers of outputs that are learned at once: see core/simd/linear_loops.h
+# Outputs that are learned at once, padding included: see core/simd/linear_loops.h.
 PACKED_WIDTHS = (1, 4, 8, 16)
-RANK_BYTES = 48 << 20  # a copy of the codes as ranks is made up to this size
-DENSE_BYTES = 8 << 20  # a sparse matrix that is not larger than this as an array becomes one
-COUNTED_BITS = 8  # codes of more bits are not counted, only noted
-# stored numbers that one compiled call visits for one output: an interrupt waits for one call
+RANK_BYTES = 48 << 20  # up to this size, a copy of the codes as ranks is made
+DENSE_BYTES = 8 << 20  # up to this size as an array, a sparse matrix becomes dense
+COUNTED_BITS = 8  # codes of more bits are marked as occurring, but not counted
+# Stored numbers that one compiled call visits for one output: an interrupt waits for one call.
 CALL_WORK = 1 << 27
-COUNT_WORK = 1 << 29  # codes that one call counts
-CHUNK_ROWS = (
-    # sums over rows begin anew with each chunk, kChunkRows in core/solve_dual.h: calls must not cut
-    # one
-    1024
-)
+COUNT_WORK = 1 << 29  # codes that one compiled call counts
+# Rows of a chunk, kChunkRows in core/solve_dual.h: sums over rows start anew with each chunk, so
+# calls must not cut one.
+CHUNK_ROWS = 1024
+# Losses whose duals are at most the cost of a row.
+BOUNDED_DUALS = ("hinge", "logistic", "epsilon_insensitive")
 
 
 def packed_width(count: int) -> int:
-    """Numbers side by side for ``count`` outputs: the smallest width that holds them, the others
-    are padding."""
+    """The smallest packed width that holds ``count`` outputs; the rest is padding."""
     return next(width for width in PACKED_WIDTHS if width >= count)
 
 
 def groups_of(count: int) -> list[range]:
-    """Outputs in groups of nearly equal size that fit the widest packing."""
-    number = -(-count // PACKED_WIDTHS[-1])
-    return [range(count * at // number, count * (at + 1) // number) for at in range(number)]
+    """The outputs in groups of nearly equal size, each within the largest packed width."""
+    n_groups = -(-count // PACKED_WIDTHS[-1])
+    return [range(count * at // n_groups, count * (at + 1) // n_groups) for at in range(n_groups)]
 
 
 def call_rows(work: int, width: int) -> int:
-    """How many rows of ``work`` stored numbers one compiled call may visit; how work is cut changes
-    no result."""
+    """How many rows of ``work`` stored numbers one compiled call may visit.
+
+    How the rows are cut into calls changes no result.
+    """
     return max(1, 2 * CALL_WORK // (max(1, work) * (1 + width) * CHUNK_ROWS)) * CHUNK_ROWS
 
 
@@ -57,7 +62,7 @@ def spans(n_rows: int, work: int, width: int) -> Iterator[tuple[int, int]]:
 
 
 def code_counts(codes: Codes, use: Resources) -> NDArray[Any]:
-    """How often each code occurs in each slot, (slots, 2^bits); of many bits whether it does."""
+    """How often each code occurs in each slot, (slots, 2^bits); for many bits, whether it does."""
     n_rows, n_slots = codes.shape
     dtype = np.int32 if codes.bits <= COUNTED_BITS else np.bool_
     counts: NDArray[Any] = np.zeros(n_slots << codes.bits, dtype=dtype)
@@ -66,28 +71,27 @@ def code_counts(codes: Codes, use: Resources) -> NDArray[Any]:
     step = max(1, COUNT_WORK // n_slots)
     for begin in range(0, n_rows, step):
         part = slice(begin, begin + step)
-        found = counts if step >= n_rows else np.empty_like(counts)
-        _core.code_histogram(
-            codes.array[part], None if empty is None else empty[part], codes.bits, found, threads
-        )
-        if found is not counts:
-            np.add(counts, found, out=counts)
+        part_counts = counts if step >= n_rows else np.empty_like(counts)
+        part_empty = None if empty is None else empty[part]
+        _core.code_histogram(codes.array[part], part_empty, codes.bits, part_counts, threads)
+        if part_counts is not counts:
+            np.add(counts, part_counts, out=counts)
     return counts.reshape(n_slots, -1)
 
 
 def suffix(dtype: Any) -> str:
-    """How the compiled functions for a dtype end."""
+    """The end of the names of compiled functions for a dtype."""
     return "32" if np.dtype(dtype) == np.float32 else "64"
 
 
 class MatrixDesign:
-    """Dense or CSR rows. Weights have one row a column."""
+    """Dense or CSR rows, with an entry of weights for each column."""
 
     def __init__(self, X: Matrix, dtype: Any, use: Resources) -> None:
         if sp.issparse(X) and X.shape[0] * X.shape[1] * np.dtype(dtype).itemsize <= max(
             DENSE_BYTES, 2 * X.data.nbytes
         ):
-            # blocks of dense rows converge in fewer epochs than sparse rows one by one
+            # dense rows are solved in blocks, which takes fewer epochs than sparse rows one by one
             X = X.toarray()
         self.X = X.astype(dtype, copy=False)
         self.dtype, self.use = np.dtype(dtype), use
@@ -97,59 +101,60 @@ class MatrixDesign:
 
     @cached_property
     def norms(self) -> NDArray[Any]:
+        """The squared length of each row."""
         with np.errstate(over="ignore"):
-            sparse = sp.issparse(self.X)
-            squares = (
-                self.X.multiply(self.X).sum(axis=1)
-                if sparse
-                else np.einsum("ij,ij->i", self.X, self.X)
-            )
+            if sp.issparse(self.X):
+                squares = self.X.multiply(self.X).sum(axis=1)
+            else:
+                squares = np.einsum("ij,ij->i", self.X, self.X)
             norms = np.asarray(squares, dtype=self.dtype).reshape(-1)
         if not np.isfinite(norms).all():
             raise ValueError(
-                f"Row {int(np.argmin(np.isfinite(norms)))} of X is too long: its squared length is "
-                f"beyond {self.dtype}; scale "
-                "the data down."
+                f"Row {int(np.argmin(np.isfinite(norms)))} of X has too large values: its squared "
+                f"length overflows {self.dtype}; scale the data down."
             )
         return norms
 
     @property
     def is_narrow(self) -> bool:
-        """Whether the normal equations of dense rows are worth their cost."""
-        return not sp.issparse(self.X) and second_order.fits(self.n_rows, self.n_features)
+        """Whether rows are dense and their normal equations cheap."""
+        return not sp.issparse(self.X) and is_narrow(self.n_rows, self.n_features)
 
-    def gram(self, which: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Inner products of some rows."""
-        some = self.X[which].astype(np.float64)
-        product = some @ some.T
+    def gram(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The inner products of some rows."""
+        chosen = self.X[rows].astype(np.float64)
+        product = chosen @ chosen.T
         return np.asarray(product.todense() if sp.issparse(product) else product)
 
     def n_entries(self, width: int) -> int:
+        """How many entries the weights have."""
         return int(self.n_features)
 
     def view(self, width: int) -> Any:
+        """The rows as compiled functions take them."""
         make = getattr(_core, f"linear_matrix_{suffix(self.dtype)}")
         return make(*core_args(self.X), self.use.simd)
 
     def coefficients(self, width: int, weights: NDArray[Any]) -> NDArray[Any]:
-        """Weights in the order in which models keep them: as they are."""
+        """Weights in the order of models, which for a matrix is the same."""
         return weights
 
     def place(
         self, width: int, coefficients: NDArray[Any], seen: Any, weights: NDArray[Any]
     ) -> None:
-        """Put the coefficients of a model where they belong in ``weights``."""
+        """Write the coefficients of a model into ``weights``."""
         weights[:, : coefficients.shape[1]] = coefficients
 
 
 class CodeDesign:
-    """Codes. Weights have one row for every code that occurs in a slot."""
+    """Codes, with an entry of weights for each code that occurs in a slot.
+
+    ``also`` are (slots, 2^bits) flags of codes that have an entry though they do not occur here.
+    """
 
     def __init__(
         self, codes: Codes, dtype: Any, use: Resources, also: NDArray[np.bool_] | None = None
     ) -> None:
-        """``also``: (slots, 2^bits) flags of codes that have weights though they do not occur
-        here."""
         self.codes, self.dtype, self.use = codes, np.dtype(dtype), use
         self.n_rows, n_slots = codes.shape
         self.n_features = n_slots << codes.bits
@@ -163,21 +168,25 @@ class CodeDesign:
 
     @cached_property
     def norms(self) -> NDArray[Any]:
+        """The squared length of each row: 1, or 0 if it is empty."""
         return np.where(self.codes.empty, 0, 1).astype(self.dtype)
 
     def layout(self, width: int) -> CodeLayout:
+        """Where the weights of codes lie, for a packed width."""
         if width not in self._layouts:
             self._layouts[width] = code_layout(self.counts, width, self.dtype.itemsize)
         return self._layouts[width]
 
-    def gram(self, which: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Inner products of some rows."""
-        return np.asarray(self.codes[which].collisions(n_jobs=1) / float(self.codes.n_components))
+    def gram(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The inner products of some rows."""
+        return np.asarray(self.codes[rows].collisions(n_jobs=1) / float(self.codes.n_components))
 
     def n_entries(self, width: int) -> int:
+        """How many entries the weights have, those that stay 0 included."""
         return self.layout(width).n_entries
 
     def view(self, width: int) -> Any:
+        """The rows as compiled functions take them."""
         layout, codes = self.layout(width), self.codes
         if codes.array.nbytes > RANK_BYTES:
             return code_view(codes, layout, self.dtype, self.use)
@@ -197,25 +206,24 @@ class CodeDesign:
 
     @property
     def seen(self) -> NDArray[np.bool_]:
+        """Which codes have weights, (slots, 2^bits)."""
         return np.asarray(self.counts > 0)
 
     def coefficients(self, width: int, weights: NDArray[Any]) -> NDArray[Any]:
-        """Weights in the order in which models keep them: slot after slot, code after code."""
+        """Weights in the order of models: slot after slot, code after code."""
         return weights[self.layout(width).places(self.seen)]
 
     def place(
         self, width: int, coefficients: NDArray[Any], seen: Any, weights: NDArray[Any]
     ) -> None:
-        """Put the coefficients of a model, which has those of ``seen``, where they belong in
-        ``weights``."""
+        """Write the coefficients of a model, those of the codes ``seen``, into ``weights``."""
         weights[self.layout(width).places(seen), : coefficients.shape[1]] = coefficients
 
 
 def code_view(
     codes: Codes, layout: CodeLayout, dtype: Any, use: Resources, ranks: NDArray[Any] | None = None
 ) -> Any:
-    """The compiled view of codes under a layout; ``ranks`` stands for the codes where there is such
-    a copy."""
+    """Codes as compiled functions take them; ``ranks`` in place of the codes if they were made."""
     array, entries = (codes.array, layout.local) if ranks is None else (ranks, layout.first)
     make = getattr(_core, f"linear_codes_{suffix(dtype)}")
     return make(
@@ -236,11 +244,11 @@ DesignMatrix = MatrixDesign | CodeDesign
 
 @dataclass(frozen=True)
 class Targets:
-    """What rows should give and what an error costs.
+    """The targets of rows for each output, and what an error costs.
 
-    ``labels``: the number of the output that is +1 in each row, or ``values``: numbers (rows,
-    outputs). ``row_cost``: a cost for each row; ``above`` and ``below``: factors of it for each
-    output, where the label is that output and where it is not.
+    Either ``labels``, the index of the output that is +1 in each row (the others are -1), or
+    ``values``, numbers (rows, outputs). ``row_cost`` is a cost for each row; ``above`` and
+    ``below`` are factors of it for each output, where the row is +1 and where it is not.
     """
 
     labels: NDArray[np.int32] | None
@@ -254,5 +262,17 @@ class Targets:
         return len(self.above)
 
     def scaled(self, factor: float) -> Targets:
-        """The same with all costs multiplied."""
-        return Targets(self.labels, self.values, self.row_cost * factor, self.above, self.below)
+        """The same targets with all costs multiplied by ``factor``."""
+        return replace(self, row_cost=self.row_cost * factor)
+
+
+def feasible_duals(dual: NDArray[Any], targets: Targets, loss: str) -> NDArray[Any]:
+    """Duals (rows, outputs) of another fit, clipped to the bounds that these costs set."""
+    if loss not in BOUNDED_DUALS:
+        return dual
+    cost = targets.row_cost[:, None]
+    if targets.labels is None:
+        return np.asarray(np.clip(dual, -cost, cost))
+    own = targets.labels[:, None] == np.arange(targets.n_outputs)
+    bound = cost * np.where(own, targets.above, targets.below)
+    return np.asarray(np.clip(dual, np.where(own, 0, -bound), np.where(own, bound, 0)))

@@ -1,4 +1,4 @@
-"""What a small model takes, in bytes, part by part."""
+"""The memory of a small model, in bytes, part by part."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MemoryReport:
-    """Bytes of the parts of a model, and of the map before it: its projections stored, or made
-    again from the seed.
+    """Bytes of the parts of a model, and of the projections of the map that makes its codes.
 
-    ``str`` of it is a table. ``alternatives`` are other forms of a part, which count in no total.
+    Projections are either stored, or regenerated from the seed. ``alternatives`` are other forms of
+    a part and count in no total. ``str`` of the report is a table.
 
     >>> from kernelight.linear.memory_report import MemoryReport
     >>> report = MemoryReport({"coefficients": 64}, {"directions": 1024}, {"seed": 8})
@@ -30,12 +30,12 @@ class MemoryReport:
 
     @property
     def total_stored(self) -> int | None:
-        """Bytes of the model and all numbers of its projections; None if no map was given."""
+        """Bytes of the model and its stored projections; None if no map was given."""
         return None if self.stored is None else self.total + sum(self.stored.values())
 
     @property
     def total_regenerated(self) -> int | None:
-        """Bytes of the model and what its projections are made from; None if no map was given."""
+        """Bytes of the model and of the seed of its projections; None if no map was given."""
         return None if self.regenerated is None else self.total + sum(self.regenerated.values())
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class MemoryReport:
                 rows += [(title, "")] + [(f"  {name}", f"{size:,}") for name, size in parts.items()]
                 rows.append(("with the model", f"{total:,}"))
         names, sizes = (max(len(row[side].rstrip(")")) for row in rows) for side in (0, 1))
-        # A figure in brackets stands a place further right, so that the digits line up.
+        # A number in parentheses is one column wider, so that the digits line up.
         lines = (
             f"{name:<{names}}  {size:>{sizes + size.endswith(')')}}".rstrip() for name, size in rows
         )

@@ -17,30 +17,36 @@ from kernelight.state import State
 
 
 class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # scikit-learn has no types
-    """Linear regression of `Codes`, dense or sparse rows.
+    """Linear regression of `Codes`, dense or sparse rows: ridge or support vector regression.
 
-    For each target,
+    For each target it solves
 
         min over w, b of   1/2 (|w|^2 + b^2) + C sum_i s_i loss(y_i - w . x_i - b),
 
-    where the loss is r^2 (ridge regression) or max(0, |r| - epsilon) (a support vector machine). The intercept is penalised,
-    as in liblinear: centre targets that lie far from 0.
+    where s_i is ``sample_weight`` and loss(r) is r^2 (ridge regression) or max(0, |r| - epsilon)
+    (support vector regression). The intercept is penalised, as in liblinear: center targets that
+    are far from 0.
 
     Parameters
     ----------
     loss : {"squared", "epsilon_insensitive"}, default="squared"
     C : float, default=1.0
-        What an error costs; ridge regression with alpha has C = 1 / (2 alpha).
+        Inverse of the regularization strength; scikit-learn's ``Ridge(alpha)`` has
+        C = 1 / (2 alpha).
     epsilon : float, default=0.0
-        Errors up to this cost nothing, for loss="epsilon_insensitive".
+        Errors up to ``epsilon`` cost nothing; for loss="epsilon_insensitive" only.
     fit_intercept, tol, max_iter, random_state, n_jobs, warm_start
         As for `LinearClassifier`.
 
     Attributes
     ----------
-    coef_ : (n_features,), or (n_targets, n_features) for ``y`` of two dimensions; made when asked
-    intercept_ : (n_targets,)
-    n_iter_, objective_, dual_gap_ : as for `LinearClassifier`, for each target
+    coef_ : array of shape (n_features,) or (n_targets, n_features)
+        The coefficients w; the second shape for ``y`` of two dimensions. For codes they are made
+        anew whenever they are asked for.
+    intercept_ : array of shape (n_targets,)
+        The intercepts b.
+    weights_, n_iter_, objective_, dual_gap_
+        As for `LinearClassifier`, with targets in place of classes.
 
     Examples
     --------
@@ -89,7 +95,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         return Targets(None, values, as_row_weights(sample_weight, X.shape[0]), ones, ones)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegressor:
-        """Go on learning from a batch of rows: see `LinearClassifier.partial_fit`."""
+        """Learn from one more batch of rows; see `LinearClassifier.partial_fit`."""
         with self._trial() as trial:
             trial._learn_batch(X, y, sample_weight, None)
         return self
@@ -101,20 +107,22 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         targets = self._targets(X, y, sample_weight)
         if expected is not None and targets.n_outputs != expected:
             raise ValueError(
-                f"y has {counted(targets.n_outputs, 'column')}, on the first call to partial_fit "
-                f"it had {expected}."
+                f"y has {counted(targets.n_outputs, 'column')}, but on the first call to "
+                f"partial_fit it had {expected}: pass as many."
             )
         return targets
 
     @property
     def coef_(self) -> NDArray[Any]:
-        """The weights of all features; for codes a new array with zeros for codes that never
-        occurred."""
+        """The coefficients of all features, (n_features,) or (n_targets, n_features).
+
+        For codes this is a new array, with zeros for codes that did not occur in ``fit``.
+        """
         coefficients = super().coef_
         return coefficients[0] if self.flat_ else coefficients
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """(n,) values, or (n, n_targets)."""
+        """The predicted values, (n_samples,) or (n_samples, n_targets)."""
         scores = self._scores(X)
         return scores[:, 0] if self.flat_ else scores
 

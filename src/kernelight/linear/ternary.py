@@ -1,5 +1,4 @@
-"""TernaryClassifier: a linear model with coefficients -1, 0 and 1 on codes of one bit, for models
-of a few kilobytes."""
+"""TernaryClassifier: coefficients -1, 0 and 1 on codes of one bit, a model of a few kilobytes."""
 
 from __future__ import annotations
 
@@ -27,8 +26,8 @@ from kernelight.linear.ternary_fit import (
     descend,
     fit_scales,
     full_precision,
+    rounded_start,
     sparsify,
-    started,
 )
 from kernelight.linear.ternary_loss import LOSSES
 from kernelight.linear.ternary_planes import TernaryPlanes
@@ -39,62 +38,63 @@ MAX_SLOTS = 1 << 24
 
 
 class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    r"""A linear classifier on codes of 1 bit whose coefficients are -1, 0 or 1, with a scale and a
-    bias for each class.
+    r"""A linear classifier on codes of 1 bit with coefficients -1, 0 and 1.
 
-    With the bits of a row as signs z in {-1, 1}^k, a class scores alpha (w . z) + b. Each class
-    against the rest (of two classes, the second against the first) minimises
+    With the bits of a row as signs z in {-1, 1}^k, the score of a class is alpha (w . z) + b, with
+    a scale alpha and a bias b for each class. Each class against the rest (for two classes, the
+    second against the first) minimises
 
     .. math:: \frac1n \sum_i \ell\bigl(y_i (\alpha\, w \cdot z_i + b)\bigr)
         + \Bigl(\lambda_0 + \frac{k \alpha^2}{C n}\Bigr) |w|_0 , \qquad w \in \{-1, 0, 1\}^k,
 
-    over n rows (n is the total weight where rows have weights). w . z is counted, not multiplied: with the bits P of
-    coefficients +1 and M of those that are not 0, it is |M| - 2 popcount((z xor P) and M).
+    over n rows (with sample weights, n is their sum). w . z needs no multiplications: with the bits
+    P of coefficients +1 and M of those that are not 0, it is |M| - 2 popcount((z xor P) and M).
 
-    The idea, binary codes of a kernel with ternary coefficients and inference by popcount, is that
-    of Lei and Lan (Memory and Computation-Efficient Kernel SVM via Binary Embedding and Ternary
-    Model Coefficients, AAAI 2021). The optimiser is ours: from the nearest ternary vector to a
-    full-precision model, each coordinate in turn goes to the best of its three values, exactly for
-    every loss, and scale and bias are fitted in between. The objective never rises, and it ends
-    where no change of one coefficient lowers it.
+    Binary codes of a kernel with ternary coefficients and inference by popcount are the idea of Lei
+    and Lan (Memory and Computation-Efficient Kernel SVM via Binary Embedding and Ternary Model
+    Coefficients, AAAI 2021). The optimiser is kernelight's own: it starts from the nearest ternary
+    vector to a full-precision model and sets one coefficient after the other to the best of its
+    three values, exactly for every loss; scale and bias are fitted in between. The objective never
+    rises, and the descent ends where no change of a single coefficient lowers it.
 
     Parameters
     ----------
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
     C : float, default=10.0
-        How much rows count against the size of scale * w: the C of a linear model on the same
-        codes, where it means the same.
+        Inverse of the regularization strength, as for `LinearClassifier` on the same codes.
     sparsity : float, default=0.0
-        The share of coefficients of each class that is 0 at least, below 1: the knob for size
-        against accuracy. Some 0.4 to 0.6 are 0 by themselves; 0.7 is often free. It is reached by a
-        growing L0 penalty, and where that would take all coefficients of a class at once, by
-        leaving out those worth least.
+        The least fraction of coefficients of each class that are 0, below 1: it trades accuracy for
+        size. Without it some 0.4 to 0.6 are 0; 0.7 often costs no accuracy. It is reached by a
+        growing L0 penalty; where that would remove all coefficients of a class at once, the
+        coefficients that matter least are set to 0 instead.
     l0 : float, default=0.0
-        lambda_0, the L0 penalty to begin with: what a coefficient must lower the mean loss by.
-    class_weight : dict, "balanced" or None, default=None
+        lambda_0, the L0 penalty to begin with: how much a coefficient must lower the mean loss.
+    class_weight : dict or "balanced", optional
+        Weights of the rows of each class; "balanced" gives each class the same sum of weights.
     max_iter : int, default=1000
-        Sweeps over all coefficients, in each descent.
+        The most sweeps over all coefficients in each descent; a descent that ends there gives a
+        ConvergenceWarning.
     random_state : int, RandomState, Generator or None, default=0
-        The order in which coefficients are visited.
-    n_jobs : int or None, default=None
-        Threads; the result does not depend on them.
+        Determines the order in which coefficients are visited.
+    n_jobs : int, optional
+        Number of threads; None uses all cores. The result does not depend on it.
 
     Attributes
     ----------
-    classes_ : (n_classes,) array
-    coef_ : (n_classes or 1, n_slots) int8 array
-        w, on the signs of the bits.
-    scale_, intercept_ : (n_classes or 1,) float32 arrays
+    classes_ : array of shape (n_classes,)
+        The class labels, sorted.
+    coef_ : int8 array of shape (1, n_slots) or (n_classes, n_slots)
+        The coefficients w of the signs of the bits.
+    scale_, intercept_ : float32 arrays of shape (1,) or (n_classes,)
         alpha and b.
-    slots_ : (n_slots,) int64 array
-        The slots of the codes that the coefficients belong to: all, unless `prune` has left some
-        out.
+    slots_ : int64 array of shape (n_slots,)
+        The slots of the codes that the coefficients belong to: all, unless `prune` removed some.
     provenance_ : str
-        The origin of the codes seen by ``fit``; codes of another origin are refused.
-    objective_path_ : (n_steps, n_classes or 1) array
+        The provenance of the codes of ``fit``; codes of another one are refused.
+    objective_path_ : array of shape (n_steps, 1) or (n_steps, n_classes)
         The objective after each fit of scale and bias, with the final penalty ``l0_``. Not stored.
-    l0_ : (n_classes or 1,) array
-        The L0 penalty that the asked sparsity needed; infinite where coefficients were left out.
+    l0_ : array of shape (1,) or (n_classes,)
+        The L0 penalty that ``sparsity`` needed; infinite where coefficients were set to 0 directly.
         Not stored.
     n_iter_ : int
         Sweeps of the last descent. Not stored.
@@ -139,16 +139,26 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # -- Fit
-    # -------------------------------------------------------------------------------------------------
+    # --- Fit
 
     def fit(self: Self, codes: Codes, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from `Codes` of 1 bit and their labels; a fit that fails or is interrupted leaves
-        the model as it was.
+        """Fit the model to codes and labels.
 
-        Instead of codes, for both fit and predictions, the one-hot CSR matrix that ``transform`` of
-        a map gives will do, so that the model can stand in a Pipeline; such a matrix does not say
-        which map it is of.
+        If the fit fails or is interrupted, the model stays as it was.
+
+        Parameters
+        ----------
+        codes : Codes of 1 bit, or CSR matrix
+            A matrix is the one-hot form of such codes, as ``transform`` of a map gives it, so that
+            the model can be a step of a Pipeline. `predict` takes it too; it has no provenance.
+        y : array of shape (n_samples,)
+            Class labels.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self
         """
         with self._trial() as trial:
             trial._fit(codes, y, sample_weight)
@@ -158,7 +168,7 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self._check_parameters()
         codes = _as_codes(codes)
         if not len(codes):
-            raise ValueError("fit needs at least one row of codes, got 0.")
+            raise ValueError("codes has no rows: fit needs at least one row.")
         if y is None:
             raise ValueError("TernaryClassifier requires y to be passed, but the target y is None.")
         checks.refuse_masked("y", y)
@@ -168,13 +178,16 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.classes_, sides = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has one class only, {self.classes_[:1].tolist()[0]!r}: a classifier needs at "
-                f"least two."
+                f"y has one class only, {self.classes_.tolist()[0]!r}: a classifier needs at least "
+                "two."
             )
         weights = checks.as_row_weights(sample_weight, len(codes))
         weights = weights * class_factors(self.class_weight, self.classes_, y, weights)[sides]
         if not weights.sum() > 0.0:
-            raise ValueError("The weights of all rows are 0: there is nothing to learn from.")
+            raise ValueError(
+                "The weights of all rows are 0: at least one row must have a sample weight and a "
+                "class weight above 0."
+            )
         self.labels_ = plain_labels(self.classes_)
         self.provenance_, self.n_features_in_ = codes.provenance, codes.n_components
         self.seed_ = checks.seed_of(self.random_state)
@@ -192,31 +205,31 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
             codes, members, weights, LOSSES[self.loss], float(self.l0), float(self.C)
         )
         model = full_precision(codes, sides, weights, float(self.C), self.seed_, self.n_jobs)
-        point = started(problem, model)
-        everyone = np.arange(len(members))
-        generators = [np.random.default_rng([self.seed_, of]) for of in range(len(members))]
-        rest = (generators, int(self.max_iter), use)
+        point = rounded_start(problem, model)
+        vectors = np.arange(len(members))
+        generators = [np.random.default_rng([self.seed_, vector]) for vector in range(len(members))]
+        options = (generators, int(self.max_iter), use)
         self.l0_ = problem.l0
-        self.objective_path_, ended = descend(problem, point, everyone, *rest)
+        self.objective_path_, converged = descend(problem, point, vectors, *options)
         if self.sparsity > 0.0:
-            self.l0_, all_ended = sparsify(problem, point, float(self.sparsity), *rest)
+            self.l0_, all_converged = sparsify(problem, point, float(self.sparsity), *options)
             penalised = np.flatnonzero(np.isfinite(self.l0_))
             last = replace(problem, l0=np.where(np.isfinite(self.l0_), self.l0_, 0.0))
-            objectives = fit_scales(last, point, everyone)
-            path, ended = (
-                descend(last, point, penalised, *rest)
+            objectives = fit_scales(last, point, vectors)
+            path, converged = (
+                descend(last, point, penalised, *options)
                 if len(penalised)
                 else (objectives[None], True)
             )
             self.objective_path_ = np.repeat(objectives[None], len(path), axis=0)
             if len(penalised):
                 self.objective_path_[:, penalised] = path
-            ended = ended and all_ended
+            converged = converged and all_converged
         self.n_iter_ = min(len(self.objective_path_), int(self.max_iter))
-        if not ended:
+        if not converged:
             warnings.warn(
-                f"TernaryClassifier still moved coefficients after {self.max_iter} sweeps: raise "
-                f"max_iter.",
+                "TernaryClassifier did not converge: coefficients still changed after "
+                f"{counted(self.max_iter, 'sweep')}; raise max_iter.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -229,7 +242,7 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         checks.check_positive("C", self.C)
         checks.check_number("l0", self.l0, 0.0)
         if checks.check_number("sparsity", self.sparsity, 0.0, 1.0) == 1.0:
-            raise ValueError("sparsity must be below 1: a model needs a coefficient.")
+            raise ValueError("sparsity must be below 1: a model needs at least one coefficient.")
         checks.check_int("max_iter", self.max_iter, 1)
         checks.check_class_weight(self.class_weight)
 
@@ -248,7 +261,7 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
             checks.check_learned(name, getattr(self, name), ("float32",), 1)
             if len(getattr(self, name)) != n_vectors:
                 raise ValueError(
-                    f"{name} must have {n_vectors} entries, one for each vector of coefficients."
+                    f"{name} must have {n_vectors} entries, one for each row of coef_."
                 )
         checks.check_learned("slots_", self.slots_, ("int64",), 1)
         self.slots_ = read_only(checks.as_slot_numbers(self.slots_, self.n_features_in_))
@@ -256,21 +269,20 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self._planes.check(n_vectors)
         self._pruned_provenance = slots_provenance(self.provenance_, self.slots_)
 
-    # -- Predict
-    # ---------------------------------------------------------------------------------------------
+    # --- Predict
 
     @property
     def coef_(self) -> NDArray[np.int8]:
-        """The coefficients -1, 0 and 1, (1 or n_classes, n_slots)."""
+        """The coefficients -1, 0 and 1, (1, n_slots) or (n_classes, n_slots)."""
         check_is_fitted(self)
         return read_only(self._planes.coefficients)
 
     def decision_function(self, codes: Any) -> NDArray[np.float64]:
-        """Scores, (rows, classes); for two classes (rows,), positive for the second. An empty row
-        scores the bias.
+        """The scores alpha (w . z) + b: (n_samples, n_classes), or (n_samples,) for two classes.
 
-        ``codes`` may also be what `Codes.packed` gives, (rows, words) of uint64, for those who keep
-        codes packed: such words do not say where they come from, nor which rows are empty.
+        For two classes, positive scores are for the second of ``classes_``. The score of an empty
+        row is b. ``codes`` may also be packed, (n_samples, n_words) of uint64 as `Codes.packed` has
+        them; these have no provenance and no empty rows.
         """
         check_is_fitted(self)
         codes = _as_codes(codes) if sp.issparse(codes) else codes
@@ -281,19 +293,18 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, codes: Any) -> NDArray[Any]:
-        """The class of each row."""
+        """The class with the highest score for each row."""
         scores = self.decision_function(codes)
-        found = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[found])
+        best = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def _words(self, codes: Any) -> Any:
-        """The packed rows of the slots that have coefficients."""
+        """The packed bits of rows, of the slots that have coefficients."""
         if isinstance(codes, np.ndarray) and codes.dtype == np.uint64:
             if codes.ndim != 2 or codes.shape[1] != n_words(len(self.slots_), 1):
                 raise ValueError(
-                    f"Packed codes of {counted(len(self.slots_), 'slot')} must be "
-                    f"(rows, {n_words(len(self.slots_), 1)}) words, got "
-                    f"the shape {codes.shape}."
+                    f"Packed codes of {counted(len(self.slots_), 'slot')} must have the shape "
+                    f"(n_samples, {n_words(len(self.slots_), 1)}), got {codes.shape}."
                 )
             return np.ascontiguousarray(codes)
         codes = _as_codes(codes)
@@ -304,26 +315,26 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
             return codes.packed
         if codes.provenance in (self.provenance_, self._pruned_provenance):
             raise ValueError(
-                "This model was fitted on codes of "
-                f"{counted(self.n_features_in_, 'slot')}, got "
-                f"{counted(codes.n_components, 'slot')}."
+                f"This model was fitted to codes of {counted(self.n_features_in_, 'slot')}, got "
+                f"{counted(codes.n_components, 'slot')}: encode with the same fitted map."
             )
         raise ValueError(
-            f"These codes are of another origin than those seen by fit (provenance "
-            f"{codes.provenance!r}, not "
-            f"{self.provenance_!r}): encode them with the same fitted map."
+            "These codes were not made by the map whose codes this TernaryClassifier was fitted "
+            f"to (provenance {codes.provenance!r}, not {self.provenance_!r}): encode with the same "
+            "fitted map."
         )
 
-    # -- Size
-    # ------------------------------------------------------------------------------------------------
+    # --- Size
 
     def prune(self: Self) -> Self:
-        """A model without the slots whose coefficients are 0 in every class, which scores the same.
+        """A smaller model with equal scores: without the slots that have coefficients 0 only.
 
-        It takes codes of the map it was fitted on, of which it selects ``slots_``, and codes of
-        those slots alone: of ``map.keep(model.slots_)``, which computes no others, or of
+        It takes codes of the whole map, of which it selects ``slots_``, and codes of these slots
+        alone: those of ``map.keep(model.slots_)``, which computes no others, or
         ``codes.take_slots(model.slots_)``.
 
+        Examples
+        --------
         >>> import numpy as np
         >>> from kernelight import SignProjection, TernaryClassifier
         >>> X = np.random.default_rng(0).standard_normal((200, 5))
@@ -334,7 +345,8 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         >>> len(small.slots_) <= 64, bool((small.coef_ != 0).all())
         (True, True)
         >>> few = signs.keep(small.slots_)
-        >>> bool((small.decision_function(few.encode(X)) == model.decision_function(signs.encode(X))).all())
+        >>> scores = model.decision_function(signs.encode(X))
+        >>> bool((small.decision_function(few.encode(X)) == scores).all())
         True
         """
         check_is_fitted(self)
@@ -349,9 +361,12 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         return pruned
 
     def memory_report(self, map: Any = None) -> MemoryReport:
-        """Bytes of each part; with the fitted ``map`` of the codes, also those of its projections,
-        stored or made again.
+        """The memory of the model, in bytes, part by part.
 
+        With the fitted ``map`` of the codes also that of its projections, stored or regenerated.
+
+        Examples
+        --------
         >>> from sklearn.datasets import load_iris
         >>> from kernelight import BinaryFourier, TernaryClassifier
         >>> X, y = load_iris(return_X_y=True)
@@ -379,35 +394,34 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         labels = self.labels_["values"]
-        texts = isinstance(labels[0], str)
+        are_text = isinstance(labels[0], str)
         parts = {
             "coefficients, 2 bits each": self.plus_.nbytes + self.used_.nbytes,
             "scales and biases": self.scale_.nbytes + self.intercept_.nbytes,
-            "labels": sum(len(text.encode()) for text in labels) if texts else self.classes_.nbytes,
+            "labels": (
+                sum(len(text.encode()) for text in labels) if are_text else self.classes_.nbytes
+            ),
         }
         others = {"coefficients, 5 to a byte": self._planes.five_to_a_byte}
         if map is None:
             return MemoryReport(parts, alternatives=others)
         if not hasattr(map, "memory"):
             raise TypeError(
-                f"{type(map).__name__} does not say what it takes: pass the fitted map of the "
-                f"codes."
+                f"map must be the fitted map of the codes, such as BinaryFourier, got "
+                f"{type(map).__name__}."
             )
         if self.provenance_ and map.provenance not in (self.provenance_, self._pruned_provenance):
             raise ValueError(
                 f"This {type(map).__name__} is not the map of the codes that the model was fitted "
-                f"on: pass that one, or its "
-                "keep(model.slots_) for a pruned model."
+                "to: pass that one, or for a pruned model its keep(model.slots_)."
             )
-        taken = map.memory()
-        return MemoryReport(parts, taken["stored"], taken["regenerated"], others)
+        of_map = map.memory()
+        return MemoryReport(parts, of_map["stored"], of_map["regenerated"], others)
 
-    # -- State
-    # -----------------------------------------------------------------------------------------------
+    # --- State
 
     def _plain_params(self) -> dict[str, Any]:
-        """Weights of classes as pairs of a label and a weight: labels may be numbers, which no name
-        of plain data is."""
+        """Class weights as pairs of label and weight: keys of JSON are strings."""
         params = super()._plain_params()
         if isinstance(self.class_weight, dict):
             pairs = [
@@ -420,37 +434,37 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     @classmethod
     def _params_of(cls, state: State) -> dict[str, Any]:
         params = dict(super()._params_of(state))
-        given = params.get("class_weight")
-        if not isinstance(given, list):
+        pairs = params.get("class_weight")
+        if not isinstance(pairs, list):
             return params
         weights = {
-            label: checks.check_number("A class weight", weight, 0.0) for label, weight in given
+            label: checks.check_number("A class weight", weight, 0.0) for label, weight in pairs
         }
         return params | {"class_weight": weights}
 
 
 def _as_codes(codes: Any) -> Codes:
-    """Codes of 1 bit; anything else is refused, apart from the one-hot CSR that stands for them."""
+    """Codes of 1 bit, given as such or as their one-hot CSR matrix; anything else is refused."""
     if sp.issparse(codes):
         return _from_one_hot(checks.as_matrix(codes))
     if not isinstance(codes, Codes):
         raise TypeError(
             f"TernaryClassifier takes Codes of 1 bit, got {type(codes).__name__}: encode rows with "
-            f"BinaryFourier or "
-            "SignProjection."
+            "BinaryFourier or SignProjection."
         )
     if codes.bits != 1:
         raise ValueError(
             f"TernaryClassifier takes codes of 1 bit, got {codes.bits} bits: encode rows with "
-            f"BinaryFourier or SignProjection, "
-            "or cut codes with low_bits(1)."
+            "BinaryFourier or SignProjection, or take low_bits(1) of the codes."
         )
     return codes
 
 
 def _from_one_hot(X: Any) -> Codes:
-    """The codes whose one-hot rows these are: in each pair of columns one entry, all of one value;
-    or none in a row."""
+    """The codes of one-hot rows.
+
+    A row has one entry in each pair of columns, or none at all; all entries have the same value.
+    """
     n_slots, filled = X.shape[1] // 2, np.diff(X.indptr) > 0
     slots = X.indices[: X.indptr[-1]] // 2
     whole = (
@@ -465,8 +479,7 @@ def _from_one_hot(X: Any) -> Codes:
     ):
         raise ValueError(
             "TernaryClassifier takes Codes of 1 bit, or the one-hot CSR matrix that transform of "
-            "BinaryFourier or "
-            "SignProjection gives, got another sparse matrix."
+            "BinaryFourier or SignProjection gives, got another sparse matrix."
         )
     array = np.zeros((X.shape[0], n_slots), dtype=np.uint8)
     array[filled] = (X.indices[: X.indptr[-1]] % 2).reshape(-1, n_slots)

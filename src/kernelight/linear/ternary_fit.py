@@ -3,17 +3,16 @@ r"""The discrete optimisation behind `TernaryClassifier`.
 Rows z_i in {-1, 1}^k of codes, labels y_i = -1 or 1, weights c_i that add up to 1. For each class
 on its own,
 
-    F(w, alpha, b) = sum_i c_i l(y_i (alpha w . z_i + b)) + (l0 + l2 alpha^2) |w|_0,    w in {-1, 0, 1}^k,
+    F(w, alpha, b) = sum_i c_i l(y_i (alpha w . z_i + b)) + (l0 + l2 alpha^2) |w|_0
 
-is lowered in turns: over alpha and b with w held, a convex problem of two variables
-(`fitted_scale`); over w with alpha and b held, one coordinate at a time, each to the best of its
-three values (core/ternary.h). No step raises F, a coordinate moves only if F falls by more than
-rounding could, and there are finitely many w: so it ends, at a point that no change of one
-coordinate and no change of scale and bias improves.
+with w in {-1, 0, 1}^k is minimised alternately: over alpha and b with w fixed, a convex problem of
+two variables (`fitted_scale`); over w with alpha and b fixed, one coordinate at a time, each set to
+the best of its three values (core/ternary.h). No step raises F, a coordinate changes only if F
+falls by more than rounding could explain, and there are finitely many w: so the descent ends, at a
+point that no change of one coordinate and no change of scale and bias improves.
 
-The start is the nearest ternary vector to a full-precision model. That a binary code and ternary
-coefficients make a small and fast kernel machine is the idea of Lei and Lan (AAAI 2021); this way
-to find the coefficients is ours.
+The start is the nearest ternary vector to a full-precision model. Binary codes with ternary
+coefficients are the idea of Lei and Lan (AAAI 2021); this optimiser is kernelight's own.
 """
 
 from __future__ import annotations
@@ -34,19 +33,19 @@ from kernelight.codes.slots import packed, unpacked
 from kernelight.linear.classifier import LinearClassifier
 from kernelight.linear.ternary_loss import Loss, fitted_scale
 
-LEAST_DECREASE = 1e-10  # of F: what a move must gain, some thousand times the rounding of a sum
-LADDER = 1.25  # from one l0 to the next on the way to a share of zeros
+# Fraction of F that a change must gain: some thousand times the rounding of a sum.
+LEAST_DECREASE = 1e-10
+L0_GROWTH = 1.25  # from one l0 to the next on the way to a sparsity
 
 
 @dataclass(frozen=True)
 class TernaryProblem:
-    """What is minimised: rows as packed columns, filled rows first, and for each class which rows
-    are its own."""
+    """The problem of all classes; rows that are not empty come first."""
 
-    columns: NDArray[np.uint64]  # (slots, words of 64 rows)
+    columns: NDArray[np.uint64]  # (slots, words of 64 rows): the bits of rows
     weights: NDArray[np.float64]  # (rows), adding up to 1
-    positive: NDArray[np.uint8]  # (classes, rows)
-    n_filled: int
+    positive: NDArray[np.uint8]  # (classes, rows): whether a row is of the class
+    n_filled: int  # rows that are not empty
     loss: Loss
     l0: NDArray[np.float64]  # (classes)
     l2: float
@@ -61,8 +60,11 @@ class TernaryProblem:
         l0: float,
         C: float,
     ) -> TernaryProblem:
-        """``members`` are (classes, rows). C is that of a linear model on the one-hot features, which minimises
-        k alpha^2 |w|_0 + C times the weighted sum of losses; here that is divided by C and the total weight."""
+        """The problem of codes whose classes are ``members`` (classes, rows).
+
+        C is that of a linear model on the one-hot features, which minimises k alpha^2 |w|_0 + C
+        times the weighted sum of losses; here that is divided by C and the total weight.
+        """
         order = np.argsort(codes.empty, kind="stable")
         n_filled = int(len(codes) - codes.empty.sum())
         rows = codes.array if n_filled == len(codes) else codes.array[order[:n_filled]]
@@ -79,41 +81,43 @@ class TernaryProblem:
 
     @property
     def n_slots(self) -> int:
+        """k, the length of w."""
         return len(self.columns)
 
     def scores(self, coefficients: NDArray[np.int8]) -> NDArray[np.int32]:
-        """(classes, rows) of w . z; 0 for empty rows."""
-        found = np.zeros(self.positive.shape, dtype=np.int32)
+        """w . z for each class and row, (classes, rows); 0 for empty rows."""
+        scores = np.zeros(self.positive.shape, dtype=np.int32)
         if not self.n_filled:
-            return found
-        for at in range(0, self.n_slots, 256):  # signs of all slots would fill the memory
+            return scores
+        for at in range(0, self.n_slots, 256):  # the signs of all slots at once would be large
             bits = unpacked(self.columns[at : at + 256], self.n_filled, 1)
-            # whole numbers, which single precision adds exactly
             signs = 2 * bits.astype(np.float32) - 1
-            some = coefficients[:, at : at + 256].astype(np.float32) @ signs
-            found[:, : self.n_filled] += some.astype(np.int32)
-        return found
+            # whole numbers, which single precision adds exactly
+            part = coefficients[:, at : at + 256].astype(np.float32) @ signs
+            scores[:, : self.n_filled] += part.astype(np.int32)
+        return scores
 
 
 @dataclass
 class TernaryPoint:
-    """Where the optimisation is: for each class its coefficients, scale and bias, and the scores of
-    all rows."""
+    """The current point of the descent, which changes in place; ``scores`` are w . z."""
 
-    coefficients: NDArray[np.int8]
-    scale: NDArray[np.float64]
-    bias: NDArray[np.float64]
-    scores: NDArray[np.int32]
+    coefficients: NDArray[np.int8]  # (classes, slots)
+    scale: NDArray[np.float64]  # (classes)
+    bias: NDArray[np.float64]  # (classes)
+    scores: NDArray[np.int32]  # (classes, rows)
 
     @property
     def nonzeros(self) -> NDArray[np.int64]:
+        """How many coefficients of each class are not 0."""
         return np.asarray(np.count_nonzero(self.coefficients, axis=1), dtype=np.int64)
 
 
 def optimal_rounding(vector: NDArray[Any]) -> tuple[NDArray[np.int8], float]:
-    """The ternary w and the scale alpha nearest to ``vector``: the least |vector - alpha w|.
+    """The ternary w and the scale alpha that minimise |vector - alpha w|.
 
-    For w with m entries that are not 0 the best is the signs of the m largest, and leaves |vector|^2 - (their sum)^2 / m.
+    The best w with m entries that are not 0 has the signs of the m largest entries of ``vector``
+    and leaves the squared error |vector|^2 - (sum of their sizes)^2 / m.
 
     >>> import numpy as np
     >>> from kernelight.linear.ternary_fit import optimal_rounding
@@ -137,11 +141,10 @@ def full_precision(
     seed: int,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    """The coefficients of a linear model on codes as signs, (classes, slots); for two classes one
-    row.
+    """The coefficients of a linear model on the signs of codes, (1 or classes, slots).
 
-    Only the start of what follows, so it need not be exact. The one-hot columns of a bit, (v0, v1),
-    are v1 - v0 over 2 on its sign.
+    It is only the start of the descent and need not be exact. Coefficients v0, v1 of the one-hot
+    columns of a bit are (v1 - v0) / 2 for its sign.
     """
     model = LinearClassifier(C=C, tol=0.01, max_iter=30, random_state=seed, n_jobs=n_jobs)
     with warnings.catch_warnings():
@@ -151,8 +154,8 @@ def full_precision(
     return np.asarray((v[:, 1::2] - v[:, ::2]) / (2.0 * np.sqrt(codes.n_components)))
 
 
-def started(problem: TernaryProblem, model: NDArray[np.float64]) -> TernaryPoint:
-    """The rounded model; its scale is fitted by the first step."""
+def rounded_start(problem: TernaryProblem, model: NDArray[np.float64]) -> TernaryPoint:
+    """The ternary point nearest to a full-precision model; the first step fits its scale."""
     rounded = [optimal_rounding(vector) for vector in model]
     coefficients = np.ascontiguousarray([signs for signs, _ in rounded], dtype=np.int8)
     scale = np.array([scale if scale > 0.0 else problem.n_slots**-0.5 for _, scale in rounded])
@@ -160,13 +163,15 @@ def started(problem: TernaryProblem, model: NDArray[np.float64]) -> TernaryPoint
 
 
 def score_weights(
-    problem: TernaryProblem, of: int, scores: NDArray[np.int32]
+    problem: TernaryProblem, label: int, scores: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The scores that occur, and the weight of the rows that have them, (2, scores): of the other
-    classes, and of this one."""
+    """The scores of a class that occur, and the weights of the rows that have them.
+
+    The weights are (2, scores): of the rows of other classes, and of those of the class.
+    """
     low = int(scores.min())
     width = int(scores.max()) - low + 1
-    places = (scores - low) + np.int64(width) * problem.positive[of]
+    places = (scores - low) + np.int64(width) * problem.positive[label]
     weights = np.bincount(places, weights=problem.weights, minlength=2 * width).reshape(2, width)
     occur = np.flatnonzero(weights.any(axis=0))
     return (occur + low).astype(np.float64), np.asarray(weights[:, occur], dtype=np.float64)
@@ -175,22 +180,22 @@ def score_weights(
 def fit_scales(
     problem: TernaryProblem, point: TernaryPoint, classes: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """The best scale and bias of some classes, in place; their objectives."""
+    """Fit scale and bias of some classes in place; return their objectives."""
     nonzeros, objectives = point.nonzeros, np.empty(len(classes))
-    for at, of in enumerate(classes):
-        values, weights = score_weights(problem, of, point.scores[of])
-        ridge = problem.l2 * float(nonzeros[of])
-        start = (float(point.scale[of]), float(point.bias[of]))
-        found = fitted_scale(problem.loss, values, weights, ridge, start)
-        # a scale of nothing stays what it was, for the next coefficient to start from
-        if nonzeros[of]:
-            point.scale[of] = found.scale
-        point.bias[of] = found.bias
-        if point.scale[of] < 0.0:
-            point.scale[of] *= -1.0
-            point.coefficients[of] *= -1
-            point.scores[of] *= -1
-        objectives[at] = found.objective + problem.l0[of] * nonzeros[of]
+    for at, label in enumerate(classes):
+        values, weights = score_weights(problem, label, point.scores[label])
+        ridge = problem.l2 * float(nonzeros[label])
+        start = (float(point.scale[label]), float(point.bias[label]))
+        fit = fitted_scale(problem.loss, values, weights, ridge, start)
+        # without coefficients the scale stays as it was, for the next coefficient to start from
+        if nonzeros[label]:
+            point.scale[label] = fit.scale
+        point.bias[label] = fit.bias
+        if point.scale[label] < 0.0:
+            point.scale[label] *= -1.0
+            point.coefficients[label] *= -1
+            point.scores[label] *= -1
+        objectives[at] = fit.objective + problem.l0[label] * nonzeros[label]
     return objectives
 
 
@@ -202,9 +207,9 @@ def sweep(
     orders: NDArray[np.int32],
     use: Resources,
 ) -> NDArray[np.int64]:
-    """Visit every slot of some classes once, in place; how many moved in each."""
-    reach = problem.n_slots + 2
-    scores = np.arange(-reach, reach + 1, dtype=np.float64)
+    """Visit every slot of some classes once, in place; return how many coefficients changed."""
+    largest = problem.n_slots + 2
+    scores = np.arange(-largest, largest + 1, dtype=np.float64)
     decisions = point.scale[classes, None] * scores + point.bias[classes, None]
     losses = np.stack([problem.loss.value(-decisions), problem.loss.value(decisions)], axis=1)
     penalties = problem.l0[classes] + problem.l2 * point.scale[classes] ** 2
@@ -237,15 +242,17 @@ def descend(
     max_iter: int,
     use: Resources,
 ) -> tuple[NDArray[np.float64], bool]:
-    """Lower F of some classes until nothing moves, in place: their F after each fit of the scales,
-    (steps, classes), and whether they came to their end within ``max_iter`` sweeps."""
+    """Lower F of some classes in place, until no coefficient changes.
+
+    Returns their F after each fit of scale and bias, (steps, classes), and whether all converged
+    within ``max_iter`` sweeps.
+    """
     path = [fit_scales(problem, point, classes)]
     moving = np.arange(len(classes))
     for _ in range(max_iter):
         active = classes[moving]
-        orders = np.stack([generators[of].permutation(problem.n_slots) for of in active]).astype(
-            np.int32
-        )
+        orders = np.stack([generators[label].permutation(problem.n_slots) for label in active])
+        orders = orders.astype(np.int32)
         moves = sweep(problem, point, active, path[-1][moving], orders, use)
         moving = moving[moves > 0]
         if not len(moving):
@@ -263,56 +270,58 @@ def sparsify(
     max_iter: int,
     use: Resources,
 ) -> tuple[NDArray[np.float64], bool]:
-    """With a growing l0, `descend` until at least this share of the coefficients of every class is
-    0; both in place.
+    """`descend` with a growing l0, in place, until each class has the fraction of zeros.
 
-    Each rung starts where the last one ended. Where the last coefficients of a class would go at
-    once, those that are worth least are left out instead. Returns the l0 of each class, infinite
-    where it did not decide, and whether every descent came to its end.
+    Each descent starts where the last one ended. Where an l0 would remove all coefficients of a
+    class at once, `remove_least` takes its place. Returns the l0 of each class, infinite for these,
+    and whether every descent converged.
     """
-    allowed, all_ended = max(1, int((1.0 - sparsity) * problem.n_slots + 1e-9)), True
+    allowed, all_converged = max(1, int((1.0 - sparsity) * problem.n_slots + 1e-9)), True
     l0 = problem.l0.copy()
     dense = np.flatnonzero(point.nonzeros > allowed)
     while len(dense):
         before = deepcopy(point)
-        # Where there is no penalty yet: a hundredth of what a coefficient is worth on average.
+        # The first penalty is a hundredth of the mean loss for each coefficient.
         objectives = fit_scales(replace(problem, l0=np.zeros_like(l0)), point, dense)
-        l0[dense] = np.maximum(LADDER * l0[dense], 0.01 * objectives / point.nonzeros[dense])
-        _, ended = descend(replace(problem, l0=l0), point, dense, generators, max_iter, use)
-        all_ended &= ended
+        l0[dense] = np.maximum(L0_GROWTH * l0[dense], 0.01 * objectives / point.nonzeros[dense])
+        _, converged = descend(replace(problem, l0=l0), point, dense, generators, max_iter, use)
+        all_converged &= converged
         lost = dense[point.nonzeros[dense] == 0]
-        for mine, theirs in zip(vars(point).values(), vars(before).values(), strict=True):
-            mine[lost] = theirs[lost]
-        for of in lost:
-            leave_out(replace(problem, l0=np.zeros_like(l0)), point, int(of), allowed)
+        for now, earlier in zip(vars(point).values(), vars(before).values(), strict=True):
+            now[lost] = earlier[lost]
+        for label in lost:
+            remove_least(replace(problem, l0=np.zeros_like(l0)), point, int(label), allowed)
         l0[lost] = np.inf
         dense = dense[(point.nonzeros[dense] > allowed) & ~np.isin(dense, lost)]
-    return l0, all_ended
+    return l0, all_converged
 
 
-def leave_out(problem: TernaryProblem, point: TernaryPoint, of: int, allowed: int) -> None:
-    """Set coefficients of one class to 0, those first whose absence alone raises the objective
-    least, until ``allowed`` are left; scale and bias are fitted, and worths looked at, again after
-    each quarter of what is too many."""
-    me = np.array([of])
-    while (many := int(point.nonzeros[of]) - allowed) > 0:
-        used = np.flatnonzero(point.coefficients[of])
-        rises = np.empty(len(used))
+def remove_least(problem: TernaryProblem, point: TernaryPoint, label: int, allowed: int) -> None:
+    """Set the least important coefficients of one class to 0, until ``allowed`` are left.
+
+    The importance of a coefficient is how much the loss rises without it. A quarter of what is
+    too many goes at a time; then scale and bias are fitted, and importances computed, again.
+    """
+    while (excess := int(point.nonzeros[label]) - allowed) > 0:
+        used = np.flatnonzero(point.coefficients[label])
+        losses = np.empty(len(used))
         for at, slot in enumerate(used):
-            without = point.scores[of] - _part(problem, point, of, int(slot))
-            margins = np.where(problem.positive[of], 1.0, -1.0) * (
-                point.scale[of] * without + point.bias[of]
+            without = point.scores[label] - _slot_scores(problem, point, label, int(slot))
+            margins = np.where(problem.positive[label], 1.0, -1.0) * (
+                point.scale[label] * without + point.bias[label]
             )
-            rises[at] = problem.weights @ problem.loss.value(margins)
-        for slot in used[np.argsort(rises, kind="stable")[: -(-many // 4)]]:
-            point.scores[of] -= _part(problem, point, of, int(slot))
-            point.coefficients[of, slot] = 0
-        fit_scales(problem, point, me)
+            losses[at] = problem.weights @ problem.loss.value(margins)
+        for slot in used[np.argsort(losses, kind="stable")[: -(-excess // 4)]]:
+            point.scores[label] -= _slot_scores(problem, point, label, int(slot))
+            point.coefficients[label, slot] = 0
+        fit_scales(problem, point, np.array([label]))
 
 
-def _part(problem: TernaryProblem, point: TernaryPoint, of: int, slot: int) -> NDArray[np.int32]:
+def _slot_scores(
+    problem: TernaryProblem, point: TernaryPoint, label: int, slot: int
+) -> NDArray[np.int32]:
     """What one coefficient adds to the scores of all rows."""
     part = np.zeros(problem.positive.shape[1], dtype=np.int32)
     bits = unpacked(problem.columns[slot : slot + 1], problem.n_filled, 1)[0].astype(np.int32)
-    part[: problem.n_filled] = (2 * bits - 1) * point.coefficients[of, slot]
+    part[: problem.n_filled] = (2 * bits - 1) * point.coefficients[label, slot]
     return part

@@ -1,4 +1,4 @@
-"""Losses of a margin m = y f(x), with their derivatives: what a ternary model is fitted by."""
+"""Losses of a margin m = y f(x) with their derivatives, and the fit of scale and bias."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Loss(NamedTuple):
     curvature: Callable[[Reals], Any]
 
 
-def _short(m: Reals) -> Any:
+def _shortfall(m: Reals) -> Any:
     return np.maximum(1.0 - m, 0.0)
 
 
@@ -30,7 +30,7 @@ def _bell(m: Reals) -> Any:
 
 LOSSES = {
     "squared_hinge": Loss(
-        lambda m: _short(m) ** 2, lambda m: -2.0 * _short(m), lambda m: 2.0 * (m < 1.0)
+        lambda m: _shortfall(m) ** 2, lambda m: -2.0 * _shortfall(m), lambda m: 2.0 * (m < 1.0)
     ),
     "logistic": Loss(lambda m: np.logaddexp(0.0, -m), lambda m: -expit(-m), _bell),
     "squared": Loss(
@@ -40,8 +40,7 @@ LOSSES = {
 
 
 class ScaleAndBias(NamedTuple):
-    """The two numbers that turn the whole score s of a row into alpha s + b, and the objective
-    there."""
+    """alpha and b of the score alpha s + b, with s = w . z, and the objective there."""
 
     scale: float
     bias: float
@@ -51,11 +50,12 @@ class ScaleAndBias(NamedTuple):
 def fitted_scale(
     loss: Loss, scores: Reals, weights: Reals, ridge: float, start: tuple[float, float]
 ) -> ScaleAndBias:
-    r"""The minimum over alpha and b of sum of weights[y, i] l(y (alpha scores[i] + b)) + ridge
-    alpha^2, y = -1, 1.
+    """The scale alpha and the bias b of a ternary model with these scores s_i.
 
-    Scores of a ternary model are whole numbers, so rows of equal score come as one: the cost does
-    not depend on their number. Newton's method with step halving; never worse than the start.
+    They minimise the sum over y = -1, 1 and i of weights[y, i] l(y (alpha s_i + b)), plus ridge
+    alpha^2. Scores are whole numbers, and rows of equal score are summed up before: the cost does
+    not depend on the number of rows. Newton's method with step halving; the result is never worse
+    than the start.
     """
     sides = np.array([[-1.0], [1.0]])
 
@@ -68,19 +68,21 @@ def fitted_scale(
     now = objective(alpha, b)
     for _ in range(50):
         margins = sides * (alpha * scores + b)
-        slopes, bends = weights * sides * loss.slope(margins), weights * loss.curvature(margins)
+        slopes = weights * sides * loss.slope(margins)
+        curvatures = weights * loss.curvature(margins)
         gradient = np.array([(slopes * scores).sum() + 2.0 * ridge * alpha, slopes.sum()])
-        cross = (bends * scores).sum()
-        hessian = np.array([[(bends * scores**2).sum() + 2.0 * ridge, cross], [cross, bends.sum()]])
-        # Where nothing bends (no row within reach, all scores 0), a direction of no curvature gets
-        # a little.
+        cross = (curvatures * scores).sum()
+        hessian = np.array(
+            [[(curvatures * scores**2).sum() + 2.0 * ridge, cross], [cross, curvatures.sum()]]
+        )
+        # A direction without curvature (all margins above 1, or all scores 0) gets a little.
         hessian[np.diag_indices(2)] += 1e-12 * (1.0 + np.trace(hessian))
         step = -np.linalg.solve(hessian, gradient)
-        length, next_one = 1.0, objective(alpha + step[0], b + step[1])
-        while not next_one < now and length > 1e-6:
+        length, next_value = 1.0, objective(alpha + step[0], b + step[1])
+        while not next_value < now and length > 1e-6:
             length /= 2.0
-            next_one = objective(alpha + length * step[0], b + length * step[1])
-        if not next_one < now * (1.0 - 1e-14):
+            next_value = objective(alpha + length * step[0], b + length * step[1])
+        if not next_value < now * (1.0 - 1e-14):
             break
-        alpha, b, now = alpha + length * step[0], b + length * step[1], next_one
+        alpha, b, now = alpha + length * step[0], b + length * step[1], next_value
     return ScaleAndBias(float(alpha), float(b), now)

@@ -1,4 +1,4 @@
-"""Ternary coefficients as bits: two planes of packed words, and scores by counting bits."""
+"""Ternary coefficients as two bit planes of packed words, and scores by popcount."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from kernelight.codes.slots import n_words, packed, unpacked
 
 @dataclass(frozen=True)
 class TernaryPlanes:
-    """The coefficients of all classes: ``plus`` marks +1, ``used`` marks +1 and -1, packed as
-    `Codes.packed` packs slots."""
+    """The coefficients of all classes: ``plus`` marks +1, ``used`` marks +1 and -1.
+
+    Bits are packed as `Codes.packed` packs slots.
+    """
 
     plus: NDArray[np.uint64]  # (classes, words)
     used: NDArray[np.uint64]
@@ -24,18 +26,18 @@ class TernaryPlanes:
 
     @classmethod
     def of(cls, coefficients: NDArray[np.int8]) -> TernaryPlanes:
-        """The planes of (classes, slots) numbers -1, 0 and 1."""
-        signs = (coefficients > 0).astype(np.uint8), (coefficients != 0).astype(np.uint8)
-        return cls(packed(signs[0], 1), packed(signs[1], 1), coefficients.shape[1])
+        """The planes of coefficients -1, 0 and 1, (classes, slots)."""
+        plus, used = (coefficients > 0).astype(np.uint8), (coefficients != 0).astype(np.uint8)
+        return cls(packed(plus, 1), packed(used, 1), coefficients.shape[1])
 
     def check(self, n_classes: int) -> None:
-        """Refuse planes that no coefficients have."""
+        """Refuse planes that are not those of coefficients."""
         for name, plane in (("plus_", self.plus), ("used_", self.used)):
             check_learned(name, plane, ("uint64",), 2)
             if plane.shape != (n_classes, n_words(self.n_slots, 1)):
                 raise ValueError(
-                    f"{name} has the shape {plane.shape}, not that of {n_classes} vectors of "
-                    f"{self.n_slots}."
+                    f"{name} has the shape {plane.shape}, not that of {n_classes} rows of "
+                    f"{self.n_slots} bits."
                 )
         beyond = self.n_slots % 64
         if (self.plus & ~self.used).any() or (
@@ -45,7 +47,7 @@ class TernaryPlanes:
 
     @property
     def coefficients(self) -> NDArray[np.int8]:
-        """The (classes, slots) numbers again."""
+        """The coefficients -1, 0 and 1, (classes, slots)."""
         plus, used = unpacked(self.plus, self.n_slots, 1), unpacked(self.used, self.n_slots, 1)
         return 2 * plus.astype(np.int8) - used.astype(np.int8)
 
@@ -56,8 +58,7 @@ class TernaryPlanes:
 
     @property
     def five_to_a_byte(self) -> int:
-        """Bytes of the same coefficients with 5 in a byte (3^5 = 243), the densest that is still
-        easy to read."""
+        """Bytes of the same coefficients with 5 in each byte (3^5 = 243), which is still simple."""
         return len(self.plus) * -(-self.n_slots // 5)
 
     def scores(
@@ -67,7 +68,7 @@ class TernaryPlanes:
         bias: NDArray[np.float64],
         n_jobs: int | None,
     ) -> NDArray[np.float64]:
-        """(rows, classes) of scale * (w . z) + bias for packed rows of bits z."""
+        """scale * (w . z) + bias for packed rows of bits z, (rows, classes)."""
         out = np.empty((len(words), len(self.plus)))
         use = resources(n_jobs).for_work(8 * words.size * len(self.plus))
         _core.ternary_scores(

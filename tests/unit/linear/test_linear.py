@@ -1,4 +1,4 @@
-"""LinearClassifier and LinearRegressor: what users meet."""
+"""LinearClassifier and LinearRegressor: fits, paths, warm starts, and scikit-learn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 
 from kernelight import GCWS, Codes, LinearClassifier, LinearRegressor
 from kernelight.base.checks import resources
-from kernelight.linear import base, design, solver
+from kernelight.linear import base, design, output_group, solver
 
 CLASSIFIERS = ("squared_hinge", "hinge", "logistic")
 REGRESSORS = ("squared", "epsilon_insensitive")
@@ -33,7 +33,7 @@ def model_of(loss, **params):
 
 
 def task_of(n, slots=40, bits=4, classes=3, seed=0):
-    """Codes that say something about their labels, and a number."""
+    """Codes that tell something about their labels, and the labels."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % classes
     array = (
@@ -48,24 +48,23 @@ def flowers():
     return GCWS(128).fit(X).encode(X), y
 
 
-# -- What a fit depends on
-# ---------------------------------------------------------------------------------------
+# --- Threads, groups of outputs, instruction sets, seeds
 
 
 def with_threads(monkeypatch, threads):
-    """Epochs on this many threads, however little there is to do."""
-    real = solver.Group.__init__
+    """Run epochs on this many threads, however small the problem."""
+    real = output_group.OutputGroup.__init__
 
-    def init(self, rows, targets, plan, outputs):
-        real(self, rows, targets, replace(plan, threads=threads), outputs)
+    def init(self, rows, targets, settings, outputs):
+        real(self, rows, targets, replace(settings, threads=threads), outputs)
 
-    monkeypatch.setattr(solver.Group, "__init__", init)
+    monkeypatch.setattr(output_group.OutputGroup, "__init__", init)
 
 
 @pytest.mark.parametrize("small", [0, 100_000], ids=["single", "double"])
 @pytest.mark.parametrize("kind", ["ranked", "looked up", "dense"])
 def test_threads_change_no_bit(monkeypatch, kind, small):
-    """520 slots or columns are 8 parts, which up to 8 threads share."""
+    """520 slots or columns are 8 parts, shared by up to 8 threads."""
     monkeypatch.setattr(base, "SMALL", small)
     monkeypatch.setattr(design, "RANK_BYTES", 0 if kind == "looked up" else 1 << 30)
     codes, y = task_of(200, slots=520)
@@ -88,9 +87,9 @@ def test_threads_change_no_bit(monkeypatch, kind, small):
         )
 
 
-def test_much_work_is_shared_out():
-    """Threads inside a group where there is enough to do, groups on threads in any case."""
-    settings = solver.SolverSettings("hinge", 0.0, True, 1e-3, 10, 0, 3)
+def test_large_problems_use_threads():
+    """Threads inside a group only if there is enough work; groups always run on threads."""
+    settings = output_group.SolverSettings("hinge", 0.0, True, 1e-3, 10, 0, 3)
 
     def threads_of(n, slots, outputs):
         rows = design.MatrixDesign(np.zeros((n, slots), dtype=np.float32), np.float32, resources(3))
@@ -109,25 +108,24 @@ def test_much_work_is_shared_out():
 
 @pytest.mark.parametrize("loss", CLASSIFIERS)
 def test_groups_of_classes(monkeypatch, loss):
-    """More than 16 classes are several groups, which threads learn side by side; each class as if
-    it were alone."""
+    """More than 16 classes are several groups, which run on threads; each class is independent."""
     main = []
-    real = solver.Group.solve
+    real = output_group.OutputGroup.solve
 
     def solve(self, stopped):
         main.append(threading.current_thread() is threading.main_thread())
         return real(self, stopped)
 
-    monkeypatch.setattr(solver.Group, "solve", solve)
+    monkeypatch.setattr(output_group.OutputGroup, "solve", solve)
     for classes in (2, 3, 16, 17, 40):
         codes, y = task_of(200, classes=classes, bits=8)
         params = {"loss": loss, "tol": 1e-6}
         wanted = LinearClassifier(n_jobs=1, **params).fit(codes, y)
         assert wanted.coef_.shape == (classes if classes > 2 else 1, 40 << 8)
         for jobs in (2, 3, 8) if classes == 40 else (3,):
-            found = LinearClassifier(n_jobs=jobs, **params).fit(codes, y)
-            np.testing.assert_array_equal(found.weights_, wanted.weights_)
-            np.testing.assert_array_equal(found.dual_gap_, wanted.dual_gap_)
+            model = LinearClassifier(n_jobs=jobs, **params).fit(codes, y)
+            np.testing.assert_array_equal(model.weights_, wanted.weights_)
+            np.testing.assert_array_equal(model.dual_gap_, wanted.dual_gap_)
         assert wanted.score(codes, y) > 0.9
         if classes > 2:
             alone = LinearClassifier(**params).fit(codes, y == classes - 1)
@@ -174,8 +172,7 @@ def test_seeds_change_the_order_and_not_the_optimum(flowers):
         assert LinearClassifier(random_state=state).fit(codes, y).score(codes, y) > 0.9
 
 
-# -- Paths and restarts
-# ------------------------------------------------------------------------------------------
+# --- Regularization paths, warm starts, interrupts
 
 
 @pytest.mark.parametrize("loss", CLASSIFIERS + REGRESSORS)
@@ -224,7 +221,7 @@ def test_paths_are_checked(flowers):
 def test_warm_starts_end_at_the_same_optimum(loss):
     codes, y = task_of(200)
     warm = model_of(loss, warm_start=True, tol=1e-5, C=10.0, max_iter=5000).fit(codes, y)
-    for C in (10.0, 0.05, 3.0):  # lower costs cut the duals
+    for C in (10.0, 0.05, 3.0):  # lower costs clip the duals
         warm.set_params(C=C).fit(codes, y)
         cold = model_of(loss, tol=1e-5, C=C, max_iter=5000).fit(codes, y)
         np.testing.assert_allclose(warm.objective_, cold.objective_, rtol=2e-5)
@@ -242,7 +239,7 @@ def test_warm_starts_end_at_the_same_optimum(loss):
 
 
 def test_warm_start_with_other_labels():
-    """Duals of other labels are cut to what the new ones allow."""
+    """Duals of other labels are clipped to the bounds of the new ones."""
     codes, y = task_of(200)
     for loss in CLASSIFIERS:
         warm = (
@@ -254,8 +251,7 @@ def test_warm_start_with_other_labels():
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "epsilon_insensitive"])
-def test_duals_are_cut_to_their_bounds(loss):
-    model = model_of(loss)
+def test_duals_are_clipped_to_their_bounds(loss):
     rng = np.random.default_rng(0)
     dual, cost, C = 5 * rng.standard_normal((50, 3)), rng.random(50), 0.5
     labels = (np.arange(50) % 3).astype(np.int32)
@@ -268,7 +264,9 @@ def test_duals_are_cut_to_their_bounds(loss):
         own = labels[:, None] == np.arange(3)
         high = np.where(own, C * cost[:, None] * above, 0)
         low = np.where(own, 0, -C * cost[:, None] * below)
-    np.testing.assert_allclose(model._feasible(dual, targets, C), np.clip(dual, low, high))
+    np.testing.assert_allclose(
+        design.feasible_duals(dual, targets.scaled(C), loss), np.clip(dual, low, high)
+    )
 
 
 @pytest.mark.parametrize("warm", [False, True])
@@ -299,9 +297,9 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(flowers, warm):
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("epochs", [0, 2, 6])
 def test_interrupts(monkeypatch, classes, jobs, epochs):
-    """Ctrl-C during the epochs leaves the model of the last one, a warning, and goes on."""
+    """Ctrl-C during the epochs keeps the weights of the last one, and warns."""
     codes, y = task_of(200, classes=classes, bits=8)
-    real = solver.Group.epoch
+    real = output_group.OutputGroup.epoch
 
     def epoch(self, stopped):
         if self.n_iter == epochs:
@@ -310,7 +308,7 @@ def test_interrupts(monkeypatch, classes, jobs, epochs):
 
     model = LinearClassifier(tol=1e-12, n_jobs=jobs)
     with monkeypatch.context() as patch:
-        patch.setattr(solver.Group, "epoch", epoch)
+        patch.setattr(output_group.OutputGroup, "epoch", epoch)
         with (
             pytest.warns(ConvergenceWarning, match="was interrupted after"),
             pytest.raises(KeyboardInterrupt),
@@ -328,17 +326,16 @@ def test_interrupts(monkeypatch, classes, jobs, epochs):
         assert model.set_params(tol=1e-3).fit(codes, y).score(codes, y) > 0.9
 
 
-def test_an_interrupted_path_goes_on(monkeypatch, flowers):
+def test_an_interrupted_path_raises(monkeypatch, flowers):
     def epoch(self, stopped):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(solver.Group, "epoch", epoch)
+    monkeypatch.setattr(output_group.OutputGroup, "epoch", epoch)
     with pytest.raises(KeyboardInterrupt):
         LinearClassifier().fit_path(*flowers, [1.0, 2.0])
 
 
-# -- Probabilities, labels, weights
-# ------------------------------------------------------------------------------
+# --- Probabilities, labels, weights
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -405,8 +402,7 @@ def test_weights_are_repetitions(flowers):
     np.testing.assert_allclose(weighted.predict(codes), repeated.predict(codes))
 
 
-# -- scikit-learn
-# ------------------------------------------------------------------------------------------------
+# --- scikit-learn
 
 
 def test_searches_and_scores(flowers):

@@ -1,5 +1,4 @@
-"""partial_fit: batches reach what all rows at once do; Newton's method ends what coordinate descent
-is slow at."""
+"""partial_fit reaches the solution of fit; second-order methods solve slow problems."""
 
 from __future__ import annotations
 
@@ -16,13 +15,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import kernelight
 from kernelight import GCWS, LinearClassifier, LinearRegressor
-from kernelight.linear import active_newton, base, replay, solver
+from kernelight.linear import active_set_newton, batches, replay, second_order
 
 DIGITS, LABELS = load_digits(return_X_y=True)
 ORDER = np.random.default_rng(0).permutation(len(LABELS))
 DIGITS, LABELS = DIGITS[ORDER] / 16, LABELS[ORDER]
-# Labels of which a quarter are wrong: what a single visit to each row learns badly, and counting
-# rows twice learns too well.
+# A quarter of the labels is wrong: one visit to each row underfits them, counting rows twice
+# overfits them.
 NOISY = np.where(np.random.default_rng(1).random(len(LABELS)) < 0.25, (LABELS + 3) % 10, LABELS)
 TRAIN, TEST = slice(0, 1200), slice(1200, None)
 CODES = GCWS(128).fit(DIGITS).encode(DIGITS)
@@ -43,8 +42,7 @@ def test_three_passes_reach_the_batch_solution(kind, y, C, size):
     X = {"codes": CODES, "dense": DIGITS, "sparse": sp.csr_matrix(DIGITS)}[kind]
     whole = LinearClassifier(C=C).fit(X[TRAIN], y[TRAIN]).score(X[TEST], y[TEST])
     parts = in_batches(LinearClassifier(C=C), X[TRAIN], y[TRAIN], size, classes=range(10))
-    # half a point, and the error of the mean of 597 rows, of which a few lie at the border of two
-    # classes
+    # half a point, and two of the 597 rows, as a few lie at the border of two classes
     assert parts.score(X[TEST], y[TEST]) >= whole - 0.005 - 2 / 597
     assert parts.n_seen_ == 3 * 1200
 
@@ -66,34 +64,36 @@ def test_regression_in_batches():
         parts.partial_fit(X[:5], np.zeros((5, 2)))
 
 
-def test_memory_is_bounded(monkeypatch):
-    monkeypatch.setattr(base, "MEMORY_BYTES", 300 * 128)
+def test_the_replay_buffer_is_bounded(monkeypatch):
+    monkeypatch.setattr(batches, "BUFFER_BYTES", 300 * 128)
     model = in_batches(
         LinearClassifier(), CODES[TRAIN], LABELS[TRAIN], 200, passes=1, classes=range(10)
     )
-    assert len(model._memory) == 300
-    kept, gone = model._memory.within(100 * 128)
+    assert len(model._batch_state.buffer) == 300
+    kept, gone = model._batch_state.buffer.within(100 * 128)
     assert len(kept) == 100
     assert np.abs(kept.dual).sum(axis=1).min() >= np.abs(gone.dual).sum(axis=1).max()
 
 
 @pytest.mark.parametrize("kind", ["codes", "dense", "sparse"])
-def test_rows_that_come_again_are_known(monkeypatch, kind):
-    monkeypatch.setattr(base, "MEMORY_BYTES", 100 * 128)  # most are forgotten but for their duals
+def test_rows_that_come_again_are_recognised(monkeypatch, kind):
+    monkeypatch.setattr(batches, "BUFFER_BYTES", 100 * 128)
+    # of most rows only the duals are kept
     X = {"codes": CODES, "dense": DIGITS, "sparse": sp.csr_matrix(DIGITS)}[kind][:300]
     model = in_batches(LinearClassifier(), X, LABELS[:300], 75, passes=3, classes=range(10))
     again = np.random.default_rng(0).permutation(300)  # other batches
     in_batches(model, X[again], LABELS[:300][again], 60, passes=1)
-    total = np.abs(model._memory.dual).sum() + np.abs(model._ledger.dual).sum()
+    total = (
+        np.abs(model._batch_state.buffer.dual).sum() + np.abs(model._batch_state.ledger.dual).sum()
+    )
     whole = LinearClassifier(warm_start=True).fit(X, LABELS[:300])
-    assert len(model._memory) + len(model._ledger.keys) <= 300
+    assert len(model._batch_state.buffer) + len(model._batch_state.ledger) <= 300
     assert total < 1.1 * np.abs(whole._duals).sum()
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_equal_rows_count_as_often_as_they_come(loss):
-    """Two kinds of rows, nine of ten of the first and two of three of the second in class 1, over
-    and over in every batch."""
+    """Every batch repeats two kinds of rows, of which 9 in 10 and 2 in 3 are of class 1."""
     X = np.tile([[1.0, 0.0]] * 10 + [[0.0, 1.0]] * 6, (100, 1))
     y = np.tile([1] * 9 + [0] + [1] * 4 + [0] * 2, 100)
     mixed = np.random.default_rng(0).permutation(1600)
@@ -101,63 +101,71 @@ def test_equal_rows_count_as_often_as_they_come(loss):
     parts = in_batches(
         LinearClassifier(loss=loss), X[mixed], y[mixed], 100, passes=3, classes=[0, 1]
     )
-    assert parts._pass.n_rows == 1600
-    assert len(parts._memory) == 1600
+    assert parts._batch_state.data_pass.n_rows == 1600
+    assert len(parts._batch_state.buffer) == 1600
     kinds = np.eye(2)
     np.testing.assert_allclose(
         parts.decision_function(kinds), whole.decision_function(kinds), atol=0.02
     )
 
 
-def test_passes_are_told_by_batches_or_rows(monkeypatch):
-    monkeypatch.setattr(base, "MEMORY_BYTES", 100 * 128)
+def test_a_pass_begins_with_a_known_batch_or_known_rows(monkeypatch):
+    monkeypatch.setattr(batches, "BUFFER_BYTES", 100 * 128)
     X, y = CODES[:300], LABELS[:300]
     model = in_batches(LinearClassifier(), X, y, 50, passes=1, classes=range(10))
-    assert (model._pass.n_rows, model._pass.n_equal) == (300, 0)
+    assert (model._batch_state.data_pass.n_rows, model._batch_state.data_pass.n_equal) == (300, 0)
     for start in (100, 0, 250):  # in another order
         model.partial_fit(X[start : start + 50], y[start : start + 50])
-    assert model._pass.n_rows == 150
+    assert model._batch_state.data_pass.n_rows == 150
     again = np.random.default_rng(0).permutation(300)
     in_batches(model, X[again], y[again], 60, passes=1)
-    # half of them were not to be expected in this pass
-    assert len(model._memory) + len(model._ledger.keys) <= 450
+    # half of the rows had come in this pass already, and count again
+    assert len(model._batch_state.buffer) + len(model._batch_state.ledger) <= 450
     in_batches(model, X[again], y[again], 60, passes=1)
-    assert model._pass.n_rows == 300
+    assert model._batch_state.data_pass.n_rows == 300
 
 
 def test_the_ledger_is_bounded(monkeypatch):
-    monkeypatch.setattr(base, "MEMORY_BYTES", 10 * 128)
+    monkeypatch.setattr(batches, "BUFFER_BYTES", 10 * 128)
     monkeypatch.setattr(replay, "LEDGER_BYTES", 100 * (8 + 4 * 10 + 1))
     model = in_batches(
         LinearClassifier(), CODES[:300], LABELS[:300], 50, passes=2, classes=range(10)
     )
-    assert 50 <= len(model._ledger.keys) <= 100
-    assert (np.diff(model._ledger.keys.astype(object)) >= 0).all()
+    assert 50 <= len(model._batch_state.ledger) <= 100
+    assert (np.diff(model._batch_state.ledger.fingerprints.astype(object)) >= 0).all()
     assert model.score(CODES[TEST], LABELS[TEST]) > 0.85
 
 
-def test_matches_pair_equal_keys_once():
+def test_equal_keys_are_matched_once():
     stored = np.array([5, 3, 5, 9, 5], dtype=np.uint64)
     keys = np.array([5, 4, 5, 9, 5, 5, 3], dtype=np.uint64)
-    assert replay.matches(keys, stored).tolist() == [0, -1, 2, 3, 4, -1, 1]
-    assert replay.matches(keys, np.sort(stored), ascending=True).tolist() == [1, -1, 2, 4, 3, -1, 0]
-    assert replay.matches(keys[:0], stored).tolist() == []
-    assert replay.matches(keys, stored[:0]).tolist() == [-1] * 7
+    assert replay.match_once(keys, stored).tolist() == [0, -1, 2, 3, 4, -1, 1]
+    assert replay.match_once(keys, np.sort(stored), ascending=True).tolist() == [
+        1,
+        -1,
+        2,
+        4,
+        3,
+        -1,
+        0,
+    ]
+    assert replay.match_once(keys[:0], stored).tolist() == []
+    assert replay.match_once(keys, stored[:0]).tolist() == [-1] * 7
 
 
-def test_what_a_batch_needs():
+def test_wrong_batches_are_refused():
     model = LinearClassifier()
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         model.partial_fit(CODES[:10], LABELS[:10])
     assert not hasattr(model, "classes_")
     model.partial_fit(CODES[:10], LABELS[:10], classes=range(10))
     before = model.decision_function(CODES)
-    for y, classes, words in (
+    for y, classes, message in (
         (LABELS[:10], range(9), "not the same as on the first call"),
         (LABELS[:10] + 5, None, "not one of classes"),
         (LABELS[:9], None, "inconsistent numbers"),
     ):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=message):
             model.partial_fit(CODES[:10], y, classes=classes)
     with pytest.raises(ValueError, match="provenance"):
         model.partial_fit(GCWS(128, random_state=1).fit(DIGITS).encode(DIGITS[:10]), LABELS[:10])
@@ -201,12 +209,12 @@ def test_the_number_of_threads_does_not_matter():
 
 
 @pytest.mark.parametrize("kind", ["codes", "dense", "sparse"])
-def test_newton_ends_slow_problems(monkeypatch, kind):
+def test_newton_solves_slow_problems(monkeypatch, kind):
     X = {"codes": CODES.first(8), "dense": DIGITS, "sparse": sp.csr_matrix(DIGITS)}[kind][:500]
     y = LABELS[:500]
     options = {"C": 1000.0, "tol": 1e-6, "max_iter": 20_000}
     with_newton = LinearClassifier(**options).fit(X, y)
-    monkeypatch.setattr(solver.Group, "_finish", lambda self: False)
+    monkeypatch.setattr(second_order, "improve", lambda group: False)
     without = LinearClassifier(**options).fit(X, y)
     assert (with_newton.dual_gap_ <= 1e-6 * with_newton.objective_).all()
     assert with_newton.n_iter_ < without.n_iter_ / 2
@@ -220,19 +228,19 @@ def test_newton_solves_the_problem_of_its_rows(hinge):
     K = Z @ Z.T
     y = np.sign(random.normal(size=60)) if hinge else random.normal(size=60)
     cost = random.uniform(0.5, 50.0, 60)
-    dual = active_newton.solved(K, y, cost, np.zeros(60), hinge, tol=0.0)
+    dual = active_set_newton.solve(K, y, cost, np.zeros(60), hinge, tol=0.0)
     margin = K @ dual
     error = np.maximum(0, 1 - y * margin) * y if hinge else y - margin
     # where the gradient is 0
     np.testing.assert_allclose(dual, 2 * cost * error, rtol=1e-6, atol=1e-6)
 
 
-def test_newton_stays_in_its_room():
+def test_newton_stays_within_its_memory():
     used, most = [0], [0]
     lock = threading.Lock()
 
     def work(n_rows):
-        with active_newton.room(n_rows):
+        with active_set_newton.reserved_memory(n_rows):
             with lock:
                 used[0] += n_rows**2
                 most[0] = max(most[0], used[0])
@@ -242,31 +250,31 @@ def test_newton_stays_in_its_room():
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, [1000, 1700, 1200, 10, 1300, 900] * 5))
-    assert 0 < most[0] <= active_newton.MAX_ROWS**2
+    assert 0 < most[0] <= active_set_newton.MAX_ROWS**2
 
 
 @pytest.mark.parametrize("outer", [None, 2])
 def test_newton_has_one_thread_of_blas_and_gives_the_others_back(monkeypatch, outer):
-    """Also where the fit has threads of its own, and where somebody has set a limit before."""
+    """Also if the fit has threads of its own, and if a limit was set outside."""
 
     def blas():
         return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
-    found, solved = [], active_newton.solved
+    threads, solve = [], active_set_newton.solve
     monkeypatch.setattr(
-        active_newton, "solved", lambda *args: found.append(blas()) or solved(*args)
+        active_set_newton, "solve", lambda *args: threads.append(blas()) or solve(*args)
     )
     y = np.concatenate([np.arange(20), np.random.default_rng(0).integers(0, 20, 480)])
     with threadpool_limits(outer):
         before = blas()
         LinearClassifier(C=1000.0, tol=1e-6, max_iter=200, n_jobs=2).fit(CODES[:500], y)
         assert blas() == before
-    assert found
-    assert all(each == {1} for each in found)
+    assert threads
+    assert all(each == {1} for each in threads)
 
 
 def test_a_path_goes_on_where_newton_ended():
-    """From the C at which coordinate descent becomes slow on, no epochs are needed."""
+    """Once coordinate descent is slow for some C, larger C need no epochs."""
     options = {"tol": 1e-4, "max_iter": 20_000}
     path = LinearClassifier(**options).fit_path(
         CODES.first(8)[:500], LABELS[:500], [100.0, 300.0, 1000.0]
@@ -278,16 +286,16 @@ def test_a_path_goes_on_where_newton_ended():
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_a_buffer_may_be_filled_again(kind):
+def test_the_arrays_of_a_batch_may_be_filled_again(kind):
     fresh = in_batches(
         LinearClassifier("hinge"), DIGITS[TRAIN], LABELS[TRAIN], 400, classes=range(10)
     )
     model = LinearClassifier("hinge")
-    buffer = np.empty((400, DIGITS.shape[1]))
+    array = np.empty((400, DIGITS.shape[1]))
     for _ in range(3):
         for start in range(0, 1200, 400):
-            buffer[:] = DIGITS[start : start + 400]
-            rows = sp.csr_matrix(buffer) if kind == "sparse" else buffer
+            array[:] = DIGITS[start : start + 400]
+            rows = sp.csr_matrix(array) if kind == "sparse" else array
             model.partial_fit(rows, LABELS[start : start + 400], classes=range(10))
             if kind == "sparse":
                 rows.data[:] = 0
@@ -296,8 +304,8 @@ def test_a_buffer_may_be_filled_again(kind):
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "squared_hinge"])
 @pytest.mark.parametrize("less", ["C", "weight"])
-def test_less_weight_is_followed(loss, less):
-    """With a smaller C, or rows of smaller weight, passes approach the solution for these."""
+def test_smaller_costs_are_followed(loss, less):
+    """With a smaller C, or smaller sample weights, passes approach the solution for these."""
     y = (LABELS[TRAIN] > 4).astype(int)
     model = LinearClassifier(loss, C=100.0)
     for _ in range(3):

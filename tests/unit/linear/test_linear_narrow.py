@@ -1,5 +1,4 @@
-"""Narrow dense rows whose columns differ by orders of magnitude, or with a large C: solved in few
-epochs, with certificate."""
+"""Narrow dense rows with badly scaled columns or a large C: few epochs, and a true certificate."""
 
 from __future__ import annotations
 
@@ -34,8 +33,7 @@ def objective(loss, X, y, C, w, b, epsilon=0.0):
 
 
 def dual_objective(loss, X, y, C, duals, epsilon=0.0):
-    """A lower bound of the least objective, whatever the duals are, if they are feasible (weak
-    duality)."""
+    """A lower bound of the least objective by weak duality; the duals must be feasible."""
     sizes = np.abs(duals) if loss == "epsilon_insensitive" else y * duals
     assert sizes.min() >= 0
     assert sizes.max() <= C
@@ -64,7 +62,7 @@ def liblinear(loss, C):
 @pytest.mark.parametrize("C", [1.0, 100.0, 1e4])
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "epsilon_insensitive"])
 def test_models_are_as_near_to_the_optimum_as_they_say(loss, C, scaled, tol):
-    """By a lower bound that is computed here, from duals in more than double precision."""
+    """The lower bound is computed here from the duals, in more than double precision."""
     X, score = rows(scaled=scaled)
     y = score if loss == "epsilon_insensitive" else np.where(score > 0, 1.0, -1.0)
     cls = LinearRegressor if loss == "epsilon_insensitive" else LinearClassifier
@@ -73,10 +71,10 @@ def test_models_are_as_near_to_the_optimum_as_they_say(loss, C, scaled, tol):
         warnings.simplefilter("error")
         model = cls(loss, C=C, tol=tol, max_iter=100, warm_start=True, **options).fit(X, y)
     w, b = model.coef_.ravel().astype(np.longdouble), float(np.ravel(model.intercept_)[0])
-    found = objective(loss, X, y, C, w, b, 0.1)
-    least = dual_objective(loss, X, y, C, model._duals[:, 0], 0.1)
-    assert found - least <= tol * found
-    np.testing.assert_allclose(model.objective_[0], float(found), rtol=1e-12)
+    primal = objective(loss, X, y, C, w, b, 0.1)
+    dual = dual_objective(loss, X, y, C, model._duals[:, 0], 0.1)
+    assert primal - dual <= tol * primal
+    np.testing.assert_allclose(model.objective_[0], float(primal), rtol=1e-12)
 
 
 @pytest.mark.parametrize("scaled", [True, False], ids=["badly scaled", "plain"])
@@ -88,7 +86,7 @@ def test_models_are_those_of_liblinear_where_it_converges(loss, C, scaled):
     cls = LinearRegressor if loss == "epsilon_insensitive" else LinearClassifier
     options = {"epsilon": 0.1} if cls is LinearRegressor else {}
     model, other = cls(loss, C=C, tol=1e-8, **options).fit(X, y), liblinear(loss, C)
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         other.fit(X, y)
     ours, theirs = (
@@ -98,8 +96,8 @@ def test_models_are_those_of_liblinear_where_it_converges(loss, C, scaled):
         for made in (model, other)
     )
     assert ours <= theirs * (1 + 1e-7)
-    converged = not any(issubclass(each.category, ConvergenceWarning) for each in said)
-    assert converged or scaled or C > 0.01  # the easiest must do
+    converged = not any(issubclass(each.category, ConvergenceWarning) for each in caught)
+    assert converged or scaled or C > 0.01  # on the easiest problem it must
     if converged:
         assert theirs <= ours * (1 + 1e-6)
 

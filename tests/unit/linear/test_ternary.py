@@ -1,4 +1,4 @@
-"""TernaryClassifier: what users meet."""
+"""TernaryClassifier: fits, predictions, pruning, memory and files."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_objective_never_rises(flowers, loss, sparsity):
 
 
 @pytest.mark.parametrize("sparsity", [0.5, 0.75, 0.95])
-def test_sparsity_is_the_least_share_of_zeros(flowers, sparsity):
+def test_sparsity_is_the_least_fraction_of_zeros(flowers, sparsity):
     codes, y, _ = flowers
     model = TernaryClassifier(sparsity=sparsity).fit(codes, y)
     zeros = (model.coef_ == 0).mean(axis=1)
@@ -135,12 +135,12 @@ def test_empty_rows_score_their_bias():
     np.testing.assert_array_equal(
         scores[empty], np.tile(model.intercept_.astype(float), (empty.sum(), 1))
     )
-    # Without any row that has bits only biases can be learned.
-    nothing = Codes(np.zeros((6, 8), dtype=int), bits=1, empty=np.ones(6, bool))
-    blank = TernaryClassifier().fit(nothing, [0, 0, 0, 0, 1, 1])
-    assert not blank.coef_.any()
-    assert (blank.predict(nothing) == 0).all()
-    assert len(blank.prune().slots_) == 1
+    # From empty rows only biases can be learned.
+    all_empty = Codes(np.zeros((6, 8), dtype=int), bits=1, empty=np.ones(6, bool))
+    biases_only = TernaryClassifier().fit(all_empty, [0, 0, 0, 0, 1, 1])
+    assert not biases_only.coef_.any()
+    assert (biases_only.predict(all_empty) == 0).all()
+    assert len(biases_only.prune().slots_) == 1
 
 
 def test_weights(flowers):
@@ -168,7 +168,7 @@ def test_weights(flowers):
         none.fit(codes, y, sample_weight=(y == 0).astype(float))
 
 
-def test_too_few_sweeps_are_said(flowers):
+def test_too_few_sweeps_give_a_warning(flowers):
     codes, y, _ = flowers
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         TernaryClassifier(max_iter=1).fit(codes, y)
@@ -209,17 +209,17 @@ def test_other_rows_are_refused(flowers, model):
         TernaryClassifier().fit(codes, np.linspace(0, 1, 150))
     with pytest.raises(TypeError, match="takes Codes of 1 bit"):
         model.predict(IRIS[0])
-    with pytest.raises(ValueError, match=r"must be \(rows, 8\) words, got the shape \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"must have the shape \(n_samples, 8\), got \(2, 3\)"):
         model.predict(np.zeros((2, 3), dtype=np.uint64))
 
 
-def test_codes_of_another_origin_are_refused(flowers, model):
+def test_codes_of_another_map_are_refused(flowers, model):
     other = BinaryFourier(512, sigma=2.0).fit(IRIS[0]).encode(IRIS[0])
-    with pytest.raises(ValueError, match="of another origin than those seen by fit"):
+    with pytest.raises(ValueError, match="were not made by the map whose codes"):
         model.predict(other)
-    with pytest.raises(ValueError, match="fitted on codes of 512 slots, got 100 slots"):
+    with pytest.raises(ValueError, match="fitted to codes of 512 slots, got 100 slots"):
         model.predict(flowers[0].first(100))
-    with pytest.raises(ValueError, match="of another origin"):
+    with pytest.raises(ValueError, match="were not made by the map"):
         model.predict(flowers[0].take_slots([1, 2, 3]))
 
 
@@ -254,17 +254,16 @@ def test_failed_fit_leaves_the_model(flowers, monkeypatch):
 
 def test_model_selection(flowers):
     codes, y, _ = flowers
-    names = IRIS_NAMES = np.array(["setosa", "versicolor", "virginica"])[y]
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
     search = GridSearchCV(
         TernaryClassifier(), {"C": [1.0, 10.0], "sparsity": [0.0, 0.6]}, cv=3
     ).fit(codes, names)
     assert search.best_score_ > 0.9
-    assert set(search.predict(codes)) <= set(IRIS_NAMES)
+    assert set(search.predict(codes)) <= set(names)
     assert clone(TernaryClassifier(C=3.0)).get_params()["C"] == 3.0
 
 
-# -- Pruning
-# -----------------------------------------------------------------------------------------------------
+# --- Pruning
 
 
 @pytest.mark.parametrize("projection", ["fastfood", "gaussian", "orthogonal", "sorf"])
@@ -288,13 +287,13 @@ def test_pruned_scores_are_the_same(projection):
     assert small.memory_report().total < model.memory_report().total
     again = small.prune()
     np.testing.assert_array_equal(again.slots_, small.slots_)
-    with pytest.raises(ValueError, match="of another origin"):
+    with pytest.raises(ValueError, match="were not made by the map"):
         model.predict(kept.encode(X))
-    with pytest.raises(ValueError, match="of another origin"):
+    with pytest.raises(ValueError, match="were not made by the map"):
         small.predict(binary.keep(small.slots_[1:]).encode(X))
 
 
-def test_pruning_of_many_classes_drops_what_is_zero_in_all(flowers):
+def test_pruning_removes_slots_that_are_zero_in_all_classes(flowers):
     codes, y, _ = flowers
     model = TernaryClassifier(sparsity=0.9).fit(codes, y)
     small = model.prune()
@@ -312,8 +311,7 @@ def test_pruning_of_nothing(flowers):
     )
 
 
-# -- Memory
-# ------------------------------------------------------------------------------------------------------
+# --- Memory
 
 
 def test_memory_report(flowers, model):
@@ -334,12 +332,11 @@ def test_memory_report(flowers, model):
     assert model.memory_report().total_regenerated is None
     named = TernaryClassifier().fit(codes, np.array(["a", "bc", "ü"])[y])
     assert named.memory_report().model["labels"] == 5
-    with pytest.raises(TypeError, match="does not say what it takes"):
+    with pytest.raises(TypeError, match="map must be the fitted map of the codes"):
         model.memory_report(object())
 
 
-# -- Storing
-# -----------------------------------------------------------------------------------------------------
+# --- Storing
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], ["a", "b", "c"], [-1.0, 0.0, 2.0]])
@@ -412,8 +409,7 @@ def test_states_without_an_array_are_refused(model):
             )
 
 
-# -- Maps that keep some slots
-# -----------------------------------------------------------------------------------
+# --- Maps that keep some slots
 
 
 @pytest.mark.parametrize(
@@ -490,12 +486,14 @@ def test_sparsity_is_reached_and_no_class_is_lost(sparsity):
     assert (model.objective_path_[-1] <= model.objective_path_[0] + 1e-12).all()
 
 
-def test_stands_in_a_pipeline(flowers):
+def test_works_in_a_pipeline(flowers):
     X, y = IRIS
     codes, _, binary = flowers
-    line = make_pipeline(BinaryFourier(512, sigma=1.5), TernaryClassifier()).fit(X, y)
-    np.testing.assert_array_equal(line[-1].coef_, TernaryClassifier().fit(codes, y).coef_)
-    np.testing.assert_array_equal(line.predict(X), TernaryClassifier().fit(codes, y).predict(codes))
+    pipeline = make_pipeline(BinaryFourier(512, sigma=1.5), TernaryClassifier()).fit(X, y)
+    np.testing.assert_array_equal(pipeline[-1].coef_, TernaryClassifier().fit(codes, y).coef_)
+    np.testing.assert_array_equal(
+        pipeline.predict(X), TernaryClassifier().fit(codes, y).predict(codes)
+    )
     one_hot = binary.transform(X)
     for wrong in (
         one_hot[:, 1:],
@@ -509,7 +507,7 @@ def test_stands_in_a_pipeline(flowers):
         TernaryClassifier().fit(codes, None)
 
 
-def test_reports_on_its_own_map_only(flowers, model):
+def test_memory_report_takes_its_own_map_only(flowers, model):
     with pytest.raises(ValueError, match="is not the map of the codes"):
         model.memory_report(BinaryFourier(512, sigma=1.5, random_state=1).fit(IRIS[0]))
     small = model.prune()

@@ -1,4 +1,4 @@
-"""What ternary models and their maps take, in bytes, where the figures are known."""
+"""The memory of ternary models and their maps, where the figures are known."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelight import BinaryFourier, SignProjection, TernaryClassifier
 
 
-def test_memory_of_the_accounting_in_the_paper():
-    """p = 2,048, 10 classes: 5 KB of coefficients, and some 16 to 18 p bytes of stored Fastfood
-    projections."""
+def test_memory_is_that_of_the_paper():
+    """p = 2,048, 10 classes: 5 KB of coefficients, 16 to 18 p bytes of Fastfood projections."""
     X = np.random.default_rng(0).standard_normal((100, 256))
     y = np.arange(100) % 10
     binary = BinaryFourier(2048).fit(X)
