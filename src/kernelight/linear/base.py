@@ -278,7 +278,7 @@ class LinearModel(StoredEstimator, ABC):
         if isinstance(X, Codes):
             if reset:
                 if len(X) == 0:
-                    raise ValueError("X has no rows: fit needs at least 1.")
+                    raise ValueError("X has no rows: at least 1 is needed.")
                 self.bits_, self.n_slots_, self.provenance_ = X.bits, X.n_components, X.provenance
                 self.n_features_in_ = X.n_components << X.bits
                 self.__dict__.pop("feature_names_in_", None)

@@ -41,6 +41,18 @@ def class_factors(
     return np.asarray(factors)
 
 
+def plain_class_weight(class_weight: Any) -> Any:
+    """Class weights for a state; a dict becomes pairs, because keys of JSON are strings."""
+    if not isinstance(class_weight, dict):
+        return plain_value(class_weight)
+    return [[np.asarray(label).item(), float(weight)] for label, weight in class_weight.items()]
+
+
+def class_weight_from_plain(plain: Any) -> Any:
+    """The class weights of a state."""
+    return dict(plain) if isinstance(plain, list) else plain
+
+
 class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # scikit-learn has no types
     """Linear classification of `Codes`, dense or sparse rows, as liblinear does it.
 
@@ -282,27 +294,18 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         return State({**state.meta, "labels": plain_labels(self.classes_)}, state.arrays)
 
     def _plain_params(self) -> dict[str, Any]:
-        """Class weights as pairs of label and weight: keys of JSON are strings."""
         params = {
             name: plain_value(value)
             for name, value in self.get_params(deep=False).items()
             if name not in ("class_weight", "random_state")
         }
-        if isinstance(self.class_weight, dict):
-            params["class_weight"] = [
-                [np.asarray(label).item(), float(weight)]
-                for label, weight in self.class_weight.items()
-            ]
-        else:
-            params["class_weight"] = self.class_weight
+        params["class_weight"] = plain_class_weight(self.class_weight)
         return params | {"random_state": self.seed_}
 
     @classmethod
     def _params_of(cls, state: State) -> dict[str, Any]:
         params = dict(super()._params_of(state))
-        if isinstance(params.get("class_weight"), list):
-            params["class_weight"] = {label: weight for label, weight in params["class_weight"]}  # noqa: C416
-        return params
+        return params | {"class_weight": class_weight_from_plain(params.get("class_weight"))}
 
     def _take_parts(self, state: State) -> None:
         self.classes_ = labels_from_plain(state.meta["labels"])

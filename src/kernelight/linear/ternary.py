@@ -19,7 +19,7 @@ from kernelight.base import checks, counted
 from kernelight.base.estimator import StoredEstimator, labels_from_plain, plain_labels
 from kernelight.codes import Codes, slots_provenance
 from kernelight.codes.slots import n_words
-from kernelight.linear.classifier import class_factors
+from kernelight.linear.classifier import class_factors, class_weight_from_plain, plain_class_weight
 from kernelight.linear.memory_report import MemoryReport
 from kernelight.linear.ternary_fit import (
     TernaryProblem,
@@ -421,26 +421,12 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     # --- State
 
     def _plain_params(self) -> dict[str, Any]:
-        """Class weights as pairs of label and weight: keys of JSON are strings."""
-        params = super()._plain_params()
-        if isinstance(self.class_weight, dict):
-            pairs = [
-                [np.asarray(label).item(), float(weight)]
-                for label, weight in self.class_weight.items()
-            ]
-            params["class_weight"] = pairs
-        return params
+        return super()._plain_params() | {"class_weight": plain_class_weight(self.class_weight)}
 
     @classmethod
     def _params_of(cls, state: State) -> dict[str, Any]:
         params = dict(super()._params_of(state))
-        pairs = params.get("class_weight")
-        if not isinstance(pairs, list):
-            return params
-        weights = {
-            label: checks.check_number("A class weight", weight, 0.0) for label, weight in pairs
-        }
-        return params | {"class_weight": weights}
+        return params | {"class_weight": class_weight_from_plain(params.get("class_weight"))}
 
 
 def _as_codes(codes: Any) -> Codes:

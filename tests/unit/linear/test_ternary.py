@@ -384,8 +384,8 @@ def damaged(state, **changes):
         ({"decided": {"seed_": "x"}}, "seed_ must be a whole number"),
         ({"meta": {"n_features_in": 1 << 40}}, "n_features_in must be"),
         ({"meta": {"params": {"loss": "nonsense"}}}, "loss must be one of"),
-        ({"meta": {"params": {"class_weight": [[1]]}}}, "not enough values"),
-        ({"meta": {"params": {"class_weight": [[1, "x"]]}}}, "A class weight must be"),
+        ({"meta": {"params": {"class_weight": [[1]]}}}, "2 is required"),
+        ({"meta": {"params": {"class_weight": [[1, "x"]]}}}, "weight of class 1 must be"),
     ],
 )
 def test_damaged_states_are_refused(flowers, model, changes, message):
