@@ -1,5 +1,4 @@
-"""scikit-learn's own checks, none excused but those from which scikit-learn excuses the same models
-of its own."""
+"""scikit-learn's checks, all but those that its own models of the same kind do not pass."""
 
 from __future__ import annotations
 
@@ -11,8 +10,7 @@ from kernelight import ColumnScaler, LinearClassifier, LinearRegressor
 from kernelight.base import registry
 from kernelight.scaling import SCALING_NAMES
 
-# Fewer rows than landmarks are many checks' idea of data, a kernel less its mean is one's of a
-# kernel.
+# Many checks have fewer rows than landmarks, and one a kernel that is not positive semidefinite.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=:UserWarning"),
     pytest.mark.filterwarnings("ignore:The kernel is not positive semidefinite:UserWarning"),

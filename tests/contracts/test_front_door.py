@@ -1,5 +1,4 @@
-"""The front door among scikit-learn's tools: its own checks (none excused), searches, pipelines,
-calibration."""
+"""The estimators with scikit-learn's tools: its checks (all), searches, pipelines, calibration."""
 
 from __future__ import annotations
 

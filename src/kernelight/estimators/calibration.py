@@ -1,15 +1,16 @@
-"""From scores to probabilities and intervals, learned on rows that were held out.
+"""From scores to probabilities and intervals, learned on held-out rows.
 
-Two classes:    P(second) = 1 / (1 + exp(-z)),  z = above * s for a score s > 0, below * s for s <= 0.
-More classes:   P(c) is proportional to 1 / (1 + exp(-(slope * s_c + offset))), with one slope and offset for all classes.
+Two classes:    P(second) = 1 / (1 + exp(-z)) with z = above * s for a score s > 0, else below * s.
+More classes:   P(c) is proportional to 1 / (1 + exp(-(slope * s_c + offset))), with one slope and
+                one offset for all classes.
 
 This is Platt scaling under one condition: the most probable class is always the one of the largest
 score, so that ``predict_proba`` and ``predict`` agree. Hence no offset for two classes (its place
 is taken by a second slope), and none of its own for each class. Both numbers minimise the log loss
-of the rows held out, with a weak normal prior on them (standard deviation 2, around slopes of 2),
+of the held-out rows, with a weak normal prior on them (standard deviation 2, around slopes of 2),
 which decides where hardly any rows were held out.
 
-Intervals are split conformal (Papadopoulos et al. 2002; Lei et al. 2018): of n rows held out, the
+Intervals are split conformal (Papadopoulos et al. 2002; Lei et al. 2018): of n held-out rows, the
 ceil((n + 1) coverage)-th smallest absolute error is the half width. A new row exchangeable with
 them then lies inside with at least that probability.
 """
@@ -27,16 +28,15 @@ from scipy.optimize import minimize
 from kernelight.base import checks, counted
 
 Array = NDArray[np.float64]
-CALIBRATION_ROWS = 20_000  # of the rows held out, at most
+CALIBRATION_ROWS = 20_000  # held-out rows that are used, at most
 MAX_ERRORS = 1_000  # numbers that a model keeps for each target
-_START = math.log(2.0)
-_DEVIATION = 2.0
-_FARTHEST = 8.0
+_START, _DEVIATION = math.log(2.0), 2.0  # mean and standard deviation of the prior
+_FARTHEST = 8.0  # parameters are clipped to this size
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The two numbers: slopes below and above 0 for two classes, slope and offset for more."""
+    """The two numbers: for two classes the slopes below and above 0, else slope and offset."""
 
     first: float
     second: float
@@ -53,13 +53,12 @@ class Calibration:
 
 def normalised(logs: Array) -> Array:
     """Rows of exp(logs), divided by their sums."""
-    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+    values = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(values / values.sum(axis=1, keepdims=True))
 
 
 def logistic_probabilities(scores: Any) -> Array:
-    """What a model with logistic loss says itself: 1 / (1 + exp(-score)), divided by the sum over
-    classes."""
+    """Those of a model with logistic loss: 1 / (1 + exp(-score)), divided by their sum."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim == 1 or scores.shape[1] == 1:
         return Calibration(1.0, 1.0)(scores)
@@ -75,43 +74,45 @@ def _log_logistic(z: Array) -> Array:
 
 
 def calibrated(scores: Array, labels: NDArray[Any], weight: Array | None) -> Calibration:
-    """The calibration of (n, m) scores of rows with the class numbers ``labels``; no rows leave the
-    prior alone."""
+    """The calibration learned from (n, m) scores of rows with the class numbers ``labels``.
+
+    Without rows it is that of the prior.
+    """
     weights = np.ones(len(labels)) if weight is None or not weight.any() else weight / weight.mean()
     two = scores.shape[1] == 1
     single = scores[:, 0]
     own = np.where(labels == 1, single, -single)
     rows = np.arange(len(labels))
 
-    def made(parameters: Array) -> Calibration:
+    def of_parameters(parameters: Array) -> Calibration:
         first, second = np.clip(parameters, -_FARTHEST, _FARTHEST).tolist()
         return Calibration(math.exp(first), math.exp(second) if two else second)
 
     def loss(parameters: Array) -> tuple[float, Array]:
         """The log loss and the prior, with their gradient."""
-        found = made(parameters)
+        calibration = of_parameters(parameters)
         if two:
             upper = single > 0
-            z = own * np.where(upper, found.second, found.first)
+            z = own * np.where(upper, calibration.second, calibration.first)
             logs = _log_logistic(z)
-            steps = weights * _logistic(-z) * z  # by the logarithm of the slope
-            gradient = np.array([steps[~upper].sum(), steps[upper].sum()])
+            slopes = weights * _logistic(-z) * z  # derivatives by the logarithm of the slope
+            gradient = np.array([slopes[~upper].sum(), slopes[upper].sum()])
         else:
-            z = found.first * scores + found.second
+            z = calibration.first * scores + calibration.second
             every = _log_logistic(z)
-            shares, slopes = normalised(every), _logistic(-z)
-            logs = np.log(np.maximum(shares[rows, labels], np.finfo(np.float64).tiny))
-            steps = -shares * slopes
-            steps[rows, labels] += slopes[rows, labels]
-            steps *= weights[:, None]
-            gradient = np.array([(steps * scores).sum() * found.first, steps.sum()])
+            probabilities, slopes = normalised(every), _logistic(-z)
+            logs = np.log(np.maximum(probabilities[rows, labels], np.finfo(np.float64).tiny))
+            by_z = -probabilities * slopes  # derivatives by z
+            by_z[rows, labels] += slopes[rows, labels]
+            by_z *= weights[:, None]
+            gradient = np.array([(by_z * scores).sum() * calibration.first, by_z.sum()])
         away = (parameters - start) / _DEVIATION
         return float(np.square(away).sum() / 2 - weights @ logs), away / _DEVIATION - gradient
 
     start = np.array([_START, _START if two else 0.0])
     if not len(labels):
-        return made(start)
-    return made(minimize(loss, start, jac=True, method="BFGS").x)
+        return of_parameters(start)
+    return of_parameters(minimize(loss, start, jac=True, method="BFGS").x)
 
 
 def calibration_from(plain: Any, n_classes: int) -> Calibration:
@@ -126,10 +127,9 @@ def calibration_from(plain: Any, n_classes: int) -> Calibration:
 
 @dataclass(frozen=True)
 class Errors:
-    """Absolute errors of rows held out: some order statistics, ascending, for each target, and of
-    how many rows they are."""
+    """Absolute errors of held-out rows: some order statistics, and the number of rows."""
 
-    sizes: Array  # (at most MAX_ERRORS, targets)
+    sizes: Array  # (at most MAX_ERRORS, targets), ascending for each target
     n_rows: int
 
     @classmethod
@@ -141,24 +141,24 @@ class Errors:
             order = np.argsort(np.abs(errors), axis=0)
             places = (np.arange(n_rows) + 1.0) / n_rows
             for column in range(sizes.shape[1]):
-                shares = np.cumsum(weight[order[:, column]]) / weight.sum()
-                at = np.searchsorted(shares, places - 1e-12)
+                fractions = np.cumsum(weight[order[:, column]]) / weight.sum()
+                at = np.searchsorted(fractions, places - 1e-12)
                 sizes[:, column] = sizes[np.minimum(at, n_rows - 1), column]
         return cls(np.ascontiguousarray(sizes[ranks(n_rows)]), n_rows)
 
     def half_width(self, coverage: float) -> Array:
-        """For each target, what lies on either side of a prediction."""
+        """Half the width of an interval of this coverage, for each target."""
         if not 0.0 < checks.check_number("coverage", coverage, 0.0) < 1.0:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
         rank = math.ceil((self.n_rows + 1) * coverage - 1e-9)
         if rank > self.n_rows:
             least = math.ceil(coverage / (1 - coverage) - 1e-9)
             raise ValueError(
-                f"coverage={coverage:g} needs at least {counted(least, 'row')} held "
-                f"out, and there were {self.n_rows:,}: fit to more "
-                f"rows, or ask for {self.n_rows / (self.n_rows + 1):.3f} or less."
+                f"coverage={coverage:g} needs at least {counted(least, 'row')} held out, and "
+                f"there were {self.n_rows:,}: fit to more rows, or ask for "
+                f"{self.n_rows / (self.n_rows + 1):.3f} or less."
             )
-        # the next one that was kept: never too narrow
+        # of the order statistics that were kept the next larger one: never too narrow
         kept = np.searchsorted(ranks(self.n_rows), rank - 1)
         return np.asarray(self.sizes[kept])
 

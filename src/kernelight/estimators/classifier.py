@@ -1,4 +1,4 @@
-"""KernelClassifier: one line from a table to a nonlinear classifier."""
+"""`KernelClassifier`, a nonlinear classifier of tables."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from kernelight.estimators.routes import Task, labels_of
 from kernelight.estimators.scoring import positive_class
 from kernelight.estimators.search import HeldOut
 
-RARE = 0.05  # a class with a smaller share hardly counts in the accuracy ...
-RARE_OF_EVEN = 0.2  # ... if that is also below this part of an equal share
+# a class is rare if its fraction of the rows is below RARE, and below RARE_OF_EQUAL times that of
+# equally large classes
+RARE, RARE_OF_EQUAL = 0.05, 0.2
 
 
 def _has_probabilities(model: KernelClassifier) -> bool:
+    """Whether there is a `predict_proba`; an AttributeError says why not."""
     if (
         model.__sklearn_is_fitted__()
         and model.calibration_ is None
@@ -38,114 +40,127 @@ def _has_probabilities(model: KernelClassifier) -> bool:
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # scikit-learn has no types
-    r"""A nonlinear classifier made of scaled columns, a feature map of a kernel, and a linear
-    model.
+    r"""A nonlinear classifier: scaled columns, a feature map of a kernel, and a linear model.
 
-    What is left to tune is searched on a small grid, scored on a fifth of the rows that is held
-    out; then the model is trained on all rows. ``print(model.summary())`` shows what was chosen.
+    Parameters that are "tune" are chosen from a small grid, by the score of held-out rows; then the
+    model is trained on all rows. ``print(model.summary())`` shows what was chosen.
 
     Parameters
     ----------
     kernel : str or Kernel, default="gmm"
-        The name of a kernel (see `kernels.get`) or a kernel, which then decides its own parameters.
+        The name of a kernel (see `kernels.get`), or a kernel object, which has its own parameters.
     n_components : int, default=1024
-        Codes or features of a row. More are nearer to the kernel and cost as much more.
+        Codes or features of a row. More are nearer to the kernel, at a cost in proportion.
     method : str or None, default=None
-        "gcws", "fourier", "nystroem", "sign", "binary", "aligned", "product" (see `feature_map`);
-        None is the one that suits the kernel. "exact" is scikit-learn's SVC on the Gram matrix, one
-        against the rest, for at most 15,000 rows: ``loss`` is the hinge then, ``n_components`` and
-        ``bits`` are not used, and C means what it means there.
+        "gcws", "fourier", "nystroem", "sign", "binary", "aligned" or "product" (see `feature_map`);
+        None is the one that suits the kernel. "exact" is scikit-learn's SVC on the Gram matrix,
+        one-vs-rest, for at most 15,000 rows. It has the hinge loss whatever ``loss`` says, its own
+        meaning of C, and no use for ``n_components`` and ``bits``.
     bits : int, default=8
         Bits of a code, where the map has a choice (GCWS and products of codes).
     gamma : float, "scale" or "tune", default="tune"
-        For rbf, folded_rbf, exp_gmm and mm_rbf, of which it is the gamma, and for gaussian, where
-        gamma = 1 / (2 sigma^2). "scale" is scikit-learn's rule on the scaled rows: 1 / (d Var(X))
-        for gaussian; twice that of rows at unit length for rbf, folded_rbf and mm_rbf, which is the
-        same kernel; for exp_gmm the gamma of the median pair of rows. A kernel that has no gamma
-        ignores it, with a warning unless it is "tune".
+        The gamma of rbf, folded_rbf, exp_gmm and mm_rbf; for gaussian, gamma = 1 / (2 sigma^2).
+        "scale" is scikit-learn's rule on the scaled rows: 1 / (d Var(X)) for gaussian; twice that
+        of rows at unit length for rbf, folded_rbf and mm_rbf, which is the same kernel; for exp_gmm
+        the gamma of the median pair of rows. A kernel without gamma ignores it, with a warning
+        unless it is "tune".
     p : float or "tune", default=1.0
         The power of gmm and exp_gmm; other kernels ignore it, with a warning.
     C : float or "tune", default="tune"
         The objective is 1/2 |w|^2 + C \sum_i loss_i, with features of length about 1.
     scale : str or None, default="tune"
         None (or "none"), "minmax", "quantile", "standard", "minmax+complement",
-        "quantile+complement", or "max" for sparse rows; see Notes.
+        "quantile+complement" or "max"; see `ColumnScaler`. Sparse rows take None and "max".
     cv : int, splitter, iterable of splits or None, default=None
-        What to score on instead of the fifth; all rows are used then, in both rounds of the search.
+        Splits for the search, which then uses all rows in both rounds. None holds out one of five
+        folds, or each in turn; see Notes.
     scoring : str, callable or None, default=None
-        What rows held out are scored by: None is accuracy; otherwise the name of a scorer of
-        scikit-learn's ("balanced_accuracy", "roc_auc", "average_precision", "neg_log_loss", "f1",
+        What the search maximises on held-out rows: None is accuracy; otherwise the name of a scorer
+        of scikit-learn ("balanced_accuracy", "roc_auc", "average_precision", "neg_log_loss", "f1",
         ...) or a scorer. Of two classes that are numbers the second is the positive one, of two
-        names the rarer. A class that is rare hardly counts in the accuracy: prefer another.
+        that are text the rarer. A rare class hardly counts in the accuracy: prefer another scoring.
     loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
+        The loss of the linear model.
     class_weight : dict, "balanced" or None, default=None
-        A factor of C for the rows of each class. Probabilities are then those of rows reweighted
-        likewise, as those of scikit-learn's LogisticRegression are.
+        A factor of C for the rows of each class. Probabilities are then those of rows with these
+        weights, as for scikit-learn's LogisticRegression.
     random_state : int, RandomState, Generator or None, default=0
-        Draws the hashes and the rows held out; an int gives the same model every time.
+        Draws the hashes and the held-out rows; an int gives the same model every time.
     n_jobs : int or None, default=None
         Threads; None means all cores. Predictions do not depend on it.
     verbose : int or bool, default=0
-        Above 0, a line for each candidate of the search and one for the final model is printed.
-        Callbacks of scikit-learn draw bars: see docs/front-door.md.
+        Above 0, a line is printed for each setting of the search and one for the final model. For
+        progress bars by scikit-learn's callbacks see docs/front-door.md.
 
     Attributes
     ----------
     classes_ : array
+        The labels, sorted.
     scale_, gamma_, p_, C_ : str, float or None, float or None, float
         The values in use; None for a parameter that the kernel does not have.
     sources_ : dict
-        Where each came from: "given", "rule" (gamma="scale"), "tuned", "default" (too few rows),
-        "only" (no other suits the rows), "none".
+        Where each of them comes from: "given", "rule" (gamma="scale"), "tuned", "default" (too few
+        rows to tune), "only" (no other scaling suits the rows) or "none" (the kernel has none).
     search_ : list of dict
         What was tried, with scores: ``pandas.DataFrame(model.search_)`` is a table.
     validation_score_ : float or None
-        The best score of the last round, by ``scoring``: the best of many is a little too good. If
-        nothing was tuned, the score of the rows that were held out for probabilities or intervals;
-        None if there were none.
+        The best score of the last round, by ``scoring``: as the best of many it is a little too
+        good. If nothing was tuned, the score of the rows that were held out for probabilities; None
+        if there were none.
+    held_out_ : str
+        On which rows that score was taken, in words.
     calibration_ : object or None
         From scores to probabilities; None for loss="logistic", which has its own. `partial_fit`
-        leaves it as it is.
+        does not change it.
+    encoding_ : Encoding or None
+        How text, categoricals, dates and missing values become features; None if X was a matrix of
+        numbers.
     kernel_ : Kernel
+        The kernel with the parameters in use.
     scaled_map_ : ScaledMap
-        Rows to what the linear model sees, a scaling and a map.
+        From rows to codes or features: ``scaling_`` and ``map_`` together.
     scaling_ : Scaling
-        Rows to scaled rows; ``scaling_.name`` is ``scale_``.
-    map_ : feature map or None
-        The fitted map of scaled rows; None for "exact".
-    model_ : LinearClassifier or support rows
-        The model of its codes or features.
+        From rows to scaled rows; ``scaling_.name`` is ``scale_``.
+    map_ : FeatureMap or None
+        The fitted map of scaled rows; None for method="exact".
+    model_ : LinearClassifier or SupportModel
+        The model of codes or features, or of support rows for method="exact".
+    n_rows_, n_features_in_ : int
+        Rows learned from, those of `partial_fit` included, and columns of X.
 
     Notes
     -----
     The grid:
 
-    ========= ==========================================================================================================
-    parameter candidates
-    ========= ==========================================================================================================
-    scale     as is; [0, 1]; quantile; standardised; [0, 1] and quantile with 1 - x appended. Sparse rows: as is; divided by
-              the largest size of a column. Histograms (nonnegative rows of one and the same sum):
-              as is. Kernels that take nothing below 0 are not given standardised rows.
-    gamma     1/4, 1, 4, 16 times that of the median pair of rows (where K is exp(-1))
+    ========= =====================================================================================
+    parameter values that are tried
+    ========= =====================================================================================
+    scale     "minmax", None, "quantile", "standard", "minmax+complement", "quantile+complement".
+              Sparse rows: "max" (up to 2^24 columns) and None. Histograms (nonnegative rows with
+              equal sums), and kernels with a centre: None. Kernels that take nothing below 0: not
+              "standard", and not None for negative values.
+    gamma     1/4, 1, 4 and 16 times that of the median pair of rows (where K is exp(-1))
     p         1/4, 1/2, 1, 2, 4
     C         0.03, 0.1, 0.3, 1, 3, 10, 30
-    ========= ==========================================================================================================
+    ========= =====================================================================================
 
-    With more than three combinations of scale, gamma and p, a first round scores all with 256
-    components on at most 3,000 rows and C = 0.1, 1, 10; the best three are scored with all
-    components and all C on at most 12,000 rows ("exact": 1,500 and 4,000). Rows are hashed once for
-    a combination and a round, never for a C. With fewer than 2,000 rows each fifth is held out in
-    turn (two of them in the first round), on the same codes: one would be too small to choose by.
-    With fewer than 100 rows (or 10 to hold out; a class of fewer than five rows holds none out)
-    nothing is tuned: scale is [0, 1] (by maximum for sparse rows, as is for histograms), gamma that
-    of the median pair, p = 1 and C = 1.
+    With more than three combinations of scale, gamma and p, a first round scores all of them, with
+    256 components, at most 3,000 rows and C = 0.1, 1, 10. The best three are scored with all
+    components and all C on at most 12,000 rows ("exact": 1,500 and 4,000 rows). Rows are hashed
+    once for a combination and a round, never for a C. One of five folds is held out. With fewer
+    than 2,000 rows one fold would be too small to choose by: all five are held out in turn (two of
+    them in the first round), on the same codes.
 
-    A ``scoring`` in which each class counts by itself, such as "average_precision", hinges on the
-    rarest class. Where that has fewer than one row of 24, up to twice the rows are taken; fewer
-    than 500 of 12,000 make each fifth be held out in turn.
+    With fewer than 100 rows, or fewer than 10 to hold out (a class of fewer than five rows holds
+    none out), nothing is tuned: scale is the first of the table, gamma that of the median pair,
+    p = 1 and C = 1.
+
+    A ``scoring`` in which each class counts alike, such as "average_precision", depends on the
+    rarest class. Where that has fewer than one row of 24, up to twice as many rows are used; if
+    they still have too few of it (500 of 12,000), all five folds are held out in turn.
 
     Memory: training holds the codes of all rows, n k bytes (2 n k above 8 bits), or dense features,
-    4 n k bytes. Everything else goes by blocks of rows, predictions altogether.
+    4 n k bytes. Everything else, predictions included, goes by blocks of rows.
 
     Examples
     --------
@@ -198,7 +213,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     def _check_target(self, y: Any) -> NDArray[Any]:
         labels = np.asarray(column_or_1d(y, warn=True))
         if labels.dtype.kind == "f":
-            check_array(labels, ensure_2d=False, input_name="y")  # NaN and infinity are no classes
+            check_array(labels, ensure_2d=False, input_name="y")  # refuses NaN and infinity
         check_classification_targets(labels)
         return labels
 
@@ -219,15 +234,14 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         if self.scoring is not None or self.class_weight is not None:
             return
         counts = np.bincount(task.class_numbers, weights=task.weight, minlength=len(self.classes_))
-        shares = counts / counts.sum()
-        rarest = int(np.argmin(shares))
-        if shares[rarest] < min(RARE, RARE_OF_EVEN / len(shares)):
+        fractions = counts / counts.sum()
+        rarest = int(np.argmin(fractions))
+        if fractions[rarest] < min(RARE, RARE_OF_EQUAL / len(fractions)):
             warnings.warn(
-                f"The class {plain_scalar(self.classes_[rarest])!r} has {100 * shares[rarest]:.2g} "
-                f"% of the rows and hardly "
-                "counts in the accuracy, which is what is tuned: if it matters, use "
-                "scoring='balanced_accuracy' or "
-                "scoring='average_precision', or class_weight='balanced'.",
+                f"The class {plain_scalar(self.classes_[rarest])!r} has "
+                f"{100 * fractions[rarest]:.2g} % of the rows and hardly counts in the accuracy, "
+                f"which is what is tuned: if it matters, use scoring='balanced_accuracy' or "
+                f"scoring='average_precision', or class_weight='balanced'.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -253,21 +267,27 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> KernelClassifier:
-        """Go on learning from a batch of rows, for data that do not fit into memory: see
-        `LinearClassifier.partial_fit`.
+        """Learn from one more batch of rows, for data that do not fit into memory.
 
         The first call on an object that is not fitted is `fit`, so give it as many rows as there is
-        memory for, at least one of every class: they choose scale, gamma, p and C, which stay.
+        memory for, with rows of every class: they choose scale, gamma, p and C, which stay.
         ``n_rows_`` counts all rows. Rows that `fit` has seen count again when they come again.
+        `LinearClassifier.partial_fit` says how later batches are learned.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array-like or None, default=None
+            The labels, for callers that pass them; the first batch must have rows of each.
         """
         if classes is not None:
-            found = np.unique(np.asarray(classes))
+            given = np.unique(np.asarray(classes))
             known = self.classes_ if self.__sklearn_is_fitted__() else np.unique(np.asarray(y))
-            if not np.array_equal(found, known):
+            if not np.array_equal(given, known):
                 raise ValueError(
                     f"classes must be those of the first batch, {known.tolist()}, got "
-                    f"{found.tolist()}: the first batch needs "
-                    "rows of every class."
+                    f"{given.tolist()}: the first batch needs rows of every class."
                 )
         return self._partial_fit(X, y, sample_weight)
 
@@ -281,23 +301,22 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         return np.asarray(labels)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """A score for each class, one against the rest; for two classes a single one, positive for
-        the second: shape (n,)."""
+        """One-vs-rest scores, (n, classes); of two classes (n,), positive for the second one."""
         scores = self._scores(X)
         return scores.ravel() if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of the largest score."""
+        """The class with the largest score, for each row."""
         scores = self.decision_function(X)
         return labels_of(scores, self.classes_)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each class; the largest is that of `predict`.
+        """The probability of each class, of shape (n, classes); the largest is that of `predict`.
 
-        ``loss="logistic"`` has its own. Other losses learn the way from scores to probabilities on
-        the rows that the search holds out (without a search, on rows held out for this alone; with
-        fewer than ten of them it is a rough guess).
+        ``loss="logistic"`` has its own. With other losses, scores are calibrated on the rows that
+        the search holds out; without a search, on rows held out for this alone. With fewer than ten
+        held-out rows probabilities are a rough guess.
         """
         check_is_fitted(self)
         if self._has_own_probabilities():
@@ -314,10 +333,10 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
             return np.asarray(np.log(self.predict_proba(X)))
 
     def _plain_target(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"classes": plain_labels(self.classes_)}
+        meta: dict[str, Any] = {"classes": plain_labels(self.classes_)}
         if self.calibration_ is not None:
-            found["calibration"] = [self.calibration_.first, self.calibration_.second]
-        return found
+            meta["calibration"] = [self.calibration_.first, self.calibration_.second]
+        return meta
 
     def _take_target(self, meta: dict[str, Any]) -> int:
         self.classes_ = labels_from_plain(meta["classes"])

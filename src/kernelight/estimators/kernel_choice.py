@@ -1,4 +1,4 @@
-"""Which kernel a name and its parameters mean, what of it can be tuned, and the map that has it."""
+"""The kernel that a name and its parameters mean, what of it can be tuned, and its feature map."""
 
 from __future__ import annotations
 
@@ -49,8 +49,10 @@ class KernelChoice:
         self.has("gamma")  # refuses a name that no kernel has
 
     def warn_unused(self) -> None:
-        """Say which parameters the kernel does not have; a grid over several kernels must be able
-        to go on."""
+        """Warn of parameters that the kernel does not have.
+
+        They are no error, so that one grid can be searched over several kernels.
+        """
         for name, value, default in (("gamma", self.gamma, TUNE), ("p", self.p, 1.0)):
             if value == default or self.has(name):
                 continue
@@ -63,12 +65,14 @@ class KernelChoice:
             warnings.warn(f"{why}: {name}={value!r} is ignored.", UserWarning, stacklevel=2)
 
     def has(self, name: str) -> bool:
-        """Whether the kernel was named and has a parameter of that name; a kernel object decides
-        its own."""
+        """Whether the kernel has a parameter of this name that can be set.
+
+        A kernel object has its own parameters, so that nothing can be set.
+        """
         if isinstance(self.kernel, Kernel):
             return False
-        made = kernels.get(self.kernel)
-        parts = (made, *getattr(made, "factors", ()))
+        kernel = kernels.get(self.kernel)
+        parts = (kernel, *getattr(kernel, "factors", ()))
         known = {field.name for part in parts for field in fields(part)}
         return name in known or (name == "gamma" and "sigma" in known)
 
@@ -99,34 +103,33 @@ class KernelChoice:
     def median_gamma(self, X: Matrix, p: float | None) -> float:
         """The gamma at which the median pair of rows has similarity exp(-1), to two digits.
 
-        Two digits, because sums of another order on another machine must not give another model.
+        Two digits, because the rounding of another machine must not give another model.
         """
         step = max(1, X.shape[0] // MEDIAN_ROWS)
         rows = X[::step][:MEDIAN_ROWS]
         pairs = np.triu_indices(rows.shape[0], 1)
         if self.kernel == kernels.Gaussian.name:
-            away = np.square(euclidean_distances(rows)[pairs])
+            distances = np.square(euclidean_distances(rows)[pairs])
         else:
             base = (
                 kernels.GMM(p=1.0 if p is None else p)
                 if self.kernel == kernels.ExpGMM.name
                 else kernels.Linear()
             )
-            away = 1.0 - base(rows)[pairs].astype(np.float64)
-        away = away[away > 1e-12]
-        median = float(np.median(away)) if len(away) else 1.0
+            distances = 1.0 - base(rows)[pairs].astype(np.float64)
+        distances = distances[distances > 1e-12]
+        median = float(np.median(distances)) if len(distances) else 1.0
         return min(max(float(f"{1 / median:.1e}"), 1e-12), 1e12)
 
     def scale_gamma(
         self, X: Matrix, p: float | None, weight: NDArray[np.float64] | None = None
     ) -> float:
-        """The value of ``gamma="scale"`` for scaled rows, to six digits; weights of rows count as
-        repetitions.
+        """The value of ``gamma="scale"`` for scaled rows, to six digits.
 
         gaussian: 1 / (d Var(X)), the rule of scikit-learn's SVC, with the variance of all values of
-        all d columns. Kernels of directions (rbf, folded_rbf, mm_rbf) exp(-gamma (1 - rho)): twice
+        all d columns. Kernels of directions, exp(-gamma (1 - rho)) (rbf, folded_rbf, mm_rbf): twice
         that of the rows at unit length, which is the same kernel. exp_gmm has no such rule and
-        takes the median pair's.
+        takes the gamma of the median pair. Weights of rows count as repetitions.
         """
         if self.kernel == kernels.ExpGMM.name:
             return self.median_gamma(X, p)
@@ -152,7 +155,7 @@ class KernelChoice:
 
 
 def takes_nonnegative_only(kernel: Kernel) -> bool:
-    """Whether rows of negative values are refused by it or by a part of it."""
+    """Whether the kernel, or one that it is made of, refuses negative values."""
     parts = getattr(kernel, "factors", getattr(kernel, "kernels", ()))
     return isinstance(kernel, _NONNEGATIVE) or any(map(takes_nonnegative_only, parts))
 
@@ -167,12 +170,14 @@ def map_for(
     seed: int,
     n_jobs: int | None,
 ) -> FeatureMap:
-    """An unfitted map of the kernel, by the method asked for; ``bits`` go to maps that have a
-    choice of them."""
-    made = feature_map(kernel, n_components, method, random_state=seed)
-    if isinstance(made, KernelNystroem):
-        made.n_components = min(made.n_components, n_rows)
-    known = made.get_params(deep=True)
+    """An unfitted feature map of the kernel; ``bits`` go to maps that have a choice of them.
+
+    A Nystroem map has at most ``n_rows`` components: these are its landmarks.
+    """
+    unfitted = feature_map(kernel, n_components, method, random_state=seed)
+    if isinstance(unfitted, KernelNystroem):
+        unfitted.n_components = min(unfitted.n_components, n_rows)
+    known = unfitted.get_params(deep=True)
     jobs = {name: n_jobs for name in known if name.split("__")[-1] == "n_jobs"}
-    made.set_params(**jobs, **({"bits": bits} if "bits" in known else {}))
-    return made
+    unfitted.set_params(**jobs, **({"bits": bits} if "bits" in known else {}))
+    return unfitted

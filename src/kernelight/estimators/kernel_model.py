@@ -117,18 +117,18 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         space.choice.warn_unused()
         route.check_n_rows(given.X.shape[0])
         y = self._check_target(given.y)
-        rows, task, splits = self._rows_and_task(given, y, space.cv)
+        X, task, splits = self._rows_and_task(given, y, space.cv)
         refuse_binary(self.scoring, task)
 
         # relearn knows the rows as they were given, not united or repeated by their weights
-        relearn = given.relearn if rows is given.X else None
-        search = Search(space, route, rows, task, self.seed_, splits, relearn)
+        relearn = given.relearn if X is given.X else None
+        search = Search(space, route, X, task, self.seed_, splits, relearn)
         if search.searches:
             self._warn_before_search(task)
         progress = Progress(self, [*search.steps, search.final_step])
         result = search.run(progress)
-        with progress.task(f"{rows.shape[0]:,} rows", search.final_step):
-            self._train(result, space, route, rows, task)
+        with progress.task(f"{X.shape[0]:,} rows", search.final_step):
+            self._train(result, space, route, X, task)
         self._record(result, task, len(y))
         self._learn_from_held_out(result.held)
         progress.finish()
@@ -166,7 +166,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
     def _rows_and_task(
         self, given: _Given, y: NDArray[Any], cv: Any
     ) -> tuple[Matrix, Task, list[Split] | None]:
-        """Rows and task with weights as repetitions, as in `sample_weights`; and the splits of cv."""
+        """Rows, task and the splits of cv, with weights as repetitions (see `sample_weights`)."""
         X, weight, rows = given.X, given.weight, given.rows
         splits = None if cv is None else splits_of(cv, y, self._is_classifier)
         if rows is not None:

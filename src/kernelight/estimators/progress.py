@@ -1,10 +1,9 @@
-"""How far a fit is: one stream of events, for a terminal, for ``verbose`` and for scikit-learn's
-callbacks.
+"""How far a fit is: one stream of events for a terminal, ``verbose`` and scikit-learn's callbacks.
 
-A job is planned as steps with an expected amount of work each, in units that only need to be in
-proportion. As steps end, the seconds that a unit has taken are known, for each kind of step by
-itself, and with them the time that is left. Nothing here knows what a search looks like: whoever
-does the work plans its steps and says when each begins and ends.
+A `Job` is planned as steps, each with an expected amount of work in units of no meaning. As steps
+end, the seconds per unit of work are known for each kind of step, and with them the time that is
+left. Nothing here knows what a search looks like: whoever does the work plans the steps and says
+when each begins and ends.
 """
 
 from __future__ import annotations
@@ -46,28 +45,30 @@ __all__ = [
 
 
 class Event(NamedTuple):
-    """One piece of news about a job: what is being done, and ``done`` of ``of`` (None: nobody
-    knows) ``unit``."""
+    """What a job is doing: ``what``, with ``done`` of ``of`` ``unit`` behind it.
+
+    ``of`` is None if the number is not known.
+    """
 
     what: str
     done: int = 0
     of: int | None = None
     unit: str = "rows"
-    #: The part of the whole job that is done, 0 to 1, and the seconds that are left; None as long
-    #: as there is nothing to go by.
-    share: float | None = None
-    left: float | None = None
+    #: The fraction of the whole job that is done, and the seconds that are left; None until the
+    #: first step has ended.
+    fraction: float | None = None
+    seconds_left: float | None = None
 
 
 Watch = Callable[[Event], None]
 
 
 def unwatched(event: Event) -> None:
-    """Nobody is told."""
+    """Ignore the event."""
 
 
 class Step(NamedTuple):
-    """A planned part of a job: its kind, its expected work, and how many candidates it tries."""
+    """A planned part of a job: its kind, its expected work, and how many models it scores."""
 
     kind: str
     work: float
@@ -75,11 +76,11 @@ class Step(NamedTuple):
 
 
 class Job:
-    """Adds up what is planned and what is done, and tells a watcher.
+    """Counts what is planned and what is done, and sends events to ``watch``.
 
-    The seconds left are sum_kind (work left of the kind) x (seconds per unit of work of the kind),
-    where a kind of which nothing is done yet is taken to cost what the others did. The share that
-    is done is spent / (spent + left), and never falls.
+    The seconds left are sum_kind (work left of the kind) x (seconds per unit of work of the kind);
+    a kind of which nothing is done yet has the mean of the others. The fraction done is
+    spent / (spent + left), and never falls.
     """
 
     def __init__(
@@ -90,10 +91,10 @@ class Job:
         self._done: dict[str, float] = defaultdict(float)
         self._seconds: dict[str, float] = defaultdict(float)
         self._start = self._mark = clock()
-        self._share = 0.0
+        self._fraction = 0.0
 
     def plan(self, steps: Sequence[Step]) -> None:
-        """More work to be expected."""
+        """Expect these steps, too."""
         for step in steps:
             self._planned[step.kind] += step.work
 
@@ -102,15 +103,15 @@ class Job:
         self._mark = self._clock()
 
     def finished(self, kind: str, work: float) -> None:
-        """So much work has been done since the last step began or ended."""
+        """Count work that was done since the last step began or ended."""
         now = self._clock()
         self._done[kind] += work
         self._seconds[kind] += now - self._mark
         self._mark = now
 
     @property
-    def left(self) -> float | None:
-        """Seconds that are left; None if nothing was planned or nothing is done."""
+    def seconds_left(self) -> float | None:
+        """Seconds that are left; None as long as nothing is done."""
         done = sum(self._done.values())
         if not done:
             return None
@@ -122,17 +123,17 @@ class Job:
         return left
 
     def tell(self, what: str, done: int = 0, of: int | None = None, unit: str = "rows") -> None:
-        """Tell the watcher what is being done."""
-        left = self.left
+        """Send an event that says what is being done."""
+        left = self.seconds_left
         if left is not None:
             spent = self._clock() - self._start
-            self._share = max(self._share, spent / (spent + left) if left else 1.0)
+            self._fraction = max(self._fraction, spent / (spent + left) if left else 1.0)
         done = done if of is None else min(done, of)
-        self._watch(Event(what, done, of, unit, None if left is None else self._share, left))
+        self._watch(Event(what, done, of, unit, None if left is None else self._fraction, left))
 
     @contextmanager
     def step(self, step: Step) -> Iterator[None]:
-        """What happens inside is one step; its time counts however it ends."""
+        """Run one step inside; its time counts however it ends."""
         self.begin()
         try:
             yield
@@ -145,7 +146,7 @@ _current: ContextVar[Job | None] = ContextVar("kernelight_job", default=None)
 
 @contextmanager
 def watched_by(job: Job) -> Iterator[None]:
-    """Fits inside are parts of this job."""
+    """Make fits inside parts of this job."""
     token = _current.set(job)
     try:
         yield
@@ -154,15 +155,17 @@ def watched_by(job: Job) -> Iterator[None]:
 
 
 class Outcome:
-    """What a task has to say at its end, for those who read along."""
+    """What a task says at its end, for ``verbose``."""
 
     text = ""
 
 
 class Progress:
-    """Tells about the tasks of a fit, every candidate that is tried and the final model: the job
-    that the fit is part of, the callbacks of the estimator, and with ``verbose`` standard
-    output."""
+    """Tells how far a fit is: each setting of the search, then the final model.
+
+    It tells the job that the fit is part of, the callbacks of the estimator, and with ``verbose``
+    standard output.
+    """
 
     def __init__(self, estimator: Any, plan: Sequence[Step]) -> None:
         self._estimator = estimator
@@ -170,24 +173,24 @@ class Progress:
         self._job.plan(plan)
         self._tries, self._tried = sum(step.tries for step in plan), 0
         self._context: Any = None
-        self._untold = len(plan)
+        self._tasks_left = len(plan)
         if HAS_CALLBACKS:
             self._context = estimator._init_callback_context(max_subtasks=len(plan))
             self._context.call_on_fit_task_begin(estimator=estimator)
 
     @contextmanager
     def task(self, name: str, step: Step) -> Iterator[Outcome]:
-        """What happens inside is one task."""
+        """Run one task inside; a ValueError is a refusal of its setting, and is raised again."""
         if step.tries:
             self._job.tell(f"trying {name}", self._tried, self._tries, "candidates")
         else:
             self._job.tell(f"training the model, {name}")
         outcome, start = Outcome(), time.monotonic()
         inner = None
-        # scikit-learn takes no more tasks than were announced
-        if self._context is not None and self._untold > 0:
+        # scikit-learn takes no more tasks than were announced, and refusals may lead to more
+        if self._context is not None and self._tasks_left > 0:
             inner = self._context.subcontext(task_name=name)
-            self._untold -= 1
+            self._tasks_left -= 1
         if inner is not None:
             inner.call_on_fit_task_begin(estimator=self._estimator)
         try:
@@ -203,7 +206,7 @@ class Progress:
         self._ended(name, step, outcome, time.monotonic() - start)
 
     def _ended(self, name: str, step: Step, outcome: Outcome, seconds: float) -> None:
-        # more are tried where some were refused
+        # where settings were refused, others are tried in their place
         self._tried = min(self._tried + step.tries, self._tries)
         if getattr(self._estimator, "verbose", False):
             count = (
@@ -213,6 +216,6 @@ class Progress:
             print(f"[{type(self._estimator).__name__}] {count}{said} ({seconds:.1f} s)", flush=True)
 
     def finish(self) -> None:
-        """The fit is done."""
+        """Tell the callbacks that the fit is done."""
         if self._context is not None:
             self._context.call_on_fit_task_end(estimator=self._estimator)

@@ -1,4 +1,4 @@
-"""KernelRegressor: one line from a table to a nonlinear regression."""
+"""`KernelRegressor`, a nonlinear regression of tables."""
 
 from __future__ import annotations
 
@@ -20,27 +20,25 @@ from kernelight.state import State
 
 
 class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # scikit-learn has no types
-    r"""A nonlinear regression made of scaled columns, a feature map of a kernel, and a linear
-    model.
+    r"""A nonlinear regression: scaled columns, a feature map of a kernel, and a linear model.
 
-    The target is brought to mean 0 and standard deviation 1 inside, so that C and ``epsilon`` mean
-    the same for every target; predictions are in the units of ``y``. Everything else is as for
-    `KernelClassifier`: the grid, the rounds of the search (scores are R^2, the fifth held out is
-    drawn at random) and the attributes. Several targets (``y`` of shape (n, m)) share scaling,
-    kernel, map and C; scores are their mean R^2.
+    The target is standardised inside, so that C and ``epsilon`` mean the same for every target;
+    predictions are in the units of ``y``. Everything else is as for `KernelClassifier`: the grid,
+    the rounds of the search (by R^2, with random folds) and the attributes. Several targets (``y``
+    of shape (n, m)) share scaling, kernel, map and C; their score is the mean R^2.
 
     Parameters
     ----------
     kernel, n_components, bits, gamma, p, C, scale, cv, random_state, n_jobs, verbose
         As for `KernelClassifier`.
-    scoring : str, callable or None, default=None
-        What rows held out are scored by: None is R^2; otherwise the name of a scorer of
-        scikit-learn's ("neg_mean_absolute_error", "neg_root_mean_squared_error", ...) or a scorer.
     method : str or None, default=None
-        As there; "exact" is scikit-learn's SVR on the Gram matrix, with its epsilon-insensitive
-        loss whatever ``loss`` says.
+        As for `KernelClassifier`; "exact" is scikit-learn's SVR on the Gram matrix, with its
+        epsilon-insensitive loss whatever ``loss`` says.
+    scoring : str, callable or None, default=None
+        What the search maximises on held-out rows: None is R^2; otherwise the name of a scorer of
+        scikit-learn ("neg_mean_absolute_error", "neg_root_mean_squared_error", ...) or a scorer.
     loss : {"squared", "epsilon_insensitive"}, default="squared"
-        "squared" is ridge regression.
+        The loss of the linear model; "squared" is ridge regression.
     epsilon : float, default=0.1
         Errors up to this, in standard deviations of the target, cost nothing; not for "squared".
 
@@ -49,8 +47,10 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
     target_mean_, target_scale_ : float, or array of shape (m,) for ``y`` of shape (n, m)
         Mean and standard deviation (1 for a constant) of each training target.
     errors_ : object or None
-        How large errors on rows held out were, for `predict_interval`. `partial_fit` leaves it as
-        it is.
+        How large errors on held-out rows were, for `predict_interval`. `partial_fit` does not
+        change it.
+    model_ : LinearRegressor or SupportModel
+        The model of codes or features, or of support rows for method="exact".
 
     Examples
     --------
@@ -110,8 +110,8 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         with np.errstate(over="ignore", invalid="ignore"):
             mean = np.average(target, axis=0, weights=weight)
             away = target - mean
-            # Powers of two change no digit, and squares of very small or large targets stay within
-            # range.
+            # a division by a power of two is exact, and keeps squares of tiny or huge targets in
+            # range
             power = np.frexp(np.abs(away).max(axis=0))[1]
             squares = np.square(np.ldexp(away, -power))
             spread = np.ldexp(np.sqrt(np.average(squares, axis=0, weights=weight)), power)
@@ -143,8 +143,10 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
 
     @available_if(takes_batches)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
-        """Go on learning from a batch of rows: see `KernelClassifier.partial_fit`. Mean and scale
-        of the target stay."""
+        """Learn from one more batch of rows, as `KernelClassifier.partial_fit` does.
+
+        Mean and scale of the target stay those of the first batch.
+        """
         return self._partial_fit(X, y, sample_weight)
 
     def _batch_target(self, y: Any) -> NDArray[Any]:
@@ -157,7 +159,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         return np.asarray((target - self.target_mean_) / self.target_scale_)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The target of each row, (n,) or (n, m)."""
+        """The target of each row, of shape (n,) or (n, m)."""
         scores = self._scores(X).astype(np.float64)  # single precision would round a large mean
         scores = scores.reshape(len(scores), *np.shape(self.target_mean_))
         return np.asarray(scores * self.target_scale_ + self.target_mean_)
@@ -167,16 +169,17 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The lower and the upper end of an interval around each prediction, both (n,) or (n, m).
 
-        Of rows like those of `fit`, at least the share ``coverage`` lies inside, each target for
-        itself (split conformal, from the errors on the rows that the search held out). All
-        intervals of a target are equally wide.
+        Of rows like those of `fit`, at least the fraction ``coverage`` lies inside, each target by
+        itself (split conformal, from errors on the rows that the search held out). All intervals of
+        a target are equally wide.
 
         >>> import numpy as np
         >>> from kernelight import KernelRegressor
         >>> rng = np.random.default_rng(0)
         >>> X = rng.random((600, 2))
         >>> y = X[:, 0] + 0.1 * rng.standard_normal(600)
-        >>> low, high = KernelRegressor(n_components=64).fit(X[:400], y[:400]).predict_interval(X[400:], coverage=0.9)
+        >>> model = KernelRegressor(n_components=64).fit(X[:400], y[:400])
+        >>> low, high = model.predict_interval(X[400:], coverage=0.9)
         >>> bool(0.8 < np.mean((low <= y[400:]) & (y[400:] <= high)) < 0.98)
         True
         """
@@ -186,7 +189,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         return middle - half, middle + half
 
     def _half_width(self, coverage: float) -> Any:
-        """What lies on either side of a prediction, for each target."""
+        """Half the width of an interval, for each target and in its units."""
         if self.errors_ is None:
             raise ValueError(
                 "This model has no errors of rows held out, which intervals are made of: fit it "
@@ -205,11 +208,11 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
 
     def _take_parts(self, state: State) -> None:
         super()._take_parts(state)
-        found = arrays_under(state, "held")
+        held = arrays_under(state, "held")
         self.errors_ = None  # files of earlier versions have none
-        if found:
+        if held:
             self.errors_ = errors_from(
-                found.get("errors"), state.meta["held_rows"], self._n_targets()
+                held.get("errors"), state.meta["held_rows"], self._n_targets()
             )
 
     def _n_targets(self) -> int:
@@ -222,10 +225,10 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         for name in ("target_mean_", "target_scale_"):
             value = getattr(self, name)
             if isinstance(value, list):
-                found = np.asarray(value, dtype=np.float64)
-                if found.ndim != 1 or len(found) < 2 or not np.isfinite(found).all():
+                numbers = np.asarray(value, dtype=np.float64)
+                if numbers.ndim != 1 or len(numbers) < 2 or not np.isfinite(numbers).all():
                     raise ValueError(f"{name} must be a number for each target.")
-                setattr(self, name, found)
+                setattr(self, name, numbers)
         if np.shape(self.target_mean_) != np.shape(self.target_scale_):
             raise ValueError("target_mean_ and target_scale_ must be of as many targets.")
         return self._n_targets()
@@ -250,10 +253,9 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
 def _quantities(y: Any) -> NDArray[np.float64]:
     """(n,) targets, or (n, m) if there are several."""
     with checks.within_floats("y"):
-        found = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    return np.asarray(
-        column_or_1d(found, warn=True) if found.ndim == 1 or found.shape[1] == 1 else found
-    )
+        target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    single = target.ndim == 1 or target.shape[1] == 1
+    return np.asarray(column_or_1d(target, warn=True) if single else target)
 
 
 def _number_or_array(values: Any) -> Any:

@@ -1,26 +1,20 @@
-"""What a fitted model consists of and why, as text."""
+"""The summary of a fitted estimator, as text."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kernelight.base import counted
-
-_FROM = {
-    "given": "given",
-    "rule": "by the rule scale",
-    "tuned": "tuned",
-    "none": "the kernel has none",
-    "only": "the only one for these rows",
-    "default": "default, too few rows to tune",
-}
+from kernelight.estimators.search_space import SOURCES
 
 
 def summarize(model: Any, score: str | None = None) -> str:
-    """A few aligned lines: kernel and map, each choice with its origin, sizes, and the score on
-    rows held out."""
+    """A few aligned lines: kernel, map, each choice and where it comes from, sizes, and the score.
+
+    ``score`` replaces the line about the score on held-out rows.
+    """
     lines = [f"{type(model).__name__}: {model.kernel_!r}"]
-    lines += _aligned([("by", _way(model)), *_choices(model)])
+    lines += _aligned([("by", _map(model)), *_choices(model)])
     lines += _aligned(
         [("rows", _rows(model)), ("model", _size(model)), ("score", score or _score(model))]
     )
@@ -35,7 +29,7 @@ def _number(value: Any) -> str:
     return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _way(model: Any) -> str:
+def _map(model: Any) -> str:
     if model.map_ is None:
         return "the exact kernel, " + ("SVC" if hasattr(model, "classes_") else "SVR")
     name = type(model.map_).__name__
@@ -47,7 +41,9 @@ def _way(model: Any) -> str:
 
 def _choices(model: Any) -> list[tuple[str, str]]:
     values = {"scale": model.scale_, "gamma": model.gamma_, "p": model.p_, "C": model.C_}
-    shown = [(name, _number(value), _FROM[model.sources_[name]]) for name, value in values.items()]
+    shown = [
+        (name, _number(value), SOURCES[model.sources_[name]]) for name, value in values.items()
+    ]
     tried = {name: len({entry[name] for entry in model.search_}) for name in values}
     width = max(len(value) for _, value, _ in shown)
     return [
@@ -80,12 +76,12 @@ def _size(model: Any) -> str:
 def _score(model: Any) -> str:
     if model.validation_score_ is None:
         return "not measured: nothing was tuned"
-    measure = model.scoring if isinstance(model.scoring, str) else _measure(model)
+    scoring = model.scoring if isinstance(model.scoring, str) else _scoring(model)
     tried = f", the best of {len(model.search_)} tries" if model.search_ else ""
-    return f"{measure} {model.validation_score_:.3f} on {model.held_out_}{tried}"
+    return f"{scoring} {model.validation_score_:.3f} on {model.held_out_}{tried}"
 
 
-def _measure(model: Any) -> str:
+def _scoring(model: Any) -> str:
     if model.scoring is not None:
         return "score"
     return "accuracy" if hasattr(model, "classes_") else "R^2"

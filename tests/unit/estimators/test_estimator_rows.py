@@ -1,5 +1,4 @@
-"""KernelClassifier and KernelRegressor on rows that are not as one would like them, and on more
-rows than fit at once."""
+"""KernelClassifier and KernelRegressor on difficult rows, and on rows that come in batches."""
 
 from __future__ import annotations
 
@@ -11,13 +10,14 @@ from helpers import circles
 
 from kernelight import KernelClassifier, KernelRegressor, LinearClassifier
 
-# -- What a search passes over, and what it must not take for something else
-# ---------------------------------------
+# -- What a search passes over, and what it must not mistake -----------------------
 
 
 def clock(span, n_rows=300):
-    """A table with a column of seconds since 1970, over ``span`` seconds, which decides together
-    with another column."""
+    """A table with a column of seconds since 1970, over ``span`` seconds.
+
+    The class depends on this column and another one.
+    """
     rng = np.random.default_rng(0)
     X = rng.random((n_rows, 4))
     X[:, 0] = 1.7e9 + span * X[:, 0]
@@ -36,8 +36,7 @@ def test_a_large_column_does_not_make_histograms():
 
 @pytest.mark.parametrize("kernel", ["gaussian", "exp_gmm"])
 def test_settings_that_are_refused_are_passed_over(kernel):
-    """Times as they are lie too far from the origin for the features of the one, and too near each
-    other for the other."""
+    """Unscaled times are too far from the origin for gaussian, too near each other for exp_gmm."""
     X, y = clock(86_400)
     model = KernelClassifier(kernel, 256).fit(X, y)
     assert model.score(X, y) > 0.9
@@ -64,8 +63,8 @@ def test_a_large_mean_is_not_rounded(method):
 def test_a_class_without_weight_is_never_predicted(method):
     X, y = circles(120, classes=3)
     model = KernelClassifier(method=method, n_components=64, C=1.0, scale=None, loss="hinge")
-    found = model.fit(X, y, np.where(y == 1, 0.0, 1.0)).predict(X)
-    assert 1 not in found
+    predicted = model.fit(X, y, np.where(y == 1, 0.0, 1.0)).predict(X)
+    assert 1 not in predicted
     assert (
         model.fit(X[y > 0], y[y > 0], np.where(y[y > 0] == 1, 0.0, 1.0)).predict(X).tolist()
         == [2] * 120
@@ -99,8 +98,7 @@ def test_a_method_set_after_fit_does_not_change_what_is_stored(tmp_path):
     )
 
 
-# -- More rows
-# -----------------------------------------------------------------------------------------------------
+# -- More rows -------------------------------------------------------------------------------------
 
 
 def test_batches_go_on_from_a_fit_on_some_rows():

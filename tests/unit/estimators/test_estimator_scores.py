@@ -1,4 +1,4 @@
-"""Probabilities and intervals from rows held out, measures to tune by, and several targets."""
+"""Probabilities and intervals from held-out rows, scorings of the search, and several targets."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ def noisy_circles(n_rows, classes=2, seed=0):
     return X, np.where(rng.random(n_rows) < 0.2, rng.integers(0, classes, n_rows), y)
 
 
-# -- Probabilities
-# -------------------------------------------------------------------------------------------------
+# -- Probabilities ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -41,8 +40,7 @@ def noisy_circles(n_rows, classes=2, seed=0):
     ids=["tuned", "hinge", "exact", "given", "aligned"],
 )
 def test_probabilities_are_calibrated_on_fresh_rows(classes, params):
-    """The mean probability of a class is its share, and the log loss is far below that of the
-    shares alone."""
+    """Probabilities match the accuracy, and the log loss is far below that of guessing."""
     X, y = noisy_circles(1600, classes)
     model = KernelClassifier(n_components=64, **params).fit(X[:400], y[:400])
     P, truth = model.predict_proba(X[400:]), y[400:]
@@ -112,12 +110,11 @@ def test_a_calibration_finds_the_slope_that_made_the_labels():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=20_000)
     labels = (rng.random(20_000) < 1 / (1 + np.exp(-3 * scores))).astype(int)
-    found = calibrated(scores[:, None], labels, None)
-    np.testing.assert_allclose([found.first, found.second], 3, rtol=0.1)
+    calibration = calibrated(scores[:, None], labels, None)
+    np.testing.assert_allclose([calibration.first, calibration.second], 3, rtol=0.1)
 
 
-# -- What is tuned
-# -------------------------------------------------------------------------------------------------
+# -- What is tuned ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -132,7 +129,7 @@ def test_a_calibration_finds_the_slope_that_made_the_labels():
         "neg_brier_score",
     ],
 )
-def test_measures_of_classes(scoring):
+def test_scorings_of_classes(scoring):
     X, y = noisy_circles(300)
     model = KernelClassifier(n_components=16, scale="minmax", scoring=scoring).fit(
         X, np.array(["no", "yes"])[y]
@@ -144,7 +141,7 @@ def test_measures_of_classes(scoring):
 @pytest.mark.parametrize(
     "scoring", ["neg_mean_absolute_error", "neg_root_mean_squared_error", "r2", "neg_max_error"]
 )
-def test_measures_of_quantities(scoring):
+def test_scorings_of_quantities(scoring):
     """Errors are in the units of the target."""
     rng = np.random.default_rng(0)
     X = rng.random((300, 2))
@@ -206,13 +203,13 @@ def test_weights_count_among_rows_held_out():
         (3, "got int"),
     ],
 )
-def test_unknown_measures(scoring, sentence):
+def test_unknown_scorings(scoring, sentence):
     for model in (KernelClassifier(scoring=scoring), KernelRegressor(scoring=scoring)):
         with pytest.raises((ValueError, TypeError), match=sentence):
             model.fit(*IRIS)
 
 
-def test_a_rare_class_is_remarked_on():
+def test_a_rare_class_is_warned_of():
     X = circles(300)[0]
     rare = np.where(np.arange(300) < 10, 1, 0)
     model = KernelClassifier(n_components=16, scale="minmax")
@@ -226,8 +223,7 @@ def test_a_rare_class_is_remarked_on():
             KernelClassifier(n_components=16, **{"scale": "minmax"} | quiet).fit(X, rare)
 
 
-# -- Intervals
-# -----------------------------------------------------------------------------------------------------
+# -- Intervals -------------------------------------------------------------------------------------
 
 
 def waves(n_rows, seed=0):
@@ -239,8 +235,7 @@ def waves(n_rows, seed=0):
 @pytest.mark.parametrize("coverage", [0.5, 0.9, 0.98])
 @pytest.mark.parametrize("params", [{}, {"C": 1.0, "scale": "minmax"}], ids=["tuned", "given"])
 def test_intervals_cover(coverage, params):
-    """At least the coverage, at five standard deviations: of the rows held out (n) and of the fresh
-    rows (m)."""
+    """At least the coverage, at five standard deviations of n held-out and m fresh rows."""
     X, y = waves(6000)
     n, m = 1000, 5000
     low, high = (
@@ -295,8 +290,7 @@ def test_intervals_in_files(tmp_path):
             KernelRegressor.from_state(State(state.meta, {**state.arrays, "held.errors": wrong}))
 
 
-# -- Several targets
-# -----------------------------------------------------------------------------------------------
+# -- Several targets -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

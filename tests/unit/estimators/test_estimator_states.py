@@ -1,5 +1,4 @@
-"""A model of the front door in a file, a state or a pickle predicts the same; whatever else a state
-holds is refused."""
+"""An estimator in a file, a state or a pickle predicts the same; damaged states are refused."""
 
 from __future__ import annotations
 

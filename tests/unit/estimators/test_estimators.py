@@ -1,5 +1,4 @@
-"""KernelClassifier and KernelRegressor: what is chosen and why, how often rows are hashed, and what
-predictions depend on."""
+"""KernelClassifier and KernelRegressor: choices of the search, hashes, and predictions."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ def hashed(monkeypatch):
     return counts
 
 
-# -- The search
-# -----------------------------------------------------------------------------------------------
+# -- The search ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", [None, "minmax"])
@@ -194,8 +192,7 @@ def test_the_same_seed_gives_the_same_model():
     assert (other.decision_function(X) != first.decision_function(X)).any()
 
 
-# -- Kernels and methods
-# --------------------------------------------------------------------------------------
+# -- Kernels and methods ---------------------------------------------------------------------------
 
 NAMES = [
     "linear",
@@ -373,8 +370,7 @@ def test_exact_counts_weights():
     np.testing.assert_allclose(scores, wanted, atol=0.01)
 
 
-# -- Data
-# -----------------------------------------------------------------------------------------------------
+# -- Data ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -444,8 +440,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     np.testing.assert_array_equal(model.decision_function(X), before)
 
 
-# -- Regression
-# -----------------------------------------------------------------------------------------------
+# -- Regression ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", ["squared", "epsilon_insensitive"])
@@ -464,8 +459,7 @@ def test_a_constant_target_is_predicted():
     )
 
 
-# -- Blocks, threads, memory
-# ----------------------------------------------------------------------------------
+# -- Blocks, threads, memory -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("kernel", "method"), METHODS)
@@ -483,14 +477,14 @@ def test_blocks_do_not_matter(kernel, method, monkeypatch):
 @pytest.mark.parametrize("kernel", ["gmm", "acos", "mm_acos"])
 def test_threads_do_not_matter(kernel, monkeypatch):
     X, y = circles(1000)
-    found = []
+    scores = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("KERNELIGHT_NUM_THREADS", threads)
-        found.append(
+        scores.append(
             KernelClassifier(kernel, 64, C=1.0, scale="minmax").fit(X, y).decision_function(X)
         )
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(scores[0], scores[1])
+    np.testing.assert_array_equal(scores[0], scores[2])
 
 
 def test_prediction_takes_a_block_at_a_time():

@@ -85,8 +85,7 @@ def test_verbose_is_a_number_or_a_bool(wrong):
 
 
 def test_a_refused_candidate_is_said_and_passed_over(capsys):
-    """Where the last round replaces a refused candidate there are more tasks than were announced;
-    the count stays right."""
+    """The count stays right where refused settings are replaced by more than were announced."""
     model = KernelClassifier(n_components=16, verbose=True)
     told = progress.Progress(model, [progress.Step("try", 1.0, 3), progress.Step("try", 1.0, 3)])
     for _ in range(3):
@@ -117,9 +116,9 @@ def test_time_left_comes_from_what_each_kind_of_step_took():
         job.tell("trying", 1, 4, "candidates")
     assert seen[0] == ("reading", 500, None, "rows", None, None)
     assert seen[1] == ("trying", 0, 4, "candidates", None, None)  # nothing to go by
-    assert [event.left for event in seen[2:]] == pytest.approx([21.0, 20.0, 40.0, 0.0])
-    shares = [event.share for event in seen[2:]]
-    assert shares == pytest.approx([1 / 22, 2 / 22, 42 / 82, 1.0])
+    assert [event.seconds_left for event in seen[2:]] == pytest.approx([21.0, 20.0, 40.0, 0.0])
+    fractions = [event.fraction for event in seen[2:]]
+    assert fractions == pytest.approx([1 / 22, 2 / 22, 42 / 82, 1.0])
 
 
 def test_a_fit_is_part_of_the_job_around_it():
@@ -132,9 +131,9 @@ def test_a_fit_is_part_of_the_job_around_it():
     assert {event.of for event in seen[:-1]} == {39}
     assert seen[0].what == "trying minmax, 300 rows"
     assert seen[-1].what == "training the model, 300 rows"
-    assert seen[0].left is None
-    assert all(event.left > 0 for event in seen[1:])
-    assert [event.share for event in seen[1:]] == sorted(event.share for event in seen[1:])
+    assert seen[0].seconds_left is None
+    assert all(event.seconds_left > 0 for event in seen[1:])
+    assert [event.fraction for event in seen[1:]] == sorted(event.fraction for event in seen[1:])
     KernelClassifier(n_components=16, C=1.0, scale=None).fit(X, y)
     assert len(seen) == 10  # whoever fits outside is not watched
 

@@ -26,8 +26,10 @@ def splits_of(fold):
 
 
 def both(model, X, y):
-    """The model of weighted rows in another order, and that of repeated rows; equal rows are on the
-    same side."""
+    """The model of weighted rows in another order, and that of repeated rows.
+
+    Equal rows are on the same side of every split.
+    """
     weighted, repeated = clone(model), clone(model)
     weighted.set_params(cv=splits_of(FOLD[SHUFFLED])).fit(
         X[SHUFFLED], y[SHUFFLED], WEIGHT[SHUFFLED]
@@ -69,8 +71,7 @@ def test_weights_of_sparse_rows_and_of_several_targets():
 
 
 def test_without_splits_models_of_given_settings_agree_to_the_tolerance():
-    """|f - f'| <= |x| (sqrt(2 gap) + sqrt(2 gap')), as 1/2 |w - w*|^2 is at most the duality
-    gap."""
+    """|f - f'| <= |x| (sqrt(2 gap) + sqrt(2 gap')), as 1/2 |w - w*|^2 <= the duality gap."""
     rows = np.repeat(np.arange(260), WEIGHT)
     given = KernelClassifier(n_components=64, C=1.0, scale="minmax")
     weighted, repeated = (
@@ -88,8 +89,10 @@ def test_without_splits_models_of_given_settings_agree_to_the_tolerance():
 
 
 def test_why_copies_on_both_sides_are_not_made_of_weights():
-    """Targets that are noise: whoever sees a copy of a row held out knows its target. A weight must
-    not do that."""
+    """Targets that are noise: a copy of a held-out row gives its target away.
+
+    A weight must not do that.
+    """
     rng = np.random.default_rng(0)
     noise, labels = rng.random((150, 5)), rng.integers(0, 2, 150)
     model = KernelClassifier(n_components=256, scale="minmax")
@@ -98,8 +101,7 @@ def test_why_copies_on_both_sides_are_not_made_of_weights():
 
 
 def test_rows_of_weight_0_teach_nothing():
-    """Neither the encoding nor the scaling, the folds or the classes' shares: as if they had been
-    left out."""
+    """Neither encoding, scaling, folds nor class counts know them: as if they were left out."""
     frame = pd.DataFrame(X[:, :2], columns=["left", "right"]).assign(
         town=np.array(["Bern", "Rome"])[LABELS]
     )
@@ -121,7 +123,9 @@ def test_rows_without_equals_stay_as_they_are():
     assert sample_weights.unite_equal_rows(X, LABELS, None, halves) is None
     assert sample_weights.unite_equal_rows(X, LABELS, np.ones(260), halves) is None
     assert (
-        sample_weights.unite_equal_rows(np.vstack([X, X]), np.append(LABELS, 1 - LABELS), None, halves)
+        sample_weights.unite_equal_rows(
+            np.vstack([X, X]), np.append(LABELS, 1 - LABELS), None, halves
+        )
         is None
     )
     assert sample_weights.repeat_rows(X, LABELS, WEIGHT + 1.0) is None
@@ -135,14 +139,16 @@ def test_splits_that_repeat_rows_are_left_alone():
 @pytest.mark.parametrize("sparse", [False, True])
 def test_equal_fingerprints_do_not_make_rows_equal(monkeypatch, sparse):
     monkeypatch.setattr(
-        sample_weights, "row_fingerprints", lambda X, stream=0: np.zeros(X.shape[0], dtype=np.uint64)
+        sample_weights,
+        "row_fingerprints",
+        lambda X, stream=0: np.zeros(X.shape[0], dtype=np.uint64),
     )
     rows = np.repeat(X[:5], 2, axis=0)
     half = [(np.arange(6), np.arange(6, 10))]
-    found, sums, splits = sample_weights.unite_equal_rows(
+    united, sums, splits = sample_weights.unite_equal_rows(
         sp.csr_matrix(rows) if sparse else rows, np.zeros(10), None, half
     )
-    np.testing.assert_array_equal(rows[found], X[:5])
+    np.testing.assert_array_equal(rows[united], X[:5])
     np.testing.assert_array_equal(sums, 2)
     assert [part.tolist() for part in splits[0]] == [[0, 1, 2], [3, 4]]
 
@@ -165,8 +171,8 @@ def test_counts_of_a_coarse_table_are_rows_of_their_own():
     )
     assert abs(model.validation_score_ - 0.8) < 0.05
     for cell in cells[::2, :2]:
-        share = one_by_one[(one_by_one[:, :2] == cell).all(axis=1), 2].mean()
-        assert abs(model.predict_proba([cell])[0, 1] - share) < 0.15
+        fraction = one_by_one[(one_by_one[:, :2] == cell).all(axis=1), 2].mean()
+        assert abs(model.predict_proba([cell])[0, 1] - fraction) < 0.15
 
 
 def test_every_part_of_a_split_needs_a_row_that_counts():

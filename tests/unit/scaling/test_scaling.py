@@ -251,10 +251,12 @@ def test_a_map_of_another_width_is_refused():
         )
 
 
-def same(found, wanted):
+def same(encoded, wanted):
     """Codes to the bit, features to rounding."""
     if isinstance(wanted, Codes):
-        assert found == wanted
+        assert encoded == wanted
     else:
-        found, wanted = (each.toarray() if sp.issparse(each) else each for each in (found, wanted))
-        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+        encoded, wanted = (
+            each.toarray() if sp.issparse(each) else each for each in (encoded, wanted)
+        )
+        np.testing.assert_allclose(encoded, wanted, rtol=1e-5, atol=1e-6)
