@@ -87,7 +87,7 @@ class BatchState:
 
 @dataclass(frozen=True)
 class BatchLearner:
-    """One call of `partial_fit`: what does not depend on the batch."""
+    """Learns from one batch: the settings of one call of `partial_fit`."""
 
     settings: SolverSettings
     use: Resources

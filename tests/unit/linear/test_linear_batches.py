@@ -184,6 +184,7 @@ def test_a_model_goes_on_from_a_fit_a_file_or_a_pickle(tmp_path):
         in_batches(each, CODES[600:1200], LABELS[600:1200], 200, passes=1)
         assert each.score(CODES[TEST], LABELS[TEST]) >= before
         assert np.isnan(each.objective_).all()
+        assert not {"_batch_state", "_duals", "_tables"} & set(each.__getstate__())
         each.save(tmp_path / "after.kl")
         after = kernelight.load(tmp_path / "after.kl")
         np.testing.assert_array_equal(after.decision_function(CODES), each.decision_function(CODES))
