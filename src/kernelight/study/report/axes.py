@@ -41,17 +41,25 @@ def linear_axis(
     *,
     most: float = math.inf,
 ) -> Axis:
-    """Round ticks around the values, none beyond ``most``."""
+    """An axis with three or more round ticks around the values, none beyond ``most``.
+
+    >>> linear_axis([0.9, 0.987], 0, 1, str, "").ticks
+    (0.9, 0.92, 0.94, 0.96, 0.98)
+    """
     low, high = min(values), max(values)
     room = 0.06 * (high - low) or 0.02 * (abs(high) or 1.0)
     low, high = low - room, min(high + room, most) if high <= most else high + room
-    step = nice_step((high - low) / 4)
-    first = math.ceil(low / step - 1e-9)
-    ticks = [
-        round(at * step, 12)
-        for at in range(first, first + 20)
-        if at * step <= high + 1e-9 * max(1.0, abs(high))
-    ]
+    ticks: list[float] = []
+    for parts in (4, 6, 9):
+        step = nice_step((high - low) / parts)
+        first = math.ceil(low / step - 1e-9)
+        ticks = [
+            round(at * step, 12)
+            for at in range(first, first + 20)
+            if at * step <= high + 1e-9 * max(1.0, abs(high))
+        ]
+        if len(ticks) >= 3:
+            break
     return Axis(low, high, start, end, tuple(ticks), text, title)
 
 
