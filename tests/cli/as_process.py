@@ -11,8 +11,10 @@ from kernelight.cli.app import main
 
 
 def run(*arguments, status=0, stdin=None, **environment):
-    """Standard output of the command, or standard error if it is to fail: one line for errors of
-    input, and no traceback."""
+    """Standard output of the command, or standard error if it is to fail.
+
+    Wrong input is one line, without a traceback.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "kernelight", *map(str, arguments)],
         capture_output=True,

@@ -308,7 +308,7 @@ WISHES = {
     "a column": (("--ignore", "bb"), "there is no column 'bb' to ignore; did you mean 'b'?"),
     "a delimiter": (("--delimiter", "ab"), "delimiter must be one character"),
     "words": (("--task", "regression"), "the target 'kind' is words; a regression needs numbers."),
-    "jobs": (("--jobs", "0"), "--jobs must not be 0"),
+    "jobs": (("--jobs", "0"), "--jobs must be at least 1, or between"),
 }
 
 

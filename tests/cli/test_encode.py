@@ -155,7 +155,7 @@ def test_info_of_codes(folder):
         (("-o", "c.npz", "--map", "known.npz"), "not a kernelight file"),
         (("-o", "c.klt", "--kernel", "gaussian", "--ignore", "name"), "gives dense features"),
         (("-o", "known.csv"), "the ending says how"),
-        (("-o", "map.klt", "--map", "map.klt"), "would be written over"),
+        (("-o", "map.klt", "--map", "map.klt"), "is what is read"),
     ],
 )
 def test_wrong_wishes_are_one_sentence(folder, arguments, words, monkeypatch):

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from in_process import called, run
 
-from kernelight import KernelClassifier, KernelRegressor, TableModel
+from kernelight import KernelClassifier, KernelRegressor, TableMap, TableModel
 from kernelight.cli import app
+from kernelight.data.encoding import MAX_CATEGORIES
+from kernelight.tables.similarity import TOP
 
 FIT = "fit absent.csv -o m.klt"
 ENCODE = "encode absent.csv -o c.klt"
@@ -168,11 +170,56 @@ COMMON = {
 }
 
 
+@pytest.mark.parametrize("verb", READS_DATA)
+def test_a_number_of_threads_that_cannot_be_is_refused(
+    verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """-5 counted back from two cores was one thread, without a word."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    files = {"predict": ("absent.klt",), "evaluate": ("absent.klt",)}.get(verb, ())
+    output = ("-o", "out.npz") if verb in ("fit", "encode") else ()
+    for jobs in (0, -3, -5):
+        said = run(verb, *files, "absent.csv", *output, "--jobs", jobs, status=2)
+        assert said == (
+            "kernelight: --jobs must be at least 1, or between -2 (one thread) and -1 (all 2 "
+            f"cores), got {jobs}.\n"
+        )
+    for jobs in (1, 7, -1, -2):
+        assert "absent" in run(verb, *files, "absent.csv", *output, "--jobs", jobs, status=2)
+
+
+def test_defaults_in_the_help_are_those_of_the_library() -> None:
+    map_ = signature(TableMap).parameters
+    for verb, texts in {
+        "fit": (f"{MAX_CATEGORIES} by", "default: gmm", "default: 1024", "default: 8"),
+        "encode": (
+            f"kernel, {map_['kernel'].default} by default",
+            f"row; {map_['n_components'].default} by default",
+            f"code; {map_['bits'].default} by default",
+        ),
+        "similarity": (f"row of A; {TOP} by default",),
+    }.items():
+        shown = " ".join(run(verb, "--help").split())
+        for text in texts:
+            assert text in shown, (verb, text)
+
+
 def test_every_verb_that_reads_data_has_the_same_options() -> None:
     for command in app.app.registered_commands:
         name = command.name or command.callback.__name__
         if name in READS_DATA:
             assert set(signature(command.callback).parameters) >= COMMON, name
+
+
+def test_help_lists_options_in_sections() -> None:
+    shown = run("fit", "--help")
+    sections = [line for line in shown.splitlines() if line.endswith(":") and line[0] != " "]
+    assert sections == ["Arguments:", "Options:", "Model:", "Columns:", "File format:"]
+    assert "Usage: kernelight fit [OPTIONS] DATA\n" in shown
+    columns, _, form = shown.partition("Columns:")[2].partition("File format:")
+    assert "--max-categories COUNT" in columns
+    assert "--encoding NAME" in form
 
 
 def test_quiet_prints_no_notes() -> None:

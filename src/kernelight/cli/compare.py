@@ -1,15 +1,14 @@
-"""``kernelight compare``: would a nonlinear kernel help on these data, which one, and what does it
-cost?"""
+"""``kernelight compare``: which kernel to use on a table, whether it helps, and what it costs."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from dataclasses import replace
 from typing import Any
 
-from kernelight.cli import show
-from kernelight.cli.options import MAX_CATEGORIES
+from kernelight.cli.output import check_different, check_output
 from kernelight.data import open_dataset
 from kernelight.data.dialect import MISSING
 from kernelight.study import Recommendation, compare, print_study, write_report
@@ -19,7 +18,8 @@ from kernelight.study.recommend import Given, python_of
 
 def run(
     data: str,
-    reading: dict[str, Any],
+    reading_options: dict[str, Any],
+    *,
     budget: str,
     seed: int,
     jobs: int | None,
@@ -28,11 +28,14 @@ def run(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Read the data, compare, write the report, and say what was found."""
-    show.refuse_no_place(output, data)
+    """Read the data, compare, write the report, and print the result."""
+    check_output(output, data)
+    if resume is not None:
+        _check_journal(resume, data)
+        check_different("--output", output, "--resume", resume)
     seconds_of(budget)
     check_seed(seed)
-    dataset = open_dataset(data, **reading)
+    dataset = open_dataset(data, **reading_options)
     study = compare(
         dataset,
         budget=budget,
@@ -43,9 +46,9 @@ def run(
         progress=None if sys.stderr.isatty() and not quiet else False,
         command=shlex.join(["kernelight", *sys.argv[1:]]),
     )
-    study.recommendation = _for_file(study.recommendation, data, reading, study.task)
+    study.recommendation = _for_file(study.recommendation, data, reading_options, study.task)
     if study.small is not None:
-        study.small = _for_file(study.small, data, reading, study.task)
+        study.small = _for_file(study.small, data, reading_options, study.task)
     report = write_report(study, output)
     if as_json:
         print(study.to_json())
@@ -63,49 +66,59 @@ def run(
         sys.exit(1)
 
 
+def _check_journal(path: str, data: str) -> None:
+    """Refuse a file that finished models cannot be appended to."""
+    check_output(path, data)
+    if os.path.exists(path) and not os.access(path, os.R_OK | os.W_OK):
+        raise PermissionError(f"{path} cannot be continued: no permission to read and write it.")
+
+
 def _for_file(
-    card: Recommendation, data: str, reading: dict[str, Any], task: str
+    card: Recommendation, data: str, reading_options: dict[str, Any], task: str
 ) -> Recommendation:
-    """The recommendation with the command and the Python that train it on the file."""
-    python = _python(data, reading, card, task)
-    return replace(card, command=_training(data, reading, card.parameters), python=python)
+    """The recommendation with the command and the Python code that train it on the file."""
+    command = _command(data, reading_options, card.parameters)
+    return replace(card, command=command, python=_python(data, reading_options, card, task))
 
 
-def _training(data: str, reading: dict[str, Any], parameters: dict[str, Any] | None) -> str | None:
-    """The command that makes a recommended model of all rows; None for a linear one, which
-    scikit-learn makes."""
+def _command(
+    data: str, reading_options: dict[str, Any], parameters: dict[str, Any] | None
+) -> str | None:
+    """The command that trains a recommended model on all rows.
+
+    None for a linear model, which scikit-learn trains.
+    """
     if parameters is None:
         return None
     words = ["kernelight", "fit", data]
     for name in ("target", "task", "ids", "format", "delimiter", "decimal"):
-        if reading[name] not in (None, "auto"):
-            words += [f"--{name}", reading[name]]
+        if reading_options.get(name) not in (None, "auto"):
+            words += [f"--{name}", reading_options[name]]
     for name in ("ignore", "categorical"):
-        words += [word for column in reading[name] for word in (f"--{name}", column)]
-    if reading["charset"] is not None:
-        words += ["--encoding", reading["charset"]]
-    if reading["header"] is not None:
-        words.append("--header" if reading["header"] else "--no-header")
-    if reading["max_categories"] != MAX_CATEGORIES:
-        words += ["--max-categories", str(reading["max_categories"])]
-    if reading["strict"]:
+        columns = reading_options.get(name, ())
+        words += [word for column in columns for word in (f"--{name}", column)]
+    if "charset" in reading_options:
+        words += ["--encoding", reading_options["charset"]]
+    if "header" in reading_options:
+        words.append("--header" if reading_options["header"] else "--no-header")
+    if "max_categories" in reading_options:
+        words += ["--max-categories", str(reading_options["max_categories"])]
+    if "strict" in reading_options:
         words.append("--strict")
-    usual = len(MISSING)
-    words += [word for some in (reading["missing"] or ())[usual:] for word in ("--missing", some)]
-    options = {"n_components": "-k"}
+    added = reading_options.get("missing", ())[len(MISSING) :]
+    words += [word for value in added for word in ("--missing", value)]
+    short = {"n_components": "-k"}
     for name, value in parameters.items():
-        words += [options.get(name, f"--{name}"), value if isinstance(value, str) else f"{value:g}"]
+        words += [short.get(name, f"--{name}"), value if isinstance(value, str) else f"{value:g}"]
     return shlex.join([*words, "-o", "model.klt"])
 
 
-def _python(data: str, reading: dict[str, Any], card: Recommendation, task: str) -> str:
+def _python(data: str, reading_options: dict[str, Any], card: Recommendation, task: str) -> str:
     """The same in Python, as it can be pasted."""
     given = {
-        name: list(value) if isinstance(value, tuple | list) else value
-        for name, value in reading.items()
-        if name != "n_jobs"
-        and value not in (None, "auto", (), [])
-        and (name, value) not in (("max_categories", MAX_CATEGORIES), ("strict", False))
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in reading_options.items()
+        if name != "n_jobs" and value not in (None, "auto")
     }
-    told = ", ".join([repr(data), *(f"{name}={value!r}" for name, value in given.items())])
-    return python_of(card.code, card.parameters, task, Given(table=told))
+    arguments = ", ".join([repr(data), *(f"{name}={value!r}" for name, value in given.items())])
+    return python_of(card.code, card.parameters, task, Given(table=arguments))

@@ -1,4 +1,4 @@
-"""``kernelight encode``: the codes of each row of a file, or its features, in another file."""
+"""``kernelight encode``: the codes or features of each row of a file, in another file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from kernelight import TableMap, load, open_dataset
 from kernelight.base import counted
 from kernelight.cli import show
 from kernelight.cli.messages import option
+from kernelight.cli.output import check_different, check_output
 from kernelight.estimators import Event
 from kernelight.tables.code_files import form_of, write_encoded
 from kernelight.tables.memory_limit import bytes_of
@@ -16,8 +17,9 @@ from kernelight.tables.memory_limit import bytes_of
 def run(
     data: str,
     output: str,
-    given: dict[str, Any],
-    reading: dict[str, Any],
+    parameters: dict[str, Any],
+    reading_options: dict[str, Any],
+    *,
     map: str | None,
     save_map: str | None,
     memory: str | None,
@@ -25,27 +27,29 @@ def run(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Fit a map or take one, encode, write, batch by batch; the map is written once the codes are
-    there."""
-    form_of(output, ids=reading["ids"] is not None)
-    for place in (output, save_map):
-        if place is not None:
-            show.refuse_no_place(place)
-            show.refuse_overwriting(place, data, map)
-    given = {name: value for name, value in given.items() if value is not None}
+    """Fit a map or take one, then encode and write batch by batch.
+
+    The map is written after the codes.
+    """
+    form_of(output, ids="ids" in reading_options)
+    check_output(output, data, map)
+    if save_map is not None:
+        check_output(save_map, data, map)
+        check_different("--output", output, "--save-map", save_map)
+    given = {name: value for name, value in parameters.items() if value is not None}
     with show.progress(quiet or as_json) as watch:
         if map is None:
             table_map = TableMap(**{**given, "gamma": _gamma(given.get("gamma")), "n_jobs": jobs})
-            table_map.choice()  # what is wrong with it is said before the data are looked at
+            table_map.choice()  # refuses wrong parameters before the data are read
             if memory is not None:
                 bytes_of(memory)
-            dataset = open_dataset(data, **reading).without_target
+            dataset = open_dataset(data, **reading_options).without_target
             table_map.fit(dataset, memory=memory, watch=watch)
         else:
             for name in given:
                 raise ValueError(f"--map decides how rows are encoded: leave {option(name)} out.")
             table_map = TableMap.of(load(map), where=map)
-            dataset = table_map.open(data, **reading)
+            dataset = table_map.open(data, **reading_options)
         rows = 0
 
         def parts() -> Any:
@@ -81,10 +85,10 @@ def run(
         )
 
 
-def _gamma(given: str | None) -> float | str | None:
-    if given is None or given == "median":
-        return given
+def _gamma(text: str | None) -> float | str | None:
+    if text is None or text == "median":
+        return text
     try:
-        return float(given)
+        return float(text)
     except ValueError:
-        raise ValueError(f"--gamma must be a number or median, got {given!r}.") from None
+        raise ValueError(f"--gamma must be a number or median, got {text!r}.") from None

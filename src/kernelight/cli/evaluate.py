@@ -8,32 +8,34 @@ from kernelight import TableModel
 from kernelight.cli import show
 
 
-def run(model: str, data: str, reading: dict[str, Any], as_json: bool) -> None:
-    """Read, predict, compare."""
+def run(model: str, data: str, reading_options: dict[str, Any], *, as_json: bool) -> None:
+    """Read, predict, compare, and print the scores."""
     fitted = TableModel.load(model)
-    found = fitted.evaluate(data, **{**reading, "target": "auto"})
+    scores = fitted.evaluate(data, **reading_options)
     if as_json:
-        show.as_json({"model": model, "data": data, **found})
+        show.as_json({"model": model, "data": data, **scores})
         return
-    if found["task"] == "regression":
-        r2 = "none: the target is constant" if found["r2"] is None else f"{found['r2']:.4f}"
+    if scores["task"] == "regression":
+        r2 = "none: the target is constant" if scores["r2"] is None else f"{scores['r2']:.4f}"
         show.pairs(
             {
-                **_rows(found),
+                **_rows(scores),
                 "R^2": r2,
-                "root mean squared error": f"{found['root_mean_squared_error']:.6g}",
-                "mean absolute error": f"{found['mean_absolute_error']:.6g}",
-                "largest error": f"{found['largest_error']:.6g}",
+                "root mean squared error": f"{scores['root_mean_squared_error']:.6g}",
+                "mean absolute error": f"{scores['mean_absolute_error']:.6g}",
+                "largest error": f"{scores['largest_error']:.6g}",
             }
         )
         return
-    accuracy = f"{_percent(found['accuracy'])}, standard error {_percent(found['standard_error'])}"
+    accuracy = (
+        f"{_percent(scores['accuracy'])}, standard error {_percent(scores['standard_error'])}"
+    )
     show.pairs(
         {
-            **_rows(found),
+            **_rows(scores),
             "accuracy": accuracy,
-            "balanced accuracy": _percent(found["balanced_accuracy"]),
-            **_of_probabilities(found, len(fitted.classes_)),
+            "balanced accuracy": _percent(scores["balanced_accuracy"]),
+            **_probability_scores(scores, len(fitted.classes_)),
         }
     )
     print()
@@ -44,50 +46,51 @@ def run(model: str, data: str, reading: dict[str, Any], as_json: bool) -> None:
             _percent(entry["precision"]),
             _percent(entry["recall"]),
         )
-        for entry in found["classes"]
+        for entry in scores["classes"]
     ]
     show.table(("class", "rows", "precision", "recall"), rows, right=(1, 2, 3))
-    if "calibration" in found:
+    if "calibration" in scores:
         print()
         lines = [
             (_percent(entry["predicted"]), _percent(entry["observed"]), f"{entry['rows']:,}")
-            for entry in found["calibration"]
+            for entry in scores["calibration"]
         ]
-        positive = found["positive_class"]
+        positive = scores["positive_class"]
         of = "predicted class" if positive is None else show.plain(positive)
         show.table((f"P({of})", "was so", "rows"), lines, right=(0, 1, 2))
 
 
-def _of_probabilities(found: dict[str, Any], n_classes: int) -> dict[str, str]:
-    if "log_loss" not in found:
+def _probability_scores(scores: dict[str, Any], n_classes: int) -> dict[str, str]:
+    if "log_loss" not in scores:
         return {}
     return {
-        "log loss": f"{found['log_loss']:.4f}",
-        "Brier score": f"{found['brier_score']:.4f}",
-        "AUC": _area(found, n_classes),
+        "log loss": f"{scores['log_loss']:.4f}",
+        "Brier score": f"{scores['brier_score']:.4f}",
+        "AUC": _auc(scores, n_classes),
     }
 
 
-def _area(found: dict[str, Any], n_classes: int) -> str:
+def _auc(scores: dict[str, Any], n_classes: int) -> str:
     """The AUC, and for which class, or over which classes it is the mean."""
-    if found["roc_auc"] is None:
+    if scores["roc_auc"] is None:
         return "none: all rows are of one class"
-    if found["positive_class"] is not None:
-        return f"{found['roc_auc']:.4f}, of class {show.plain(found['positive_class'])} against the other"
-    occurring = len(found["roc_auc_classes"])
-    some = (
+    if scores["positive_class"] is not None:
+        positive = show.plain(scores["positive_class"])
+        return f"{scores['roc_auc']:.4f}, of class {positive} against the other"
+    occurring = len(scores["roc_auc_classes"])
+    averaged = (
         f"{n_classes} classes"
         if occurring == n_classes
         else f"the {occurring} of {n_classes} classes that occur"
     )
-    return f"{found['roc_auc']:.4f}, mean over {some}, each against the rest"
+    return f"{scores['roc_auc']:.4f}, mean over {averaged}, each against the rest"
 
 
-def _rows(found: dict[str, Any]) -> dict[str, str]:
-    gone = found["rows_without_target"]
-    left_out = {"rows left out, without a target": f"{gone:,}"} if gone else {}
-    return {"rows": f"{found['rows']:,}", **left_out}
+def _rows(scores: dict[str, Any]) -> dict[str, str]:
+    dropped = scores["rows_without_target"]
+    without_target = {"rows left out, without a target": f"{dropped:,}"} if dropped else {}
+    return {"rows": f"{scores['rows']:,}", **without_target}
 
 
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.2f} %"
+def _percent(fraction: float | None) -> str:
+    return "-" if fraction is None else f"{100 * fraction:.2f} %"

@@ -7,8 +7,9 @@ from typing import Any
 
 from kernelight import KernelClassifier, KernelRegressor, TableModel
 from kernelight.cli import show
+from kernelight.cli.output import check_output
 from kernelight.data import CLASSIFICATION, REGRESSION
-from kernelight.estimators import EXAMPLES, scored_kind
+from kernelight.estimators import SCORING_EXAMPLES, scoring_kind
 
 TUNED = ("C", "gamma", "p")
 ESTIMATORS: dict[str, Any] = {CLASSIFICATION: KernelClassifier, REGRESSION: KernelRegressor}
@@ -19,34 +20,35 @@ LOSSES = {task: tuple(kind._losses) for task, kind in ESTIMATORS.items()}
 def run(
     data: str,
     output: str,
-    given: dict[str, Any],
-    reading: dict[str, Any],
+    parameters: dict[str, Any],
+    reading_options: dict[str, Any],
+    *,
     memory: str | None,
     passes: int,
     half: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Read, train, write the model, and say what was chosen."""
-    show.refuse_no_place(output, data)
-    given = {name: _number(name, value) for name, value in given.items() if value is not None}
-    tasks = _tasks_of(given, reading["task"])
+    """Read, train, write the model, and print what was chosen."""
+    check_output(output, data)
+    given = {name: _number(name, value) for name, value in parameters.items() if value is not None}
+    tasks = _tasks_of(given, reading_options.get("task"))
     _refuse_conflict(tasks)
     ESTIMATORS[next(iter(tasks.values()), CLASSIFICATION)](**given).check_parameters()
 
-    def made(task: str) -> Any:
-        for said, wanted in tasks.items():
-            if wanted != task:
+    def estimator(task: str) -> Any:
+        for option, its_task in tasks.items():
+            if its_task != task:
                 kind = "class" if task == CLASSIFICATION else "quantity"
                 raise ValueError(
-                    f"{said} is for {KINDS[wanted]}, but the target is a {kind}: leave it "
-                    f"out{_instead(said, task)}."
+                    f"{option} is for {KINDS[its_task]}, but the target is a {kind}: leave it "
+                    f"out{_alternative(option, task)}."
                 )
         return ESTIMATORS[task](**given)
 
-    model = TableModel(made)
+    model = TableModel(estimator)
     with show.progress(quiet or as_json) as watch:
-        model.fit(data, memory=memory, passes=passes, watch=watch, **reading)
+        model.fit(data, memory=memory, passes=passes, watch=watch, **reading_options)
     model.save(output, weights="float16" if half else None)
     if as_json:
         fitted = model.model_
@@ -77,28 +79,30 @@ def run(
 
 
 def _tasks_of(given: dict[str, Any], task: str | None) -> dict[str, str]:
-    """The options that are for one task only, as they were written, and that task; names that do
-    not exist are refused."""
-    found = {}
+    """The options that are for one task only, as they were written, and that task.
+
+    Unknown names of losses and scorings are refused.
+    """
+    tasks = {}
     if task in KINDS:
-        found[f"--task {task}"] = task
+        tasks[f"--task {task}"] = task
     if "loss" in given:
         _refuse_unknown_loss(given["loss"])
-        found[f"--loss {given['loss']}"] = next(
+        tasks[f"--loss {given['loss']}"] = next(
             task for task in KINDS if given["loss"] in LOSSES[task]
         )
     if "class_weight" in given:
-        found["--balanced"] = CLASSIFICATION
+        tasks["--balanced"] = CLASSIFICATION
     if "epsilon" in given:
-        found["--epsilon"] = REGRESSION
-    kind = scored_kind(given["scoring"]) if "scoring" in given else None
+        tasks["--epsilon"] = REGRESSION
+    kind = scoring_kind(given["scoring"]) if "scoring" in given else None
     if kind is not None:
-        found[f"--scoring {given['scoring']}"] = next(task for task in KINDS if KINDS[task] == kind)
-    return found
+        tasks[f"--scoring {given['scoring']}"] = next(task for task in KINDS if KINDS[task] == kind)
+    return tasks
 
 
 def _refuse_unknown_loss(loss: str) -> None:
-    """Refuse what is no loss of either task."""
+    """Refuse a loss that neither task has."""
     known = [loss for losses in LOSSES.values() for loss in losses]
     if loss not in known:
         close = get_close_matches(loss.lower(), known, n=1, cutoff=0.5)
@@ -108,23 +112,26 @@ def _refuse_unknown_loss(loss: str) -> None:
 
 def _refuse_conflict(tasks: dict[str, str]) -> None:
     """Refuse options for classes together with options for quantities."""
-    first = {task: said for said, task in reversed(tasks.items())}
+    first = {task: option for option, task in reversed(tasks.items())}
     if len(first) == 2:
-        classes, quantities = first[CLASSIFICATION], first[REGRESSION]
         raise ValueError(
-            f"{classes} is for classes and {quantities} for quantities: leave one of them out."
+            f"{first[CLASSIFICATION]} is for classes and {first[REGRESSION]} for quantities: leave "
+            f"one of them out."
         )
 
 
-def _instead(said: str, task: str) -> str:
-    """What may be taken instead of an option that is for the other task."""
-    name = said.partition(" ")[0]
-    known = {"--loss": ", ".join(LOSSES[task]), "--scoring": EXAMPLES[task == CLASSIFICATION]}
+def _alternative(option: str, task: str) -> str:
+    """What may be given instead of an option that is for the other task."""
+    name = option.partition(" ")[0]
+    known = {
+        "--loss": ", ".join(LOSSES[task]),
+        "--scoring": SCORING_EXAMPLES[task == CLASSIFICATION],
+    }
     return f", or take one for {KINDS[task]}: {known[name]}" if name in known else ""
 
 
 def _number(name: str, value: Any) -> Any:
-    """A word or a number, of the parameters that may be either."""
+    """The value of a parameter; of those that may be tuned, a number or a word."""
     words = ("tune", "scale") if name == "gamma" else ("tune",)
     if name not in TUNED or not isinstance(value, str) or value in words:
         return value

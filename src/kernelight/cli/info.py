@@ -1,6 +1,6 @@
-"""``kernelight info``: what a file of ours holds.
+"""``kernelight info``: what a file that kernelight wrote holds.
 
-Nothing is made of it: plain data are read and shown.
+Only the state is read and printed; no object is made from it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 from numpy.typing import NDArray
 
 from kernelight import State
-from kernelight.base import counted
+from kernelight.base import bytes_text, counted
 from kernelight.cli import show
 from kernelight.tables.code_files import describe_encoded, source_of
 
 
-def run(file: str, as_json: bool) -> None:
-    """Print what the file says of itself."""
+def run(file: str, *, as_json: bool) -> None:
+    """Print what is in the file, and how many bytes each part takes."""
     source = source_of(file)
     size, encoded = os.path.getsize(source.path), describe_encoded(source)
     if encoded is not None:
@@ -41,10 +41,10 @@ def run(file: str, as_json: bool) -> None:
         )
         return
     try:
-        said = _said(state.meta)
-    except (KeyError, TypeError, AttributeError) as error:  # well signed, and still not one of ours
+        facts = _facts(state.meta)
+    except (KeyError, TypeError, AttributeError) as error:  # a valid file with other contents
         raise ValueError(f"{file} does not describe a {state.kind}: {error!r}.") from error
-    show.pairs({"file": file, "kind": state.kind, "size": show.size(size), **said})
+    show.pairs({"file": file, "kind": state.kind, "size": bytes_text(size), **facts})
     if arrays:
         print()
         rows = [(name, *_row(array)) for name, array in state.arrays.items()]
@@ -52,64 +52,64 @@ def run(file: str, as_json: bool) -> None:
 
 
 def _print_encoded(file: str, size: int, about: dict[str, Any], as_json: bool) -> None:
-    """Of codes or features in a Parquet or NPZ file."""
+    """Print what is in a Parquet or NPZ file of codes or features."""
     if as_json:
         show.as_json({"file": file, "bytes": size, **about})
         return
-    said = {key: value for key, value in about.items() if value is not None and key != "version"}
-    show.pairs({"file": file, "kind": said.pop("kind"), "size": show.size(size), **said})
+    facts = {key: value for key, value in about.items() if value is not None and key != "version"}
+    show.pairs({"file": file, "kind": facts.pop("kind"), "size": bytes_text(size), **facts})
 
 
 def _row(array: NDArray[Any]) -> tuple[str, str, str]:
     return str(array.dtype), " x ".join(map(str, array.shape)), f"{array.nbytes:,}"
 
 
-def _said(meta: dict[str, Any]) -> dict[str, Any]:
+def _facts(meta: dict[str, Any]) -> dict[str, Any]:
     """The parts of the meta that a person would ask for."""
-    said: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     if meta.get("kind") == "TableModel":
-        return _of_table(meta)
+        return _table_facts(meta)
     if meta.get("kind") == "Codes":
         return {key: value for key, value in meta.items() if key != "kind" and value is not None}
     for name in ("params", "decided"):
         for key, value in (meta.get(name) or {}).items():
             if value is not None and not isinstance(value, (list, dict)):
-                said[key] = value
+                facts[key] = value
     labels = meta.get("labels")
     if isinstance(labels, dict) and isinstance(labels.get("values"), list):
-        said["classes"] = _few(labels["values"])
+        facts["classes"] = _first(labels["values"])
     if "n_features_in" in meta:
-        said["features"] = meta["n_features_in"]
-    said |= _many_words(meta.get("encoding"))
+        facts["features"] = meta["n_features_in"]
+    facts |= _target_values(meta.get("encoding"))
     for key, part in (meta.get("parts") or {}).items():
-        said[key] = part.get("kind") if isinstance(part, dict) else part
-    return said
+        facts[key] = part.get("kind") if isinstance(part, dict) else part
+    return facts
 
 
-def _of_table(meta: dict[str, Any]) -> dict[str, Any]:
-    """Of a model of a file: what it was trained on, which columns it wants, and what its model
-    says."""
+def _table_facts(meta: dict[str, Any]) -> dict[str, Any]:
+    """Of a `TableModel`: what it was trained on, the columns it takes, and facts of its model."""
     encoding = meta["encoding"]
-    said = {"trained on": f"{meta['trained_on']}, {counted(meta['n_rows'], 'row')}"}
+    facts = {"trained on": f"{meta['trained_on']}, {counted(meta['n_rows'], 'row')}"}
     if encoding["target"] is not None:
-        said["target"] = f"{show.plain(encoding['target']['name'])} ({encoding['target']['task']})"
+        facts["target"] = f"{show.plain(encoding['target']['name'])} ({encoding['target']['task']})"
     if encoding["columns"] is not None:
-        said["columns"] = _few([column["name"] for column in encoding["columns"]])
-    said |= _many_words(encoding)
+        facts["columns"] = _first([column["name"] for column in encoding["columns"]])
+    facts |= _target_values(encoding)
     inner = meta["parts"]["model"]
-    return {**said, **_said(inner), "model": inner["kind"]}
+    return {**facts, **_facts(inner), "model": inner["kind"]}
 
 
-def _many_words(encoding: dict[str, Any] | None) -> dict[str, str]:
-    """The columns that have target values."""
+def _target_values(encoding: dict[str, Any] | None) -> dict[str, str]:
+    """The columns whose words are encoded by target values."""
     columns = [column for column in (encoding or {}).get("columns") or () if "targets" in column]
-    told = [
+    texts = [
         f"{column['name']}: {len(column['targets']['words']):,} words, by their target values"
         for column in columns
     ]
-    return {"words": _few(told)} if told else {}
+    return {"words": _first(texts)} if texts else {}
 
 
-def _few(values: list[Any], most: int = 12) -> str:
+def _first(values: list[Any], most: int = 12) -> str:
+    """Some values in a line, and how many there are if not all are shown."""
     text = ", ".join(map(show.plain, values[:most]))
     return text if len(values) <= most else f"{text}, ... ({len(values)} in all)"

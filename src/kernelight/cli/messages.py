@@ -1,5 +1,8 @@
-"""What the command says of errors and warnings: one sentence each, with advice as options of the
-command."""
+"""What the command says of errors and warnings: one sentence each.
+
+Advice of the library names parameters of Python; here it names options: ``ignore=['id']`` becomes
+``--ignore id``.
+"""
 
 from __future__ import annotations
 
@@ -10,37 +13,22 @@ import shlex
 import sys
 from typing import Any
 
-import typer
 
-INTERRUPTED = 1
-
-
-def verdict(error: Exception) -> tuple[str, int]:
-    """What to say of an error, and the status that goes with it."""
-    if hasattr(error, "format_message"):  # wrong usage, as typer says it
-        return _usage(error), 2
-    if isinstance(error, (ValueError, TypeError, OSError, ImportError, MemoryError)):
-        return sentence(error), 2
-    if isinstance(error, typer.Abort):
-        return "Interrupted.", INTERRUPTED
-    said = f"{type(error).__name__}: {_on_one_line(str(error))}"
-    return f"This is a mistake of kernelight itself ({said}): please report what --debug shows.", 3
-
-
-def _usage(error: Any) -> str:
+def usage(error: Any) -> str:
+    """An error of usage, as typer reports it, and where to look."""
     context = getattr(error, "ctx", None)
-    path = context.command_path if context is not None else "kernelight"
-    said = _on_one_line(error.format_message())
-    return said if said.endswith("?") else f"{said.rstrip('.')}; {path} -h says what there is."
+    command = context.command_path if context is not None else "kernelight"
+    text = on_one_line(error.format_message())
+    return text if text.endswith("?") else f"{text.rstrip('.')}; {command} -h says what there is."
 
 
 def note(message: Warning | str, *_: Any, **__: Any) -> None:
-    """A warning as a sentence, without the line of code that nobody asked for."""
+    """Print a warning as a sentence, without the line of code; a replacement of showwarning."""
     notes = getattr(message, "notes", None)  # of a DataWarning: a line for each
-    said = [f"{message.label}: {note}" for note in notes] if notes else [str(message)]  # type: ignore[union-attr]
+    lines = [f"{message.label}: {note}" for note in notes] if notes else [str(message)]  # type: ignore[union-attr]
     if sys.stderr is not None:
-        for line in said:
-            print(f"kernelight: note: {_in_options(_on_one_line(line))}", file=sys.stderr)
+        for line in lines:
+            print(f"kernelight: note: {_in_options(on_one_line(line))}", file=sys.stderr)
 
 
 def sentence(error: BaseException) -> str:
@@ -49,18 +37,18 @@ def sentence(error: BaseException) -> str:
         where = (
             f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
         )
-        return _on_one_line(f"{where}{error.strerror}.")
+        return on_one_line(f"{where}{error.strerror}.")
     if isinstance(error, MemoryError):
         return "There is not enough memory for this: use fewer components or rows, or --memory."
-    return _in_options(_on_one_line(str(error))) or type(error).__name__
+    return _in_options(on_one_line(str(error))) or type(error).__name__
 
 
-def _on_one_line(text: str) -> str:
-    """Without line ends, and without what a terminal would obey."""
+def on_one_line(text: str) -> str:
+    """A text without line ends and control characters."""
     return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
 
 
-#: What options are called whose parameters of the library have another name.
+#: Options whose parameter in the library has another name.
 OPTIONS = {
     "n_components": "components",
     "n_rows": "rows",
@@ -71,17 +59,22 @@ OPTIONS = {
     "coverage": "interval",
     "max_categories": "max-categories",
 }
+#: Parameters that a sentence may begin with, and whose option has the same name.
 _SAME = (
-    "C|above|bits|bound|budget|confidence|decimal|delimiter|epsilon|error|format|gamma|kernel|loss|memory|method|missing|p|"
-    "passes|scale|scoring|seed|task|top"
+    "C|above|bits|bound|budget|confidence|decimal|delimiter|epsilon|error|format|gamma|kernel|loss|"
+    "memory|method|missing|p|passes|scale|scoring|seed|task|top"
+)
+#: Parameters that advice may give a value for.
+_ADVISED = (
+    "ignore|categorical|task|loss|scoring|method|format|header|ids|target|memory|missing|decimal|"
+    "charset|kernel"
 )
 _VALUES = r"\[[^\]]*\]|'[^']*'|\"[^\"]*\""
 
 
 def _in_options(text: str) -> str:
-    """Advice of the library as options of the command: ``ignore=['id']`` is ``--ignore id``."""
-    names = "ignore|categorical|task|loss|scoring|method|format|header|ids|target|memory|missing|decimal|charset|kernel"
-    text = re.sub(rf"\b({names})=({_VALUES})", _as_options, text)
+    """A sentence of the library with options of the command in place of parameters."""
+    text = re.sub(rf"\b({_ADVISED})=({_VALUES})", _with_values, text)
     text = re.sub(r"\b(target|ids)=(-?\d+)\b", _with_number, text)
     text = re.sub(r"(?<!['\"\w])n_components(?!['\"\w])", option("n_components"), text)
     text = re.sub(r"^(coverage)=(\S+)|(?<=: )(gamma|p)=(\S+)(?= is ignored)", _with_number, text)
@@ -89,15 +82,15 @@ def _in_options(text: str) -> str:
         rf"^({'|'.join(OPTIONS)}|{_SAME}) must ", lambda name: f"{option(name[1])} must ", text
     )
     text = re.sub(
-        rf"(?<= must be one of )(?:None, )?((?:{_VALUES})(?:, (?:{_VALUES}))*)", _as_words, text
+        rf"(?<= must be one of )(?:None, )?((?:{_VALUES})(?:, (?:{_VALUES}))*)", _unquoted, text
     )
-    for ours, said in (
+    for python, command in (
         ("class_weight='balanced'", "--balanced"),
         ("strict=True", "--strict"),
         ("There is no kernel named", "--kernel: there is no kernel named"),
         ("max_categories", option("max_categories")),
     ):
-        text = text.replace(ours, said)
+        text = text.replace(python, command)
     return text
 
 
@@ -110,34 +103,35 @@ def option(parameter: str) -> str:
     return f"--{OPTIONS.get(parameter, parameter)}"
 
 
-def _with_number(found: re.Match[str]) -> str:
-    name, value = (part for part in found.groups() if part is not None)
+def _with_number(match: re.Match[str]) -> str:
+    """``target=3`` as ``--target 3``."""
+    name, value = (part for part in match.groups() if part is not None)
     return f"{option(name)} {value}"
 
 
-def _as_words(found: re.Match[str]) -> str:
+def _unquoted(match: re.Match[str]) -> str:
     """``'a', 'b'`` as words; what is more than a word keeps its quotes."""
-    words = _read(f"[{found[1]}]")
+    words = _literal(f"[{match[1]}]")
     return (
-        found[0]
+        match[0]
         if words is None
         else ", ".join(w if re.fullmatch(r"[\w+]+", w) else repr(w) for w in words)
     )
 
 
-def _as_options(found: re.Match[str]) -> str:
-    """``name=['a', 'b']`` as options."""
-    value = _read(found[2])
+def _with_values(match: re.Match[str]) -> str:
+    """``name=['a', 'b']`` as ``--name a --name b``."""
+    value = _literal(match[2])
     if value is None:
-        return found[0]
+        return match[0]
     return " ".join(
-        f"{option(found[1])} {shlex.quote(str(one))}"
+        f"{option(match[1])} {shlex.quote(str(one))}"
         for one in ([value] if isinstance(value, str) else value)
     )
 
 
-def _read(text: str) -> Any:
-    """A word or a list of words; None if it is not written like Python."""
+def _literal(text: str) -> Any:
+    """A string or a list of Python; None if it is neither."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

@@ -1,5 +1,7 @@
-"""Tables that are written row by row: to standard output, or to a file that is there when it is
-whole."""
+"""Files that the command writes: whether that is possible, and tables written row by row.
+
+A file appears when it is complete; until then an older one of that name stays as it was.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,61 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any, Protocol
 
 from kernelight.cli.show import printing
 from kernelight.data import replacing
 
 Columns = Mapping[str, Any]  # name -> values, as many for each
+
+
+STANDARD_OUTPUT = "-"
+
+
+def check_output(path: str, *inputs: str | None) -> None:
+    """Refuse a file that cannot be written, or that is one of the ``inputs``.
+
+    To be called before any work is done, which would be lost.
+    """
+    if not path:
+        raise ValueError("The name of the file to write is empty.")
+    if path == STANDARD_OUTPUT:
+        raise ValueError(
+            "- stands for standard output, which takes tables only: name a file to write."
+        )
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a directory: name a file.")
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{path} cannot be written: there is no directory {folder}.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"{path} cannot be written: no permission to write in {folder}.")
+    with suppress(FileNotFoundError):
+        os.lstat(path)  # refuses a name that is too long, for instance
+    if not os.path.exists(path):
+        return
+    if not os.path.isfile(path):
+        raise ValueError(
+            f"{path} is not a regular file, which writing would replace: name another."
+        )
+    for source in inputs:
+        if source is not None and os.path.exists(source) and os.path.samefile(path, source):
+            raise ValueError(f"{path} is what is read: name another file to write.")
+
+
+def check_different(first: str, first_path: str, second: str, second_path: str) -> None:
+    """Refuse two options that name the same file to write."""
+    if os.path.realpath(first_path) == os.path.realpath(second_path):
+        raise ValueError(f"{first} and {second} name the same file, {first_path}: name two.")
+
+
+def table_output(path: str | None, *inputs: str | None) -> str | None:
+    """Where a table goes: a file that can be written, or None for standard output."""
+    if path is None or path == STANDARD_OUTPUT:
+        return None
+    check_output(path, *inputs)
+    return path
 
 
 class Writer(Protocol):
@@ -27,8 +77,10 @@ class Writer(Protocol):
 
 @contextmanager
 def opened(path: str | None, *, lines: bool = False) -> Iterator[Writer]:
-    """A writer by the ending of ``path`` (.csv, .tsv, .jsonl, .parquet); without, CSV or JSON
-    ``lines`` to standard output."""
+    """A writer of the format that the ending of ``path`` says (.csv, .tsv, .jsonl, .parquet).
+
+    Without a path it writes CSV, or JSON ``lines``, to standard output.
+    """
     if path is None:
         if sys.stdout is None:
             raise ValueError("Standard output is closed: name a file by --output.")
@@ -57,8 +109,8 @@ def opened(path: str | None, *, lines: bool = False) -> Iterator[Writer]:
 
 def plain(values: Any) -> Sequence[Any]:
     """A column as Python values."""
-    found: Sequence[Any] = values.tolist() if hasattr(values, "tolist") else values
-    return found
+    column: Sequence[Any] = values.tolist() if hasattr(values, "tolist") else values
+    return column
 
 
 class _Delimited:

@@ -6,28 +6,28 @@ from typing import Any
 
 from kernelight import TableModel
 from kernelight.cli import show
-from kernelight.cli.output import opened
+from kernelight.cli.output import opened, table_output
 from kernelight.estimators import Event
 
 
 def run(
     model: str,
     data: str,
+    reading_options: dict[str, Any],
+    *,
     proba: bool,
     interval: float | None,
     output: str | None,
-    reading: dict[str, Any],
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Read, predict, write, batch by batch."""
-    if output is not None:
-        show.refuse_no_place(output, data, model)
+    """Read, predict and write batch by batch."""
+    output = table_output(output, data, model)
     fitted = TableModel.load(model)
-    rows, ids = 0, str(reading["ids"] or fitted.encoding_.ids)
+    rows, ids = 0, str(reading_options.get("ids") or fitted.encoding_.ids)
     with opened(output, lines=as_json) as out, show.progress(quiet or output is None) as watch:
         for part in fitted.predict_batches(
-            data, probabilities=proba, interval=interval, **{**reading, "target": None}
+            data, probabilities=proba, interval=interval, **reading_options
         ):
             columns: dict[str, Any] = {} if part.ids is None else {ids: part.ids}
             columns["prediction"] = part.values

@@ -1,4 +1,4 @@
-"""How answers are shown: tables for people, JSON for machines."""
+"""How answers are printed: tables for people, JSON for programs, a progress bar on a terminal."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
+
+from kernelight.base import bytes_text
 
 
 def as_json(answer: Any) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document."""
     print(json.dumps(answer, indent=2, sort_keys=False, default=_plain))
 
 
@@ -21,8 +23,11 @@ def _plain(value: Any) -> Any:
 
 
 def plain(value: Any) -> str:
-    """A name out of a file as one piece of a line: line ends and what a terminal would obey are
-    written as Python does."""
+    """A name out of a file as part of a line.
+
+    Line ends and control characters are written as in Python, so that a terminal does not obey
+    them.
+    """
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value)
     )
@@ -31,8 +36,10 @@ def plain(value: Any) -> str:
 def table(
     heads: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[int] = ()
 ) -> None:
-    """Aligned columns, those of numbers to the right; colours only where the terminal has them
-    (rich knows NO_COLOR)."""
+    """Print aligned columns, those of numbers to the right.
+
+    There are colours only where the terminal has them (rich knows NO_COLOR).
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -50,7 +57,7 @@ def table(
 
 
 def pairs(values: dict[str, Any]) -> None:
-    """Names and values, one to a line."""
+    """Print names and values, one pair on each line."""
     width = max(map(len, values), default=0)
     for name, value in values.items():
         lines = str(value).splitlines() or [""]
@@ -59,65 +66,17 @@ def pairs(values: dict[str, Any]) -> None:
             print(" " * (width + 2) + line)
 
 
-def size(count: float) -> str:
-    """Bytes as people say them."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if abs(count) < 1000 or unit == "GB":
-            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
-        count /= 1000
-    raise AssertionError
-
-
-def refuse_no_place(path: str, *inputs: str) -> None:
-    """Refuse a file that cannot be written, or is one of the ``inputs``, before the work for it is
-    done."""
-    if not path:
-        raise ValueError("The name of the file to write is empty.")
-    folder = os.path.dirname(path) or "."
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path} is a directory: name a file.")
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"{path} cannot be written: there is no directory {folder}.")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(f"{path} cannot be written: no permission to write in {folder}.")
-    with suppress(FileNotFoundError):
-        os.lstat(path)  # says if a name is too long, for instance
-    if os.path.exists(path):
-        if not os.path.isfile(path):
-            raise ValueError(
-                f"{path} is not a regular file, which writing would replace: name another."
-            )
-        for given in inputs:
-            if os.path.exists(given) and os.path.samefile(path, given):
-                raise ValueError(f"{path} is what is read: name another file to write.")
-
-
 @contextmanager
 def printing() -> Iterator[None]:
-    """Around what is written to standard output: an error of it has no name of a file, and gets
-    one."""
+    """Name standard output in errors of writing to it, which have no name of a file."""
     try:
         yield
-    except BrokenPipeError:  # no error, but a reader that has seen enough
+    except BrokenPipeError:  # the reader has seen enough: no error
         raise
     except OSError as error:
         if error.filename is None and error.errno is not None:
             raise OSError(error.errno, os.strerror(error.errno), "standard output") from error
         raise
-
-
-def refuse_overwriting(path: str, *sources: str | None) -> None:
-    """Refuse to write over a file that is being read."""
-    for source in sources:
-        if (
-            source is not None
-            and os.path.exists(source)
-            and os.path.exists(path)
-            and os.path.samefile(source, path)
-        ):
-            raise ValueError(
-                f"{path} is read here and would be written over: name another file to write."
-            )
 
 
 def about(seconds: float) -> str:
@@ -134,11 +93,11 @@ def about(seconds: float) -> str:
 
 
 def event_text(event: Any) -> str:
-    """What is being done, and how much of it is."""
+    """What is being done, and how much of it is done."""
     if not event.done and event.unit == "rows":
         return str(event.what)
     if event.unit == "bytes":
-        return f"{event.what} {size(event.of)}"
+        return f"{event.what} {bytes_text(event.of)}"
     if event.of is None:
         return f"{event.what} {event.done:,} {event.unit}"
     counted = f"{event.done:,} of {event.of:,} {event.unit}"
@@ -147,10 +106,9 @@ def event_text(event: Any) -> str:
 
 @contextmanager
 def progress(silent: bool) -> Iterator[Callable[[Any], None]]:
-    """A bar on standard error that is told events; nothing if there is no terminal.
+    """A progress bar on standard error, which is told events; nothing if there is no terminal.
 
-    The bar is the share of the whole job, and so is the time that is left; it counts down while a
-    long step is under way.
+    The bar and the time left are of the whole job. The time counts down during a long step.
     """
     if silent or not sys.stderr.isatty():
         yield lambda event: None
@@ -161,7 +119,7 @@ def progress(silent: bool) -> Iterator[Callable[[Any], None]]:
     from rich.text import Text
 
     class Left(ProgressColumn):
-        """The time that is left, if there is something to go by."""
+        """The time left, if there is an estimate."""
 
         def render(self, task: Task) -> Text:
             ends = task.fields.get("ends")
@@ -178,11 +136,11 @@ def progress(silent: bool) -> Iterator[Callable[[Any], None]]:
 
         def watch(event: Any) -> None:
             nonlocal last
-            ends = None if event.left is None else time.monotonic() + event.left
-            total = None if event.share is None else 1.0
+            ends = None if event.seconds_left is None else time.monotonic() + event.seconds_left
+            total = None if event.fraction is None else 1.0
             bar.update(
                 task,
-                completed=event.share or 0.0,
+                completed=event.fraction or 0.0,
                 total=total,
                 description=event_text(event),
                 ends=ends,

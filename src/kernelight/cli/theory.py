@@ -1,34 +1,23 @@
-"""``kernelight theory``: answers of `kernelight.theory`."""
+"""``kernelight theory``: numbers of components and bytes, by `kernelight.theory`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kernelight import theory
-from kernelight.base import counted
+from kernelight.base import bytes_text, counted
 from kernelight.cli import show
 
 
-def run(what: str, given: dict[str, Any], as_json: bool) -> None:
+def run(what: str, arguments: dict[str, Any], *, as_json: bool) -> None:
     """Print how many components or bytes it takes."""
     if what == "components":
-        found = int(
-            theory.components_needed(
-                given.pop("error"), given.pop("confidence"), given.pop("method"), **given
-            )
-        )
-        _print("components", found, counted(found, "component"), as_json)
-        return
-    found = int(
-        theory.memory_needed(
-            given["n_rows"], given["n_components"], given["bits"], packed=given["packed"]
-        )
-    )
-    _print("bytes", found, show.size(found), as_json)
-
-
-def _print(name: str, found: int, text: str, as_json: bool) -> None:
+        count = int(theory.components_needed(**arguments))
+        text = counted(count, "component")
+    else:
+        count = int(theory.memory_needed(**arguments))
+        text = bytes_text(count)
     if as_json:
-        show.as_json({name: found})
+        show.as_json({"components" if what == "components" else "bytes": count})
     else:
         print(text)

@@ -1,7 +1,7 @@
-"""Models and codes of files.
+"""Models and feature maps of tables: files and data frames.
 
-A `TableModel` goes from a table to predictions for other tables with the same columns, a `TableMap`
-to codes of their rows.
+A `TableModel` is trained on a table and predicts for other tables with the same columns. A
+`TableMap` makes codes of their rows.
 """
 
 from kernelight.tables import code_files, memory_limit, similarity

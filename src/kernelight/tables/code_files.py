@@ -1,15 +1,17 @@
-"""Codes and features in files: written batch by batch, and read again.
+"""Files of codes or features: written batch by batch, and read.
 
-======== ==========================================================================================================
+======== ==========================================================================================
 ending   what is in it
-======== ==========================================================================================================
+======== ==========================================================================================
 .klt     what `Codes.save` writes: codes, nothing else
-.parquet columns ``id`` (if there are ids), ``codes`` or ``features`` (a list of fixed length), and ``empty``
-.npz     arrays ``codes`` or ``features``, ``empty``, ``ids`` (if there are any), ``bits`` and ``provenance``
-======== ==========================================================================================================
+.parquet columns ``id`` (if there are ids), ``codes`` or ``features`` (a list of fixed length) and
+         ``empty``
+.npz     arrays ``codes`` or ``features``, ``empty``, ``ids`` (if there are any), ``bits`` and
+         ``provenance``
+======== ==========================================================================================
 
-The last two also say what made them, as a JSON text: in the metadata of the schema, and in an
-array, called ``kernelight``.
+The last two also hold a description of what made them, as a JSON text called ``kernelight``: in the
+metadata of the Parquet schema, and in an array of the NPZ file.
 """
 
 from __future__ import annotations
@@ -42,12 +44,13 @@ _ENDINGS = {".klt": "klt", ".kl": "klt", ".parquet": "parquet", ".pq": "parquet"
 
 
 # -- Writing
-# ---------------------------------------------------------------------------------------------------------
 
 
 def form_of(path: FilePath, *, ids: bool = False) -> str:
-    """The format that the ending of a file asks for, if what is to be written can be; asked before
-    there is work to lose."""
+    """The format that the ending of a file names; refused if it cannot be written.
+
+    To be called before rows are encoded, which would be lost. ``ids``: there are ids to keep.
+    """
     name = os.fsdecode(path)
     form = _ENDINGS.get(os.path.splitext(name)[1].lower())
     if form is None:
@@ -64,15 +67,16 @@ def form_of(path: FilePath, *, ids: bool = False) -> str:
 
 
 def write_encoded(path: FilePath, table_map: TableMap, parts: Iterable[Encoded]) -> int:
-    """Write what a map made of rows, in the format that the ending says, all or nothing; returns
-    the number of rows."""
+    """Write encoded rows in the format that the ending names; returns the number of rows.
+
+    The file appears when it is complete.
+    """
     form = form_of(path)
     if form == "klt":
         if not table_map.has_codes:
             raise ValueError(
                 f"{os.fsdecode(path)} would hold codes, but {type(table_map.map_).__name__} gives "
-                f"dense features: name a "
-                ".parquet or .npz file."
+                f"dense features: name a .parquet or .npz file."
             )
         return Codes.save_parts(path, (part.values for part in parts))
     about = {
@@ -91,8 +95,10 @@ def write_encoded(path: FilePath, table_map: TableMap, parts: Iterable[Encoded])
 
 
 def _split(values: Any, about: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The numbers of some rows, and which rows are empty; what they say of themselves goes into
-    ``about``."""
+    """The array of some rows, and which rows are empty.
+
+    Their number of components and bits are written into ``about``.
+    """
     if isinstance(values, Codes):
         about |= {"bits": values.bits, "n_components": values.n_components}
         return values.array, values.empty
@@ -101,7 +107,10 @@ def _split(values: Any, about: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np
 
 
 def _write_npz(path: FilePath, parts: Iterable[Encoded], about: dict[str, Any]) -> int:
-    """Arrays wait in files of their own, because each begins with the number of its rows."""
+    """Write an NPZ file.
+
+    Each array begins with its number of rows, so arrays wait in temporary files until it is known.
+    """
     with (
         closing(Spool(path)) as numbers,
         closing(Spool(path)) as empty,
@@ -163,7 +172,7 @@ def _pyarrow() -> Any:
 
 
 def _write_parquet(path: FilePath, parts: Iterable[Encoded], about: dict[str, Any]) -> int:
-    """A row group for each batch."""
+    """Write a Parquet file, one row group for each batch."""
     pa = _pyarrow()
     writer, n_rows = None, 0
     with replacing(path) as handle:
@@ -187,13 +196,11 @@ def _write_parquet(path: FilePath, parts: Iterable[Encoded], about: dict[str, An
 
 
 # -- Reading
-# ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """A file of codes or features: its values, the ids of its rows (None if it has none), and what
-    it says of itself."""
+    """A file of codes or features: values, ids of rows (None without ids), and its description."""
 
     name: str
     values: Any
@@ -202,17 +209,18 @@ class EncodedRows:
 
 
 def source_of(path: FilePath) -> ByteSource:
-    """A file that is looked at more than once: it must not change meanwhile, and what comes through
-    a pipe is kept."""
+    """The bytes of a file that is opened more than once; those of a pipe are kept."""
     if not stat.S_ISFIFO(os.stat(path).st_mode):  # a pipe can be opened once only
-        with open(path, "rb"):  # what is wrong with a path is said as `State.load` says it
+        with open(path, "rb"):  # a wrong path is the same error as in `State.load`
             pass
     return file_source(os.fsdecode(path))
 
 
 def describe_encoded(file: FilePath | ByteSource) -> dict[str, Any] | None:
-    """What a .parquet or .npz file of codes or features says of itself, and how many rows it has;
-    None for any other file."""
+    """The description in a .parquet or .npz file of codes or features, and its number of rows.
+
+    None for any other file.
+    """
     source = file if isinstance(file, ByteSource) else source_of(file)
     name = source.label
     with source.opened() as handle:
@@ -244,13 +252,12 @@ def _about(name: str, text: Any) -> dict[str, Any]:
         if about["version"] > _VERSION:
             raise DataError(f"{name} was written by a newer version of kernelight: upgrade it.")
         if about["kind"] not in (CODES, FEATURES) or not isinstance(about["provenance"], str):
-            raise ValueError("what it says of itself cannot be")
+            raise ValueError("its description is not that of codes or features")
         return dict(about)
 
 
 def read_encoded(file: FilePath | ByteSource) -> EncodedRows | None:
-    """The codes or features of a file, in any of the formats that they are written in; None for a
-    file of something else."""
+    """The codes or features of a file in any of the three formats; None for any other file."""
     source = file if isinstance(file, ByteSource) else source_of(file)
     name = source.label
     about = describe_encoded(source)
@@ -265,9 +272,9 @@ def read_encoded(file: FilePath | ByteSource) -> EncodedRows | None:
         array, empty, ids = (_read_npz if packed else _read_parquet)(source, about["kind"])
         if about["kind"] == FEATURES:
             if array.dtype != np.float32 or array.ndim != 2 or not np.isfinite(array).all():
-                raise ValueError("its features are no matrix of finite numbers in single precision")
+                raise ValueError("its features are not a matrix of finite float32 numbers")
             return EncodedRows(name, array, ids, about)
-        array.flags.writeable = False  # nobody else holds it, so that it need not be copied
+        array.flags.writeable = False  # `Codes` then takes it without a copy
         codes = Codes(
             array,
             check_int("bits", about["bits"], 1, 16),
@@ -281,9 +288,9 @@ def read_encoded(file: FilePath | ByteSource) -> EncodedRows | None:
 
 
 def _is_state(source: ByteSource) -> bool:
-    """Whether a file whose name does not say so begins as those do that `State.save` writes."""
+    """Whether a file begins as those that `State.save` writes, whatever its name."""
     with source.opened() as handle:
-        # after the length of the header
+        # the first 8 bytes are the length of the header
         return handle.read(8 + len(STATE_START))[8:] == STATE_START
 
 

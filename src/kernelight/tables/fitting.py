@@ -1,5 +1,8 @@
-"""Fitting a model to a data set within a limit of memory: a fair sample chooses, passes over
-batches learn."""
+"""Fitting a model to a data set within a memory limit.
+
+The search runs on a random sample of the rows; the model then learns from all rows batch by batch,
+in several passes.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,15 @@ from kernelight.tables.evaluation import ClassCounts, Errors
 from kernelight.tables.memory_limit import SAMPLE_ROWS, Allowance, row_bytes
 from kernelight.tables.sample import HeldOut, Sample
 
-FIRST_ROWS = 1024  # of the batch that shows what rows are like
-READ_ROWS = 8192  # of a batch that is only looked at
-PASS_WORK = 3.0  # learning from a row in a pass, where preparing it is 1
-CHECK_WORK = 0.5  # reading all rows once more and predicting those held out
+FIRST_ROWS = 1024  # of the batch that says how many bytes a row takes
+READ_ROWS = 8192  # of a batch that is read for the sample
+# Work for progress, where preparing a component of a row is 1:
+PASS_WORK = 3.0  # to learn from it in a pass
+CHECK_WORK = 0.5  # to read all rows once more and predict those held out
 
 
 class Fitted(NamedTuple):
-    """How many rows there are, how good the model is on those held out of all passes, if any were,
-    and the encoding."""
+    """The number of rows, the scores on rows held out of all passes (or None), and the encoding."""
 
     n_rows: int
     held_out: dict[str, Any] | None
@@ -35,16 +38,15 @@ class Fitted(NamedTuple):
 def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, job: Job) -> Fitted:
     """Fit within ``limit`` bytes of memory, of which the process held ``base`` before it saw rows.
 
-    A first pass over the data takes a sample. If that is all there is, the model is fitted to it.
-    If not, a part of the sample chooses scale, gamma, p and C, and the model goes on from there
-    with every row, ``passes`` times. A fair share of the rows is held out of all that, and says at
-    the end how good the model is. Rows without a target are in no batch, so they count nowhere
-    here.
+    A first pass over the data takes a random sample. If it has all rows, the model is fitted to it.
+    If not, the model is fitted to a part of the sample, which chooses scale, gamma, p and C, and
+    then learns from every row, ``passes`` times. A random fraction of the rows is held out of all
+    that, and scores the model at the end. Rows without a target are in no batch.
     """
     allowed = _allowance(model, data, limit, base)
     sample = Sample(allowed.held, 0, classes=data.task == "classification")
     if data.cross_fit is not None and not sample.holds(data.cross_fit.n_rows):
-        # target values must not know them either
+        # target values must not be learned from them either
         data = data.holding_out(HeldOut.of(data.cross_fit.n_rows).among)
     held = HeldOut()
     balanced = getattr(model, "class_weight", None) == "balanced"
@@ -64,94 +66,92 @@ def fit_within(model: Any, data: Dataset, limit: int, base: int, passes: int, jo
     if model.method == EXACT:
         raise ValueError(
             f"method='exact' learns from all rows at once, and {n_rows:,} rows are more than "
-            f"memory allows: use another."
+            f"memory allows: use another method."
         )
     batch_rows = allowed.batch(n_rows)
     held.settle(sample.firsts)
     sample.leave_out(held)
     learned = n_rows - held.n_rows
-    if balanced:  # what it means is known once all rows are counted, not from a batch
+    if balanced:  # the weights follow from the counts of all rows, not of a batch
         counts.subtract(held.y.tolist())
         model.class_weight = {
             label: learned / (len(counts) * count) for label, count in counts.items()
         }
     start = sample.take(min(SAMPLE_ROWS, allowed.held // 2))
     del sample
-    of_row = float(model.n_components)
-    job.plan([Step("pass", learned * of_row * PASS_WORK)] * passes)
-    job.plan([Step("evaluation", n_rows * of_row * CHECK_WORK)])
+    row_work = float(model.n_components)
+    job.plan([Step("pass", learned * row_work * PASS_WORK)] * passes)
+    job.plan([Step("evaluation", n_rows * row_work * CHECK_WORK)])
     with watched_by(job):
         model.fit(*start)
     del start
     job.begin()
-    for turn in range(passes):
+    for number in range(1, passes + 1):
         done = 0
-        for X, y in _parts(data, batch_rows, held, wanted=False):
+        for X, y in _parts(data, batch_rows, held, held_out=False):
             model.partial_fit(X, y)
             done += len(y)
-            job.finished("pass", len(y) * of_row * PASS_WORK)
-            job.tell(f"pass {turn + 1} of {passes}", done, learned)
+            job.finished("pass", len(y) * row_work * PASS_WORK)
+            job.tell(f"pass {number} of {passes}", done, learned)
     model.n_rows_ = learned  # each counted once
-    return Fitted(n_rows, _measured(model, data, batch_rows, held, job), data.encoding)
+    return Fitted(n_rows, _scores(model, data, batch_rows, held, job), data.encoding)
 
 
 def _parts(
-    data: Dataset, batch_rows: int, held: HeldOut, *, wanted: bool
+    data: Dataset, batch_rows: int, held: HeldOut, *, held_out: bool
 ) -> Iterator[tuple[Any, Any]]:
     """The rows that are held out, or the others, batch by batch."""
-    place = 0
+    first = 0
     for batch in data.batches(batch_rows):
         assert batch.y is not None
-        which = np.flatnonzero(held.among(np.arange(place, place + len(batch.y))) == wanted)
-        place += len(batch.y)
-        if len(which):
-            part = batch.X[which], batch.y[which]
+        rows = np.flatnonzero(held.among(np.arange(first, first + len(batch.y))) == held_out)
+        first += len(batch.y)
+        if len(rows):
+            part = batch.X[rows], batch.y[rows]
             del batch
             yield part
 
 
-def _measured(
+def _scores(
     model: Any, data: Dataset, batch_rows: int, held: HeldOut, job: Job
 ) -> dict[str, Any] | None:
-    """How good the model is on the rows held out."""
+    """The scores of the model on the rows held out; None if there are none."""
     if not held.n_rows:
         return None
-    counts = ClassCounts() if data.task == "classification" else Errors()
+    scores = ClassCounts() if data.task == "classification" else Errors()
     done = 0
-    for X, y in _parts(data, batch_rows, held, wanted=True):
-        counts.add(y, model.predict(X))
+    for X, y in _parts(data, batch_rows, held, held_out=True):
+        scores.add(y, model.predict(X))
         done += len(y)
         job.tell("evaluating the model", done, held.n_rows)
     return {
         name: value
-        for name, value in counts.result().items()
+        for name, value in scores.result().items()
         if name not in ("classes", "confusion")
     }
 
 
 def _allowance(model: Any, data: Dataset, limit: int, base: int) -> Allowance:
-    """What the limit allows, from a look at the first rows."""
+    """What the limit allows, from the size of the first rows."""
     first = next(iter(data.batches(FIRST_ROWS)), None)
     if first is None:
         raise DataError(f"{data.name} has no rows.")
     labels = data.encoding.target.labels if data.encoding.target is not None else None
     n_outputs = 1 if labels is None or len(labels) <= 2 else len(labels)
-    if data.cross_fit is not None:  # sums of words, of all rows and without those held out
+    if data.cross_fit is not None:  # sums of words: of all rows, and without those held out
         base += 2 * data.cross_fit.n_bytes
-    allowed = Allowance(limit, base, row_bytes(first.X), *_made_of_a_row(model, n_outputs))
+    allowed = Allowance(limit, base, row_bytes(first.X), *_sizes(model, n_outputs))
     allowed.refuse_too_little()
     return allowed
 
 
 def refuse_too_little(model: Any, limit: int, base: int) -> None:
-    """Refuse a limit within which no such model can be trained on any rows, before they are
-    read."""
-    Allowance(limit, base, 0, *_made_of_a_row(model, 1)).refuse_too_little()
+    """Refuse a limit that is too small for this model whatever the rows; before they are read."""
+    Allowance(limit, base, 0, *_sizes(model, 1)).refuse_too_little()
 
 
-def _made_of_a_row(model: Any, n_outputs: int) -> tuple[int, int, int]:
-    """The bytes of the codes or features of a row, the scores, and the weights that each has in a
-    linear model."""
+def _sizes(model: Any, n_outputs: int) -> tuple[int, int, int]:
+    """Bytes of the codes or features of a row, outputs, and weights of each output."""
     k = model.n_components
     if model.method == EXACT:
         return 0, n_outputs, 0

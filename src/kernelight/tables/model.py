@@ -1,4 +1,4 @@
-"""`TableModel`: a model together with how the columns of a file become its features."""
+"""`TableModel`: a model that is trained on a table and predicts for other tables."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kernelight.base import counted
 from kernelight.base.checks import check_choice, check_int
 from kernelight.base.estimator import Storable, part_state, with_parts
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
-from kernelight.data.dataset import AUTO
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION
 from kernelight.data.errors import DataWarning, listed
+from kernelight.data.reading_options import AUTO
 from kernelight.estimators.classifier import KernelClassifier
 from kernelight.estimators.kernel_model import KernelModel
 from kernelight.estimators.progress import Job, Watch, unwatched, watched_by
@@ -27,18 +27,19 @@ from kernelight.estimators.regressor import KernelRegressor
 from kernelight.estimators.summary import summarize
 from kernelight.metrics import ProbabilityScores
 from kernelight.state import State
-from kernelight.tables.evaluation import ClassCounts, Errors
+from kernelight.tables.evaluation import ClassCounts, Errors, check_scores, held_out_text
 from kernelight.tables.fitting import fit_within, refuse_too_little
 from kernelight.tables.memory_limit import bytes_of, taken
 
 _MODELS: dict[str, Any] = {"KernelClassifier": KernelClassifier, "KernelRegressor": KernelRegressor}
-BATCH_VALUES = 1 << 22  # of the rows that are predicted for at a time
+BATCH_VALUES = 1 << 22  # features of the rows of a batch, when predicting
 
 
 class Predictions(NamedTuple):
-    """Predictions for some rows, with their ids (None unless there is a column of them).
+    """Predictions for some rows, and the ids of these rows (None without a column of ids).
 
-    If asked for: probabilities of the classes, or the lower and upper ends of intervals.
+    ``probabilities`` has a column for each class; ``interval`` is the lower and the upper ends of
+    intervals. Both are None unless asked for.
     """
 
     values: NDArray[Any]
@@ -51,20 +52,21 @@ PROBABILITIES, INTERVALS = "predict_proba", "predict_interval"
 
 
 def _lacks(model: Any, method: str) -> str | None:
-    """Why a fitted model has no such method, in a sentence; None if it has it."""
+    """Why a fitted model lacks a method, in a sentence; None if it has it."""
     if hasattr(model, method):
         return None
-    classes = isinstance(model, KernelClassifier)
     if method == INTERVALS:
         return "Intervals are for quantities, but this model predicts classes."
-    if classes:
+    if isinstance(model, KernelClassifier):
         return "This model was written before models had probabilities: fit it again."
     return "Probabilities are for classes, but this model predicts quantities."
 
 
 def _offers(method: str) -> Callable[[TableModel], bool]:
-    """Whether the model behind it has a method, as scikit-learn asks for it; true until it is
-    fitted."""
+    """A check for scikit-learn's `available_if`: whether the fitted model has a method.
+
+    Before the fit every method is there.
+    """
 
     def offered(table_model: TableModel) -> bool:
         lacking = _lacks(table_model.model_, method) if hasattr(table_model, "model_") else None
@@ -76,17 +78,18 @@ def _offers(method: str) -> Callable[[TableModel], bool]:
 
 
 class TableModel(Storable):
-    """A model of the rows of a file, which knows how columns of that file become features.
+    """A model of a table: it takes files and data frames, and encodes their columns itself.
 
-    Files to predict for are read like the one it was trained on: the same columns in any order, the
-    same words, missing values filled as they were there.
+    ``fit`` learns how columns become features (words, dates, missing values) and trains the model.
+    A table to predict for needs the same columns, in any order, and is encoded in the same way.
+    `save` writes both to one file; the command ``kernelight fit`` makes such files.
 
     Parameters
     ----------
     model : KernelClassifier, KernelRegressor, function or None, default=None
-        The model to fit; it is not changed. A function makes it when the task ("classification" or
-        "regression") is known. None is a classifier or a regressor with their defaults, as the
-        target asks for.
+        The model to fit; it is cloned. A function is called with the task ("classification" or
+        "regression") once it is known, and returns the model. None is a `KernelClassifier` or a
+        `KernelRegressor` with default parameters, as the target asks for.
 
     Attributes
     ----------
@@ -95,9 +98,11 @@ class TableModel(Storable):
     encoding_ : Encoding
         How columns become features.
     classes_ : array
-        Of a classification: the classes, in the order of the columns of `predict_proba`.
+        The classes, in the order of the columns of `predict_proba`. Classification only.
     trained_on_, n_rows_ : str, int
-        The name of the data, and how many rows there were.
+        The name of the table, and its number of rows.
+    held_out_ : dict or None
+        The scores on rows held out of all passes, where ``memory`` made passes necessary.
 
     Examples
     --------
@@ -113,7 +118,8 @@ class TableModel(Storable):
     >>> model.predict(os.path.join(folder, "new.csv")).tolist()
     ['banana', 'apple']
     >>> model.save(os.path.join(folder, "fruit.klt"))
-    >>> kernelight.load(os.path.join(folder, "fruit.klt")).predict(os.path.join(folder, "new.csv")).tolist()
+    >>> loaded = kernelight.load(os.path.join(folder, "fruit.klt"))
+    >>> loaded.predict(os.path.join(folder, "new.csv")).tolist()
     ['banana', 'apple']
     """
 
@@ -138,25 +144,32 @@ class TableModel(Storable):
         memory: int | str | None = None,
         passes: int = 3,
         watch: Watch | None = None,
-        **reading: Any,
+        **reading_options: Any,
     ) -> TableModel:
-        """Learn from a data set.
+        """Learn from a table.
 
         Parameters
         ----------
-        data : Dataset, path, name or frame
-            What to learn from; a path, a name or a frame (pandas, polars, Arrow) is opened by
-            `open_dataset`, with ``reading``: ``target=`` and so on.
+        data : path, name, data frame or Dataset
+            What to learn from. A path, the name of a data set or a data frame (pandas, polars,
+            Arrow) is opened by `open_dataset`.
         memory : int, str or None, default=None
-            A limit for the memory of the whole process, such as "1G". Where the rows do not fit, a
-            sample chooses what is to be tuned, and the model learns from all of them batch by
-            batch. None reads everything.
+            A limit for the memory of the whole process, such as "1G". Where the rows do not fit,
+            the search runs on a sample, and the model then learns from all rows batch by batch.
+            None reads all rows at once.
         passes : int, default=3
-            How often every row is seen then.
+            How often each row is seen where rows do not fit into ``memory``.
         watch : callable, optional
-            Called with an event whenever there is news: what is being done, ``done`` of ``of``
-            (None: not known yet) ``unit``, and of the whole job the ``share`` that is done and the
-            seconds ``left`` (None: nothing to go by yet).
+            Called with an `Event` whenever there is progress: what is being done, ``done`` of
+            ``of`` ``unit``, and of the whole job the ``fraction`` that is done and
+            ``seconds_left``. What is not known yet is None.
+        **reading_options
+            Arguments of `open_dataset`, such as ``target="price"``.
+
+        Returns
+        -------
+        TableModel
+            This object.
         """
         check_int("passes", passes, 1)
         if isinstance(self.model, KernelModel):
@@ -165,19 +178,19 @@ class TableModel(Storable):
         if limit is not None:
             refuse_too_little(self._example(), limit, base)
         kept: list[Any] = []
-        opened = data if isinstance(data, Dataset) else open_dataset(data, **reading)
+        opened = data if isinstance(data, Dataset) else open_dataset(data, **reading_options)
         opened = opened.supervised(keep=kept.append if limit is None else None)
         job = Job(watch or unwatched)
-        if limit is None and opened.n_bytes is not None:  # in one call, without news meanwhile
+        if limit is None and opened.n_bytes is not None:  # in one call, without progress events
             job.tell("reading", 0, opened.n_bytes, "bytes")
         else:
             job.tell("reading")
-        # first: the task is then known without reading twice
+        # before the task is asked for: it is then known without reading twice
         whole = opened.materialise() if limit is None else None
         task = opened.task
         if task is None:
             raise DataError(f"{opened.name} has no target to learn: name its column.")
-        _refuse_parts_of_numbers(opened)
+        _refuse_fractional_classes(opened)
         model = self._unfitted(task, opened.name)
         if limit is not None:
             rows, held_out, encoding = fit_within(model, opened, limit, base, passes, job)
@@ -192,7 +205,7 @@ class TableModel(Storable):
         return self
 
     def _example(self) -> Any:
-        """The model before the task is known; what it takes in memory hardly depends on that."""
+        """The model before the task is known; its memory hardly depends on the task."""
         if not isfunction(self.model):
             return KernelClassifier() if self.model is None else self.model
         try:
@@ -209,13 +222,11 @@ class TableModel(Storable):
         if wanted != task:
             raise DataError(
                 f"{name}: the target is one of a {task}, but a {type(self.model).__name__} was "
-                f"asked for; "
-                f"task={wanted!r} overrides that."
+                f"asked for; task={wanted!r} overrides that."
             )
         return clone(self.model)
 
     # -- Use
-    # ------------------------------------------------------------------------------------------------
 
     @property
     def task(self) -> str:
@@ -223,57 +234,67 @@ class TableModel(Storable):
         self._check_fitted()
         return CLASSIFICATION if isinstance(self.model_, KernelClassifier) else REGRESSION
 
-    def open(self, data: Any, **reading: Any) -> Dataset:
-        """A file, to be read like the one this model was trained on; also a data set that was
-        opened without an encoding."""
+    def open(self, data: Any, **reading_options: Any) -> Dataset:
+        """Open a table with the encoding of this model; a `Dataset` is opened again with it."""
         self._check_fitted()
         if isinstance(data, Dataset):
-            return data.read_by(self.encoding_, target=reading.get("target", AUTO) is not None)
-        return open_dataset(data, encoding=self.encoding_, **reading)
+            has_target = reading_options.get("target", AUTO) is not None
+            return data.read_by(self.encoding_, target=has_target)
+        return open_dataset(data, encoding=self.encoding_, **reading_options)
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes, in the order of the columns of `predict_proba`; a model of quantities has
-        none."""
+        """The classes, in the order of the columns of `predict_proba`.
+
+        A model of quantities has no such attribute.
+        """
         self._check_fitted()
         if self.task == REGRESSION:
             raise AttributeError("This model predicts quantities, so it has no classes.")
         return np.asarray(self.model_.classes_)
 
-    def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
-        """The class or quantity of each row of a data set, path or frame; ``reading`` is passed on
-        to `open_dataset`."""
-        return np.concatenate([part.values for part in self.predict_batches(data, **reading)])
+    def predict(self, data: Any, **reading_options: Any) -> NDArray[Any]:
+        """The class or quantity of each row.
+
+        ``data`` is a path, name, data frame or `Dataset`; ``reading_options`` are arguments of
+        `open_dataset`.
+        """
+        batches = self.predict_batches(data, **reading_options)
+        return np.concatenate([batch.values for batch in batches])
 
     @available_if(_offers(PROBABILITIES))  # type: ignore[untyped-decorator]
-    def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
-        """The probability of each class, in the order of ``classes_``: see
-        `KernelClassifier.predict_proba`."""
-        parts = self.predict_batches(data, probabilities=True, **reading)
+    def predict_proba(self, data: Any, **reading_options: Any) -> NDArray[np.float64]:
+        """The probability of each class, in the order of ``classes_``.
+
+        See `KernelClassifier.predict_proba`.
+        """
+        batches = self.predict_batches(data, probabilities=True, **reading_options)
         return np.concatenate(
-            [part.probabilities for part in parts if part.probabilities is not None]
+            [batch.probabilities for batch in batches if batch.probabilities is not None]
         )
 
     @available_if(_offers(INTERVALS))  # type: ignore[untyped-decorator]
     def predict_interval(
-        self, data: Any, coverage: float = 0.9, **reading: Any
+        self, data: Any, coverage: float = 0.9, **reading_options: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The lower and the upper end of an interval around each prediction: see
-        `KernelRegressor.predict_interval`."""
-        parts = self.predict_batches(data, interval=coverage, **reading)
-        ends = [part.interval for part in parts if part.interval is not None]
+        """The lower and the upper end of an interval around each prediction.
+
+        See `KernelRegressor.predict_interval`.
+        """
+        batches = self.predict_batches(data, interval=coverage, **reading_options)
+        ends = [batch.interval for batch in batches if batch.interval is not None]
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
 
-    def score(self, data: Any, **reading: Any) -> float:
-        """The accuracy, or R^2 of quantities, on data that have the target; `evaluate` says more.
+    def score(self, data: Any, **reading_options: Any) -> float:
+        """The accuracy, or R^2 of quantities, on a table that has the target.
 
-        A constant target has R^2 1 if every prediction is right and 0 otherwise, as scikit-learn
-        has it.
+        With a constant target, R^2 is 1 if every prediction is right and 0 otherwise, as in
+        scikit-learn. `evaluate` gives more scores.
         """
-        found = self.evaluate(data, **reading)
-        if found["task"] == CLASSIFICATION:
-            return float(found["accuracy"])
-        return float(found["largest_error"] == 0) if found["r2"] is None else float(found["r2"])
+        scores = self.evaluate(data, **reading_options)
+        if scores["task"] == CLASSIFICATION:
+            return float(scores["accuracy"])
+        return float(scores["largest_error"] == 0) if scores["r2"] is None else float(scores["r2"])
 
     def predict_batches(
         self,
@@ -281,11 +302,25 @@ class TableModel(Storable):
         *,
         probabilities: bool = False,
         interval: float | None = None,
-        **reading: Any,
+        **reading_options: Any,
     ) -> Iterator[Predictions]:
-        """Predictions batch by batch, in memory that does not grow with the file.
+        """Predictions batch by batch, in memory that does not grow with the table.
 
-        Its target is not looked at.
+        Parameters
+        ----------
+        data : path, name, data frame or Dataset
+            The rows to predict for; a target in it is not read.
+        probabilities : bool, default=False
+            Also the probabilities of the classes.
+        interval : float or None, default=None
+            The coverage of intervals around the predictions, such as 0.9; of quantities only.
+        **reading_options
+            Arguments of `open_dataset`.
+
+        Yields
+        ------
+        Predictions
+            In the order of the rows.
         """
         self._check_fitted()
         for asked, method in ((probabilities, PROBABILITIES), (interval is not None, INTERVALS)):
@@ -293,14 +328,14 @@ class TableModel(Storable):
             if lacking:
                 raise ValueError(lacking)
         if interval is not None:
-            self.model_._half_width(interval)  # says what is wrong before a row is read
-        opened = self.open(data, **{"target": None, **reading})
+            self.model_._half_width(interval)  # refuses a wrong coverage before a row is read
+        opened = self.open(data, **{"target": None, **reading_options})
         rows = 0
         for batch in opened.batches(self._batch_rows()):
             rows += batch.X.shape[0]
             if probabilities:
-                shares = self.model_.predict_proba(batch.X)
-                yield Predictions(self.model_.classes_[shares.argmax(axis=1)], shares, batch.ids)
+                proba = self.model_.predict_proba(batch.X)
+                yield Predictions(self.model_.classes_[proba.argmax(axis=1)], proba, batch.ids)
             elif interval is not None:
                 low, high = self.model_.predict_interval(batch.X, interval)
                 yield Predictions((low + high) / 2, None, batch.ids, (low, high))
@@ -312,80 +347,69 @@ class TableModel(Storable):
     def _batch_rows(self) -> int:
         return min(max(256, BATCH_VALUES // max(1, self.encoding_.width)), 1 << 16)
 
-    def evaluate(self, data: Any, **reading: Any) -> dict[str, Any]:
-        """How good the predictions are on a file that has the target.
+    def evaluate(self, data: Any, **reading_options: Any) -> dict[str, Any]:
+        """Scores of the predictions on a table that has the target.
 
-        Of classes: accuracy with its standard error, balanced accuracy, precision and recall of
-        each, and the confusion matrix; log loss, Brier score, AUC and a calibration table of the
-        probabilities (see `metrics.ProbabilityScores`). Of quantities: R^2, root mean squared, mean
-        absolute and largest error. Rows without a target are left out, and counted.
+        For classes: accuracy with its standard error, balanced accuracy, precision and recall of
+        each class, and the confusion matrix; log loss, Brier score, AUC and a calibration table of
+        the probabilities (see `metrics.ProbabilityScores`). For quantities: R^2, root mean squared,
+        mean absolute and largest error. Rows without a target are left out, and counted.
         """
-        opened = self.open(data, **reading)
+        opened = self.open(data, **reading_options)
         counts = ClassCounts() if self.task == "classification" else Errors()
-        shares = (
+        probability_scores = (
             ProbabilityScores(self.model_.classes_)
             if hasattr(self.model_, "predict_proba")
             else None
         )
         rows = 0
         for batch in opened.batches(self._batch_rows()):
-            truth = self._comparable(batch.y, opened.name)
-            if shares is None:
+            truth = self._checked_target(batch.y, opened.name)
+            if probability_scores is None:
                 counts.add(truth, self.model_.predict(batch.X))
             else:
-                found = self.model_.predict_proba(batch.X)
-                counts.add(truth, self.model_.classes_[found.argmax(axis=1)])
-                shares.add(truth, found)
+                proba = self.model_.predict_proba(batch.X)
+                counts.add(truth, self.model_.classes_[proba.argmax(axis=1)])
+                probability_scores.add(truth, proba)
             rows += batch.X.shape[0]
         if rows == 0:
             raise DataError(f"{opened.name} has no rows.")
-        found = {**counts.result(), "rows_without_target": opened.rows_left_out}
-        found |= shares.result() if shares is not None else {}
-        if found["task"] == CLASSIFICATION:
+        scores = {**counts.result(), "rows_without_target": opened.rows_left_out}
+        scores |= probability_scores.result() if probability_scores is not None else {}
+        if scores["task"] == CLASSIFICATION:
             known = set(self.model_.classes_.tolist())
-            strange = [str(label) for label in found["confusion"]["labels"] if label not in known]
-            if strange:
-                note = f"the class {listed(strange)} never occurred in training and cannot be predicted"
+            unseen = [str(label) for label in scores["confusion"]["labels"] if label not in known]
+            if unseen:
+                note = (
+                    f"the class {listed(unseen)} never occurred in training and cannot be predicted"
+                )
                 warnings.warn(DataWarning(opened.name, [note]), stacklevel=2)
-        return found
+        return scores
 
-    def _comparable(self, found: NDArray[Any] | None, name: str) -> NDArray[Any]:
-        """A target that predictions can be compared with: there, and words or numbers as those of
-        the model are."""
+    def _checked_target(self, y: NDArray[Any] | None, name: str) -> NDArray[Any]:
+        """A target that predictions can be compared with: words or numbers, as in training."""
         target = self.encoding_.target
         assert target is not None
-        if found is None:
+        if y is None:
             raise DataError(f"{name} has no target {target.name!r} to compare predictions with.")
-        kind = "words" if found.dtype.kind == "U" else "number"
+        kind = "words" if y.dtype.kind == "U" else "number"
         if kind != target.kind:
             kinds = {"number": "numbers", "words": "words"}
             raise DataError(
                 f"{name}: the target {target.name!r} is {kinds[kind]} where the model has "
                 f"{kinds[target.kind]}."
             )
-        return found
+        return y
 
     def summary(self) -> str:
-        """What it was trained on and what was chosen; ``print`` it."""
+        """What the model was trained on, and what the search chose, as lines to print."""
         self._check_fitted()
         target = self.encoding_.target
-        head = f"TableModel of {self.trained_on_}: {counted(self.encoding_.width, 'feature')}"
-        return f"{head}, target {target.name if target else None!r}\n{summarize(self.model_, self._held_out_text())}"
-
-    def _held_out_text(self) -> str | None:
-        """How good the model is on rows held out of all passes, in words; None if there were no
-        passes."""
-        found = self.held_out_
-        if found is None:
-            return None
-        if self.task == CLASSIFICATION:
-            said = (
-                f"accuracy {found['accuracy']:.3f} (standard error {found['standard_error']:.3f})"
-            )
-        else:
-            said = "R^2 -" if found["r2"] is None else f"R^2 {found['r2']:.3f}"
-            said += f", root mean squared error {found['root_mean_squared_error']:.4g},"
-        return f"{said} on {counted(found['rows'], 'row')} held out of all passes"
+        head = (
+            f"TableModel of {self.trained_on_}: {counted(self.encoding_.width, 'feature')}, "
+            f"target {target.name if target else None!r}"
+        )
+        return f"{head}\n{summarize(self.model_, held_out_text(self.held_out_))}"
 
     def __repr__(self) -> str:
         return f"TableModel({getattr(self, 'model_', self.model)!r})"
@@ -400,7 +424,6 @@ class TableModel(Storable):
             )
 
     # -- Files
-    # ----------------------------------------------------------------------------------------------
 
     def _state(self) -> State:
         """The encoding, and the state of the model."""
@@ -428,14 +451,14 @@ class TableModel(Storable):
         return made
 
     def _check_parts(self) -> None:
-        """A state may hold anything."""
+        """Refuse a state whose encoding and model do not belong together."""
         if self.encoding_.width != self.model_.n_features_in_:
             raise ValueError(
                 f"its encoding gives {counted(self.encoding_.width, 'feature')} and its "
                 f"model takes {self.model_.n_features_in_}."
             )
         if self.held_out_ is not None:
-            _check_measured(self.held_out_, self.task)
+            check_scores(self.held_out_, self.task)
         target = self.encoding_.target
         if target is None or target.task != self.task:
             raise ValueError("its encoding is not of a target that its model predicts.")
@@ -443,25 +466,8 @@ class TableModel(Storable):
             raise ValueError("its encoding has other classes than its model.")
 
 
-def _check_measured(found: Any, task: str) -> None:
-    """Refuse what cannot be how good a model of that task is."""
-    classes = task == CLASSIFICATION
-    names = ("accuracy", "standard_error") if classes else ("r2", "root_mean_squared_error")
-    if not isinstance(found, dict) or found.get("task") != task or not set(names) <= set(found):
-        raise ValueError("held_out must say how good the model is on rows held out.")
-    check_int("rows", found.get("rows"), 1)
-    for name, value in found.items():
-        if (
-            not isinstance(value, (int, float))
-            and name != "task"
-            and not (name == "r2" and value is None)
-        ):
-            raise ValueError(f"held_out must hold numbers, and {name} is {value!r}.")
-
-
-def _refuse_parts_of_numbers(data: Dataset) -> None:
-    """Refuse classes that are numbers and not whole ones, which no model here takes, in words of
-    the file."""
+def _refuse_fractional_classes(data: Dataset) -> None:
+    """Refuse classes such as 0.5, which no model here takes, with advice for the column."""
     target = data.encoding.target
     odd = next(
         (label for label in (target.labels if target else None) or () if isinstance(label, float)),

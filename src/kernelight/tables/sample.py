@@ -1,9 +1,10 @@
-"""A fair sample of rows that come in batches, of a size that is known and from a number of rows
-that is not.
+"""Random samples of rows that come in batches, where the number of rows is not known.
 
-Each row draws a number; those with the smallest numbers stay. So every set of rows of that size is
-as likely as any other, and if there are no more rows than that, all of them stay. Beside them the
-first rows of every class are kept: a classifier must have seen each.
+`Sample` draws a random number for each row and keeps the rows with the smallest numbers. So every
+set of rows of that size has the same probability, and all rows are kept if there are no more.
+The first rows of every class are always kept: a classifier must have seen each class.
+
+`HeldOut` chooses the rows that score a model.
 """
 
 from __future__ import annotations
@@ -16,61 +17,61 @@ from numpy.typing import NDArray
 
 from kernelight.data.target_values import hashed
 
-EVERY_CLASS = 20  # rows of each class, if there are as many
-MORE = 4  # a fourth more rows than wanted are gathered before those with the largest numbers go
+EVERY_CLASS = 20  # rows of each class that are always kept, if there are as many
+MORE = 4  # 1 / MORE more rows than wanted are gathered before those with the largest numbers go
 
 
 class Sample:
-    """Keeps at most ``size`` rows, and a few of each class."""
+    """A random sample of at most ``size`` rows, and the first rows of each class."""
 
     def __init__(self, size: int, seed: int, *, classes: bool) -> None:
         self._size, self._random = size, np.random.default_rng(seed)
-        self._bound = np.inf  # rows whose numbers are above it cannot stay
+        self._bound = np.inf  # rows with larger numbers are not in the sample
         self._rows: _Dense | _Sparse | None = None
         self._y, self._number = np.zeros(0), np.zeros(0)
-        self._place = np.zeros(0, dtype=np.int64)  # of each row among all that came
-        self._of_class: dict[Any, int] | None = {} if classes else None
+        self._index = np.zeros(0, dtype=np.int64)  # of each row among all that were seen
+        self._class_counts: dict[Any, int] | None = {} if classes else None
         self.n_rows = 0
 
     def add(self, X: Any, y: NDArray[Any]) -> None:
-        """Look at more rows."""
+        """Take more rows into the sample, or not."""
         number = self._random.random(len(y))
         keep = number < self._bound
-        if self._of_class is not None:
+        if self._class_counts is not None:
             number, keep = self._with_firsts(y, number, keep)
-        which = np.flatnonzero(keep)
+        rows = np.flatnonzero(keep)
         if self._rows is None:
             self._rows = _Sparse() if sp.issparse(X) else _Dense()
             self._y = y[:0]
-        self._rows.add(X[which])
-        self._y = np.concatenate([self._y, y[which]])
-        self._number = np.concatenate([self._number, number[which]])
-        self._place = np.concatenate([self._place, self.n_rows + which])
+        self._rows.add(X[rows])
+        self._y = np.concatenate([self._y, y[rows]])
+        self._number = np.concatenate([self._number, number[rows]])
+        self._index = np.concatenate([self._index, self.n_rows + rows])
         self.n_rows += len(y)
         if not self.holds(len(self._number)):
             self._drop(self._size)
 
     def holds(self, n_rows: int) -> bool:
-        """Whether all of so many rows stay."""
+        """Whether all of ``n_rows`` rows would be kept."""
         return n_rows <= self._size + max(self._size // MORE, 4096)
 
     def _with_firsts(
         self, y: NDArray[Any], number: NDArray[Any], keep: NDArray[Any]
     ) -> tuple[Any, Any]:
-        """The first rows of each class get a number below all others."""
-        assert self._of_class is not None
+        """Give the first rows of each class numbers below all others."""
+        assert self._class_counts is not None
         labels, inverse = np.unique(y, return_inverse=True)
         for at, label in enumerate(labels.tolist()):
-            wanted = EVERY_CLASS - self._of_class.get(label, 0)
+            wanted = EVERY_CLASS - self._class_counts.get(label, 0)
             if wanted > 0:
                 first = np.flatnonzero(inverse == at)[:wanted]
                 number[first] -= 1.0
                 keep[first] = True
-                self._of_class[label] = self._of_class.get(label, 0) + len(first)
+                self._class_counts[label] = self._class_counts.get(label, 0) + len(first)
         return number, keep
 
     def _drop(self, size: int) -> None:
-        """Keep the rows of the smallest numbers, in the order in which they came."""
+        """Keep the rows with the smallest numbers, in their order."""
         number = self._number
         size = max(size, int((number < 0).sum()))
         if len(number) > size and self._rows is not None:
@@ -80,47 +81,45 @@ class Sample:
     def _keep(self, order: NDArray[np.intp]) -> None:
         assert self._rows is not None
         self._rows.keep(order)
-        self._y, self._number, self._place = self._y[order], self._number[order], self._place[order]
+        self._y, self._number, self._index = self._y[order], self._number[order], self._index[order]
 
     @property
     def firsts(self) -> NDArray[np.int64]:
-        """The places of the first rows of each class, which are always kept."""
-        return self._place[self._number < 0]
+        """The row indices of the first rows of each class, which are always kept."""
+        return self._index[self._number < 0]
 
     def leave_out(self, held: HeldOut) -> None:
         """Drop the rows that are held out."""
-        self._keep(np.flatnonzero(~held.among(self._place)))
+        self._keep(np.flatnonzero(~held.among(self._index)))
 
     @property
     def complete(self) -> bool:
-        """Whether all rows are here."""
+        """Whether the sample has all rows."""
         return len(self._number) == self.n_rows
 
     def take(self, size: int) -> tuple[Any, NDArray[Any]]:
-        """At most so many of the rows (more only if the first of each class are), in the order in
-        which they came."""
+        """At most ``size`` rows of the sample, in their order; at least the first of each class."""
         self._drop(size)
         assert self._rows is not None
         return self._rows.whole(), self._y
 
 
 class HeldOut:
-    """A fair share of the rows, the same in every pass over them, without a list of which they are.
+    """A random tenth of the rows, at most ``most``, the same in every pass; not stored as a list.
 
-    The place of a row is hashed by a function that is one to one, and the rows with the smallest
-    hashes are held out: a tenth of all, at most ``most``. So a single bound says which they are.
-    The first rows of every class are learned from in any case.
+    Row indices are hashed by a bijection, and the rows with the smallest hashes are held out: a
+    single bound decides. The first rows of every class are never held out.
     """
 
     def __init__(self, most: int = 20_000) -> None:
         self._most = most
         self._hash, self._y = np.zeros(0, dtype=np.uint64), np.zeros(0)
         self._bound = np.uint64(0)  # rows with smaller hashes are held out
-        self._learned = np.zeros(0, dtype=np.int64)
+        self._learned = np.zeros(0, dtype=np.int64)  # rows that are never held out
         self._seen = 0
 
     def add(self, y: NDArray[Any]) -> None:
-        """Look at the targets of more rows."""
+        """See the targets of more rows."""
         hashes = hashed(np.arange(self._seen, self._seen + len(y)))
         self._y = np.concatenate([self._y, y]) if self._seen else y
         self._hash = np.concatenate([self._hash, hashes])
@@ -135,8 +134,10 @@ class HeldOut:
 
     @classmethod
     def of(cls, n_rows: int) -> HeldOut:
-        """Those of so many rows, before any was seen; with the first rows of every class, where
-        these have hashes as small."""
+        """Those of ``n_rows`` rows, before the rows are read.
+
+        The first rows of every class are not known then, and may be among them.
+        """
         made = cls()
         for start in range(0, n_rows, CHUNK):
             made.add(np.zeros(min(CHUNK, n_rows - start), dtype=np.int8))
@@ -144,12 +145,11 @@ class HeldOut:
         return made
 
     def settle(self, learned: NDArray[np.int64]) -> None:
-        """All rows were seen; those at the places ``learned`` are not to be held out."""
+        """Decide which are held out, now that all rows were seen; not the rows ``learned``."""
         self._cut(min(self._most, self._seen // 10))
         self._bound = self._hash.max() + np.uint64(1) if len(self._hash) else np.uint64(0)
         self._learned = learned
-        away = ~np.isin(self._hash, hashed(learned))
-        self._y = self._y[away]
+        self._y = self._y[~np.isin(self._hash, hashed(learned))]
 
     @property
     def n_rows(self) -> int:
@@ -161,41 +161,43 @@ class HeldOut:
         """Their targets, in no order."""
         return self._y
 
-    def among(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether the rows at these places are held out."""
-        return np.asarray((hashed(places) < self._bound) & ~np.isin(places, self._learned))
+    def among(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these row indices are held out."""
+        return np.asarray((hashed(rows) < self._bound) & ~np.isin(rows, self._learned))
 
 
 class _Dense:
-    """Rows in one array that grows in place: pieces that are put together at the end would take
-    their memory twice."""
+    """Rows in one array that grows in place.
+
+    Batches that are concatenated at the end would take their memory twice.
+    """
 
     def __init__(self) -> None:
-        self._room: NDArray[Any] = np.zeros((0, 0))
+        self._array: NDArray[Any] = np.zeros((0, 0))
         self._count = 0
 
     def add(self, rows: NDArray[Any]) -> None:
         need = self._count + len(rows)
-        if need > len(self._room):
-            if not len(self._room):
-                self._room = np.empty((0, rows.shape[1]), rows.dtype)
+        if need > len(self._array):
+            if not len(self._array):
+                self._array = np.empty((0, rows.shape[1]), rows.dtype)
             # the system moves the pages of a large array instead of copying them
-            self._room.resize(
-                (max(need, len(self._room) + len(self._room) // 8), rows.shape[1]), refcheck=False
+            self._array.resize(
+                (max(need, len(self._array) + len(self._array) // 8), rows.shape[1]), refcheck=False
             )
-        self._room[self._count : need] = rows
+        self._array[self._count : need] = rows
         self._count = need
 
     def keep(self, order: NDArray[np.intp]) -> None:
-        # places ascend, so that nothing is written over before it is read
+        # indices ascend, so that no row is overwritten before it is read
         for start in range(0, len(order), STEP):
             part = order[start : start + STEP]
-            self._room[start : start + len(part)] = self._room[part]
+            self._array[start : start + len(part)] = self._array[part]
         self._count = len(order)
 
     def whole(self) -> NDArray[Any]:
-        self._room.resize((self._count, self._room.shape[1]), refcheck=False)
-        return self._room
+        self._array.resize((self._count, self._array.shape[1]), refcheck=False)
+        return self._array
 
 
 class _Sparse:

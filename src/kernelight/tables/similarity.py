@@ -1,8 +1,7 @@
-"""Which rows of a file are most similar to those of another: by an exact kernel, or by codes or
-features of both.
+"""The most similar rows of two files: by an exact kernel, or by the codes or features of both.
 
-A block of rows of the first file meets the second file block by block; of their similarities only
-what is kept stays.
+Each block of rows of the first file is compared with the second file block by block. Only the best
+pairs so far are kept in memory, never all similarities.
 """
 
 from __future__ import annotations
@@ -23,19 +22,18 @@ from kernelight.data.byte_sources import ByteSource, file_source, standard_input
 from kernelight.data.errors import nearest, shown
 from kernelight.estimators.progress import Event, Watch, unwatched
 from kernelight.kernels.base import Kernel
-from kernelight.scaling import NAMES, Scaling, fit_scaling
+from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
 from kernelight.tables.code_files import FEATURES, EncodedRows, read_encoded
 from kernelight.tables.memory_limit import row_bytes
 from kernelight.tables.table_map import TableMap, first_rows, open_like, sample_of
 
 TOP = 5
-LEFT_ROWS, RIGHT_ROWS = 1024, 4096  # that meet at a time: 32 MB of similarities
-BLOCK_BYTES = 16 << 20  # of rows
+LEFT_ROWS, RIGHT_ROWS = 1024, 4096  # of two blocks: 32 MB of similarities
+BLOCK_BYTES = 16 << 20  # of the rows of a block
 
 
 class Pairs(NamedTuple):
-    """Pairs of rows, counted from 0, with their similarities; and their ids, None where there are
-    none."""
+    """Pairs of rows with their similarities: row indices from 0, and ids (None without ids)."""
 
     a: NDArray[np.int64]
     b: NDArray[np.int64]
@@ -44,8 +42,8 @@ class Pairs(NamedTuple):
     b_ids: list[str] | None
 
 
-class Part(NamedTuple):
-    """Some rows as they are compared, how many they are, and their ids."""
+class RowBlock(NamedTuple):
+    """A block of rows as they are compared, how many there are, and their ids."""
 
     rows: Any
     n_rows: int
@@ -53,17 +51,17 @@ class Part(NamedTuple):
 
 
 class ComparableRows(ABC):
-    """Rows that can be compared with others of their kind."""
+    """Rows that can be compared with other rows of the same class."""
 
     name: str
 
     @abstractmethod
-    def blocks(self, most: int) -> Iterator[Part]:
-        """The rows, at most so many at a time."""
+    def blocks(self, most: int) -> Iterator[RowBlock]:
+        """The rows in blocks of at most ``most``."""
 
     @abstractmethod
-    def compared(self, left: Any, right: Any) -> NDArray[Any]:
-        """The similarities of two blocks."""
+    def similarities(self, left: Any, right: Any) -> NDArray[Any]:
+        """The similarities of the rows of two blocks, as a matrix."""
 
 
 class KernelRows(ComparableRows):
@@ -72,22 +70,23 @@ class KernelRows(ComparableRows):
     def __init__(self, data: Dataset, kernel: Kernel, scaling: Scaling | None) -> None:
         self.name, self._data, self._kernel, self._scaling = data.name, data, kernel, scaling
 
-    def blocks(self, most: int) -> Iterator[Part]:
+    def blocks(self, most: int) -> Iterator[RowBlock]:
         rows = min(most, max(16, BLOCK_BYTES // row_bytes(first_rows(self._data))))
         for batch in self._data.batches(rows):
             X = as_matrix(batch.X)
             X = X if self._scaling is None else self._scaling(X)
-            yield Part(self._kernel.prepare(X, name=self.name), X.shape[0], batch.ids)
+            yield RowBlock(self._kernel.prepare(X, name=self.name), X.shape[0], batch.ids)
 
-    def compared(self, left: Any, right: Any) -> NDArray[Any]:
+    def similarities(self, left: Any, right: Any) -> NDArray[Any]:
         return self._kernel.pairwise(left, right)
 
 
 class StoredRows(ComparableRows):
     """Rows of a file of codes or features.
 
-    Codes are compared by the share of slots in which they agree, which is the inner product of
-    their features, or by what their map makes of that; features by their inner product.
+    Codes are compared by the fraction of slots in which they agree, which is the inner product of
+    their one-hot features; with their map, by its estimate of the kernel. Dense features are
+    compared by their inner product.
     """
 
     def __init__(self, rows: EncodedRows, table_map: TableMap | None, n_jobs: int | None) -> None:
@@ -110,13 +109,14 @@ class StoredRows(ComparableRows):
                     f"scales; encode it again."
                 )
 
-    def blocks(self, most: int) -> Iterator[Part]:
+    def blocks(self, most: int) -> Iterator[RowBlock]:
         values, ids = self.rows.values, self.rows.ids
         for start in range(0, len(values), most):
-            some = values[start : start + most]
-            yield Part(some, len(some), None if ids is None else ids[start : start + most])
+            block = values[start : start + most]
+            block_ids = None if ids is None else ids[start : start + most]
+            yield RowBlock(block, len(block), block_ids)
 
-    def compared(self, left: Any, right: Any) -> NDArray[Any]:
+    def similarities(self, left: Any, right: Any) -> NDArray[Any]:
         if not isinstance(left, Codes):
             return np.asarray(left @ right.T)
         if self._estimate is not None:
@@ -125,14 +125,15 @@ class StoredRows(ComparableRows):
 
 
 # -- What is compared
-# ------------------------------------------------------------------------------------------------
 
-Source = str | os.PathLike[str] | ByteSource
+PathOrSource = str | os.PathLike[str] | ByteSource
 
 
-def kept(path: str) -> Source:
-    """Standard input or a pipe as a file: it can be read once only, and here it is looked at twice.
-    Other paths stay."""
+def rereadable(path: str) -> PathOrSource:
+    """A path, or the bytes of standard input or a pipe, which can be opened once only.
+
+    Files are opened twice here: to see whether they hold codes, and to read them.
+    """
     if path == "-":
         return standard_input()
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
@@ -140,36 +141,44 @@ def kept(path: str) -> Source:
     return path
 
 
-def _name(source: Source) -> str:
+def _name(source: PathOrSource) -> str:
     return source.label if isinstance(source, ByteSource) else os.fsdecode(source)
 
 
 def stored_rows(
-    a: Source, b: Source | None, *, table_map: TableMap | None = None, n_jobs: int | None = None
+    a: PathOrSource,
+    b: PathOrSource | None,
+    *,
+    table_map: TableMap | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[StoredRows, StoredRows] | None:
-    """Two files of codes or features that may be compared; None if neither file is one."""
+    """The rows of two files of codes or features; None if neither file is one.
+
+    Without ``b``, both are the rows of ``a``. Files that cannot be compared are refused.
+    """
     first = _stored(a)
-    found = [first, first if b is None else _stored(b)]
-    if found == [None, None]:
+    files = [first, first if b is None else _stored(b)]
+    if files == [None, None]:
         return None
-    for path, other, rows in ((a, b, found[0]), (b, a, found[1])):
+    for path, other, rows in ((a, b, files[0]), (b, a, files[1])):
         if rows is None and path is not None and other is not None:
             raise ValueError(
-                f"{_name(path)} holds no codes, but {_name(other)} does: encode both, with one "
-                f"map, or compare the data."
+                f"{_name(path)} holds no codes, but {_name(other)} does: encode both with one map, "
+                f"or compare the data."
             )
-    left, right = (rows for rows in found if rows is not None)
-    _refuse_other_origin(left, right)
+    left, right = (rows for rows in files if rows is not None)
+    _refuse_different_origin(left, right)
     return StoredRows(left, table_map, n_jobs), StoredRows(right, table_map, n_jobs)
 
 
-def _stored(source: Source) -> EncodedRows | None:
+def _stored(source: PathOrSource) -> EncodedRows | None:
     # the name of a data set is no file
     is_file = isinstance(source, ByteSource) or os.path.isfile(source)
     return read_encoded(source) if is_file else None
 
 
-def _refuse_other_origin(left: EncodedRows, right: EncodedRows) -> None:
+def _refuse_different_origin(left: EncodedRows, right: EncodedRows) -> None:
+    """Refuse codes or features of different maps, or of columns encoded differently."""
     names = f"{left.name} and {right.name} cannot be compared"
     advice = "encode the second with --map and what --save-map wrote for the first"
     if left.about["kind"] != right.about["kind"]:
@@ -194,38 +203,39 @@ def _refuse_other_origin(left: EncodedRows, right: EncodedRows) -> None:
 
 
 def kernel_of(name: str, gamma: float | None = None, p: float | None = None) -> Kernel:
-    """The kernel of that name; gamma of gaussian is 1 / (2 sigma^2), as for models.
+    """The kernel of a name; the gamma of gaussian is 1 / (2 sigma^2), as for models.
 
     >>> kernel_of("exp_gmm", gamma=2.0)
     ExpGMM(gamma=2.0, p=1.0)
     """
-    return TableMap(name, gamma=gamma, p=p).choice().made(gamma, p)
+    return TableMap(name, gamma=gamma, p=p).choice().make(gamma, p)
 
 
 def kernel_rows(
-    a: Source,
-    b: Source | None,
+    a: PathOrSource,
+    b: PathOrSource | None,
     kernel: Kernel,
     *,
     scale: str | None = None,
     watch: Watch,
-    **reading: Any,
+    **reading_options: Any,
 ) -> tuple[KernelRows, KernelRows]:
-    """Two data files by an exact kernel; columns of the second become what those of the first do,
-    scaled like those.
+    """The rows of two data files, to be compared by an exact kernel.
 
-    Either may lack the column that ``target`` names, which is left out of both.
+    The columns of ``b`` are encoded and scaled as those of ``a``. The column that ``target`` names
+    is left out of both; one of them may lack it.
     """
-    target = reading.pop("target", None)
-    left = open_dataset(a, target=None, **reading)
+    target = reading_options.pop("target", None)
+    left = open_dataset(a, target=None, **reading_options)
     if target is not None:
         left = left.leaving_out(target)
-        reading["ignore"] = (*reading.get("ignore", ()), target)
+        reading_options["ignore"] = (*reading_options.get("ignore", ()), target)
     scaling = None
     if scale not in (None, "none"):
         X = as_matrix(sample_of(left, None, 0, watch))
-        scaling = fit_scaling(check_choice("scale", scale, NAMES), X, np.random.default_rng(0))
-    right = left if b is None else open_like(left.encoding, shown(left.name), b, reading)
+        name = check_choice("scale", scale, SCALING_NAMES)
+        scaling = fit_scaling(name, X, np.random.default_rng(0))
+    right = left if b is None else open_like(left.encoding, shown(left.name), b, reading_options)
     if target is not None and not any(target in (data.columns or ()) for data in (left, right)):
         raise DataError(
             f"{left.name}: there is no column "
@@ -235,7 +245,6 @@ def kernel_rows(
 
 
 # -- Comparison
-# ------------------------------------------------------------------------------------------------------
 
 
 def similar_rows(
@@ -252,12 +261,12 @@ def similar_rows(
     Parameters
     ----------
     top : int, optional
-        How many rows for each; 5 if ``above`` is not given either. Of equal similarity the first
-        come first.
+        How many rows for each; 5 if ``above`` is not given either. Of rows with equal similarity
+        the first come first.
     above : float, optional
-        Only pairs that are as similar as this or more.
+        Only pairs whose similarity is at least this.
     itself : bool, default=False
-        Both are the same rows: none is compared with itself, and of all pairs above a value each
+        Both are the same rows: no row is compared with itself, and with ``above`` alone each pair
         comes once.
 
     Yields
@@ -268,94 +277,100 @@ def similar_rows(
     check_limits(top, above)
     most = TOP if top is None and above is None else top
     right_ids: list[str] = []
-    done = 0
+    n_left = 0  # rows of the blocks of ``left`` before this one
     for block in left.blocks(LEFT_ROWS):
-        kept: _Best | _Above = _Above() if most is None else _Best(block.n_rows, most)
-        first = 0
+        best: _TopRows | _AllPairs = _AllPairs() if most is None else _TopRows(block.n_rows, most)
+        n_right = 0
         for others in right.blocks(RIGHT_ROWS):
-            K = np.array(left.compared(block.rows, others.rows), dtype=np.float64)
+            K = np.array(left.similarities(block.rows, others.rows), dtype=np.float64)
             if itself:
-                _leave_out(K, done, first, once=most is None)
+                _drop_own_pairs(K, n_left, n_right, once=most is None)
             if above is not None:
                 K[above > K] = -np.inf
-            kept.add(K, first)
-            first += others.n_rows
-            if done == 0 and others.ids is not None:
+            best.add(K, n_right)
+            n_right += others.n_rows
+            if n_left == 0 and others.ids is not None:
                 right_ids += others.ids
-        if first == 0:
+        if n_right == 0:
             raise DataError(f"{right.name} has no rows.")
-        yield _pairs(kept, done, block.ids, right_ids)
-        done += block.n_rows
-        watch(Event("comparing", done))
-    if done == 0:
+        yield _pairs(best, n_left, block.ids, right_ids)
+        n_left += block.n_rows
+        watch(Event("comparing", n_left))
+    if n_left == 0:
         raise DataError(f"{left.name} has no rows.")
 
 
 def check_limits(top: int | None, above: float | None) -> None:
-    """Refuse what cannot be how many rows, or how similar ones, are asked for."""
+    """Refuse a wrong number of rows, or a wrong least similarity."""
     if top is not None:
         check_int("top", top, 1)
     if above is not None:
         check_number("above", above, -math.inf)
 
 
-def _leave_out(K: NDArray[np.float64], first_left: int, first_right: int, *, once: bool) -> None:
-    """Leave out pairs of a row with itself, and those of a row with one before it if each pair is
-    to come once."""
-    rows = first_left + np.arange(K.shape[0])[:, None]
-    others = first_right + np.arange(K.shape[1])[None, :]
-    K[rows >= others if once else rows == others] = -np.inf
+def _drop_own_pairs(
+    K: NDArray[np.float64], first_left: int, first_right: int, *, once: bool
+) -> None:
+    """Drop the pairs of a row with itself, and with rows before it if each pair comes ``once``."""
+    left = first_left + np.arange(K.shape[0])[:, None]
+    right = first_right + np.arange(K.shape[1])[None, :]
+    K[left >= right if once else left == right] = -np.inf
 
 
-def _pairs(kept: _Best | _Above, first: int, ids: list[str] | None, right_ids: list[str]) -> Pairs:
-    a, b, similarity = kept.result()
-    names = None if ids is None else [ids[row] for row in a.tolist()]
-    others = [right_ids[row] for row in b.tolist()] if right_ids else None
-    return Pairs(first + a, b, similarity, names, others)
+def _pairs(
+    best: _TopRows | _AllPairs, first: int, ids: list[str] | None, right_ids: list[str]
+) -> Pairs:
+    """The pairs of a block whose first row has the index ``first``, with the ids of their rows."""
+    a, b, similarity = best.result()
+    a_ids = None if ids is None else [ids[row] for row in a.tolist()]
+    b_ids = [right_ids[row] for row in b.tolist()] if right_ids else None
+    return Pairs(first + a, b, similarity, a_ids, b_ids)
 
 
-class _Best:
+class _TopRows:
     """The most similar rows for each row of a block, the best first."""
 
     def __init__(self, n_rows: int, top: int) -> None:
         self._top = top
-        self._values = np.full((n_rows, top), -np.inf)
-        self._places = np.full((n_rows, top), -1, dtype=np.int64)
+        self._similarity = np.full((n_rows, top), -np.inf)
+        self._index = np.full((n_rows, top), -1, dtype=np.int64)
 
     def add(self, K: NDArray[np.float64], first: int) -> None:
-        """Look at similarities to more rows, the first of which has the number ``first``."""
+        """Look at the similarities to more rows, the first of which has the index ``first``."""
         (n, m), top = K.shape, self._top
-        better = self._values[:, -1:] < K
+        better = self._similarity[:, -1:] < K
         if m > top:  # most are not even among the best of this block
             better &= np.partition(K, m - top, axis=1)[:, m - top, None] <= K
         rows, columns = np.nonzero(better)
         row = np.concatenate([np.repeat(np.arange(n), top), rows])
-        value = np.concatenate([self._values.reshape(-1), K[rows, columns]])
-        place = np.concatenate([self._places.reshape(-1), first + columns])
-        order = np.lexsort((place, -value, row))
+        similarity = np.concatenate([self._similarity.reshape(-1), K[rows, columns]])
+        index = np.concatenate([self._index.reshape(-1), first + columns])
+        order = np.lexsort((index, -similarity, row))
         counts = top + np.bincount(rows, minlength=n)
         chosen = order[(np.cumsum(counts) - counts)[:, None] + np.arange(top)]
-        self._values, self._places = value[chosen], place[chosen]
+        self._similarity, self._index = similarity[chosen], index[chosen]
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Rows of the block, rows that they are similar to, and how similar."""
-        rows, columns = np.nonzero(self._values > -np.inf)
-        return rows, self._places[rows, columns], self._values[rows, columns]
+        """Rows of the block, the rows they are similar to, and the similarities."""
+        rows, columns = np.nonzero(self._similarity > -np.inf)
+        return rows, self._index[rows, columns], self._similarity[rows, columns]
 
 
-class _Above:
-    """All pairs that were not left out."""
+class _AllPairs:
+    """All pairs that were not dropped."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
 
     def add(self, K: NDArray[np.float64], first: int) -> None:
-        """Look at similarities to more rows, the first of which has the number ``first``."""
+        """Look at the similarities to more rows, the first of which has the index ``first``."""
         rows, columns = np.nonzero(np.isfinite(K))
         self._parts.append((rows, first + columns, K[rows, columns]))
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Rows of the block, rows that they are similar to, and how similar."""
-        row, place, value = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-        order = np.lexsort((place, -value, row))
-        return row[order], place[order], value[order]
+        """Rows of the block, the rows they are similar to, and the similarities."""
+        row, index, similarity = (
+            np.concatenate(column) for column in zip(*self._parts, strict=True)
+        )
+        order = np.lexsort((index, -similarity, row))
+        return row[order], index[order], similarity[order]

@@ -1,4 +1,4 @@
-"""`TableMap`: a map together with how the columns of a file become the rows that it takes."""
+"""`TableMap`: a feature map that is fitted to a table and encodes the rows of tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kernelight.estimators.progress import Event, Watch, unwatched
 from kernelight.estimators.routes import MAP_ROWS
 from kernelight.maps.base import FeatureMap
 from kernelight.maps.scaled_map import ScaledMap
-from kernelight.scaling import NAMES, Scaling, fit_scaling
+from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
 from kernelight.state import State
 from kernelight.tables.fitting import FIRST_ROWS
 from kernelight.tables.memory_limit import batch_rows, bytes_of, row_bytes
@@ -37,48 +37,52 @@ _PARAMS = ("kernel", "n_components", "bits", "method", "gamma", "p", "scale", "r
 
 
 class Encoded(NamedTuple):
-    """What became of some rows: codes, or a dense array of features; with their ids (None unless
-    there is a column of them)."""
+    """Some encoded rows: `Codes` or a dense array of features, and ids (None without ids)."""
 
     values: Any
     ids: list[str] | None
 
 
 class TableMap(Storable):
-    """A map of the rows of a file to codes, or to dense features for kernels that have no codes.
+    """A feature map of a table: it takes files and data frames, and encodes their columns itself.
 
-    Columns are read as for a model: words become columns of 0 and 1, missing numbers are filled.
-    Other files are then read like the one it was fitted to, so that codes of both can be compared.
+    Rows become codes, or dense features for kernels that have no codes. Columns become features as
+    in a `TableModel`: words become columns of 0 and 1, missing numbers are filled. Other tables are
+    encoded in the same way, so that their codes can be compared.
 
     Parameters
     ----------
     kernel : str, default="gmm"
         The name of a kernel.
-    n_components, bits : int
-        Codes or features of a row, and bits of a code.
+    n_components : int, default=1024
+        Codes or features of a row.
+    bits : int, default=8
+        Bits of a code.
     method : str or None, default=None
-        As for `feature_map`; "aligned" and "exact" are for models.
+        The feature map, as in `feature_map`; "aligned" and "exact" are for models only.
     gamma : float, "median" or None, default=None
-        Of kernels that have one; "median" makes the median pair of rows similar by exp(-1), None is
-        the default of the kernel.
+        Of kernels that have one. "median" makes the kernel of the median pair of rows exp(-1); None
+        is the default of the kernel.
     p : float or None, default=None
         The power of gmm and exp_gmm.
     scale : str or None, default=None
-        What happens to columns first: a name as for `KernelClassifier`, None nothing.
+        How columns are scaled first, by a name as in `KernelClassifier`; None does not scale.
     random_state : int, default=0
-        Draws the map, and the rows that it is fitted to where there are many.
+        Seed of the map, and of the sample that it is fitted to if there are many rows.
     n_jobs : int or None, default=None
         Threads; None means all cores.
 
     Attributes
     ----------
     scaled_map_ : ScaledMap
-        The scaling of columns and the map together.
+        The scaling and the map together.
     map_ : FeatureMap
         The fitted map, such as a `GCWS`.
+    scaling_ : Scaling
+        The fitted scaling.
     encoding_ : Encoding or None
-        How columns become features; None for a map that came without, which takes files as they
-        are.
+        How columns become features; None for a map that was not fitted to a table, which takes the
+        columns of numeric tables as they are.
 
     Examples
     --------
@@ -122,7 +126,6 @@ class TableMap(Storable):
         self.n_jobs = n_jobs
 
     # -- Fit
-    # ------------------------------------------------------------------------------------------------
 
     def fit(
         self,
@@ -130,33 +133,41 @@ class TableMap(Storable):
         *,
         memory: int | str | None = None,
         watch: Watch | None = None,
-        **reading: Any,
+        **reading_options: Any,
     ) -> TableMap:
-        """Learn how columns become features, and from at most 16,384 rows, fairly drawn, what the
-        map has to learn.
+        """Learn how columns become features, and fit scaling and map.
+
+        What the scaling and the map learn, they learn from a random sample of at most 16,384 rows.
 
         Parameters
         ----------
-        data : Dataset, path, name or frame
-            A path, a name or a frame (pandas, polars, Arrow) is opened by `open_dataset` with
-            ``reading``. Every column is a feature unless ``target=`` names one; a target that the
+        data : path, name, data frame or Dataset
+            A path, the name of a data set or a data frame (pandas, polars, Arrow) is opened by
+            `open_dataset`. Every column is a feature unless ``target`` names one; a target that the
             format keeps apart (LIBSVM, ``y`` of NPZ) is left out.
         memory : int, str or None, default=None
             A limit for the memory of the whole process, such as "1G".
         watch : callable, optional
-            Called with an event whenever there is news, as in `TableModel.fit`.
+            Called with an `Event` whenever there is progress, as in `TableModel.fit`.
+        **reading_options
+            Arguments of `open_dataset`.
+
+        Returns
+        -------
+        TableMap
+            This object.
         """
         choice = self.choice()
         if memory is not None:  # before rows are read
             batch_rows(bytes_of(memory), 0, 4 * self.n_components)
-        opened = features_only(data, reading)
-        told = watch or unwatched
-        X = as_matrix(sample_of(opened, memory, seed_of(self.random_state), told))
+        opened = features_only(data, reading_options)
+        seed = seed_of(self.random_state)
+        X = as_matrix(sample_of(opened, memory, seed, watch or unwatched))
         scaling = fit_scaling(self.scale or "none", X, np.random.default_rng(self.random_state))
         rows = scaling(X)
         gamma = choice.median_gamma(rows, self.p) if self.gamma == MEDIAN else self.gamma
         made = map_for(
-            choice.made(None if gamma is None else float(gamma), self.p),
+            choice.make(None if gamma is None else float(gamma), self.p),
             self.n_components,
             self.method,
             bits=self.bits,
@@ -165,19 +176,19 @@ class TableMap(Storable):
             n_jobs=self.n_jobs,
         )
         made.fit(rows)
-        self._take(ScaledMap(scaling, made), opened.encoding)
+        self._set(ScaledMap(scaling, made), opened.encoding)
         return self
 
     def choice(self) -> KernelChoice:
-        """The kernel; all parameters are checked before a row is read."""
+        """The kernel; refuses wrong parameters, before a row is read."""
         check_int("n_components", self.n_components, 1)
         check_int("bits", self.bits, 1, 16)
         check_int("random_state", self.random_state, 0)
-        check_choice("scale", self.scale, (None, *NAMES))
+        check_choice("scale", self.scale, (None, *SCALING_NAMES))
         if self.method in (EXACT, "aligned"):
             raise ValueError(
-                f"method={self.method!r} is for models: it makes no codes or features without "
-                f"labels."
+                f"method={self.method!r} is for models: it makes no codes or features without a "
+                f"target."
             )
         if not isinstance(self.kernel, str):
             raise TypeError(f"kernel must be the name of a kernel, got {self.kernel!r}.")
@@ -192,7 +203,7 @@ class TableMap(Storable):
             if not (name == "gamma" and value == MEDIAN):
                 check_positive(name, value)
         gamma = None if self.gamma == MEDIAN else self.gamma
-        made = known.made(None if gamma is None else float(gamma), self.p)
+        made = known.make(None if gamma is None else float(gamma), self.p)
         map_for(
             made,
             self.n_components,
@@ -204,7 +215,7 @@ class TableMap(Storable):
         )
         return known
 
-    def _take(self, scaled_map: ScaledMap, encoding: Encoding | None) -> None:
+    def _set(self, scaled_map: ScaledMap, encoding: Encoding | None) -> None:
         self.scaled_map_, self.encoding_ = scaled_map, encoding
 
     @property
@@ -214,96 +225,103 @@ class TableMap(Storable):
 
     @property
     def scaling_(self) -> Scaling:
-        """What happens to columns first."""
+        """The fitted scaling."""
         return self.scaled_map_.scaling
 
     @classmethod
-    def of(cls, thing: Any, *, where: str = "This") -> TableMap:
-        """The way to codes that is inside something fitted: a map, a `KernelClassifier` or a
-        `TableModel`, whose scaling and columns are then used too."""
-        if isinstance(thing, TableMap):
-            return thing
+    def of(cls, fitted: Any, *, where: str = "This") -> TableMap:
+        """The map inside a fitted object: a feature map, a `KernelClassifier` or a `TableModel`.
+
+        Of a model, the scaling and the encoding of columns are taken over too. ``where`` is the
+        name of the object in errors.
+        """
+        if isinstance(fitted, TableMap):
+            return fitted
         made, encoding = cls(), None
-        if isinstance(thing, TableModel):
-            encoding, thing = thing.encoding_, thing.model_
-        if isinstance(thing, KernelModel):
-            if thing.map_ is None:
+        if isinstance(fitted, TableModel):
+            encoding, fitted = fitted.encoding_, fitted.model_
+        if isinstance(fitted, KernelModel):
+            if fitted.map_ is None:
                 raise ValueError(
                     f"{where} holds a model of method='exact', which has no codes or features."
                 )
-            made._take(thing.scaled_map_, encoding or getattr(thing, "encoding_", None))
-        elif isinstance(thing, FeatureMap):
-            made._take(ScaledMap(Scaling("none", thing.n_features_in_, {}), thing), None)
+            made._set(fitted.scaled_map_, encoding or getattr(fitted, "encoding_", None))
+        elif isinstance(fitted, FeatureMap):
+            made._set(ScaledMap(Scaling("none", fitted.n_features_in_, {}), fitted), None)
         else:
             raise ValueError(
-                f"{where} holds a {type(thing).__name__}, which is neither a map nor a model with "
-                f"one."
+                f"{where} holds a {type(fitted).__name__}, which is neither a map nor a model with "
+                f"a map."
             )
         return made
 
     # -- Use
-    # ------------------------------------------------------------------------------------------------
 
     @property
     def has_codes(self) -> bool:
-        """Whether rows become codes; dense features otherwise."""
+        """Whether rows become codes; if not, dense features."""
         self._check_fitted()
         return self.scaled_map_.has_codes
 
-    def open(self, data: Any, **reading: Any) -> Dataset:
-        """A file, to be read like the one this was fitted to; its target is left out."""
+    def open(self, data: Any, **reading_options: Any) -> Dataset:
+        """Open a table with the encoding of this map; its target is left out."""
         self._check_fitted()
         if self.encoding_ is None:
-            return features_only(data, reading)
+            return features_only(data, reading_options)
         if isinstance(data, Dataset):
             return data.read_by(self.encoding_, target=False)
-        return open_like(self.encoding_, "the map", data, reading)
+        return open_like(self.encoding_, "the map", data, reading_options)
 
-    def encode(self, data: Any, **reading: Any) -> Any:
-        """The codes of all rows of a file, or their features as a dense array."""
-        parts = [part.values for part in self.encode_batches(data, **reading)]
+    def encode(self, data: Any, **reading_options: Any) -> Any:
+        """The codes of all rows of a table, or their features as a dense array.
+
+        ``data`` is a path, name, data frame or `Dataset`; ``reading_options`` are arguments of
+        `open_dataset`.
+        """
+        parts = [part.values for part in self.encode_batches(data, **reading_options)]
         return Codes.concatenate(parts) if self.has_codes else np.concatenate(parts)
 
     def encode_batches(
-        self, data: Any, *, memory: int | str | None = None, **reading: Any
+        self, data: Any, *, memory: int | str | None = None, **reading_options: Any
     ) -> Iterator[Encoded]:
-        """Codes or features batch by batch, in memory that does not grow with the file."""
+        """Codes or features batch by batch, in memory that does not grow with the table.
+
+        ``memory`` is a limit for the whole process, such as "1G".
+        """
         self._check_fitted()
         limit = None if memory is None else bytes_of(memory)
         outputs = self.scaled_map_.n_outputs * (2 if self.has_codes else 4)
         batch_rows(limit, 0, outputs)  # a limit that is too small is refused before rows are read
-        opened = self.open(data, **reading)
-        wanted = self.scaled_map_.n_features
+        opened = self.open(data, **reading_options)
+        n_features = self.scaled_map_.n_features
         first = first_rows(opened)
         rows = batch_rows(limit, row_bytes(first), outputs)
         for batch in opened.batches(rows):
             X = batch.X
-            if sp.issparse(X) and X.shape[1] < wanted:
-                X = resized(X, wanted)
-            if X.shape[1] != wanted:
+            if sp.issparse(X) and X.shape[1] < n_features:
+                X = resized(X, n_features)
+            if X.shape[1] != n_features:
                 raise DataError(
                     f"{opened.name} has {counted(X.shape[1], 'feature')}, but the map takes "
-                    f"{wanted}."
+                    f"{n_features}."
                 )
-            found = self.scaled_map_.encode(as_matrix(X))
-            if sp.issparse(found):
+            encoded = self.scaled_map_.encode(as_matrix(X))
+            if sp.issparse(encoded):
                 raise ValueError(
                     f"{type(self.map_).__name__} gives sparse features, which are neither codes "
-                    f"nor dense: method='nystroem' "
-                    f"has dense ones of {self.map_.kernel!r}."
+                    f"nor dense: method='nystroem' gives dense ones of {self.map_.kernel!r}."
                 )
-            yield Encoded(found, batch.ids)
+            yield Encoded(encoded, batch.ids)
 
     @property
     def provenance(self) -> str:
-        """A digest of what defines codes or features of this map, as `Codes.provenance`."""
+        """The digest of everything that defines a code or feature, as in `Codes.provenance`."""
         self._check_fitted()
         return str(self.map_.provenance) if self.has_codes else self.map_.to_state().digest()[:32]
 
     @property
     def learned(self) -> str | None:
-        """A digest of what was learned about columns from the file: words, dates and scales; None
-        if nothing."""
+        """A digest of what was learned about columns: words, dates and scales; None if nothing."""
         self._check_fitted()
         columns = () if self.encoding_ is None else self.encoding_.columns or ()
         words = [
@@ -320,8 +338,8 @@ class TableMap(Storable):
         dates = [[at, *c.recipe] for at, c in enumerate(columns) if c.recipe is not None]
         if not words and not dates and self.scaling_.name == "none":
             return None
-        said = [words, self.scaling_.name, *([dates] if dates else [])]
-        hasher = hashlib.blake2b(json.dumps(said).encode(), digest_size=16)
+        learned = [words, self.scaling_.name, *([dates] if dates else [])]
+        hasher = hashlib.blake2b(json.dumps(learned).encode(), digest_size=16)
         for name in sorted(self.scaling_.arrays):
             hasher.update(self.scaling_.arrays[name].tobytes())
         return hasher.hexdigest()
@@ -337,7 +355,6 @@ class TableMap(Storable):
             raise NotFittedError("This TableMap is not fitted yet: call fit with a data set first.")
 
     # -- Files
-    # ----------------------------------------------------------------------------------------------
 
     def _state(self) -> State:
         """Parameters, the encoding, the scaling, and the state of the map."""
@@ -356,7 +373,7 @@ class TableMap(Storable):
         made.choice()
         n_features = check_int("n_features", meta["scaling"]["n_features"], 1, 1 << 62)
         encoding = None if meta["encoding"] is None else Encoding.from_plain(meta["encoding"])
-        made._take(ScaledMap.from_parts(state, meta["scaling"]["name"], n_features), encoding)
+        made._set(ScaledMap.from_parts(state, meta["scaling"]["name"], n_features), encoding)
         if made.map_ is None:
             raise ValueError("it has no map.")
         if encoding is not None and encoding.width != n_features:
@@ -364,25 +381,25 @@ class TableMap(Storable):
         return made
 
 
-def features_only(data: Any, reading: dict[str, Any]) -> Dataset:
-    """A data set without its target: every column is a feature unless it is named as the target."""
-    opened = (
-        data if isinstance(data, Dataset) else open_dataset(data, **{"target": None, **reading})
-    )
-    return opened.without_target
+def features_only(data: Any, reading_options: dict[str, Any]) -> Dataset:
+    """A data set without a target: every column is a feature unless the options name a target."""
+    if isinstance(data, Dataset):
+        return data.without_target
+    return open_dataset(data, **{"target": None, **reading_options}).without_target
 
 
-def open_like(encoding: Encoding, whose: str, data: Any, reading: dict[str, Any]) -> Dataset:
-    """A data set by an encoding, which speaks of the model that it usually belongs to; here it is
-    someone else's."""
+def open_like(
+    encoding: Encoding, owner: str, data: Any, reading_options: dict[str, Any]
+) -> Dataset:
+    """Open a table with an encoding; errors speak of its ``owner`` in place of "the model"."""
     try:
-        return open_dataset(data, encoding=encoding, **{**reading, "target": None})
+        return open_dataset(data, encoding=encoding, **{**reading_options, "target": None})
     except DataError as error:
-        raise DataError(str(error).replace("the model", whose)) from None
+        raise DataError(str(error).replace("the model", owner)) from None
 
 
 def first_rows(data: Dataset) -> Any:
-    """A look at what rows are like."""
+    """The first rows, which show how many bytes a row takes."""
     first = next(iter(data.batches(FIRST_ROWS)), None)
     if first is None:
         raise DataError(f"{data.name} has no rows.")
@@ -390,13 +407,13 @@ def first_rows(data: Dataset) -> Any:
 
 
 def sample_of(data: Dataset, memory: int | str | None, seed: int, watch: Watch) -> NDArray[Any]:
-    """All rows, or a fair sample of so many that a map learns enough from them."""
+    """A random sample of the rows for fitting a map, or all rows if there are few."""
     limit = None if memory is None else bytes_of(memory)
     of_row = row_bytes(first_rows(data))
-    rows = min(batch_rows(limit, of_row, 0), MAP_ROWS)
-    sample = Sample(rows, seed, classes=False)
-    for batch in data.batches(rows):
+    size = min(batch_rows(limit, of_row, 0), MAP_ROWS)
+    sample = Sample(size, seed, classes=False)
+    for batch in data.batches(size):
         sample.add(batch.X, np.zeros(batch.X.shape[0], dtype=np.int8))
         watch(Event("reading", sample.n_rows))
-    taken: NDArray[Any] = sample.take(rows)[0]
-    return taken
+    rows: NDArray[Any] = sample.take(size)[0]
+    return rows
