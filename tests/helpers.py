@@ -3,7 +3,10 @@ directions of projections."""
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 from kernelight import _core
@@ -11,7 +14,23 @@ from kernelight.base.checks import resources
 from kernelight.maps.projections.projection import TURN, projection_of
 from kernelight.maps.projections.readouts import FIXED, FourierReadout, RowRule
 
+nightly = pytest.mark.nightly  # what `make test-all` runs and `make test` does not
+# 100 random seeds always, 300 nightly: for tests that take ``seeds``.
+few_and_many_seeds = pytest.mark.parametrize("seeds", [100, pytest.param(300, marks=nightly)])
+
 SIMD_NAMES = ("baseline", "avx2", "avx512")[: _core.best_simd_level() + 1]
+
+
+def rounds(count):
+    """``count`` random trials, times the factor KERNELIGHT_ROUNDS of the environment."""
+    return max(1, round(count * float(os.environ.get("KERNELIGHT_ROUNDS", "1"))))
+
+
+def sampled(values, *always):
+    """The parameters ``values``: those in ``always`` are tried always, the others nightly."""
+    values = list(values)
+    assert set(always) <= set(values)
+    return [value if value in always else pytest.param(value, marks=nightly) for value in values]
 
 
 def frozen(array):
