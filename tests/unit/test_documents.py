@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import re
 import sys
@@ -117,3 +118,28 @@ def test_the_picture_of_the_readme_is_small() -> None:
     picture = ROOT / "docs" / "images" / "report.png"
     assert f"]({picture.relative_to(ROOT).as_posix()})" in (ROOT / "README.md").read_text()
     assert picture.stat().st_size < 300_000
+
+
+def test_the_list_of_modules_is_that_of_the_tree() -> None:
+    """docs/modules.md is what tools/module_index.py writes, and every file says what it holds."""
+    spec = importlib.util.spec_from_file_location("module_index", ROOT / "tools/module_index.py")
+    assert spec is not None
+    assert spec.loader is not None
+    index = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(index)
+    assert index.page() == index.PAGE.read_text(encoding="utf-8"), (
+        "docs/modules.md is stale: run python tools/module_index.py"
+    )
+    silent = [path for path in index.PACKAGE.rglob("*.py") if not index.summary(path)]
+    assert [path.name for path in silent] == ["__main__.py"] * len(silent)
+
+
+def test_the_architecture_names_files_that_are_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    files = {
+        path.name
+        for place in ("src", "core", "bindings", "tests")
+        for path in (ROOT / place).rglob("*")
+    }
+    named = set(re.findall(r"[\w/]*?(\w+\.(?:py|h|cpp|css|js))\b", text))
+    assert named - files == set()
