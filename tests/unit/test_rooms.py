@@ -59,8 +59,11 @@ GUESTS = {"study", "distributed", "cli"}
 GUEST_DIRECTORIES = ("benchmarks", "examples", "papers")
 
 ALLOCATION = {"malloc", "calloc", "realloc", "free", "alloca", "abort", "printf"}
-_FUNCTIONS = "acos asin atan atan2 cbrt ceil cos cosh erf exp exp2 expm1 fabs floor fma fmod frexp hypot ldexp lgamma log log10"
-_FUNCTIONS += " log1p log2 nearbyint pow remainder rint round sin sinh sqrt tan tanh tgamma trunc"
+_FUNCTIONS = (
+    "acos asin atan atan2 cbrt ceil cos cosh erf exp exp2 expm1 fabs floor fma fmod frexp hypot "
+    "ldexp lgamma log log10 log1p log2 nearbyint pow remainder rint round sin sinh sqrt tan tanh "
+    "tgamma trunc"
+)
 LIBM = {name + suffix for name in _FUNCTIONS.split() for suffix in ("", "f", "l")}
 
 
@@ -102,7 +105,7 @@ def room_of(file: Path) -> str:
 def may_import(module: str, room: str, allowed: set[str]) -> bool:
     """Whether ``room`` may import ``module``: its own, the words of messages, or an allowed one."""
     path = module.split(".")
-    if path[0] == "base" and path[1:2] in (["counted"], ["bytes_text"]) or path[0] == room:
+    if path[0] == room or module in {"base.counted", "base.bytes_text"}:
         return True
     return path[0] in allowed or ".".join(path[:2]) in allowed | {room}
 
