@@ -1,5 +1,4 @@
-"""The command: help without weight, one sentence for what is wrong, and answers that are those of
-the library."""
+"""The command: fast help, one sentence for what is wrong, and the results of the library."""
 
 from __future__ import annotations
 
@@ -21,7 +20,10 @@ from kernelight.cli.kernels import KERNELS
 
 
 def test_help_does_not_wait_for_others():
-    code = "import sys\nfrom kernelight.cli import app\nprint(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    code = (
+        "import sys\nfrom kernelight.cli import app\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

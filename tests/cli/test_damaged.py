@@ -1,5 +1,4 @@
-"""Every bad input of the command is one sentence and status 2, and leaves no file behind and none
-changed."""
+"""Every bad input of the command is one sentence and status 2; no file is left or changed."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ LINES = "".join(f"{at % 2} 1:{at} 3:{at % 5}\n" for at in range(40))
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    """Models of a table and of sparse rows, and files of ours that are none."""
+    """Models of a table and of sparse rows, and files of kernelight that are no models."""
     place = tmp_path_factory.mktemp("models")
     (place / "t.csv").write_text(TABLE)
     (place / "t.svm").write_text(LINES)
@@ -288,7 +287,7 @@ def test_files_that_are_no_models(models, name):
         assert NO_MODELS[name] in refused("info", models / f"{name}.klt")
 
 
-WISHES = {
+WRONG_OPTIONS = {
     "a target": (
         ("--target", "knd"),
         "there is no column 'knd' for the target; did you mean 'kind'?",
@@ -312,10 +311,10 @@ WISHES = {
 }
 
 
-@pytest.mark.parametrize("case", WISHES)
-def test_wrong_wishes(models, case):
-    wishes, words = WISHES[case]
-    said = refused("fit", models / "t.csv", "-o", "out.klt", *SMALL, *wishes)
+@pytest.mark.parametrize("case", WRONG_OPTIONS)
+def test_wrong_options(models, case):
+    options, words = WRONG_OPTIONS[case]
+    said = refused("fit", models / "t.csv", "-o", "out.klt", *SMALL, *options)
     assert words in said or (case == "components" and "'--components' / '-k'" in said)
 
 
@@ -351,7 +350,6 @@ def test_places_that_cannot_be_written(models):
 
 
 # -- What needs a process of its own
-# --------------------------------------------------------------------------------
 
 
 def process(*arguments, **options):
@@ -363,8 +361,7 @@ def process(*arguments, **options):
 
 
 def file_limit(size):
-    """A disk that is full, as good as it goes everywhere: files may have so many bytes, and writing
-    more is an error."""
+    """A full disk, imitated: files may have ``size`` bytes, and writing more is an error."""
 
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -158,7 +158,7 @@ def test_info_of_codes(folder):
         (("-o", "map.klt", "--map", "map.klt"), "is what is read"),
     ],
 )
-def test_wrong_wishes_are_one_sentence(folder, arguments, words, monkeypatch):
+def test_wrong_options_are_one_sentence(folder, arguments, words, monkeypatch):
     monkeypatch.chdir(folder)
     before = sorted(os.listdir("."))
     assert words in run("encode", "known.csv", *arguments, status=2)
@@ -218,7 +218,6 @@ def test_memory_does_not_grow_with_the_codes(tmp_path):
 
 
 # -- Similarity
-# ------------------------------------------------------------------------------------------------------
 
 
 def test_exact_similarities(folder):

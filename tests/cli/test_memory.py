@@ -12,7 +12,11 @@ from peak import started
 import kernelight
 
 ROOM = 190 << 20  # beyond what the process takes that has only loaded the libraries
-LOADED = "from kernelight.tables.model import *; from kernelight.tables.memory_limit import taken; print(taken())"
+LOADED = """
+from kernelight.tables.model import *
+from kernelight.tables.memory_limit import taken
+print(taken())
+"""
 COMMAND = """
 import sys
 from peak import peak

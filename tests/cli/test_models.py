@@ -1,5 +1,4 @@
-"""fit, predict and evaluate on the command line: what the library gives, in files and on standard
-output."""
+"""fit, predict and evaluate on the command line give what the library gives."""
 
 from __future__ import annotations
 
@@ -26,9 +25,8 @@ def folder(tmp_path_factory):
     random = np.random.default_rng(0)
     lines = ["name,a,b,colour,kind"]
     for at, (a, b) in enumerate(random.normal(size=(400, 2)).round(4)):
-        lines.append(
-            f"r{at},{a if at % 9 else ''},{b},{'red' if at % 2 else 'blue'},{'same' if a * b > 0 else 'other'}"
-        )
+        colour, kind = "red" if at % 2 else "blue", "same" if a * b > 0 else "other"
+        lines.append(f"r{at},{a if at % 9 else ''},{b},{colour},{kind}")
     (place / "train.csv").write_text("\n".join(lines) + "\n")
     (place / "new.csv").write_text("colour,b,a,name\nred,1.5,2,x\nblue,,-1,y\ngreen,-1,2,z\n")
     run("fit", place / "train.csv", "--ids", "name", "-o", place / "model.klt", *SMALL, "--quiet")
@@ -162,6 +160,9 @@ def test_intervals_and_scoring(tmp_path):
         "neg_mean_absolute_error",
     )
     assert "neg_mean_absolute_error -0." in summary
+    shown = run("info", model)
+    assert " (tuned)\n" in shown
+    assert "C_" not in shown
     told = run("predict", model, tmp_path / "t.csv", "--interval", 0.9)
     lines = list(csv.DictReader(io.StringIO(told)))
     inside = [
@@ -219,7 +220,7 @@ def test_info_of_a_model(folder):
         (("--scale", "big"), "scale"),
     ],
 )
-def test_wrong_wishes_are_one_sentence(folder, tmp_path, arguments, words):
+def test_wrong_options_are_one_sentence(folder, tmp_path, arguments, words):
     ids = () if "--ids" in arguments else ("--ids", "name")
     assert words in run(
         "fit", folder / "train.csv", *ids, "-o", tmp_path / "m.klt", *arguments, status=2

@@ -151,7 +151,10 @@ def test_odd_numbers(number):
         assert "beyond the largest number" in refused_fit(text)
         return
     status, _, said = called("fit", "x.csv", "-o", "m.klt", *SMALL[:-1])
-    wanted = f"column 'a': 1 of 31 values is not a number ('{number}' in line 32 first); taken as missing"
+    wanted = (
+        f"column 'a': 1 of 31 values is not a number ('{number}' in line 32 first); taken as "
+        f"missing"
+    )
     assert (status, wanted in said) == (0, True)
 
 
@@ -190,15 +193,14 @@ def test_labels_never_seen():
     for strange, shown in (("7", "7"), ("1e300", "1e+300")):
         status, out, said = called("evaluate", "m.klt", write("p.csv", f"a,y\n1,{strange}\n2,1\n"))
         assert (status, shown in out) == (0, True)
-        assert (
-            said
-            == f"kernelight: note: p.csv: the class '{shown}' never occurred in training and cannot be predicted\n"
+        assert said == (
+            f"kernelight: note: p.csv: the class '{shown}' never occurred in training and cannot "
+            f"be predicted\n"
         )
     said = refused("evaluate", "m.klt", write("p.csv", "a,y\n1,x\n2,1\n"))
     # no advice that evaluate has no option for
-    assert (
-        said
-        == "kernelight: p.csv, line 2, column 'y': 'x' is not a number, where the model has numbers.\n"
+    assert said == (
+        "kernelight: p.csv, line 2, column 'y': 'x' is not a number, where the model has numbers.\n"
     )
     fitted(table([(a, "ab"[y]) for a, y in PAIRS], "column_1,y"))
     np.savez("p.npz", X=np.arange(4.0)[:, None], y=[0, 1, 0, 1])

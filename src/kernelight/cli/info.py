@@ -71,10 +71,20 @@ def _facts(meta: dict[str, Any]) -> dict[str, Any]:
         return _table_facts(meta)
     if meta.get("kind") == "Codes":
         return {key: value for key, value in meta.items() if key != "kind" and value is not None}
-    for name in ("params", "decided"):
-        for key, value in (meta.get(name) or {}).items():
-            if value is not None and not isinstance(value, (list, dict)):
-                facts[key] = value
+    parameters, decided = (dict(meta.get(name) or {}) for name in ("params", "decided"))
+    for key, value in parameters.items():
+        if value == "tune":
+            chosen = decided.pop(f"{key}_", None)
+            facts[key] = None if chosen is None else f"{chosen} (tuned)"
+        elif key != "verbose":
+            facts[key] = value
+    # a decision that only repeats its parameter is left out
+    facts |= {key: value for key, value in decided.items() if facts.get(key.rstrip("_")) != value}
+    facts = {
+        key: value
+        for key, value in facts.items()
+        if value is not None and not isinstance(value, (list, dict))
+    }
     labels = meta.get("labels")
     if isinstance(labels, dict) and isinstance(labels.get("values"), list):
         facts["classes"] = _first(labels["values"])

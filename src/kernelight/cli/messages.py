@@ -19,6 +19,8 @@ def usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "kernelight"
     text = on_one_line(error.format_message())
+    for kind, words in (("integer", "a whole number"), ("number", "a number")):
+        text = re.sub(rf"Input should be a valid {kind}.*", f"it must be {words}", text)
     return text if text.endswith("?") else f"{text.rstrip('.')}; {command} -h says what there is."
 
 
@@ -79,7 +81,7 @@ def _in_options(text: str) -> str:
     text = re.sub(r"(?<!['\"\w])n_components(?!['\"\w])", option("n_components"), text)
     text = re.sub(r"^(coverage)=(\S+)|(?<=: )(gamma|p)=(\S+)(?= is ignored)", _with_number, text)
     text = re.sub(
-        rf"^({'|'.join(OPTIONS)}|{_SAME}) must ", lambda name: f"{option(name[1])} must ", text
+        rf"^({'|'.join(OPTIONS)}|{_SAME}) (?=must|is )", lambda name: f"{option(name[1])} ", text
     )
     text = re.sub(
         rf"(?<= must be one of )(?:None, )?((?:{_VALUES})(?:, (?:{_VALUES}))*)", _unquoted, text

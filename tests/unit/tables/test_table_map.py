@@ -1,5 +1,4 @@
-"""TableMap and the files of its codes: the codes of the library, whatever the format and however
-rows come."""
+"""TableMap and the files of its codes: the codes of the library, in every format and batch."""
 
 from __future__ import annotations
 
@@ -31,9 +30,8 @@ def table(tmp_path):
     random = np.random.default_rng(0)
     lines = ["name,a,b,colour,kind"]
     for at, (a, b) in enumerate(random.normal(size=(400, 2)).round(4)):
-        lines.append(
-            f"r{at},{a if at % 9 else ''},{b},{'red' if at % 2 else 'blue'},{'same' if a * b > 0 else 'other'}"
-        )
+        colour, kind = "red" if at % 2 else "blue", "same" if a * b > 0 else "other"
+        lines.append(f"r{at},{a if at % 9 else ''},{b},{colour},{kind}")
     lines[7] = "zero,0,0,,other"
     path = tmp_path / "table.csv"
     path.write_text("\n".join(lines) + "\n")

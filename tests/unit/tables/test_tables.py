@@ -142,7 +142,6 @@ def test_wrong_use(table, tmp_path):
 
 
 # -- Limits of memory
-# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -290,7 +289,7 @@ def test_rows_that_do_not_fit_are_learned_in_batches(tmp_path, order):
     told = [event[:4] for event in seen]
     assert ("pass 3 of 3", rows - held, rows - held, "rows") in told
     assert ("evaluating the model", held, held, "rows") in told
-    shares = [event.share for event in seen if event.share is not None]
+    shares = [event.fraction for event in seen if event.fraction is not None]
     assert shares == sorted(shares)
     assert shares[-1] > 0.9
 
@@ -370,7 +369,6 @@ def test_a_limit_that_is_too_small_says_what_it_takes(tmp_path, monkeypatch):
 
 
 # -- Counting
-# --------------------------------------------------------------------------------------------------
 
 
 def test_counts_of_classes_are_those_of_scikit_learn():
