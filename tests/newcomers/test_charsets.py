@@ -40,7 +40,7 @@ def write(name, text, charset):
 def read(name, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        data = open_dataset(name, ids="naïve", **options)
+        data = open_dataset(name, ids="naïve", target="süß", **options)
         X, y = data.materialise()
         parts = list(data.batches(7))
     np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), X)
@@ -71,7 +71,7 @@ def test_an_encoding_is_guessed_with_a_note(name, charset, guess):
 
 def test_an_encoding_that_is_named():
     text = "wort,y\n" + "".join(f"{'šč'[i % 2]},{i % 2}\n" for i in range(40))
-    data = open_dataset(write("x.csv", text, "cp1250"), charset="cp1250", strict=True)
+    data = open_dataset(write("x.csv", text, "cp1250"), target="y", charset="cp1250", strict=True)
     assert data.feature_names == ["wort=č", "wort=š"]
     assert data.notes == []
     # a model remembers it for files that are not UTF-8
@@ -85,18 +85,19 @@ def test_an_encoding_that_is_named():
         Encoding.from_plain({**data.encoding.to_plain(), "charset": "hex"})
 
 
+TARGET = ("--target", "süß")
+
+
 def test_commands():
     write("x.csv", table(), "latin-1")
-    status, _, said = called("fit", "x.csv", "-o", "m.klt", *SMALL, "--ids", "naïve")
+    status, _, said = called("fit", "x.csv", "-o", "m.klt", *SMALL, "--ids", "naïve", *TARGET)
     assert status == 0
     assert said == (
         "kernelight: note: x.csv: the text is not UTF-8 and is read as cp1252; --encoding NAME "
         "names another encoding\n"
     )
-    assert (
-        called("fit", "x.csv", "-o", "m.klt", *SMALL, "--ids", "naïve", "--encoding", "latin1").said
-        == ""
-    )
+    named = ("--ids", "naïve", *TARGET, "--encoding", "latin1")
+    assert called("fit", "x.csv", "-o", "m.klt", *SMALL, *named).said == ""
     assert TableModel.load("m.klt").encoding_.charset == "iso8859-1"
     status, out, said = called("predict", "m.klt", "x.csv")
     assert (status, said) == (0, "")

@@ -60,7 +60,7 @@ def test_a_limit_that_was_raised_keeps_words():
 def test_numbers_that_name_most_rows_are_an_id(tmp_path):
     frame = pd.DataFrame({"id": np.arange(100), "x": np.arange(100) % 7, "y": np.arange(100) % 2})
     frame.loc[5, "id"] = 4
-    data = open_dataset(frame)
+    data = open_dataset(frame, target="y")
     assert data.feature_names == ["x"]
     assert data.notes == ["column 'id': 98 of 100 numbers occur once, as ids are; left out"]
     visits = frame.assign(id=np.arange(100) // 3)
@@ -92,7 +92,7 @@ def test_dates_in_several_formats_are_read_in_all_of_them(make, tmp_path, monkey
 def test_dates_that_are_day_first_and_month_first_are_words_and_said():
     day = [f"{13 + at % 15}/0{1 + at % 3}/2024" for at in range(40)]
     month = [f"0{1 + at % 3}/{13 + at % 15}/2024" for at in range(40)]
-    data = open_dataset(pd.DataFrame({"when": [*day, *month], "y": ["u", "v"] * 40}))
+    data = open_dataset(pd.DataFrame({"when": [*day, *month], "y": ["u", "v"] * 40}), target="y")
     (note,) = data.notes
     assert note.startswith("column 'when': dates that are day first and dates that are month first")
     assert (
@@ -115,7 +115,8 @@ def test_a_few_that_are_the_other_way_round_are_missing():
 
 def test_text_that_is_partly_dates_is_said_to_be_words():
     data = open_dataset(
-        pd.DataFrame({"when": ["2024-01-05", "2024-02-05", "soon"] * 20, "y": ["u", "v"] * 30})
+        pd.DataFrame({"when": ["2024-01-05", "2024-02-05", "soon"] * 20, "y": ["u", "v"] * 30}),
+        target="y",
     )
     (note,) = data.notes
     assert note == (

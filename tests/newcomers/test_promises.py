@@ -60,7 +60,7 @@ def plain(shown):
 def test_fit_shows_candidates_rows_and_the_time_left(tmp_path):
     table = write_table(tmp_path / "t.csv", 6000)
     shown = plain(in_terminal(["fit", "t.csv", "-o", "m.klt", "-k", "256"], cwd=tmp_path))
-    assert f"reading {os.path.getsize(table) / 1000:.1f} kB" in shown
+    assert f"reading {os.path.getsize(table) / 1000:.0f} kB" in shown
     assert re.search(r"\d+ of 39 candidates, trying \S+, [36],000 rows", shown)
     assert re.search(r"about \d+ s left", shown)
     assert "training the model, 6,000 rows" in shown
@@ -81,7 +81,7 @@ def test_what_is_read_at_once_is_announced_with_its_size(tmp_path):
 def test_no_terminal_no_bar(tmp_path):
     write_table(tmp_path / "t.csv", 300)
     done = subprocess.run(
-        [*COMMAND, "fit", "t.csv", "-o", "m.klt", "-k", "32"],
+        [*COMMAND, "fit", "t.csv", "--target", "kind", "-o", "m.klt", "-k", "32"],
         capture_output=True,
         text=True,
         cwd=tmp_path,

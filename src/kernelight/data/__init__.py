@@ -7,7 +7,8 @@ was found. `replacing` writes files all or nothing.
 
 from kernelight.base.files import replacing
 from kernelight.data import dialect, frames, supervision
-from kernelight.data.dataset import Batch, Dataset
+from kernelight.data.batches import Batch
+from kernelight.data.dataset import Dataset
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION, Encoding
 from kernelight.data.errors import DataError, DataWarning
 from kernelight.data.opening import open_dataset

@@ -21,6 +21,7 @@ from kernelight.data.exact_integers import Targets, restored
 from kernelight.data.table_source import (
     CATEGORICAL,
     DATE,
+    FIRST_ROWS,
     NUMBER,
     Block,
     Categorical,
@@ -223,6 +224,16 @@ class ColumnarSource(ArrowSource):
         reason = one_line(str(error))[:200].rstrip(". ") or type(error).__name__
         return DataError(f"{self.label} cannot be read as {self._form}: {reason}.")
 
+    def _first_rows(self, selection: ColumnSelection) -> Block | None:
+        with self._opened() as opened:
+            batches = self._batches(opened, [*selection.numbers, *selection.dates], FIRST_ROWS)
+            batch = next(iter(batches), None)
+            if batch is None:
+                return None
+            batch = batch.slice(0, FIRST_ROWS)
+            batch.validate(full=True)  # before anything follows its offsets
+            return self._block(batch, selection, 0)
+
     def blocks(self, selection: ColumnSelection) -> Iterator[Block]:
         wanted = [
             *selection.numbers,
@@ -232,7 +243,7 @@ class ColumnarSource(ArrowSource):
         ]
         row = 0
         with self._opened() as opened:
-            for batch in self._batches(opened, list(dict.fromkeys(wanted))):
+            for batch in self._batches(opened, list(dict.fromkeys(wanted)), BATCH):
                 self._source.refuse_more_rows(row + batch.num_rows)
                 batch.validate(full=True)  # before anything follows its offsets
                 for start in range(0, batch.num_rows, BATCH):
@@ -240,7 +251,8 @@ class ColumnarSource(ArrowSource):
                     row += block.n_rows
                     yield block
 
-    def _batches(self, opened: Any, names: list[str]) -> Iterator[Any]:
+    def _batches(self, opened: Any, names: list[str], rows: int) -> Iterator[Any]:
+        """The rows of some columns; of Parquet so many at a time, of Arrow as they are stored."""
         if self._form == "parquet":
             self._source.refuse_more_rows(opened.metadata.num_rows)
             if not names:
@@ -248,7 +260,7 @@ class ColumnarSource(ArrowSource):
             places = [at for at, name in enumerate(self._names) if name in names]
             # of a name that is there twice, both
             asked = list(dict.fromkeys(self._given[at] for at in places))
-            batches: Iterable[Any] = opened.iter_batches(BATCH, columns=asked, use_threads=True)
+            batches: Iterable[Any] = opened.iter_batches(rows, columns=asked, use_threads=True)
         elif hasattr(opened, "num_record_batches"):
             batches = (opened.get_batch(at) for at in range(opened.num_record_batches))
         else:
@@ -288,6 +300,10 @@ class ArrowTableSource(ArrowSource):
         return np.dtype(
             np.float32 if numeric and np.result_type(*numeric) == np.float32 else np.float64
         )
+
+    def _first_rows(self, selection: ColumnSelection) -> Block | None:
+        batch = next(iter(self._table.slice(0, FIRST_ROWS).to_batches()), None)
+        return None if batch is None else self._block(batch, selection, 0)
 
     def blocks(self, selection: ColumnSelection) -> Iterator[Block]:
         row = 0

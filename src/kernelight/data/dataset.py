@@ -1,8 +1,5 @@
-"""`Dataset`: rows that are somewhere, with everything that is known about them; read when asked, at
-once or in batches.
-
-Long for its examples: reading at once and in batches decide alike, and stand side by side for that.
-"""
+"""`Dataset`: rows of a source with everything that is known about them, read at once or in
+batches."""
 
 from __future__ import annotations
 
@@ -16,23 +13,19 @@ from numpy.typing import NDArray
 
 from kernelight.base.checks import check_int
 from kernelight.data.batches import Batch, cut, merged
-from kernelight.data.decisions import (
-    Decisions,
-    OddValues,
-    Unvarying,
-    cell_rule,
-    formatted_by,
-    missing_targets,
-    with_targets,
-)
+from kernelight.data.column_selection import selected, selected_by
+from kernelight.data.decisions import Decisions
 from kernelight.data.description import described
-from kernelight.data.encoding import CLASSIFICATION, MAX_CATEGORIES, REGRESSION, Encoding
+from kernelight.data.encoded_source import cell_rule, formatted_by, percent_notes
+from kernelight.data.encoding import MAX_CATEGORIES, Encoding
 from kernelight.data.encoding_learner import Learner
-from kernelight.data.errors import DataError, listed, nearest, shown
+from kernelight.data.errors import DataError, shown
 from kernelight.data.formatted import FormattedSource
-from kernelight.data.reading_options import AUTO, ReadingOptions, date_target, target_column
+from kernelight.data.missing_targets import missing_targets, with_targets
+from kernelight.data.observations import OddValues, Unvarying
+from kernelight.data.reading_options import ReadingOptions, date_target, guess_note, target_column
 from kernelight.data.supervision import Relearning, Supervision, words_alone
-from kernelight.data.survey import missing_in_head, surveyed
+from kernelight.data.survey import SurveyOptions, missing_in_head, surveyed
 from kernelight.data.table_source import (
     CATEGORICAL,
     DATE,
@@ -43,6 +36,7 @@ from kernelight.data.table_source import (
     joined,
     sliced,
 )
+from kernelight.data.target_leaks import TargetLeaks
 from kernelight.data.target_values import CrossFit, Places, TrainingRows
 from kernelight.data.text_formats import BOOLEAN, NUMERIC, WRITTEN
 
@@ -77,31 +71,32 @@ class Dataset:
         self._given = encoding
         self._encoding: Encoding | None = None
         self._formats: dict[str, str] = {}
+        self._percents: dict[str, bool] = {}
         self._left_out: list[str] = []
         self._decided = Decisions(source.label, list(source.notes))
-        if encoding is not None:
-            known = {
-                *options.ignore,
-                *encoding.ignored,
-                *(column.name for column in encoding.columns or ()),
-            }
-            self._decided.rename(pair for pair in source.renamed if pair[1] not in known)
-            if options.strict:
-                self._decided.refuse()
-        self._source = (
-            self._looked_at(source)
-            if encoding is None
-            else formatted_by(encoding, source, options.decimal)
-        )
         self.rows_left_out = 0  # of the last reading: rows whose target is missing
-        self._selection, self._order = (
-            self._selected() if encoding is None else (self._selected_by(encoding), None)
-        )
         self._ids: list[str] | None = None
-        if encoding is not None:
-            self._encoding = (
-                encoding if self._selection.target is not None else replace(encoding, target=None)
-            )
+        self._order: list[str] | None = None
+        if encoding is None:
+            self._source = self._surveyed(source)
+            self._selection, self._order = selected(self._source, source, options, self._left_out)
+            guess = guess_note(options.target, source, self._selection.target)
+            self._decided.notes[:0] = [] if guess is None else [guess]
+            return
+        known = {
+            *options.ignore,
+            *encoding.ignored,
+            *(column.name for column in encoding.columns or ()),
+        }
+        self._decided.rename(pair for pair in source.renamed if pair[1] not in known)
+        if options.strict:
+            self._decided.refuse()
+        self._source = formatted_by(encoding, source, options.decimal)
+        self._selection, unknown = selected_by(encoding, self._source, options)
+        self._decided.notes += [] if unknown is None else [unknown]
+        used = encoding if self._selection.target is not None else replace(encoding, target=None)
+        self._encoding = used
+        self._decided.notes += percent_notes(used, source)
 
     # -- What is known
     # --------------------------------------------------------------------------------------
@@ -116,32 +111,34 @@ class Dataset:
         """The size of the file that is read, packed as it is; None if it is no file."""
         return self._opened.n_bytes
 
-    @property
-    def _is_named_file(self) -> bool:
-        """Whether it is a file with names for its columns: of those it is worth saying which are
-        constant."""
-        return self.n_bytes is not None and self._source.headed
+    def _observers(self) -> list[Unvarying | TargetLeaks]:
+        """What looks at training rows for notes on their columns; these must have names."""
+        observers: list[Unvarying | TargetLeaks] = []
+        if self._source.columns is None or not self._source.headed:
+            return observers
+        if self.n_bytes is not None:
+            observers.append(Unvarying(self._selection))
+        if self._selection.target is not None and self._opened.has_options:
+            observers.append(TargetLeaks(self._selection))
+        return observers
 
     @property
     def encoding(self) -> Encoding:
         """The recipe from the columns to the features: the one given, or learned from all rows when
         first asked for."""
         if self._encoding is None:
-            learner = self._learner()
-            odd, same = (
-                OddValues(self.name, self._given, self._opened.has_options),
-                Unvarying(self._selection),
-            )
+            learner, observers = self._learner(), self._observers()
+            odd = OddValues(self.name, self._given, self._opened.has_options)
             for block in self._source.blocks(self._selection):
                 learner.add(block)
-                odd.add(block)
-                if self._is_named_file:
-                    same.add(block)
+                for each in (odd, *observers):
+                    each.add(block)
                 if learner.satisfied:
+                    observers = [each for each in observers if not each.needs_all_rows]
                     break
             else:
                 odd.refuse_many()
-                self._decided.notes += same.notes()
+            self._decided.notes += [note for each in observers for note in each.notes()]
             self._encoding = self._learned(learner, self._source.blocks)
         return self._encoding
 
@@ -184,7 +181,13 @@ class Dataset:
     @property
     def without_target(self) -> Dataset:
         """The same features without the target, which is then neither read nor checked."""
-        return self if self._selection.target is None else self.leaving_out(self._selection.target)
+        if self._selection.target is None:
+            return self
+        made = self.leaving_out(self._selection.target)
+        if self._given is None:
+            guess = guess_note(self._options.target, self._opened, self._selection.target)
+            made._decided.notes[:0] = [] if guess is None else [guess]
+        return made
 
     def supervised(
         self,
@@ -288,14 +291,13 @@ class Dataset:
         odd.add(block)
         odd.refuse_many()
         if self._encoding is None:
-            learner, same = self._learner(), Unvarying(self._selection)
-            learner.add(block)
-            if self._is_named_file:
-                same.add(block)
+            learner, observers = self._learner(), self._observers()
+            for each in (learner, *observers):
+                each.add(block)
             self._encoding = self._learned(
                 learner, lambda selection: [words_alone(block, self._selection, selection)]
             )
-            self._decided.notes += same.notes()
+            self._decided.notes += [note for each in observers for note in each.notes()]
         if block.n_rows == 0:
             raise DataError(f"{self.name} has no rows.")
         self.rows_left_out = 0
@@ -401,34 +403,28 @@ class Dataset:
     # -- Decisions
     # ------------------------------------------------------------------------------------------
 
-    def _looked_at(self, source: TableSource) -> TableSource:
-        """The source, with formats for what is written in columns of text; notes say what was
-        decided."""
-        self._source = source
+    def _surveyed(self, source: TableSource) -> TableSource:
+        """The source with formats for its columns of text; notes say what was decided."""
         if source.columns is None:
             return source
         options = self._options
         names = [column.name for column in source.columns]
-        target = target_column(options.target, self._source, self._opened, names) if names else None
+        target = target_column(options.target, source, source, names) if names else None
         settled = {*options.ignore, *options.categorical, *([options.ids] if options.ids else [])}
-        found = surveyed(
-            source,
-            settled,
-            target,
-            options.max_categories,
-            raised=options.max_categories != MAX_CATEGORIES,
-            decimal=options.decimal,
+        raised = options.max_categories != MAX_CATEGORIES
+        survey = surveyed(
+            source, settled, SurveyOptions(target, options.max_categories, raised, options.decimal)
         )
-        if found.target_date is not None:
-            raise date_target(self.name, str(target), f" such as {shown(found.target_date)}")
-        self._left_out = found.left_out
+        if survey.target_date is not None:
+            raise date_target(source.label, str(target), f" such as {shown(survey.target_date)}")
+        self._left_out, self._percents = survey.left_out, survey.percents
         self._decided.rename(pair for pair in source.renamed if pair[1] not in settled)
         said = options.strict and options.decimal is not None  # how numbers are written
         for name in names:
-            if name in found.notes and not (said and found.formats.get(name) in NUMERIC):
-                self._decided.decide(name, found.notes[name])
+            if name in survey.notes and not (said and survey.formats.get(name) in NUMERIC):
+                self._decided.decide(name, survey.notes[name])
         for column in source.columns:
-            if column.name in settled or column.name == target:
+            if column.name in {*settled, target, *self._left_out}:
                 continue
             if column.kind == DATE:
                 self._decided.decide(column.name, "dates; they become numbers")
@@ -438,109 +434,13 @@ class Dataset:
                     column.name, f"{column.kind} is neither a number nor words nor a date; left out"
                 )
         if options.strict:
-            self._decided.refuse(found, target, missing_in_head(source, target, found.kinds))
-        if not found.formats and not found.kinds:
+            self._decided.refuse(survey, target, missing_in_head(source, target, survey.kinds))
+        if not survey.formats and not survey.kinds:
             return source
         self._formats = {
-            name: form for name, form in found.formats.items() if form not in (BOOLEAN, WRITTEN)
+            name: form for name, form in survey.formats.items() if form not in (BOOLEAN, WRITTEN)
         }
-        return FormattedSource(source, found.formats, found.kinds)
-
-    def _selected(self) -> tuple[ColumnSelection, list[str] | None]:
-        """What to read, and the features in the order of the file, from the columns that there are
-        and the wishes."""
-        source, options = self._source, self._options
-        width = options.n_features
-        if source.columns is None:
-            if options.ids or options.ignore or options.target not in (AUTO, None, source.target):
-                raise DataError(
-                    f"{self.name} has sparse rows without names: no column of it can be named."
-                )
-            target = source.target if options.target is not None else None
-            return ColumnSelection(
-                target=target, target_kind=source.target_kind, dtype=options.dtype, width=width
-            ), None
-        if width is not None:
-            raise DataError(f"{self.name} has named columns; n_features is for sparse rows.")
-        kinds = {column.name: column.kind for column in source.columns}
-        if not kinds:
-            raise DataError(f"{self.name} has no columns.")
-        target = target_column(options.target, self._source, self._opened, list(kinds))
-        target_kind = kinds.get(target, source.target_kind) if target is not None else NUMBER
-        for name, use in [
-            *((n, "to ignore") for n in options.ignore),
-            *([(options.ids, "of ids")] if options.ids else []),
-        ]:
-            if name not in kinds:
-                raise DataError(
-                    f"{self.name}: there is no column {shown(name)} "
-                    f"{use}{nearest(name, kinds) or '.'}"
-                )
-        if target is not None and (target == options.ids or target in options.ignore):
-            raise DataError(
-                f"{self.name}: column {shown(target)} cannot be the target and an id or ignored."
-            )
-        if target_kind == CATEGORICAL and options.task == REGRESSION:
-            raise DataError(
-                f"{self.name}: the target {shown(str(target))} is words; a regression needs "
-                f"numbers."
-            )
-        left_out = {target, options.ids, *options.ignore, *self._left_out}
-        features = [name for name in kinds if name not in left_out]
-        if target is not None and target_kind == DATE:
-            raise date_target(self.name, target)
-        for name in [*features, *([target] if target in kinds else [])]:
-            if kinds[name] not in (NUMBER, CATEGORICAL) and (name == target or kinds[name] != DATE):
-                raise DataError(
-                    f"{self.name}, column {shown(name)}: {kinds[name]} is neither a number nor "
-                    f"words; convert it."
-                )
-        return ColumnSelection(
-            numbers=tuple(name for name in features if kinds[name] == NUMBER),
-            words=tuple(name for name in features if kinds[name] == CATEGORICAL),
-            dates=tuple(name for name in features if kinds[name] == DATE),
-            strict=options.strict,
-            target=target,
-            target_kind=target_kind,
-            ids=options.ids,
-            dtype=options.dtype,
-            limit=options.max_categories if options.strict else None,
-        ), features
-
-    def _selected_by(self, encoding: Encoding) -> ColumnSelection:
-        """What an encoding needs of this file."""
-        source, asked = self._source, self._options.target
-        names = None if source.columns is None else [column.name for column in source.columns]
-        more = [*self._options.ignore, *([self._options.ids] if self._options.ids else [])]
-        unknown = [] if names is None or encoding.columns is None else encoding.unknown(names, more)
-        apart = source.target is not None and (names is None or source.target not in names)
-        if apart and names is not None and encoding.target is not None:
-            # a target that the format keeps apart, whatever it calls it
-            names = [*names, encoding.target.name]
-        selection = replace(encoding.selection(names, self.name, more), strict=self._options.strict)
-        if unknown and self._options.strict:
-            raise DataError(
-                f"{self.name}: {listed(unknown)} not known to the model; ignore={unknown!r} leaves "
-                f"them out."
-            )
-        if unknown:
-            many = "columns" if len(unknown) > 1 else "column"
-            self._decided.notes.append(
-                f"{many} {listed(unknown)}: not known to the model; left out"
-            )
-        if names is None and not apart:
-            selection = replace(selection, target=None)
-        if self._options.ids is not None:
-            if names is None or self._options.ids not in names:
-                raise DataError(
-                    f"{self.name}: there is no column {shown(self._options.ids)} of ids."
-                )
-            selection = replace(selection, ids=self._options.ids)
-        if asked is None:
-            selection = replace(selection, target=None)
-        elif asked != AUTO and selection.target is None:
-            raise DataError(f"{self.name}: there is no column {shown(str(asked))} for the target.")
-        return selection
+        return FormattedSource(source, survey.formats, survey.kinds)
 
     def _learner(self) -> Learner:
         options = self._options
@@ -551,6 +451,7 @@ class Dataset:
             options.task,
             self._formats,
             options.max_categories,
+            self._percents,
         )
 
     def _learned(
@@ -589,6 +490,3 @@ def _counted(blocks: Iterable[Block], odd: OddValues, rows: int) -> Iterator[Blo
     for block in blocks:
         odd.add(block)
         yield from sliced(block, rows)
-
-
-__all__ = ["AUTO", "CLASSIFICATION", "REGRESSION", "Batch", "Block", "Dataset", "ReadingOptions"]

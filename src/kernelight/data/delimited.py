@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from kernelight.base import counted
 from kernelight.base.checks import resources
 from kernelight.data import byte_sources
 from kernelight.data.byte_sources import CHUNK, LONGEST_ROW, ByteSource, Text
+from kernelight.data.column_formats import are_digits_of_one_length
 from kernelight.data.dialect import (
     A_NUMBER,
     MISSING,
@@ -34,6 +35,7 @@ from kernelight.data.dialect import (
     rows_of,
     sample_of,
     sniffed,
+    titles_above,
 )
 from kernelight.data.errors import DataError, shown
 from kernelight.data.exact_integers import restored
@@ -50,6 +52,7 @@ from kernelight.data.word_counts import too_many_words
 
 _FEW, _MANY, _NOT_NUMBER, _OPEN, _AFTER, _LONG = range(1, 7)  # of core/parse_csv.h
 _SKIP, _FEATURE, _ASIDE, _WORD = range(4)
+FIRST_ROWS = 20  # that show where the names of the columns are
 
 
 class _Spans(NamedTuple):
@@ -85,6 +88,7 @@ class DelimitedSource(TableSource):
         threads: int,
         comma: bool = False,
         known: Collection[str] = (),
+        strict: bool = False,
     ) -> None:
         self._loose: list[str] = []  # columns of numbers in which a word was found
         self.label, self._source, self._threads = source.label, source, threads
@@ -97,6 +101,13 @@ class DelimitedSource(TableSource):
         first, second = next(rows, None), next(rows, [])
         if first is None:
             raise DataError(f"{self.label} is empty.")
+        titles = 0
+        if header is None and sum(map(bool, first)) == 1:
+            first_rows = [first, second, *islice(rows, FIRST_ROWS)]
+            titles = titles_above(first_rows, self.comma, known)
+            if titles:
+                self._note_titles(first, titles, strict)
+                first, second = [*first_rows[titles:], []][:2]
         self.headed = looks_headed(first, self.comma) if header is None else header
         self._offset = 0
         if self.headed:
@@ -105,11 +116,13 @@ class DelimitedSource(TableSource):
                 first = [*first, *[b""] * more]
             elif second and more < 0 and not any(first[more:]):  # and the other way round
                 first = first[:more]
-            self._names = self._distinct(names_in(first, self.label), known)
+            if len(first) < len(second):
+                self.title_hint = "; if line 1 is a title, delete it"
+            self._names = self._distinct(names_in(first, self.label, titles + 1), known)
             self.nameless = frozenset(
                 name for cell, name in zip(first, self._names, strict=True) if not cell
             )
-            self._offset = self._after_first(sample, ended)
+            self._offset = self._after_rows(sample, ended, titles + 1)
         else:
             count = len(first)
             trained = list(names or ())
@@ -124,10 +137,25 @@ class DelimitedSource(TableSource):
     # -- What is in the file
     # --------------------------------------------------------------------------------
 
-    def _after_first(self, sample: bytes, ended: bool) -> int:
-        """Where the rows behind the names begin."""
+    def _note_titles(self, first: Sequence[bytes], count: int, strict: bool) -> None:
+        """Note the rows above the names of the columns, or refuse them (strict)."""
+        title = shown(next(cell for cell in first if cell))
+        found = (
+            f"line 1 ({title}) is above the names of the columns"
+            if count == 1
+            else f"{count} lines, the first {title}, are above the names of the columns"
+        )
+        if strict:
+            raise DataError(
+                f"{self.label}: {found}; delete {'it' if count == 1 else 'them'}, or leave "
+                f"strict=True out."
+            )
+        self.notes = (f"{found}; skipped",)
+
+    def _after_rows(self, sample: bytes, ended: bool, count: int) -> int:
+        """Where the rows behind the names begin, which are in the row of number ``count``."""
         text = np.frombuffer(sample, np.uint8)
-        at = self._end_of(text, 1)
+        at = self._end_of(text, count)
         if at == len(text) and not ended:
             raise DataError(
                 f"{self.label}, line 1: the names of the columns do not end within 4 megabytes."
@@ -156,7 +184,7 @@ class DelimitedSource(TableSource):
             table = list(
                 zip(*(row for _, row in zip(range(SAMPLE_ROWS), whole, strict=False)), strict=True)
             )
-        kinds, guessed, blank = [], [], []
+        kinds, guessed, blank, digits = [], [], [], []
         for at, name in enumerate(self._names):
             if found is not None:
                 cells = [cell for cell in _cells(text, found[2], at) if cell is not None]
@@ -168,7 +196,10 @@ class DelimitedSource(TableSource):
                 guessed.append(name)
             if rows[-1] and not cells and column.kind == NUMBER:
                 blank.append(name)
-        self.guessed, self.blank = frozenset(guessed), frozenset(blank)
+            if column.kind == NUMBER and are_digits_of_one_length(cells):
+                digits.append(name)
+        self.guessed, self._blank = frozenset(guessed), frozenset(blank)
+        self.digits = frozenset(digits)
         return tuple(kinds)
 
     # -- Rows
@@ -488,7 +519,7 @@ class DelimitedSource(TableSource):
         if kind in (_FEW, _MANY):
             return DataError(
                 f"{where}: {counted(column, 'field')} where {len(self._names)} "
-                f"{'is' if len(self._names) == 1 else 'are'} expected."
+                f"{'is' if len(self._names) == 1 else 'are'} expected{self.title_hint}."
             )
         where = f"{where}, column {shown(self._names[column])}"
         if kind == _OPEN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kernelight.data.byte_sources import ByteSource
@@ -13,6 +13,7 @@ from kernelight.data.table_source import CATEGORICAL, NUMBER, Column
 
 SAMPLE = 1 << 22  # bytes
 SAMPLE_ROWS = 500
+MOST_TITLES = 5  # rows above the names of the columns
 DELIMITERS = (",", "\t", ";", "|")
 MISSING = (
     "NA",
@@ -78,13 +79,43 @@ def looks_headed(first: Sequence[bytes], comma: bool) -> bool:
     return any(first) and not any(A_NUMBER.fullmatch(cell) for cell in cells)
 
 
-def names_in(first: Sequence[bytes], label: str) -> list[str]:
-    """The names of the columns in a first row."""
+def titles_above(rows: Sequence[Sequence[bytes]], comma: bool, known: Collection[str] = ()) -> int:
+    """How many of the first rows are a title above the names of the columns.
+
+    A title has one cell that is not empty. It is followed by names: two cells at least, different,
+    none of them empty or a number. Where empty cells stand beside it, as spreadsheets write them,
+    it could be the names of a table of words; then something must tell: numbers in later rows, or
+    names that a model knows (``known``).
+
+    >>> from kernelight.data.dialect import titles_above
+    >>> titles_above([[b"Report of March"], [b"a", b"b"], [b"1", b"2"]], comma=False)
+    1
+    >>> titles_above([[b"a", b""], [b"x", b"y"], [b"u", b"v"]], comma=False)
+    0
+    """
+    count = 0
+    while count < len(rows) and sum(map(bool, rows[count])) <= 1:
+        count += 1
+    if not 0 < count <= MOST_TITLES or count == len(rows) or not any(rows[0]):
+        return 0
+    names = rows[count]
+    named = len(names) > 1 and all(names) and len({*names}) == len(names)
+    if not named or not looks_headed(names, comma):
+        return 0
+    if any(len(row) == len(names) for row in rows[:count]):
+        tells = {cell.decode(errors="replace") for cell in names} & {*known}
+        if not tells and all(looks_headed(row, comma) for row in rows[count + 1 :]):
+            return 0
+    return count
+
+
+def names_in(first: Sequence[bytes], label: str, line: int = 1) -> list[str]:
+    """The names of the columns in a row, which begins in a line."""
     try:
         return [cell.decode() or f"column_{at + 1}" for at, cell in enumerate(first)]
     except UnicodeDecodeError:
         raise DataError(
-            f"{label}, line 1: the names of the columns are not UTF-8{OTHER_CHARSET}."
+            f"{label}, line {line}: the names of the columns are not UTF-8{OTHER_CHARSET}."
         ) from None
 
 

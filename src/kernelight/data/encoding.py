@@ -74,6 +74,8 @@ class EncodedColumn:
     format: str | None = None
     others: bool = False  # whether all words that are no category share a column
     targets: TargetValues | None = None  # of words, in more columns after these
+    # of numbers with signs: whether they had percent signs in training; None: some, or not known
+    percent: bool | None = None
 
     @property
     def width(self) -> int:
@@ -122,6 +124,7 @@ class EncodedTarget:
     task: str
     labels: tuple[Label, ...] | None = None
     format: str | None = None  # how its numbers are written, where they are text
+    percent: bool | None = None  # whether they had percent signs in training
 
 
 @dataclass(frozen=True)
@@ -309,7 +312,7 @@ class Encoding:
         columns = None
         if self.columns is not None:
             columns = [_plain(column) for column in self.columns]
-        target = None
+        target: dict[str, Any] | None = None
         if self.target is not None:
             labels = None if self.target.labels is None else list(self.target.labels)
             target = {
@@ -320,6 +323,8 @@ class Encoding:
             }
             if self.target.format is not None:
                 target["format"] = self.target.format
+            if self.target.percent is not None:
+                target["percent"] = self.target.percent
         entries = [*(columns or ()), *([target] if target else [])]
         version = max(
             version
@@ -380,9 +385,13 @@ class Encoding:
                 isinstance(known, (str, int, float)) for known in labels
             ):
                 raise ValueError("A stored encoding has labels that are neither words nor numbers.")
-            format = _format(entry, NUMBER)
             target = EncodedTarget(
-                _text(entry["name"]), entry["kind"], entry["task"], labels, format
+                _text(entry["name"]),
+                entry["kind"],
+                entry["task"],
+                labels,
+                _format(entry, NUMBER),
+                _percent(entry),
             )
         if plain["dtype"] not in ("float32", "float64"):
             raise ValueError(
@@ -426,10 +435,19 @@ def _format(entry: dict[str, Any], kind: str) -> str | None:
     return found
 
 
+def _percent(entry: dict[str, Any]) -> bool | None:
+    percent = entry.get("percent")
+    if percent is not None and not isinstance(percent, bool):
+        raise ValueError(f"A stored encoding has percent {percent!r}; true or false is expected.")
+    return percent
+
+
 def _plain(column: EncodedColumn) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": column.name}
     if column.format is not None:
         entry["format"] = column.format
+    if column.percent is not None:
+        entry["percent"] = column.percent
     if column.recipe is not None:
         parts, origin, fill = column.recipe
         return {**entry, "parts": list(parts), "origin": origin, "fill": fill}
@@ -466,4 +484,6 @@ def _column(entry: dict[str, Any]) -> EncodedColumn:
         raise ValueError(
             f"A stored encoding fills {shown(name)} with {fill!r}; a finite number is expected."
         )
-    return EncodedColumn(name, NUMBER, fill=float(fill), format=_format(entry, NUMBER))
+    return EncodedColumn(
+        name, NUMBER, fill=float(fill), format=_format(entry, NUMBER), percent=_percent(entry)
+    )

@@ -53,8 +53,9 @@ class Learner:
         task: str | None,
         formats: Mapping[str, str] | None = None,
         max_categories: int = MAX_CATEGORIES,
+        percents: Mapping[str, bool] | None = None,
     ) -> None:
-        self._formats = formats or {}
+        self._formats, self._percents = formats or {}, percents or {}
         self._label, self._selection, self._order, self._task = label, selection, order, task
         self._heads: list[NDArray[Any]] = []
         self._head_rows = self._rows = self._width = 0
@@ -159,7 +160,8 @@ class Learner:
         def column(name: str) -> EncodedColumn:
             format = self._formats.get(name)
             if name in fills:
-                return EncodedColumn(name, NUMBER, fill=fills[name], format=format)
+                percent = self._percents.get(name)
+                return EncodedColumn(name, NUMBER, fill=fills[name], format=format, percent=percent)
             if name in recipes:
                 return EncodedColumn(name, DATE, recipe=recipes[name], format=format)
             words = self._words[name]
@@ -194,7 +196,13 @@ class Learner:
             return None
         format = self._formats.get(selection.target)
         if not self._classes:
-            return EncodedTarget(selection.target, selection.target_kind, REGRESSION, format=format)
+            return EncodedTarget(
+                selection.target,
+                selection.target_kind,
+                REGRESSION,
+                format=format,
+                percent=self._percents.get(selection.target),
+            )
         labels: list[Any] = sorted(self._labels)
         if selection.target_kind == NUMBER:
             labels = labels_of(labels, selection.target, self._label)

@@ -27,6 +27,7 @@ from kernelight.data.exact_integers import Targets, restored
 from kernelight.data.table_source import (
     CATEGORICAL,
     DATE,
+    FIRST_ROWS,
     NUMBER,
     Block,
     Categorical,
@@ -125,13 +126,6 @@ def frame_source(
             new
             for old, new in zip(given, found, strict=True)
             if _is_missing(old) or _NAMELESS.fullmatch(str(old))
-        )
-        kinds = {column.name: column.kind for column in source.columns or ()}
-        source.blank = frozenset(
-            name
-            for name in source.nameless
-            if kinds[name] == NUMBER
-            and np.isnan(source.whole(ColumnSelection(numbers=(name,))).numbers).all()
         )
     return source
 
@@ -432,6 +426,9 @@ class FrameSource(TableSource):
 
     def whole(self, selection: ColumnSelection) -> Block:
         return self._block(selection, slice(0, self._n_rows))
+
+    def _first_rows(self, selection: ColumnSelection) -> Block | None:
+        return self._block(selection, slice(0, min(self._n_rows, FIRST_ROWS)))
 
     def _block(self, selection: ColumnSelection, rows: slice) -> Block:
         matrix = np.empty((rows.stop - rows.start, len(selection.numbers)), dtype=selection.dtype)

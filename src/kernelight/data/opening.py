@@ -14,14 +14,15 @@ from kernelight.data.bundled import BUNDLED, bundled, openml
 from kernelight.data.byte_sources import ByteSource, file_source, standard_input
 from kernelight.data.charsets import HEAD, UTF8, checked_charset, guessed_charset
 from kernelight.data.columnar import ColumnarSource
-from kernelight.data.dataset import AUTO, CLASSIFICATION, REGRESSION, Dataset, ReadingOptions
+from kernelight.data.dataset import Dataset
 from kernelight.data.delimited import DelimitedSource
 from kernelight.data.dialect import checked_delimiter
-from kernelight.data.encoding import MAX_CATEGORIES, Encoding
+from kernelight.data.encoding import CLASSIFICATION, MAX_CATEGORIES, REGRESSION, Encoding
 from kernelight.data.errors import DataError, nearest, shown
 from kernelight.data.frames import frame_source, is_frame
 from kernelight.data.libsvm import LibsvmSource, looks_like_libsvm
 from kernelight.data.npz import NpzSource
+from kernelight.data.reading_options import AUTO, ReadingOptions
 from kernelight.data.table_source import TableSource
 from kernelight.data.text_formats import COMMA
 
@@ -199,6 +200,7 @@ def open_dataset(
             threads=threads,
             comma=_comma(decimal, encoding),
             known=known,
+            strict=strict,
         )
     elif form == "npz":
         source = NpzSource(found, part)

@@ -65,13 +65,14 @@ def target_column(
     if asked in names:
         return asked
     if asked != AUTO:
-        hint = nearest(asked, names) or f"; there are {listed(names)}."
+        hint = nearest(asked, names) or f"; there are {listed(names)}{opened.title_hint}."
         raise DataError(f"{source.label}: there is no column {shown(asked)} for the target{hint}")
     if not source.guesses:
         return None
     nameless = opened.nameless
     called = next((name for name in names if name.lower() in TARGET_NAMES), None)
-    last = [name for name in names if name not in nameless & opened.blank][-1:] or names[-1:]
+    empty = nameless & opened.blank if nameless else nameless
+    last = [name for name in names if name not in empty][-1:] or names[-1:]
     if called is None and last[0] in nameless:
         hint = next((name for name in reversed(names) if name not in nameless), "NAME")
         raise DataError(
@@ -80,6 +81,16 @@ def target_column(
             f"target={shown(str(names.index(last[0])))} (its place) says which is to be predicted."
         )
     return called or last[0]
+
+
+def guess_note(asked: str | int | None, source: TableSource, target: str | None) -> str | None:
+    """How the target was chosen, if it is a guess; else None."""
+    if target is None or asked != AUTO or source.target is not None:
+        return None
+    how = "of its name" if target.lower() in TARGET_NAMES else "it is the last"
+    return (
+        f"column {shown(target)} is taken as the target because {how}; target='NAME' names another"
+    )
 
 
 def date_target(label: str, name: str, example: str = "") -> DataError:

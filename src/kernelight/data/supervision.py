@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.data.decisions import missing_targets, with_targets
 from kernelight.data.encoding import EncodedTarget, Encoding
+from kernelight.data.missing_targets import missing_targets, with_targets
 from kernelight.data.table_source import Block, Categorical, ColumnSelection
 from kernelight.data.target_values import CrossFit, Outputs, Places, Whole
 

@@ -18,6 +18,7 @@ from kernelight.data.errors import DataError, shown
 from kernelight.data.exact_integers import Targets, targets_of
 
 NUMBER, CATEGORICAL, DATE = "number", "words", "date"
+FIRST_ROWS = 500  # rows that are read to find columns without values
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,8 @@ class TableSource(ABC):
     # columns of text whose kind is a guess, because some values are not numbers
     guessed: frozenset[str] = frozenset()
     nameless: frozenset[str] = frozenset()  # columns without a name of their own
-    blank: frozenset[str] = frozenset()  # columns of numbers that have no value in the first rows
+    # columns of numbers whose first values are digits of one length, which may be codes
+    digits: frozenset[str] = frozenset()
     text: bool = False  # whether every value is written as text
     cells: CellRule = CellRule(frozenset())  # how text is read where not every value is
     # whether the user has the options of `open_dataset`; those of estimators have not
@@ -147,10 +149,40 @@ class TableSource(ABC):
     comma: bool = False
     delimiter: str | None = None  # what stands between the cells of a text
     notes: tuple[str, ...] = ()  # what was decided while it was opened
+    # what errors advise where the first line of a text may be a title and not names
+    title_hint: str = ""
     # names that another column has, and what the column is called instead
     renamed: tuple[tuple[str, str], ...] = ()
-    strict: bool = False  # whether nothing may be decided without being asked
     n_bytes: int | None = None  # of the file that is read; None if it is no file
+    _blank: frozenset[str] | None = None
+
+    @property
+    def blank(self) -> frozenset[str]:
+        """Columns of numbers or dates that have no value in the first rows."""
+        if self._blank is None:
+            self._blank = self._find_blank()
+        return self._blank
+
+    def _find_blank(self) -> frozenset[str]:
+        selection = ColumnSelection(
+            numbers=tuple(c.name for c in self.columns or () if c.kind == NUMBER),
+            dates=tuple(c.name for c in self.columns or () if c.kind == DATE),
+        )
+        try:
+            block = self._first_rows(selection)
+        except DataError:  # damage, which is reported when the rows are read
+            block = None
+        if block is None or not block.n_rows:
+            return frozenset()
+        empty = np.isnan(block.numbers).all(axis=0).tolist()
+        if block.dates is not None:
+            empty += np.isnat(block.dates).all(axis=0).tolist()
+        names = (*selection.numbers, *selection.dates)
+        return frozenset(name for name, none in zip(names, empty, strict=True) if none)
+
+    def _first_rows(self, selection: ColumnSelection) -> Block | None:
+        """The first `FIRST_ROWS` rows; None from sources of which no column can be empty."""
+        return None
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -1,0 +1,220 @@
+"""Which format the numbers or dates of a column of text are written in, by all its values.
+
+Where two formats fit (``03/01/2024``; ``1,234``), the whole column is read. If that leaves both,
+slashes are month first and other dates day first, and a comma followed by three digits stands
+between thousands, unless the file separates its columns by semicolons.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kernelight.data.errors import DataError, shown
+from kernelight.data.table_source import DATE, NUMBER, ColumnSelection, TableSource
+from kernelight.data.text_formats import (
+    BOOLEAN,
+    COMMA,
+    DAY_FIRST,
+    FORMATS,
+    MONTH_FIRST,
+    NAMED,
+    PLAIN,
+    POINT,
+    STORED,
+    TIME,
+    WRITTEN,
+    YEAR_FIRST,
+    decimal_format,
+    either,
+    mixed,
+    narrowed,
+    number_of,
+    reads,
+)
+
+FITS = 0.9  # of the values must be readable in a format
+_SHORTEST_CODE = 3  # digits
+
+
+def number_formats(decimal: str | None) -> tuple[str, ...]:
+    """The formats of numbers to try: all, or the one with the decimal separator that was given."""
+    return FORMATS[NUMBER] if decimal is None else (decimal_format(decimal),)
+
+
+def code_example(counts: Counter[str]) -> str | None:
+    """A value with a leading zero, if the digits in a column are codes, such as zip codes; or None.
+
+    They are if at least one has a leading zero and all have the same number of digits: programs do
+    not write numbers so. With fewer than three digits they stay numbers, because those are mostly
+    hours, days and months (``07``); so they do if only ``000`` has a zero in front. Words among
+    them do not count.
+
+    >>> from collections import Counter
+    >>> from kernelight.data.column_formats import code_example
+    >>> code_example(Counter(["10001", "02139", "unknown"]))
+    '02139'
+    >>> [code_example(Counter(values)) for values in (["007", "1234"], ["07", "12"], ["0.5", "1.5"])]
+    [None, None, None]
+    """
+    numbers = [value for value in counts if PLAIN.fullmatch(value)]
+    if not are_digits_of_one_length(numbers):
+        return None
+    return next((value for value in numbers if value[0] == "0" and value.strip("0")), None)
+
+
+def are_digits_of_one_length(values: list[str] | list[bytes]) -> bool:
+    """Whether values are digits and nothing else, as many in each, and at least three."""
+    lengths = {len(value) for value in values}
+    return (
+        len(lengths) == 1
+        and min(lengths) >= _SHORTEST_CODE
+        and all(value.isascii() and value.isdigit() for value in values)
+    )
+
+
+class DateFormat(NamedTuple):
+    """The dates among the values of a column: how many, and in which format.
+
+    There is an example of each format that occurs, and ``said`` counts them if there are several.
+    If some dates are certainly day first and others month first, they are ``contrary``.
+    """
+
+    number: int
+    format: str
+    examples: list[str]
+    said: str
+    contrary: bool
+
+
+def date_format(counts: Counter[str]) -> DateFormat:
+    """The dates of a column, in one format or in several that cannot be confused."""
+    fits = {
+        value: frozenset(form for form in FORMATS[DATE] if reads(value, form)) for value in counts
+    }
+
+    def those(form: str, other: str | None = None) -> dict[str, int]:
+        """The values that can be read in a format, and not in another."""
+        return {v: n for v, n in counts.items() if form in fits[v] and other not in fits[v]}
+
+    readable = {form: sum(those(form).values()) for form in FORMATS[DATE]}
+    best = max(readable, key=lambda form: readable[form])
+    days = max((MONTH_FIRST, DAY_FIRST), key=lambda form: readable[form])
+    forms = [form for form in (YEAR_FIRST, days, NAMED) if readable[form]]
+    number = sum(count for value, count in counts.items() if fits[value] - {TIME})
+    # others can be either
+    certain = {DAY_FIRST: those(DAY_FIRST, MONTH_FIRST), MONTH_FIRST: those(MONTH_FIRST, DAY_FIRST)}
+    if all(certain.values()) and readable[best] < FITS * sum(counts.values()):
+        examples = {form: next(iter(values)) for form, values in certain.items()}
+        said = _several({form: sum(values.values()) for form, values in certain.items()}, examples)
+        return DateFormat(number, days, [*examples.values()], said, contrary=True)
+    examples = {form: next(iter(those(form)), "") for form in {best, *forms}}
+    if readable[best] >= FITS * sum(counts.values()) or len(forms) < 2:
+        return DateFormat(readable[best], best, [examples[best]], "", contrary=False)
+    said = _several({form: readable[form] for form in forms}, examples)
+    return DateFormat(
+        number, mixed(forms), [examples[form] for form in forms], said, contrary=False
+    )
+
+
+def _several(numbers: Mapping[str, int], examples: Mapping[str, str]) -> str:
+    each = [f"{number:,} such as {shown(examples[form])}" for form, number in numbers.items()]
+    return f"{', '.join(each[:-1])} and {each[-1]}"
+
+
+def why_words(counts: Counter[str], dates: DateFormat, number: tuple[str, int], total: int) -> str:
+    """Why a column is words although more than half of it is something else; "" otherwise.
+
+    ``number`` is the format of numbers that reads most values, and how many it reads.
+    """
+    if dates.contrary and 2 * dates.number > total:
+        return (
+            f"dates that are day first and dates that are month first ({dates.said}) cannot be "
+            "told apart; "
+        )
+    what, form, count = "dates", dates.format, dates.number
+    if number[1] >= count:
+        what, (form, count) = "numbers", number
+    if 2 * count <= total:
+        return ""
+    example, other = (
+        next((v for v in counts if reads(v, form) is yes), "") for yes in (True, False)
+    )
+    return (
+        f"of {total:,} values {count:,} are {what} such as {shown(example)}, the others such as "
+        f"{shown(other)}; "
+    )
+
+
+def settled_formats(
+    formats: Mapping[str, str], several: Mapping[str, str], source: TableSource, decimal: str | None
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The formats of columns, and a note for each, after the columns were read as far as needed.
+
+    ``several`` says of columns of dates in several formats which these are.
+    """
+    left, examples = _narrowed_columns(formats, several, source, decimal)
+    chosen, notes = dict(formats), {}
+    for name, form in formats.items():
+        example = examples.get(name, "")
+        if form in (BOOLEAN, WRITTEN):
+            if form == WRITTEN and example:
+                notes[name] = f"text such as {shown(example)} is read as numbers"
+            continue
+        chosen[name], assumed = _chosen(left.get(name, (form,)), example, source.comma)
+        if several.get(name):
+            notes[name] = f"dates in several formats, {several[name]}{assumed}; they become numbers"
+        elif chosen[name] in STORED[DATE]:
+            notes[name] = f"dates such as {shown(example)}{assumed}; they become numbers"
+        elif example or decimal is None:
+            value = number_of(example, chosen[name])
+            notes[name] = f"numbers such as {shown(example)} are read as {value:.10g}{assumed}"
+    return chosen, notes
+
+
+def _narrowed_columns(
+    formats: Mapping[str, str], several: Mapping[str, str], source: TableSource, decimal: str | None
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """The formats that fit all values, of columns that more than one fits; and an example of each
+    column."""
+    left = {
+        name: number_formats(decimal) if form in FORMATS[NUMBER] else either(form)
+        for name, form in formats.items()
+        if form in FORMATS[NUMBER] or len(either(form)) > 1
+    }
+    plain = {name for name, form in formats.items() if form in (BOOLEAN, WRITTEN)}
+    examples: dict[str, str] = {}
+    try:
+        for block in source.blocks(ColumnSelection(words=tuple(formats))):
+            for name, words in zip(formats, block.words, strict=True):
+                if name in plain:
+                    numbers = (v for v in words.values if PLAIN.fullmatch(v))
+                    examples.setdefault(name, next(numbers, ""))
+                    continue
+                odd = (
+                    v for v in words.values if not PLAIN.fullmatch(v.replace(decimal or ".", "."))
+                )
+                examples.setdefault(name, next(odd, ""))
+                if name in several and not reads(examples[name], DAY_FIRST):
+                    examples[name] = next(
+                        (v for v in words.values if reads(v, DAY_FIRST)), examples[name]
+                    )
+                if name in left:
+                    left[name] = narrowed(left[name], words.values)
+            if all(len(fitting) == 1 for fitting in left.values()):
+                break
+    except DataError:  # damage, which is reported when the rows are read
+        pass
+    return left, examples
+
+
+def _chosen(left: tuple[str, ...], example: str, comma: bool) -> tuple[str, str]:
+    """One of the formats that fit all values, and what is assumed if there are several."""
+    if len(left) == 1:
+        return left[0], ""
+    if left == (POINT, COMMA):
+        form = COMMA if comma and "," in example else POINT
+        return form, f" (with a {form})" if "," in example or "." in example else ""
+    month_first = "/" in example
+    return left[0] if month_first else left[1], f" ({MONTH_FIRST if month_first else DAY_FIRST})"
