@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from as_process import run as run_alone
-from in_process import run
+from in_process import called, run
 from sklearn.datasets import load_iris
 
 import kernelight
@@ -100,6 +100,19 @@ def test_wrong_files_are_one_sentence(tmp_path):
     )
     assert "Traceback" in debug.stderr
     assert run("nothing", status=2)
+
+
+def test_an_internal_error_is_one_sentence(monkeypatch):
+    def broken(**_):
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr("kernelight.cli.kernels.run", broken)
+    answer = called("kernels")
+    assert answer == (
+        3,
+        "",
+        "kernelight: Internal error (RuntimeError: two lines): please report what --debug shows.\n",
+    )
 
 
 def test_completion_knows_the_verbs():
