@@ -15,9 +15,6 @@ from kernelight.maps.projections.projection import TURN, projection_of
 from kernelight.maps.projections.readouts import FIXED, FourierReadout, RowRule
 
 nightly = pytest.mark.nightly  # what `make test-all` runs and `make test` does not
-# 100 random seeds always, 300 nightly: for tests that take ``seeds``.
-few_and_many_seeds = pytest.mark.parametrize("seeds", [100, pytest.param(300, marks=nightly)])
-
 SIMD_NAMES = ("baseline", "avx2", "avx512")[: _core.best_simd_level() + 1]
 
 
@@ -31,6 +28,12 @@ def sampled(values, *always):
     values = list(values)
     assert set(always) <= set(values)
     return [value if value in always else pytest.param(value, marks=nightly) for value in values]
+
+
+# 100 random seeds always and 300 nightly, for tests that take ``seeds``.
+few_and_many_seeds = pytest.mark.parametrize(
+    "seeds", [100, pytest.param(rounds(300), marks=nightly)]
+)
 
 
 def frozen(array):

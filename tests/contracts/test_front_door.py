@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import nightly
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
@@ -18,17 +19,25 @@ X, Y = load_iris(return_X_y=True)
 
 CHECKED = [
     KernelClassifier(n_components=32),
+    KernelRegressor(n_components=32),
+    KernelRegressor(method="exact"),
+]
+CHECKED_NIGHTLY = [
     KernelClassifier("rbf", 16, method="aligned", gamma=1.0),
     KernelClassifier(method="exact"),
     KernelClassifier("mm_rbf", 16, loss="logistic", C=1.0),
-    KernelRegressor(n_components=32),
     KernelRegressor("rbf", 32, loss="epsilon_insensitive", gamma=1.0),
-    KernelRegressor(method="exact"),
 ]
 
 
 @parametrize_with_checks(CHECKED)
 def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@nightly
+@parametrize_with_checks(CHECKED_NIGHTLY)
+def test_scikit_learn_with_other_settings(estimator, check):
     check(estimator)
 
 

@@ -24,7 +24,7 @@ from cases import (
     output,
     with_parameter,
 )
-from helpers import SIMD_NAMES, storages
+from helpers import SIMD_NAMES, few_and_many_seeds, storages
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -33,14 +33,16 @@ from kernelight.base import registry
 from kernelight.kernels.base import Kernel
 from kernelight.state import State
 
-SEEDS = 300
-
 
 @cache
-def sample(case):
-    """The inner products of the features of `rows` for every seed: (SEEDS, n, n)."""
-    features = (case.fitted(random_state=seed).transform(case.rows()) for seed in range(SEEDS))
-    return np.array([inner_products(of_seed) for of_seed in features])
+def products_of_seed(case, seed):
+    """The inner products of the features of `rows`: (n, n)."""
+    return inner_products(case.fitted(random_state=seed).transform(case.rows()))
+
+
+def sample(case, seeds):
+    """The inner products for every seed: (seeds, n, n)."""
+    return np.array([products_of_seed(case, seed) for seed in range(seeds)])
 
 
 def rounding(expected):
@@ -66,27 +68,29 @@ def test_a_map_knows_its_outputs(case):
 
 
 @every
-def test_inner_products_average_to_what_is_expected(case):
+@few_and_many_seeds
+def test_inner_products_average_to_what_is_expected(case, seeds):
     made, X = case.fitted(), case.rows()
     if made.theory_gap is not None:
         assert_refuses(lambda: made.expected(X), made.theory_gap)
         return
-    expected, products = made.expected(X), sample(case)
+    expected, products = made.expected(X), sample(case, seeds)
     # Where the variance is not known, that of the sample has to do.
     variance = made.variance(X) if made.variance_gap is None else products.var(axis=0, ddof=1)
     error = np.abs(products.mean(axis=0) - expected)
-    assert (error <= 5 * np.sqrt(variance / SEEDS) + rounding(expected)).all()
+    assert (error <= 5 * np.sqrt(variance / seeds) + rounding(expected)).all()
     np.testing.assert_allclose(made.expected(X, X[:2]), expected[:, :2], rtol=1e-7, atol=1e-7)
 
 
 @every
-def test_inner_products_vary_as_theory_says(case):
+@few_and_many_seeds
+def test_inner_products_vary_as_theory_says(case, seeds):
     made, X = case.fitted(), case.rows()
     if made.variance_gap is not None:
         assert_refuses(lambda: made.variance(X), made.variance_gap)
         return
     expected, variance = made.expected(X), made.variance(X)
-    squares = (sample(case) - expected) ** 2
+    squares = (sample(case, seeds) - expected) ** 2
     if case.gives_codes:
         # A mean of k independent zeros and ones, whose kurtosis is known.
         k = made.encode(X).n_components
@@ -97,19 +101,20 @@ def test_inner_products_vary_as_theory_says(case):
     else:
         spread = squares.std(axis=0, ddof=1)  # from the fourth moment of the sample itself
     off = np.abs(squares.mean(axis=0) - variance)
-    assert (off <= 5 * spread / np.sqrt(SEEDS) + rounding(expected) ** 2).all()
+    assert (off <= 5 * spread / np.sqrt(seeds) + rounding(expected) ** 2).all()
 
 
 @having("expected_bounds")
-def test_bounds_hold_where_no_expectation_is_known(case):
+@few_and_many_seeds
+def test_bounds_hold_where_no_expectation_is_known(case, seeds):
     made, X = case.fitted(), case.rows()
     if case.options.get("coding") == "lowest" or case.options.get("p", 1.0) != 1.0:
         with pytest.raises(ValueError, match="are known for"):
             made.expected_bounds(X)
         return
     lower, upper = made.expected_bounds(X)
-    mean = sample(case).mean(axis=0)
-    slack = 5 * np.sqrt(0.25 / (SLOTS * SEEDS))
+    mean = sample(case, seeds).mean(axis=0)
+    slack = 5 * np.sqrt(0.25 / (SLOTS * seeds))
     assert (lower <= upper).all()
     assert (lower - slack < mean).all()
     assert (mean < upper + slack).all()

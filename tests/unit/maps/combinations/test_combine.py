@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from helpers import frozen, signed_rows
+from helpers import few_and_many_seeds, frozen, signed_rows
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
@@ -26,7 +26,6 @@ from kernelight.base import registry
 from kernelight.maps.combinations.combination import MAX_DEPTH
 from kernelight.state import State
 
-SEEDS = 300
 K = 16
 
 
@@ -101,28 +100,33 @@ def inner(features):
 
 
 @cache
-def sample(name):
-    X = rows()
-    return np.array([inner(reseeded(MAPS[name](), seed).fit_transform(X)) for seed in range(SEEDS)])
+def products_of_seed(name, seed):
+    return inner(reseeded(MAPS[name](), seed).fit_transform(rows()))
+
+
+def sample(name, seeds):
+    return np.array([products_of_seed(name, seed) for seed in range(seeds)])
 
 
 @every
-def test_inner_products_average_to_what_is_expected(name):
-    made, products = MAPS[name]().fit(rows()), sample(name)
+@few_and_many_seeds
+def test_inner_products_average_to_what_is_expected(name, seeds):
+    made, products = MAPS[name]().fit(rows()), sample(name, seeds)
     expected, variance = made.expected(rows()), made.variance(rows())
     error = np.abs(products.mean(axis=0) - expected)
-    assert (error <= 5 * np.sqrt(variance / SEEDS) + 1e-5).all()
+    assert (error <= 5 * np.sqrt(variance / seeds) + 1e-5).all()
     np.testing.assert_allclose(made.expected(rows(), rows()[:2]), expected[:, :2], rtol=1e-7)
 
 
 @every
-def test_inner_products_vary_as_theory_says(name):
+@few_and_many_seeds
+def test_inner_products_vary_as_theory_says(name, seeds):
     made = MAPS[name]().fit(rows())
-    squares = (sample(name) - made.expected(rows())) ** 2
+    squares = (sample(name, seeds) - made.expected(rows())) ** 2
     off = np.abs(squares.mean(axis=0) - made.variance(rows()))
     # A pair that agrees once in a while has a variance that few samples see: add what one agreement
     # more would change.
-    assert (off <= 5 * squares.std(axis=0, ddof=1) / np.sqrt(SEEDS) + 2 / (SEEDS * K**2)).all()
+    assert (off <= 5 * squares.std(axis=0, ddof=1) / np.sqrt(seeds) + 2 / (seeds * K**2)).all()
 
 
 def test_nested_parts_have_seeds_of_their_own():
