@@ -16,6 +16,7 @@ from typing import IO, Any, Protocol
 
 from kernelight.cli.show import printing
 from kernelight.data import replacing
+from kernelight.data.columnar import pyarrow_or_error
 
 Columns = Mapping[str, Any]  # name -> values, as many for each
 
@@ -138,13 +139,7 @@ class _Lines:
 @contextmanager
 def parquet(path: str) -> Iterator[Writer]:
     """A writer of Parquet files, a row group for each batch."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError(
-            f"{path} needs pyarrow, which is not there: pip install 'kernelight[io]'."
-        ) from None
+    pyarrow = pyarrow_or_error(path)
 
     class _Parquet:
         writer: Any = None

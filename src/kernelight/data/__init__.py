@@ -6,7 +6,7 @@ was found. `replacing` writes files all or nothing.
 """
 
 from kernelight.base.files import replacing
-from kernelight.data import dialect, frames, supervision
+from kernelight.data import columnar, dialect, frames, supervision, tasks
 from kernelight.data.batches import Batch
 from kernelight.data.dataset import Dataset
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION, Encoding
@@ -21,9 +21,11 @@ __all__ = [
     "DataWarning",
     "Dataset",
     "Encoding",
+    "columnar",
     "dialect",
     "frames",
     "open_dataset",
     "replacing",
     "supervision",
+    "tasks",
 ]

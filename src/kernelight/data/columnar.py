@@ -33,19 +33,25 @@ from kernelight.data.table_source import (
 )
 from kernelight.data.word_counts import too_many_words
 
+__all__ = ["pyarrow_or_error"]  # for other packages; the sources are for this one
 BATCH = 1 << 16  # rows
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of the units of durations
 
 
-def pyarrow_for(label: str) -> Any:
-    """pyarrow, or a sentence that says what needs it."""
+class MissingPyarrowError(DataError, ImportError):
+    """pyarrow is needed and not installed."""
+
+
+def pyarrow_or_error(what: str) -> Any:
+    """The module pyarrow with its readers; if it is not installed, the error says ``what`` needs
+    it."""
     try:
         import pyarrow
         import pyarrow.ipc
         import pyarrow.parquet
     except ImportError as error:
-        raise DataError(
-            f"{label} needs pyarrow, which is not there: pip install 'kernelight[io]'."
+        raise MissingPyarrowError(
+            f"{what} needs pyarrow, which is not there: pip install 'kernelight[io]'."
         ) from error
     return pyarrow
 
@@ -55,7 +61,7 @@ class ArrowSource(TableSource):
 
     def __init__(self, label: str, categorical: tuple[str, ...]) -> None:
         self.label, self._categorical = label, set(categorical)
-        self._pa = pyarrow_for(label)
+        self._pa = pyarrow_or_error(label)
 
     def _named(self, schema: Any, names: Sequence[str]) -> tuple[Column, ...]:
         """The columns of a schema by the names that they have here; those of text may be

@@ -50,7 +50,6 @@ from kernelight.data.word_counts import put_ones
 
 MEDIAN_ROWS = 20_000
 MAX_CATEGORIES = 100
-MAX_WHOLE_LABELS = 50
 MAX_LABELS = 100_000
 CLASSIFICATION, REGRESSION = "classification", "regression"
 _VERSION = 3

@@ -16,7 +16,6 @@ from kernelight.data.encoding import (
     CLASSIFICATION,
     MAX_CATEGORIES,
     MAX_LABELS,
-    MAX_WHOLE_LABELS,
     MEDIAN_ROWS,
     REGRESSION,
     EncodedColumn,
@@ -24,13 +23,7 @@ from kernelight.data.encoding import (
     Encoding,
 )
 from kernelight.data.errors import DataError, shown
-from kernelight.data.exact_integers import (
-    are_whole,
-    as_doubles,
-    label_dtype,
-    labels_of,
-    refuse_rounded,
-)
+from kernelight.data.exact_integers import as_doubles, labels_of, refuse_rounded
 from kernelight.data.table_source import (
     CATEGORICAL,
     DATE,
@@ -39,6 +32,7 @@ from kernelight.data.table_source import (
     Categorical,
     ColumnSelection,
 )
+from kernelight.data.tasks import may_be_classes
 from kernelight.data.word_counts import WordCounts, too_many_words
 
 
@@ -98,17 +92,12 @@ class Learner:
         if isinstance(target, Categorical):
             self._labels.update(target.values)
         else:
-            found = np.unique(target[np.isfinite(as_doubles(target))])
-            if self._task is None and not are_whole(found):
+            values = np.unique(target[np.isfinite(as_doubles(target))])
+            if self._task is None and not may_be_classes(values, self._labels):
                 self._classes = False
                 return
-            refuse_rounded(found, str(self._selection.target), self._label)
-            self._labels.update(found.tolist())
-            if self._task is None and (
-                len(self._labels) > MAX_WHOLE_LABELS or label_dtype(self._labels) is None
-            ):
-                self._classes = False
-                return
+            refuse_rounded(values, str(self._selection.target), self._label)
+            self._labels.update(values.tolist())
         if len(self._labels) > MAX_LABELS:
             raise DataError(
                 f"{self._label}: the target {shown(str(self._selection.target))} has more than "

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.data.columnar import ArrowTableSource, pyarrow_for
+from kernelight.data.columnar import ArrowTableSource, pyarrow_or_error
 from kernelight.data.errors import DataError, one_line, shown
 from kernelight.data.exact_integers import Targets, restored
 from kernelight.data.table_source import (
@@ -80,7 +80,7 @@ def as_table(frame: Any, label: str = LABEL) -> Any:
         return frame
     if _is_lazy(frame):
         raise DataError(f"{label} is a LazyFrame, which has no rows yet: collect() it first.")
-    pa = pyarrow_for(label)
+    pa = pyarrow_or_error(label)
     if isinstance(frame, pa.Table):
         return frame
     try:

@@ -21,14 +21,14 @@ from kernelight.base import counted
 from kernelight.data import Dataset, DataWarning
 from kernelight.data.frames import column_values, is_frame
 from kernelight.data.supervision import KnownTargets, Supervision
+from kernelight.data.tasks import infer_task
 from kernelight.estimators import positive_class, preprocessing
 from kernelight.kernels import Gaussian
 from kernelight.study.plan import MIN_ROWS, cut
 from kernelight.study.recommend import Given
 
 TASKS = ("classification", "regression")
-MOST_CLASSES = 100  # whole numbers with more different values than this are quantities
-ROWS_PER_CLASS = 3  # and so are those with fewer rows per value
+ROWS_PER_CLASS = 3  # whole numbers with fewer rows per value are quantities
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -170,7 +170,7 @@ def target_of(X: Any, y: Any, task: str | None) -> Target:
     check_consistent_length(X, values)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError("The target has missing or infinite values: leave those rows out.")
-    task, reason = (task, "") if task else infer_task(values)
+    task, reason = (task, "") if task else infer_task(values, ROWS_PER_CLASS)
     because = f" ({reason})" if reason else ""
     if task == "regression":
         if values.dtype.kind not in "biuf":
@@ -194,18 +194,6 @@ def target_of(X: Any, y: Any, task: str | None) -> Target:
         f"Task: classification into {counted(len(names), 'class', 'classes')}{because}.",
         positive_class(names[labels], names, None),
     )
-
-
-def infer_task(values: NDArray[Any]) -> tuple[str, str]:
-    """The task that a target suggests, and why."""
-    if values.dtype.kind not in "iuf":
-        return "classification", "the target holds names"
-    distinct = len(np.unique(values))
-    if values.dtype.kind == "f" and not np.equal(np.floor(values), values).all():
-        return "regression", "the target holds fractions"
-    if distinct <= min(MOST_CLASSES, max(2, len(values) // ROWS_PER_CLASS)):
-        return "classification", f"the target holds {distinct} whole numbers"
-    return "regression", f"the target holds {distinct:,} different numbers"
 
 
 def components_of(components: Sequence[int]) -> tuple[int, ...]:

@@ -32,6 +32,7 @@ from kernelight.base.checks import check_int
 from kernelight.base.files import FilePath, Spool, replacing
 from kernelight.codes import Codes
 from kernelight.data.byte_sources import ByteSource, file_source
+from kernelight.data.columnar import pyarrow_or_error
 from kernelight.data.errors import DataError, explained
 from kernelight.state import State
 from kernelight.tables.table_map import Encoded, TableMap
@@ -62,7 +63,7 @@ def form_of(path: FilePath, *, ids: bool = False) -> str:
             f"{name} would hold codes without ids: name a .parquet or .npz file to keep them."
         )
     if form == "parquet":
-        _pyarrow()
+        pyarrow_or_error(name)
     return form
 
 
@@ -162,18 +163,9 @@ def _member(
         handle.writelines(pieces)
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError("Parquet needs pyarrow: pip install 'kernelight[io]'.") from None
-    return pyarrow
-
-
 def _write_parquet(path: FilePath, parts: Iterable[Encoded], about: dict[str, Any]) -> int:
     """Write a Parquet file, one row group for each batch."""
-    pa = _pyarrow()
+    pa = pyarrow_or_error(os.fsdecode(path))
     writer, n_rows = None, 0
     with replacing(path) as handle:
         try:
@@ -229,7 +221,7 @@ def describe_encoded(file: FilePath | ByteSource) -> dict[str, Any] | None:
         with (
             explained(name, "Parquet"),
             source.opened(),
-            _pyarrow().parquet.ParquetFile(source.path) as table,
+            pyarrow_or_error(name).parquet.ParquetFile(source.path) as table,
         ):
             text = (table.schema_arrow.metadata or {}).get(KEY.encode())
             rows = table.metadata.num_rows
@@ -304,7 +296,7 @@ def _read_parquet(
     source: ByteSource, kind: str
 ) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:
     with source.opened():
-        table = _pyarrow().parquet.read_table(source.path)
+        table = pyarrow_or_error(source.label).parquet.read_table(source.path)
     table.validate(full=True)
     lists = table.column(kind).combine_chunks()
     flat = lists.flatten().to_numpy(zero_copy_only=False)

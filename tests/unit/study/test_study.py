@@ -20,8 +20,9 @@ import scipy.sparse as sp
 from helpers import some_cell
 from sklearn.datasets import load_iris, make_classification
 
+from kernelight.data.tasks import infer_task
 from kernelight.study import Cell, Study, compare, models, print_study, render_report
-from kernelight.study.inputs import infer_task, seconds_of
+from kernelight.study.inputs import seconds_of
 from kernelight.study.measure import r2_interval, wilson
 from kernelight.study.models import Data, standard_error, train
 from kernelight.study.plan import BOOSTED, CANDIDATES, cut, fold_of_rows, make_plan
