@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 
 class Batch(NamedTuple):
-    """Some rows: features, target (None if there is none), and ids (None unless a column of ids was
-    named).
+    """Some rows: features, target and ids.
+
+    The target is None if there is none, and so are the ids unless a column of ids was named.
 
     >>> from kernelight import open_dataset
     >>> [batch.X.shape for batch in open_dataset("wine").batches(rows=100)]

@@ -1,8 +1,8 @@
-"""Booleans, which every format spells in its own way: ``True`` (pandas), ``true`` (Arrow, polars),
-``TRUE``, 1 and 0.
+"""Booleans, which every format spells in its own way.
 
-A model knows the words of its training file. A word that it does not know, but that says the same
-truth value as one that it does know, is taken for that one.
+They are ``True`` (pandas), ``true`` (Arrow, polars), ``TRUE``, 1 and 0. A model knows the words of
+its training file. A word that it does not know, but that says the same truth value as one that it
+does know, is taken for that one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ def truth_of(word: str) -> float | None:
 
 
 def as_known(words: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Each word, or the known word of the same truth value. 1 and 0 are booleans only where all
-    known words are.
+    """Each word, or the known word of the same truth value.
+
+    1 and 0 are booleans only where all known words are.
 
     >>> from kernelight.data.booleans import as_known
     >>> as_known(["True", "false", "maybe", "1"], ["FALSE", "true"])

@@ -24,17 +24,19 @@ def bundled(name: str) -> ArraySource:
     """A small data set that comes with scikit-learn."""
     from sklearn import datasets
 
-    found = getattr(datasets, f"load_{name}")()
-    names = [str(feature) for feature in found.feature_names]
-    target: Any = found.target
+    loaded = getattr(datasets, f"load_{name}")()
+    names = [str(feature) for feature in loaded.feature_names]
+    target: Any = loaded.target
     if name in ("breast_cancer", "iris", "wine"):
-        target = Categorical(target.astype(np.int32), tuple(map(str, found.target_names)))
-    return ArraySource(name, names, found.data, {}, (BUNDLED[name], target))
+        target = Categorical(target.astype(np.int32), tuple(map(str, loaded.target_names)))
+    return ArraySource(name, names, loaded.data, {}, (BUNDLED[name], target))
 
 
 def openml(name: str) -> ArraySource:
-    """``NAME`` or ``NAME:VERSION`` of openml.org; downloads are kept in the folder of
-    scikit-learn's data."""
+    """``NAME`` or ``NAME:VERSION`` of openml.org.
+
+    Downloads are kept in the folder of scikit-learn's data.
+    """
     from sklearn import datasets
 
     label = f"openml:{name}"
@@ -44,7 +46,7 @@ def openml(name: str) -> ArraySource:
             f"{label} names no data set: openml:NAME or openml:NAME:VERSION is expected."
         )
     try:
-        found = datasets.fetch_openml(
+        fetched = datasets.fetch_openml(
             title, version=int(version) if version else "active", as_frame=False, parser="liac-arff"
         )
     # no network, no such set, a set that cannot be parsed: each in its own way
@@ -52,13 +54,13 @@ def openml(name: str) -> ArraySource:
         reason = one_line(str(error))[:200].rstrip(". ") or type(error).__name__
         raise DataError(f"{label} could not be fetched: {reason}.") from error
     target = None
-    if found.target is not None:
-        if np.ndim(found.target) != 1:
+    if fetched.target is not None:
+        if np.ndim(fetched.target) != 1:
             raise DataError(f"{label} has more than one target; download it and name one.")
-        target = (str(found.target_names[0]), _target(found.target))
-    if sp.issparse(found.data):
-        return ArraySource(label, None, sound_csr(found.data, label), {}, target)
-    return _table(label, found, target)
+        target = (str(fetched.target_names[0]), _target(fetched.target))
+    if sp.issparse(fetched.data):
+        return ArraySource(label, None, sound_csr(fetched.data, label), {}, target)
+    return _table(label, fetched, target)
 
 
 def _target(values: Any) -> Any:
@@ -67,13 +69,13 @@ def _target(values: Any) -> Any:
     return values
 
 
-def _table(label: str, found: Any, target: Any) -> ArraySource:
-    names = [str(name) for name in found.feature_names]
+def _table(label: str, fetched: Any, target: Any) -> ArraySource:
+    names = [str(name) for name in fetched.feature_names]
     categories = {
         str(name): tuple(map(str, values))
-        for name, values in (getattr(found, "categories", None) or {}).items()
+        for name, values in (getattr(fetched, "categories", None) or {}).items()
     }
-    data = np.asarray(found.data, dtype=np.float64)
+    data = np.asarray(fetched.data, dtype=np.float64)
     words = {}
     for name, values in categories.items():
         if name in names:

@@ -31,9 +31,9 @@ CHUNK = 1 << 23  # bytes of text that are parsed at a time when a file is stream
 LONGEST_ROW = 1 << 28  # bytes
 CALL_BYTES = 1 << 27  # of text that one compiled call parses: an interrupt waits for one call
 PIECE = 1 << 22  # bytes that are read side by side
-# A file that declares more rows than could be in it is refused. A column of 0 and 1 where a share p
-# of the rows is 1 takes H(p) = -p log2 p - (1 - p) log2 (1 - p) bits for each row at least; 10,000
-# rows in a byte are H(p) = 0.0008, p = 1 / 20,000.
+# A file that declares more rows than could be in it is refused. A column of 0 and 1 where a
+# fraction p of the rows is 1 takes at least H(p) = -p log2 p - (1 - p) log2 (1 - p) bits for each
+# row; 10,000 rows in a byte are H(p) = 0.0008, p = 1 / 20,000.
 MANY_ROWS = 1 << 22  # that a file may have, however small it is
 ROWS_IN_A_BYTE = 10_000  # that a file of more rows may have
 
@@ -43,12 +43,12 @@ _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 
 
 class Version(NamedTuple):
-    """What changes when a file gets another content: it is another file (renamed over), longer or
-    shorter, or written later.
+    """What changes when a file gets another content.
 
-    The time of the last change of its attributes (ctime) is not looked at: a new hard link or other
-    permissions change that and leave the content as it is. What is written within one tick of a
-    coarse clock and keeps the length goes unnoticed.
+    It is then another file (renamed over), longer or shorter, or written later. The time of the
+    last change of its attributes (ctime) does not count: a new hard link or other permissions
+    change that and leave the content as it is. A change within one tick of a coarse clock that
+    keeps the length goes unnoticed.
     """
 
     device: int
@@ -79,7 +79,7 @@ class ByteSource:
 
     @property
     def n_bytes(self) -> int:
-        """The size of the file, packed as it is."""
+        """The size of the file, compressed as it is."""
         return self._version.size
 
     @contextmanager
@@ -91,8 +91,10 @@ class ByteSource:
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """The file as it is, for one pass; an error if it is not the one that was opened first, or
-        changes meanwhile."""
+        """The file as it is, for one pass.
+
+        It is an error if it is not the file that was opened first, or if it changes meanwhile.
+        """
         with self._explained():
             handle = open(self.path, "rb")  # noqa: SIM115 (closed below, around what the caller does)
         with handle:
@@ -106,14 +108,13 @@ class ByteSource:
 
     def _refuse_changed(self, handle: BinaryIO) -> None:
         with self._explained():
-            found = [Version.of(handle.fileno())]
+            versions = [Version.of(handle.fileno())]
         with suppress(OSError):  # a file that was removed is still there for those who have it open
-            found.append(Version.of(self.path))
-        if any(version != self._version for version in found):
+            versions.append(Version.of(self.path))
+        if any(version != self._version for version in versions):
             raise DataError(
                 f"{self.label} has changed since it was opened, so that its rows do not belong "
-                f"together: open it again once "
-                "nothing writes to it."
+                f"together: open it again once nothing writes to it."
             )
 
     @contextmanager
@@ -132,18 +133,20 @@ class ByteSource:
             return reader.read(count)
 
     def whole(self) -> Text:
-        """All of the content, in memory: a mapped file that someone cuts off meanwhile would end
-        the process."""
+        """All of the content, in memory.
+
+        It is not mapped: a mapped file that is cut off meanwhile would end the process.
+        """
         if self.compression or self.charset:
-            return np.frombuffer(self._unpacked(), dtype=np.uint8)
+            return np.frombuffer(self._decompressed(), dtype=np.uint8)
         with self.opened() as handle, self._explained():
             text = np.empty(os.fstat(handle.fileno()).st_size, dtype=np.uint8)
             return text[: _filled(handle, text)]
 
-    def _unpacked(self) -> bytes:
-        """All of a packed or decoded text.
+    def _decompressed(self) -> bytes:
+        """All of a compressed or decoded text.
 
-        A few kilobytes may unpack to more than fits into memory, or to one endless row.
+        A few kilobytes may decompress to more than fits into memory, or to one endless row.
         """
         most, parts, line, pending, count = _available(), list[bytes](), 1, 0, 0
         with self.reader() as reader:
@@ -158,8 +161,7 @@ class ByteSource:
                 if 2 * count > most:  # the pieces, and then the whole
                     raise DataError(
                         f"{self.label} unpacks to more than {count >> 20} MB, for which the memory "
-                        f"does not suffice: read it "
-                        "in batches (memory=, --memory)."
+                        f"does not suffice: read it in batches (memory=, --memory)."
                     )
         return b"".join(parts)
 
@@ -171,19 +173,19 @@ class ByteSource:
         )
 
     def refuse_more_rows(self, rows: int) -> None:
-        """Refuse rows that take next to no bytes: a few hundred bytes can declare billions, and
-        reading them takes hours."""
+        """Refuse rows that take next to no bytes.
+
+        A few hundred bytes can declare billions of rows, and reading them takes hours.
+        """
         if rows > MANY_ROWS and rows > ROWS_IN_A_BYTE * self._version.size:
             raise DataError(
                 f"{self.label} declares {rows} rows or more in {self._version.size} bytes: it is "
-                f"damaged, or made to keep a "
-                "reader busy."
+                f"damaged, or made to keep a reader busy."
             )
 
 
 def _available() -> float:
-    """Bytes of memory that can be taken without anything else being put aside; infinite where the
-    system does not say."""
+    """Bytes of free memory; infinite where the system does not say."""
     with suppress(OSError, ValueError, IndexError), open("/proc/meminfo") as file:
         for text in file:
             if text.startswith("MemAvailable:"):
@@ -192,8 +194,10 @@ def _available() -> float:
 
 
 def _filled(handle: Any, text: Text) -> int:
-    """Read a file into ``text``, pieces of it side by side, as new memory costs more than the
-    reading; how much was there."""
+    """Read a file into ``text``, and return how many bytes there were.
+
+    Pieces are read in parallel, because new memory costs more than the reading.
+    """
     if not hasattr(os, "preadv"):
         return int(handle.readinto(text.data))
 
@@ -218,7 +222,7 @@ class Reader:
         self._source, self._handle, self._done = source, handle, 0
 
     def read(self, count: int) -> bytes:
-        """So many bytes; fewer only at the end."""
+        """The next ``count`` bytes; fewer only at the end."""
         parts: list[bytes] = []
         try:
             while count > 0 and (part := self._handle.read(count)):

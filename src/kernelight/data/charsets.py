@@ -1,7 +1,6 @@
-"""Text that is not UTF-8: which encoding it has, and a stream of UTF-8 made of it, so that nothing
-else has to know.
+"""Text that is not UTF-8: which charset it has, and how it is read as UTF-8.
 
-A file says nothing about its encoding, except by a byte-order mark. Bytes that are not UTF-8 are
+A file says nothing about its charset, except by a byte-order mark. Bytes that are not UTF-8 are
 nearly always cp1252, what Windows calls ANSI, of which Latin-1 is a part but for control
 characters; so that is the guess. It is made from the first 4 megabytes. A byte that is not UTF-8
 and comes later is an error that names the option.
@@ -27,17 +26,16 @@ _MARKS = {
 def checked_charset(name: Any) -> str:
     """The name of an encoding of text, as Python knows it."""
     try:
-        found = codecs.lookup(name)
-        text = getattr(found, "_is_text_encoding", True) and found.incrementaldecoder is not None
+        codec = codecs.lookup(name)
+        text = getattr(codec, "_is_text_encoding", True) and codec.incrementaldecoder is not None
     except (LookupError, TypeError, ValueError):
         text = False
     if not text:
         raise DataError(
             f"charset={shown(str(name))} is no encoding of text that is known here; utf-8, cp1252, "
-            f"latin-1, utf-16, gb18030 "
-            "are."
+            f"latin-1, utf-16, gb18030 are."
         )
-    return found.name
+    return codec.name
 
 
 def guessed_charset(head: bytes, ended: bool) -> str | None:
@@ -80,11 +78,11 @@ class Transcoder:
         return part
 
     def _error(self, error: UnicodeError) -> DataError:
-        found, line = "", self._lines
+        what, line = "", self._lines
         if isinstance(error, UnicodeDecodeError):
-            found = f"{error.object[error.start : error.start + 8]!r} is "
+            what = f"{error.object[error.start : error.start + 8]!r} is "
             line += error.object[: error.start].decode(self._charset, "replace").count("\n")
         return DataError(
-            f"{self._label}, line {line}: {found}not {self._charset}; charset='NAME' names the "
+            f"{self._label}, line {line}: {what}not {self._charset}; charset='NAME' names the "
             f"encoding of the text."
         )

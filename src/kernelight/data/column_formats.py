@@ -55,8 +55,8 @@ def code_example(counts: Counter[str]) -> str | None:
     >>> from kernelight.data.column_formats import code_example
     >>> code_example(Counter(["10001", "02139", "unknown"]))
     '02139'
-    >>> [code_example(Counter(values)) for values in (["007", "1234"], ["07", "12"], ["0.5", "1.5"])]
-    [None, None, None]
+    >>> print(code_example(Counter(["007", "1234"])), code_example(Counter(["07", "12"])))
+    None None
     """
     numbers = [value for value in counts if PLAIN.fullmatch(value)]
     if not are_digits_of_one_length(numbers):
@@ -176,8 +176,10 @@ def settled_formats(
 def _narrowed_columns(
     formats: Mapping[str, str], several: Mapping[str, str], source: TableSource, decimal: str | None
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """The formats that fit all values, of columns that more than one fits; and an example of each
-    column."""
+    """The formats that fit all values of a column, and an example of its values.
+
+    The formats are those of columns that more than one fits.
+    """
     left = {
         name: number_formats(decimal) if form in FORMATS[NUMBER] else either(form)
         for name, form in formats.items()

@@ -1,5 +1,4 @@
-"""Parquet, Arrow and Feather files, read by pyarrow, a batch of rows at a time; and Arrow tables in
-memory.
+"""Parquet, Arrow and Feather files, and Arrow tables in memory, read by pyarrow in batches.
 
 Numbers, booleans (0 and 1), decimals and durations (in seconds) are numbers; text and dictionaries,
 whatever their values are, are words; timestamps, dates and times of day are dates; the rest (lists)
@@ -43,8 +42,7 @@ class MissingPyarrowError(DataError, ImportError):
 
 
 def pyarrow_or_error(what: str) -> Any:
-    """The module pyarrow with its readers; if it is not installed, the error says ``what`` needs
-    it."""
+    """The module pyarrow with its readers; if it is missing, the error says ``what`` needs it."""
     try:
         import pyarrow
         import pyarrow.ipc
@@ -64,8 +62,7 @@ class ArrowSource(TableSource):
         self._pa = pyarrow_or_error(label)
 
     def _named(self, schema: Any, names: Sequence[str]) -> tuple[Column, ...]:
-        """The columns of a schema by the names that they have here; those of text may be
-        anything."""
+        """The columns of a schema by the names that they have here; what text is, is a guess."""
         kinds = [self._kind(field.name, field.type) for field in schema]
         self.guessed = frozenset(
             name
@@ -274,8 +271,10 @@ class ColumnarSource(ArrowSource):
         yield from map(self._called, batches) if self.renamed else batches
 
     def _called(self, batch: Any) -> Any:
-        """A batch with the names that the columns have here; those of one name come in the order of
-        the file."""
+        """A batch with the names that the columns have here.
+
+        Columns of one name come in the order of the file.
+        """
         names: dict[str, list[str]] = {}
         for new, old in zip(self._names, self._given, strict=True):
             names.setdefault(old, []).append(new)

@@ -1,5 +1,4 @@
-"""`Dataset`: rows of a source with everything that is known about them, read at once or in
-batches."""
+"""`Dataset`: the rows of a source and their encoding, read at once or in batches."""
 
 from __future__ import annotations
 
@@ -99,7 +98,6 @@ class Dataset:
         self._decided.notes += percent_notes(used, source)
 
     # -- What is known
-    # --------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -108,7 +106,7 @@ class Dataset:
 
     @property
     def n_bytes(self) -> int | None:
-        """The size of the file that is read, packed as it is; None if it is no file."""
+        """The size of the file that is read, compressed as it is; None if it is no file."""
         return self._opened.n_bytes
 
     def _observers(self) -> list[Unvarying | TargetLeaks]:
@@ -124,8 +122,10 @@ class Dataset:
 
     @property
     def encoding(self) -> Encoding:
-        """The recipe from the columns to the features: the one given, or learned from all rows when
-        first asked for."""
+        """The recipe from the columns to the features.
+
+        It is the one given, or learned from all rows when first asked for.
+        """
         if self._encoding is None:
             learner, observers = self._learner(), self._observers()
             odd = OddValues(self.name, self._given, self._opened.has_options)
@@ -149,8 +149,9 @@ class Dataset:
 
     @property
     def columns(self) -> list[str] | None:
-        """The names of the columns of the file, with that of a target that its format keeps apart;
-        None for sparse rows.
+        """The names of the columns of the file; None for sparse rows.
+
+        A target that the format keeps apart comes last.
 
         >>> from kernelight.data import open_dataset
         >>> open_dataset("iris").columns[-2:]
@@ -194,8 +195,7 @@ class Dataset:
         held_out: Callable[[Places], NDArray[np.bool_]] | None = None,
         keep: Callable[[Relearning], None] | None = None,
     ) -> Dataset:
-        """The same rows for a model to be trained on: columns of many words also become target
-        values.
+        """The same rows for training a model: columns of many words also become target values.
 
         A training row has the values of other rows, a new row those of all (see `target_values`).
         ``held_out`` says of numbers of rows, counted from 0 among those that have a target, which
@@ -215,13 +215,11 @@ class Dataset:
 
     @property
     def cross_fit(self) -> CrossFit | None:
-        """What training rows have instead of the target values of the encoding; None if there are
-        no such values."""
+        """What training rows have instead of target values; None if the encoding has none."""
         return self._cross_fit if self.encoding.has_target_values else None
 
     def holding_out(self, held_out: Callable[[Places], NDArray[np.bool_]]) -> Dataset:
-        """The same training rows, with target values that are not learned from those that are held
-        out."""
+        """The same training rows, with target values learned without those that are held out."""
         if not self.encoding.has_target_values:
             return self
         made = copy.copy(self)
@@ -253,8 +251,10 @@ class Dataset:
         )
 
     def read_by(self, encoding: Encoding, *, target: bool = True) -> Dataset:
-        """The same rows as new rows of a model, with or without their target; as they are if an
-        encoding was given already."""
+        """The same rows as new rows of a model, with or without their target.
+
+        A data set that was opened with an encoding stays as it is.
+        """
         if self._given is not None:
             return self
         options = self._options if target else replace(self._options, target=None)
@@ -271,9 +271,10 @@ class Dataset:
         """What it is and what becomes of every column, in a few lines.
 
         >>> from kernelight.data import open_dataset
-        >>> print(open_dataset("iris").describe())
-        iris: 4 features
-        4 columns 'sepal length (cm)', 'sepal width (cm)', 'petal length (cm)', 'petal width (cm)': numbers
+        >>> lines = open_dataset("iris").describe().splitlines()
+        >>> lines[0]
+        'iris: 4 features'
+        >>> print(lines[2])
         target 'species': classification, 3 classes: 'setosa', 'versicolor', 'virginica'
         """
         return described(self.name, self.encoding, self._decided.notes)
@@ -282,7 +283,6 @@ class Dataset:
         return f"<Dataset {self.name}>"
 
     # -- Rows
-    # -----------------------------------------------------------------------------------------------
 
     def materialise(self) -> tuple[Any, NDArray[Any] | None]:
         """All rows: X (dense, or CSR for sparse formats) and y (None without a target)."""
@@ -309,10 +309,10 @@ class Dataset:
         return batch.X, batch.y
 
     def _batch(self, block: Block, encoding: Encoding, first: int) -> Batch:
-        """The features and targets of a block; rows whose target is missing are left out, or
-        refused (strict).
+        """The features and targets of a block.
 
-        The first row that is left is the one of the number ``first`` among all that are.
+        Rows whose target is missing are left out, or refused (strict). The first of the other rows
+        has the number ``first`` among all that have a target.
         """
         gone = None if block.target is None or self._options.strict else missing_targets(block)
         training = None
@@ -341,8 +341,10 @@ class Dataset:
         )
 
     def batches(self, rows: int = 8192) -> Iterator[Batch]:
-        """The rows, so many at a time (the last batch may have fewer), in memory that does not grow
-        with the file."""
+        """The rows in batches of ``rows``, in memory that does not grow with the file.
+
+        The last batch may have fewer.
+        """
         check_int("rows", rows, low=1)
         encoding = self.encoding
         waiting: list[Batch] = []
@@ -375,8 +377,7 @@ class Dataset:
 
     @property
     def notes(self) -> list[str]:
-        """What is decided without being asked, a sentence for each column; more may come when the
-        rows are read.
+        """What was decided by default, a sentence each; more may come when the rows are read.
 
         >>> from kernelight import open_dataset
         >>> open_dataset("iris").notes
@@ -401,7 +402,6 @@ class Dataset:
         return self._ids
 
     # -- Decisions
-    # ------------------------------------------------------------------------------------------
 
     def _surveyed(self, source: TableSource) -> TableSource:
         """The source with formats for its columns of text; notes say what was decided."""
@@ -457,8 +457,10 @@ class Dataset:
     def _learned(
         self, learner: Learner, blocks: Callable[[ColumnSelection], Iterable[Block]]
     ) -> Encoding:
-        """What was learned; ``blocks`` are the rows once more, for target values if there are any
-        to learn."""
+        """What was learned, with target values if there are any to learn.
+
+        ``blocks`` reads the rows once more for these.
+        """
         columns = (
             () if self._source.columns is None else tuple(c.name for c in self._source.columns)
         )
@@ -486,7 +488,7 @@ class Dataset:
 
 
 def _counted(blocks: Iterable[Block], odd: OddValues, rows: int) -> Iterator[Block]:
-    """Blocks of at most so many rows, whose odd values have been counted."""
+    """Blocks of at most ``rows`` rows, whose odd values have been counted."""
     for block in blocks:
         odd.add(block)
         yield from sliced(block, rows)

@@ -20,21 +20,19 @@ _MICROSECONDS_OF_AN_HOUR = 3_600_000_000
 
 
 class DateRecipe(NamedTuple):
-    """What becomes of a column of dates: the parts that are features, the day that days are counted
-    from (in days since 1970), and the date that stands for a missing one (in microseconds since
-    1970)."""
+    """What becomes of a column of dates."""
 
-    parts: tuple[str, ...]
-    origin: int
-    fill: int
+    parts: tuple[str, ...]  # that are features
+    origin: int  # the day that days are counted from, in days since 1970
+    fill: int  # the date that stands for a missing one, in microseconds since 1970
 
     def features(self, dates: Dates) -> NDArray[np.float64]:
         """The parts of each date, (rows, parts)."""
         filled = np.where(np.isnat(dates), np.datetime64(self.fill, "us"), dates)
-        found = np.empty((len(dates), len(self.parts)))
+        features = np.empty((len(dates), len(self.parts)))
         for at, part in enumerate(self.parts):
-            found[:, at] = part_of(filled, part) - (self.origin if part == DAYS else 0)
-        return found
+            features[:, at] = part_of(filled, part) - (self.origin if part == DAYS else 0)
+        return features
 
     def names(self, column: str) -> list[str]:
         """The names of the features."""
@@ -43,8 +41,10 @@ class DateRecipe(NamedTuple):
 
 
 def part_of(dates: Dates, part: str) -> NDArray[Any]:
-    """One part of dates, none of them missing; weekdays count from Monday, 0, and days from
-    1970-01-01."""
+    """One part of dates, none of them missing.
+
+    Weekdays count from Monday, 0, and days from 1970-01-01.
+    """
     days = dates.astype("datetime64[D]")
     if part == YEAR:
         return np.asarray(dates.astype("datetime64[Y]").astype(np.int64) + 1970)

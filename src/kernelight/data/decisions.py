@@ -1,5 +1,4 @@
-"""What is decided about data by default: told as notes, or refused if the user wants that
-(strict)."""
+"""What is decided about data by default: told as notes, or refused (strict)."""
 
 from __future__ import annotations
 
@@ -47,8 +46,7 @@ class Decisions:
     def refuse(
         self, survey: Survey | None = None, target: str | None = None, missing: str | None = None
     ) -> None:
-        """Raise an error that lists all decisions with the options that settle them, if there are
-        any.
+        """Raise an error that lists all decisions and the options that settle them, if any.
 
         It also lists what a ``survey`` of the first rows has shown, which is noted when the rows
         are read: columns of numbers with words among them, columns of too many words, and how many
@@ -102,8 +100,7 @@ def _settling(survey: Survey | None, columns: Iterable[str], target: str | None)
 
 
 def _callers_level() -> int:
-    """The ``stacklevel`` of a warning that names the first line outside kernelight and
-    scikit-learn.
+    """The ``stacklevel`` of the first line outside kernelight and scikit-learn.
 
     It is for a warning of the function that calls this one. scikit-learn's frames are passed over
     because fits go through its decorators and pipelines. If there is no other line, the outermost

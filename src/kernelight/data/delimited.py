@@ -1,8 +1,11 @@
 """Delimited text: CSV, TSV and the like, with or without names, quoted or not.
 
-The first 500 rows (of the first 4 MB) decide what a column is: words, if half or more of what is
-there is not numbers; else numbers, and then a word in it is missing, or an error (strict).
+The first 500 rows (of the first 4 MB) decide what a column is: words, if half or more of its values
+are not numbers; else numbers, and then a word in it is missing, or an error (strict).
 ``categorical`` names columns that look like numbers and are words.
+
+Long because a block of rows is read in one place: the roles of the columns, the call of the core,
+columns of numbers with words among them, and the errors with their lines share the same arrays.
 """
 
 from __future__ import annotations
@@ -135,22 +138,21 @@ class DelimitedSource(TableSource):
             self.nameless = frozenset(self._names[-1:])
 
     # -- What is in the file
-    # --------------------------------------------------------------------------------
 
     def _note_titles(self, first: Sequence[bytes], count: int, strict: bool) -> None:
         """Note the rows above the names of the columns, or refuse them (strict)."""
         title = shown(next(cell for cell in first if cell))
-        found = (
+        what = (
             f"line 1 ({title}) is above the names of the columns"
             if count == 1
             else f"{count} lines, the first {title}, are above the names of the columns"
         )
         if strict:
             raise DataError(
-                f"{self.label}: {found}; delete {'it' if count == 1 else 'them'}, or leave "
+                f"{self.label}: {what}; delete {'it' if count == 1 else 'them'}, or leave "
                 f"strict=True out."
             )
-        self.notes = (f"{found}; skipped",)
+        self.notes = (f"{what}; skipped",)
 
     def _after_rows(self, sample: bytes, ended: bool, count: int) -> int:
         """Where the rows behind the names begin, which are in the row of number ``count``."""
@@ -172,12 +174,12 @@ class DelimitedSource(TableSource):
         text = text[:position] if position else text
         starts, rows, _ = self._layout(text, final=ended and position == 0)
         count = len(self._names)
-        found = self._run(
+        parsed = self._run(
             text, starts, rows, [(_WORD, at) for at in range(count)], 0, 0, count, np.float64
         )
         absent = {word.encode() for word in self._dialect.missing} | {b""}
-        # damaged: what is whole decides, so that the damage is what will be spoken of
-        if found is None:
+        # damaged: rows that are whole decide, and the damage is reported when all are read
+        if parsed is None:
             whole = (
                 row for row in rows_of(text.tobytes(), self._dialect.delimiter) if len(row) == count
             )
@@ -186,8 +188,8 @@ class DelimitedSource(TableSource):
             )
         kinds, guessed, blank, digits = [], [], [], []
         for at, name in enumerate(self._names):
-            if found is not None:
-                cells = [cell for cell in _cells(text, found[2], at) if cell is not None]
+            if parsed is not None:
+                cells = [cell for cell in _cells(text, parsed[2], at) if cell is not None]
             else:
                 cells = [cell for cell in table[at] if cell not in absent] if table else []
             column, guess = kind_of(name, cells, categorical)
@@ -203,7 +205,6 @@ class DelimitedSource(TableSource):
         return tuple(kinds)
 
     # -- Rows
-    # -----------------------------------------------------------------------------------------------
 
     def whole(self, selection: ColumnSelection) -> Block:
         text = self._source.whole()[self._mark + self._offset :]
@@ -277,7 +278,7 @@ class DelimitedSource(TableSource):
                 texts[name] = len(words) + len(texts)
             count = len(words) + len(texts)
             try:
-                found = self._run(
+                parsed = self._run(
                     text,
                     starts,
                     rows,
@@ -294,8 +295,8 @@ class DelimitedSource(TableSource):
                     raise DataError(str(odd_one)) from None
                 loose.append(odd_one.column)
                 self._loose.append(odd_one.column)
-        assert found is not None
-        matrix, apart, spans = found
+        assert parsed is not None
+        matrix, apart, spans = parsed
 
         def locate(row: int) -> str:
             return f"line {first_line + self._line_of(text, row - first_row)}"
@@ -334,7 +335,8 @@ class DelimitedSource(TableSource):
         if selection.ids is not None:
             if selection.ids in numbers or selection.ids not in words:
                 raise DataError(
-                    f"{self.label}: column {shown(selection.ids)} cannot be an id and something else."
+                    f"{self.label}: column {shown(selection.ids)} cannot be an id and something "
+                    f"else."
                 )
             ids = [
                 ""
@@ -363,8 +365,10 @@ class DelimitedSource(TableSource):
         odd: dict[str, Odd],
         first_line: int,
     ) -> NDArray[np.float64]:
-        """The numbers of a column that was read as words; NaN, and counted, where there is a
-        word."""
+        """The numbers of a column that was read as words.
+
+        A word is NaN, and counted in ``odd``.
+        """
         starts, lengths = spans.starts[at], spans.lengths[at]
         codes = np.empty(len(starts), np.int32)
         firsts = np.empty(len(starts), np.int64)
@@ -405,8 +409,10 @@ class DelimitedSource(TableSource):
         dtype: Any,
         first_line: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.float64], _Spans] | None:
-        """Rows of a text, or None if they are damaged and it does not matter where (no
-        ``first_line``)."""
+        """The values of rows of a text: features, those kept aside, and places of words.
+
+        Damage is an error with its line; without a ``first_line`` the result is None instead.
+        """
         count = int(rows[-1])
         matrix = np.empty((count, n_numbers), dtype=dtype)
         aside = np.empty((n_aside, count))
@@ -460,9 +466,9 @@ class DelimitedSource(TableSource):
     ) -> list[str]:
         """What stands in some rows of a column."""
         roles = [(_WORD if at == place else _SKIP, 0) for at in range(len(self._names))]
-        found = self._run(text, starts, rows, roles, 0, 0, 1, np.float64)
-        assert found is not None
-        spans = _Spans(found[2].starts[:, some], found[2].lengths[:, some])
+        parsed = self._run(text, starts, rows, roles, 0, 0, 1, np.float64)
+        assert parsed is not None
+        spans = _Spans(parsed[2].starts[:, some], parsed[2].lengths[:, some])
         return [(cell or b"").decode("ascii", "replace").strip() for cell in _cells(text, spans, 0)]
 
     def _words(
@@ -496,10 +502,9 @@ class DelimitedSource(TableSource):
             ) from None
 
     # -- Errors
-    # ---------------------------------------------------------------------------------------------
 
     def _end_of(self, text: Text, count: int) -> int:
-        """How many bytes at least hold so many rows; all, if there are not so many."""
+        """The least number of bytes that hold ``count`` rows; all, if there are fewer rows."""
         low, high = 0, len(text)
         while low < high:
             middle = (low + high) // 2
@@ -547,8 +552,7 @@ class DelimitedSource(TableSource):
 def _calls(
     starts: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Where each compiled call begins and ends: bytes and rows, at the borders of pieces of a
-    layout."""
+    """Where each compiled call begins and ends, in bytes and rows, at borders of pieces."""
     wanted = np.arange(byte_sources.CALL_BYTES, int(starts[-1]), byte_sources.CALL_BYTES)
     cuts = np.unique([0, *np.searchsorted(starts, wanted), len(starts) - 1])
     for left, right in pairwise(cuts):

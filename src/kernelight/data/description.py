@@ -11,8 +11,7 @@ from kernelight.data.table_source import NUMBER
 
 
 def described(label: str, encoding: Encoding, notes: Sequence[str]) -> str:
-    """Numbers in one line; columns of words, dates and other formats, and those that are left out,
-    by a line each."""
+    """What becomes of each column: numbers in one line, others in a line each."""
     lines = [
         f"{label}: "
         f"{counted(encoding.width, 'sparse feature' if encoding.columns is None else 'feature')}"
@@ -59,4 +58,5 @@ def _fate(column: EncodedColumn) -> str:
     values = ", ".join(column.targets.outputs[:3]) + (
         ", ..." if len(column.targets.outputs) > 3 else ""
     )
-    return f"{len(column.targets.words):,} words, by their target values ({values}); and {said.partition(', ')[2]}"
+    ones = said.partition(", ")[2]
+    return f"{len(column.targets.words):,} words, by their target values ({values}); and {ones}"

@@ -120,15 +120,17 @@ def names_in(first: Sequence[bytes], label: str, line: int = 1) -> list[str]:
 
 
 def kind_of(name: str, cells: Sequence[bytes], categorical: set[str]) -> tuple[Column, bool]:
-    """Numbers or words, by the first values that are there, and whether that is a guess, because
-    some are not numbers."""
+    """Numbers or words, by the first values that are not missing.
+
+    It is a guess, as the second result says, if some are not numbers.
+    """
     odd = sum(not A_NUMBER.fullmatch(cell) for cell in cells)
     words = name in categorical or (bool(cells) and 2 * odd >= len(cells))
     return Column(name, CATEGORICAL if words else NUMBER), odd > 0 and name not in categorical
 
 
 def checked_delimiter(delimiter: Any) -> str:
-    """A delimiter that somebody has named."""
+    """A delimiter that the user has named, if it can be one."""
     odd = not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii()
     if odd or delimiter.isalnum() or delimiter in '"\r\n.+-\0':
         raise DataError(f"delimiter must be one character such as ',' or ';', got {delimiter!r}.")
@@ -136,8 +138,10 @@ def checked_delimiter(delimiter: Any) -> str:
 
 
 def rows_of(text: bytes, delimiter: str) -> Iterator[list[bytes]]:
-    """The rows of a text as fields, slowly: for the first ones, before anything is known. A quote
-    left open ends it."""
+    """The rows of a text as fields; a quote left open ends them.
+
+    It is slow, and for the first rows only, before the core can be told what to read.
+    """
     stop = re.compile(b"[\n" + re.escape(delimiter.encode()) + b"]")
     blanks = b" \t".replace(delimiter.encode(), b"")
     at, row, quoted = 0, list[bytes](), False
@@ -154,9 +158,9 @@ def rows_of(text: bytes, delimiter: str) -> Iterator[list[bytes]]:
             if at < 0:
                 return
             cell = text[start + 1 : at].replace(b'""', b'"')
-        found = stop.search(text, at)
-        end = found.start() if found else len(text)
-        more = found is not None and text[end] != 10
+        stopped = stop.search(text, at)
+        end = stopped.start() if stopped else len(text)
+        more = stopped is not None and text[end] != 10
         plain = text[start:end]
         row.append(
             (plain if more else plain.removesuffix(b"\r")).strip(blanks) if cell is None else cell
@@ -172,8 +176,10 @@ def rows_of(text: bytes, delimiter: str) -> Iterator[list[bytes]]:
 
 
 def sniffed(sample: bytes, comma: bool = False) -> str:
-    """The delimiter that gives most of the first rows the same number of fields, at least two; with
-    decimal commas it is a comma only if nothing else gives two."""
+    """The delimiter that gives most of the first rows the same number of fields, at least two.
+
+    With decimal commas it is a comma only if no other gives two.
+    """
     start = sample[: 1 << 16]
     best, chosen = (0.0, 0), ","
     for delimiter in DELIMITERS:

@@ -29,10 +29,10 @@ from kernelight.data.text_formats import (
 
 
 def cell_rule(missing: Sequence[str] | None, encoding: Encoding | None) -> CellRule:
-    """How text of typed tables is read: by the words that stand for a missing value (None: the
-    usual ones).
+    """How text of typed tables is read.
 
-    Words that a model knows stay what they are.
+    ``missing`` are the words that stand for a missing value (None: the usual ones). Words that a
+    model knows stay what they are.
     """
     known: dict[str, frozenset[str]] = {}
     if encoding is not None:
@@ -100,18 +100,17 @@ def percent_notes(encoding: Encoding, source: TableSource) -> list[str]:
         values = words.get(name, ()) if name in texts else ("0",)
         signs = sum("%" in value for value in values)
         if had[name] and values and not signs:
-            found = "in training values had a percent sign, and here none has"
+            change = "in training values had a percent sign, and here none has"
         elif not had[name] and signs and 2 * signs >= len(values):
-            found = "values have a percent sign, and in training none had"
+            change = "values have a percent sign, and in training none had"
         else:
             continue
-        notes.append(f"column {shown(name)}: {found}; 12 % is read as 12 and 0.12 as 0.12")
+        notes.append(f"column {shown(name)}: {change}; 12 % is read as 12 and 0.12 as 0.12")
     return notes
 
 
 def _with_points(formats: Mapping[str, str], source: TableSource) -> list[str]:
-    """Columns that had decimal commas in training, and have points and no comma where commas stand
-    between the cells.
+    """Columns with decimal commas in training and points here, where commas separate cells.
 
     Elsewhere 5.123 may well be five thousand. Here cells with a comma would have to be quoted, and
     none is.

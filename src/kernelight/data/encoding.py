@@ -1,7 +1,6 @@
-"""`Encoding`: from the columns of a file to a matrix, by a recipe learned from training rows and
-then applied unchanged.
+"""`Encoding`: the recipe from the columns of a table to features.
 
-The rules:
+It is learned from training rows and then applied unchanged. The rules:
 
 * A number that is missing becomes the median of its column among the first 20,000 training rows (0
   if there is none there).
@@ -10,14 +9,14 @@ The rules:
   seen in training is 0 in all of them; a boolean that is spelled otherwise there is no such word
   (`booleans`).
 * Of more than ``max_categories`` words (100 unless told otherwise) the most frequent have a column
-  each, and the others, words never seen in training too, share one (`word_counts`). A plan with a
-  limit makes that an error.
+  each, and the others, words never seen in training too, share one (`word_counts`). A selection
+  with a limit makes that an error.
 * Where the target is known, such a column also becomes the mean target of the rows of each word, in
   training of the rows of other folds (`target_values`).
 * A date becomes its year, month, weekday, time of day and days since the first, as far as they vary
   (`dates`).
-* A target must not be missing. It is a class if it is words, or whole numbers of at most 50 kinds;
-  else it is a quantity.
+* A target must not be missing. It is a class if it is words, or whole numbers with at most 50
+  different values; else it is a quantity (`tasks`).
 """
 
 from __future__ import annotations
@@ -60,8 +59,10 @@ Label = str | int | float
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """A column of the file and what becomes of it: a number (``fill`` where it is missing), or a
-    column for each category."""
+    """A column of the file and what becomes of it.
+
+    A number stays one (``fill`` where it is missing); a word becomes a column for each category.
+    """
 
     name: str
     kind: str
@@ -91,8 +92,7 @@ class EncodedColumn:
         return len(self.categories) + self.others + self.missing
 
     def put_values(self, X: NDArray[Any], place: int, values: NDArray[np.float64]) -> None:
-        """Target values into their columns of ``X``, where the features of this column begin at
-        ``place``."""
+        """Put target values into ``X``, where the features of this column begin at ``place``."""
         most = np.finfo(X.dtype).max
         X[:, place + self.n_ones : place + self.width] = np.clip(values, -most, most)
 
@@ -128,8 +128,7 @@ class EncodedTarget:
 
 @dataclass(frozen=True)
 class Encoding:
-    """How raw columns become features: plain data that is stored with a model (`to_plain`,
-    `from_plain`).
+    """How raw columns become features: plain data that is stored with a model.
 
     ``columns`` is None for sparse rows (LIBSVM), which have ``width`` features and need no recipe.
 
@@ -137,7 +136,8 @@ class Encoding:
     >>> from kernelight.data import Encoding, open_dataset
     >>> path = os.path.join(tempfile.mkdtemp(), "fruit.csv")
     >>> with open(path, "w") as file:
-    ...     _ = file.write("weight,colour,kind\\n100,red,apple\\n,yellow,banana\\n140,green,apple\\n")
+    ...     _ = file.write("weight,colour,kind\\n100,red,apple\\n")
+    ...     _ = file.write(",yellow,banana\\n140,green,apple\\n")
     >>> encoding = open_dataset(path, target="kind").encoding
     >>> encoding.feature_names
     ['weight', 'colour=green', 'colour=red', 'colour=yellow']
@@ -168,8 +168,10 @@ class Encoding:
 
     @property
     def has_target_values(self) -> bool:
-        """Whether a column of words has target values, so that training rows have other features
-        than the same rows as new."""
+        """Whether a column of words has target values.
+
+        Then training rows have other features than the same rows as new.
+        """
         return any(column.targets is not None for column in self.columns or ())
 
     def with_target_values(self, values: Mapping[str, TargetValues]) -> Encoding:
@@ -180,14 +182,12 @@ class Encoding:
         return replace(self, columns=made, width=sum(column.width for column in made))
 
     # -- Use
-    # ------------------------------------------------------------------------------------------------
 
     def apply(self, block: Block, training: TrainingRows | None = None) -> Any:
-        """The features of raw rows, which were read by this encoding's own plan. The block must not
-        be used again.
+        """The features of raw rows, which were read by `selection`.
 
         ``training`` says which of the rows that the encoding was learned from these are; else they
-        are new rows.
+        are new rows. The block must not be used again.
         """
         if self.columns is None:
             return resized(block.numbers, self.width)
@@ -211,13 +211,13 @@ class Encoding:
                 X[:, place : place + column.width] = column.recipe.features(block.dates[:, date])
                 date += 1
             else:
-                found = next(words)
-                put_ones(X, place, found, column.categories, column.others, column.missing)
+                column_words = next(words)
+                put_ones(X, place, column_words, column.categories, column.others, column.missing)
                 if column.targets is not None:
                     values = (
-                        column.targets(found)
+                        column.targets(column_words)
                         if training is None
-                        else training.values(column.name, found)
+                        else training.values(column.name, column_words)
                     )
                     column.put_values(X, place, values)
             place += column.width
@@ -235,14 +235,14 @@ class Encoding:
         )
         if gone.any():
             at = block.first_row + int(np.argmax(gone))
-            found = (
+            state = (
                 "missing"
                 if isinstance(values, Categorical) or np.isnan(float(values[at - block.first_row]))
                 else "infinite"
             )
             raise DataError(
                 f"{label}, {block.locate(at)}, column {shown(self.target.name)}: the target is "
-                f"{found}; leave such rows out."
+                f"{state}; leave such rows out."
             )
         if isinstance(values, Categorical):
             known = [str(word) for word in self.target.labels or ()]
@@ -253,8 +253,7 @@ class Encoding:
 
     @property
     def names(self) -> set[str]:
-        """All columns of files that the model knows: features, the target, ids, and those that are
-        left out."""
+        """All columns that the model knows: features, the target, ids, and those left out."""
         apart = [self.target.name] if self.target else []
         apart += [self.ids] if self.ids else []
         return {*(column.name for column in self.columns or ()), *self.ignored, *apart}
@@ -267,8 +266,7 @@ class Encoding:
     def selection(
         self, available: Sequence[str] | None, label: str, allowed: Iterable[str] = ()
     ) -> ColumnSelection:
-        """What to read of a file with these columns; columns that are missing are an error that
-        lists them."""
+        """What to read of a file with these columns; if some are missing, the error lists them."""
         target = self.target
         if self.columns is None:
             if available is not None:
@@ -304,7 +302,6 @@ class Encoding:
         )
 
     # -- Plain data
-    # -----------------------------------------------------------------------------------------
 
     def to_plain(self) -> dict[str, Any]:
         """Plain data that JSON can say."""
@@ -428,10 +425,10 @@ def _text(value: Any) -> str:
 
 
 def _format(entry: dict[str, Any], kind: str) -> str | None:
-    found = entry.get("format")
-    if found is not None and (not isinstance(found, str) or found not in STORED[kind]):
-        raise ValueError(f"A stored encoding has the format {found!r}, which is not known.")
-    return found
+    format = entry.get("format")
+    if format is not None and (not isinstance(format, str) or format not in STORED[kind]):
+        raise ValueError(f"A stored encoding has the format {format!r}, which is not known.")
+    return format
 
 
 def _percent(entry: dict[str, Any]) -> bool | None:

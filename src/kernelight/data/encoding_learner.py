@@ -1,5 +1,4 @@
-"""`Learner`: what becomes of the columns, learned from blocks of training rows; the rules are those
-of `encoding`."""
+"""`Learner`: learns an encoding from blocks of training rows, by the rules of `encoding`."""
 
 from __future__ import annotations
 
@@ -172,12 +171,12 @@ class Learner:
 
     def _medians(self) -> list[float]:
         head = self._heads[0] if len(self._heads) == 1 else np.concatenate(self._heads)
-        found = []
+        medians = []
         for at in range(head.shape[1]):
             values = head[:, at].astype(np.float64)
             values = values[~np.isnan(values)]
-            found.append(float(np.median(values)) if len(values) else 0.0)
-        return found
+            medians.append(float(np.median(values)) if len(values) else 0.0)
+        return medians
 
     def _encoded_target(self) -> EncodedTarget | None:
         selection = self._selection
@@ -196,17 +195,17 @@ class Learner:
         if selection.target_kind == NUMBER:
             labels = labels_of(labels, selection.target, self._label)
         if len(labels) < 2:
-            found = f"one value only, {labels[0]!r}" if labels else "no value"
+            values = f"one value only, {labels[0]!r}" if labels else "no value"
             if gone := self._without_target:
                 rows = (
                     f"{counted(gone, 'row')}, the first in {self._first_without}"
                     if gone > 1
                     else self._first_without
                 )
-                found += f", and is missing in {rows}"
+                values += f", and is missing in {rows}"
             raise DataError(
-                f"{self._label}: the target {shown(selection.target)} has {found}; a classifier needs "
-                f"at least two classes."
+                f"{self._label}: the target {shown(selection.target)} has {values}; a classifier "
+                f"needs at least two classes."
             )
         return EncodedTarget(
             selection.target, selection.target_kind, CLASSIFICATION, tuple(labels), format

@@ -6,13 +6,14 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-SHOWN = 60  # characters of what was found
+SHOWN = 60  # characters of a value
 LISTED = 8  # names in a list
 
 
 class DataError(ValueError):
-    """Data that cannot be read or used; its text is one sentence with the file, the place and what
-    was found there.
+    """Data that cannot be read or used.
+
+    Its text is one sentence with the file, the place and what was found there.
 
     >>> from kernelight.data import DataError, open_dataset
     >>> try:
@@ -27,8 +28,7 @@ class DataError(ValueError):
 
 
 class DataWarning(UserWarning):
-    """What was decided about a data set without being asked: ``notes`` has a sentence for each
-    decision.
+    """What was decided about a data set by default: ``notes`` has a sentence for each decision.
 
     >>> from kernelight.data import DataWarning
     >>> print(DataWarning("x.csv", ["column 'name': left out"]))
@@ -42,23 +42,24 @@ class DataWarning(UserWarning):
 
 
 def one_line(text: str) -> str:
-    """A text of others as part of a sentence: no line ends, and nothing that a terminal would
-    obey."""
+    """A text of others as part of a sentence, without line ends and control characters."""
     return "".join(c if c.isprintable() else " " for c in " ".join(str(text).split()))
 
 
-def shown(found: bytes | str) -> str:
-    """What was found, quoted, cut to a readable length; bytes that are no UTF-8 are said to be
-    so."""
-    if isinstance(found, bytes):
+def shown(value: bytes | str) -> str:
+    """A value of the data, quoted and cut to a readable length.
+
+    Bytes that are not UTF-8 are shown as such.
+    """
+    if isinstance(value, bytes):
         try:
-            text = found[: 4 * SHOWN].decode(
-                "utf-8", errors="strict" if len(found) <= 4 * SHOWN else "ignore"
+            text = value[: 4 * SHOWN].decode(
+                "utf-8", errors="strict" if len(value) <= 4 * SHOWN else "ignore"
             )
         except UnicodeDecodeError:
-            return f"{found[:SHOWN]!r}, which is not UTF-8,"
+            return f"{value[:SHOWN]!r}, which is not UTF-8,"
     else:
-        text = found
+        text = value
     return repr(text if len(text) <= SHOWN else text[: SHOWN - 3] + "...")
 
 
@@ -77,8 +78,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @contextmanager
 def explained(label: str, form: str) -> Iterator[None]:
-    """Of damaged files the libraries that read them say all kinds of things: each becomes one
-    sentence."""
+    """Turn whatever a library says of a damaged file into one sentence."""
     try:
         yield
     except (DataError, ImportError):

@@ -41,17 +41,19 @@ def restored(
     values: NDArray[np.float64],
     original: Callable[[NDArray[np.intp]], Iterable[str | int | Decimal]],
 ) -> Targets:
-    """Targets that were read as doubles; where these are inexact, ``original`` is asked for what
-    stood at those places: text, an ``int`` or a ``Decimal``."""
+    """Targets that were read as doubles, with exact values where doubles are inexact.
+
+    ``original`` returns what is at these places of the data: text, an ``int`` or a ``Decimal``.
+    """
     with np.errstate(invalid="ignore"):
         places = np.flatnonzero((np.abs(values) >= INEXACT) & np.isfinite(values))
     if not len(places):
         return values
     exact = values.astype(object)
-    for place, found in zip(places.tolist(), original(places), strict=True):
-        if not isinstance(found, str) or _DIGITS.fullmatch(found):
-            whole = int(found)
-            if isinstance(found, str) or found == whole:
+    for place, value in zip(places.tolist(), original(places), strict=True):
+        if not isinstance(value, str) or _DIGITS.fullmatch(value):
+            whole = int(value)
+            if isinstance(value, str) or value == whole:
                 exact[place] = whole
     return exact
 
@@ -62,8 +64,7 @@ def as_doubles(targets: Targets) -> NDArray[np.float64]:
 
 
 def are_whole(targets: Targets) -> bool:
-    """Whether finite targets are whole numbers, each of them what the file says and not what it was
-    rounded to."""
+    """Whether finite targets are whole numbers, as the data say and not by rounding."""
     if targets.dtype.kind == "O":
         return all(
             isinstance(value, int) or (value.is_integer() and abs(value) < INEXACT)
@@ -72,10 +73,12 @@ def are_whole(targets: Targets) -> bool:
     return bool((np.floor(targets) == targets).all() and (np.abs(targets) < INEXACT).all())
 
 
-def labels_of(found: Iterable[float], name: str, label: str) -> list[Any]:
-    """The classes of a target among its different values, in order: whole numbers as ``int`` if all
-    are, else as they are."""
-    labels = sorted(found)
+def labels_of(values: Iterable[float], name: str, label: str) -> list[Any]:
+    """The classes of a target by its different values, in order.
+
+    Whole numbers are ``int`` if all values are whole; others stay as they are.
+    """
+    labels = sorted(values)
     if are_whole(np.array(labels, dtype=object)):
         whole = [int(value) for value in labels]
         if label_dtype(whole) is not None:
@@ -87,8 +90,7 @@ def labels_of(found: Iterable[float], name: str, label: str) -> list[Any]:
         others = "fractions"
     raise DataError(
         f"{label}: the target {shown(name)} has classes such as {max(labels, key=abs)}, which no "
-        f"type of number holds together "
-        f"with {others}; write them as words."
+        f"type of number holds together with {others}; write them as words."
     )
 
 
@@ -105,15 +107,13 @@ def classes_of(targets: Targets, labels: Sequence[Any], name: str, label: str) -
     if strange is not None:
         raise DataError(
             f"{label}: the target {shown(name)} has the class {strange}, where those of the model "
-            f"go from {min(labels)} to "
-            f"{max(labels)}."
+            f"go from {min(labels)} to {max(labels)}."
         )
     return targets.astype(dtype)
 
 
 def refuse_rounded(targets: Targets, name: str, label: str) -> None:
-    """Refuse classes that are floating-point numbers so large that other whole numbers are rounded
-    to them."""
+    """Refuse classes that are floating-point numbers above 2^53, to which others are rounded."""
     doubles = targets
     if targets.dtype.kind == "O":
         doubles = np.array(
@@ -123,8 +123,8 @@ def refuse_rounded(targets: Targets, name: str, label: str) -> None:
     if len(large):
         raise DataError(
             f"{label}: the target {shown(name)} has the class {large[0]:.17g}, a floating-point "
-            f"number that stands for its "
-            f"neighbours too; store whole numbers beyond 2^53 as integers or as text."
+            f"number that stands for its neighbours too; store whole numbers beyond 2^53 as "
+            f"integers or as text."
         )
 
 

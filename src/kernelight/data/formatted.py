@@ -1,5 +1,4 @@
-"""`FormattedSource`: a source some of whose columns of text are numbers or dates, in formats that
-are known."""
+"""`FormattedSource`: a source with columns of text that are numbers or dates in known formats."""
 
 from __future__ import annotations
 
@@ -27,8 +26,10 @@ from kernelight.data.text_formats import STORED, converted
 
 
 class FormattedSource(TableSource):
-    """``formats``: column -> format of `text_formats`; ``kinds``: column -> what else it has turned
-    out to be."""
+    """A source with the formats of some columns, and the kinds that others turned out to have.
+
+    ``formats`` is column -> format of `text_formats`, ``kinds`` is column -> kind.
+    """
 
     def __init__(
         self, source: TableSource, formats: Mapping[str, str], kinds: Mapping[str, str]

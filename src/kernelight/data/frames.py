@@ -1,10 +1,9 @@
-"""Data sets that are frames in memory: of pandas, of polars, of Arrow, and whatever speaks their
-protocols.
+"""Data sets that are frames in memory: pandas, polars, Arrow, and what has their protocols.
 
 Numbers, booleans (0 and 1), nullable numbers and durations (in seconds) are numbers; text and
 categoricals, whatever their categories are, are words; timestamps and dates are dates. None, NaN,
 NA and NaT are missing values. The index of a frame is ignored. pandas is read by its own methods;
-everything else is read through pyarrow. Neither is imported before a frame of theirs is there.
+everything else is read through pyarrow. Neither is imported before such a frame is given.
 """
 
 from __future__ import annotations
@@ -48,8 +47,7 @@ _SECOND = datetime.timedelta(seconds=1)
 
 
 def is_frame(thing: Any) -> bool:
-    """Whether this is a table with named columns: a frame of pandas or polars, an Arrow table, or
-    one of their protocols.
+    """Whether this is a frame of pandas or polars, an Arrow table, or has one of their protocols.
 
     >>> from kernelight.data.frames import is_frame
     >>> import pandas as pd
@@ -107,52 +105,57 @@ def frame_source(
     names: Sequence[str] | None = None,
     known: Collection[str] = (),
 ) -> TableSource:
-    """The columns of a frame; ``names`` are used instead of those that it has, ``known`` are those
-    of a model."""
+    """The columns of a frame.
+
+    ``names`` are used instead of those that it has; ``known`` are those of a model.
+    """
     table = as_table(frame, label)
     given = list(table.columns if is_pandas(table) else table.column_names)
     called = [str(name) for name in given]
-    found = distinct(called, known) if names is None else list(names)
+    unique = distinct(called, known) if names is None else list(names)
     source: TableSource
     if is_pandas(table):
         columns = [_pandas_column(table.iloc[:, at]) for at in range(table.shape[1])]
-        source = FrameSource(label, dict(zip(found, columns, strict=True)), len(table), categorical)
+        source = FrameSource(
+            label, dict(zip(unique, columns, strict=True)), len(table), categorical
+        )
     else:
-        source = ArrowTableSource(label, table.rename_columns(found), tuple(categorical))
+        source = ArrowTableSource(label, table.rename_columns(unique), tuple(categorical))
     if names is None:
-        pairs = zip(called, found, strict=True)
+        pairs = zip(called, unique, strict=True)
         source.renamed = tuple((old, new) for old, new in pairs if old != new)
         source.nameless = frozenset(
             new
-            for old, new in zip(given, found, strict=True)
+            for old, new in zip(given, unique, strict=True)
             if _is_missing(old) or _NAMELESS.fullmatch(str(old))
         )
     return source
 
 
 def array_source(array: NDArray[Any], label: str, names: Sequence[str]) -> TableSource:
-    """The columns of a two-dimensional array of objects or text, where numbers may be written as
-    text."""
+    """The columns of a two-dimensional array of objects, where numbers may be text."""
     columns = [_objects(array[:, at], written=True) for at in range(array.shape[1])]
     return FrameSource(label, dict(zip(names, columns, strict=True)), len(array))
 
 
 def column_values(values: Any, name: str = "y") -> Any:
-    """A target as a NumPy array of numbers, booleans or objects, where it is one of NumPy, pandas,
-    polars or Arrow, or a list; anything else as it is. Durations are seconds. Missing values and
-    dates are refused."""
-    found = _array_of(values)
-    if not isinstance(found, np.ndarray):
-        return found
-    kind = found.dtype.kind
-    objects = found.ravel().tolist() if kind == "O" else []
+    """A target as a NumPy array of numbers, booleans or objects.
+
+    It may be an array, a column of pandas, polars or Arrow, or a list; anything else is returned as
+    it is. Durations are seconds. Missing values and dates are refused.
+    """
+    array = _array_of(values)
+    if not isinstance(array, np.ndarray):
+        return array
+    kind = array.dtype.kind
+    objects = array.ravel().tolist() if kind == "O" else []
     if kind == "O":
-        gone = np.array([_is_missing(value) for value in objects], dtype=bool).reshape(found.shape)
+        gone = np.array([_is_missing(value) for value in objects], dtype=bool).reshape(array.shape)
     else:
         gone = (
-            np.isnat(found)
+            np.isnat(array)
             if kind in "mM"
-            else np.isnan(found)
+            else np.isnan(array)
             if kind == "f"
             else np.zeros(0, dtype=bool)
         )
@@ -164,20 +167,19 @@ def column_values(values: Any, name: str = "y") -> Any:
     if kind == "M" or any(isinstance(value, (datetime.date, np.datetime64)) for value in objects):
         raise ValueError(
             f"Input {name} contains dates, which are neither classes nor quantities: make numbers "
-            f"of them "
-            "(such as days since a day), or text if each date is a class."
+            f"of them (such as days since a day), or text if each date is a class."
         )
     if kind == "m":
-        return found / np.timedelta64(1, "s")
+        return array / np.timedelta64(1, "s")
     if objects and all(isinstance(value, _DURATIONS) for value in objects):
-        return np.array([_number(value) for value in objects]).reshape(found.shape)
+        return np.array([_number(value) for value in objects]).reshape(array.shape)
     if (
         objects
-        and values is not found
+        and values is not array
         and all(isinstance(value, numbers.Real) for value in objects)
     ):
-        return np.asarray(found.tolist())  # a categorical of numbers, for instance
-    return values if isinstance(values, (list, tuple)) else found
+        return np.asarray(array.tolist())  # a categorical of numbers, for instance
+    return values if isinstance(values, (list, tuple)) else array
 
 
 def _array_of(values: Any) -> Any:
@@ -206,7 +208,6 @@ def _array_of(values: Any) -> Any:
 
 
 # -- Columns
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -244,10 +245,10 @@ class Plain:
         if hasattr(self.values.dtype, "categories"):
             codes = np.asarray(self.values.cat.codes)
             used, places = np.unique(codes[codes >= 0], return_inverse=True)
-            found = np.full(len(codes), -1, dtype=np.int32)
+            word_codes = np.full(len(codes), -1, dtype=np.int32)
             known = words_of([_text(value) for value in self.values.cat.categories[used].tolist()])
-            found[codes >= 0] = known.codes[places]
-            return Categorical(found, known.values)
+            word_codes[codes >= 0] = known.codes[places]
+            return Categorical(word_codes, known.values)
         gone = self.values.isna().to_numpy()
         return _words_of(self.values.to_numpy(dtype=object), gone)
 
@@ -277,15 +278,14 @@ class Objects:
 
     def dates(self) -> NDArray[np.datetime64]:
         """As moments, NaT where one is missing."""
-        found = [
+        moments = [
             None if _is_missing(value) else np.datetime64(_without_zone(value))
             for value in self.values
         ]
-        return np.array(found, dtype="datetime64[us]")
+        return np.array(moments, dtype="datetime64[us]")
 
     def written(self, rows: NDArray[np.intp]) -> list[Any]:
-        """Some values as they are; a floating-point number as text that does not claim to be
-        exact."""
+        """Some values as they are; floating-point numbers as text, which claims no exactness."""
         return [
             str(value) if isinstance(value, (float, np.floating)) else value
             for value in self.values[rows]
@@ -318,17 +318,19 @@ def _pandas_column(series: Any) -> Plain | Objects:
 
 
 def _objects(values: NDArray[Any], *, other: str = "", written: bool = False) -> Objects:
-    """A column of objects by the types that occur; ``written``: text that a number can be read from
-    is one."""
+    """A column of objects by the types that occur.
+
+    With ``written``, text that can be read as a number is one.
+    """
     values = values.astype(object, copy=False)
     types = {type(value) for value in values if not _is_missing(value)}
-    if all(issubclass(found, _NUMBERS) for found in types):
+    if all(issubclass(type_, _NUMBERS) for type_ in types):
         return Objects(values, NUMBER)
-    if all(issubclass(found, _DURATIONS) for found in types):
+    if all(issubclass(type_, _DURATIONS) for type_ in types):
         return Objects(values, NUMBER)
-    if all(issubclass(found, (datetime.date, np.datetime64)) for found in types):
+    if all(issubclass(type_, (datetime.date, np.datetime64)) for type_ in types):
         return Objects(values, DATE)
-    strange = next((found for found in types if not issubclass(found, (str, *_NUMBERS))), None)
+    strange = next((type_ for type_ in types if not issubclass(type_, (str, *_NUMBERS))), None)
     if strange is not None:
         return Objects(values, other or strange.__name__)
     return Objects(values, NUMBER if written and all(map(_is_written, values)) else CATEGORICAL)
@@ -410,14 +412,14 @@ class FrameSource(TableSource):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        found = [
+        dtypes = [
             # durations become seconds
             np.dtype(np.float64) if column.dtype.kind == "m" else column.dtype
             for column in self._columns.values()
             if column.kind == NUMBER
         ]
         return np.dtype(
-            np.float32 if found and np.result_type(*found) == np.float32 else np.float64
+            np.float32 if dtypes and np.result_type(*dtypes) == np.float32 else np.float64
         )
 
     def blocks(self, selection: ColumnSelection) -> Iterator[Block]:

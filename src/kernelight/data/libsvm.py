@@ -87,36 +87,19 @@ class LibsvmSource(TableSource):
             r, e = slice(n_rows, n_rows + rows[-1]), slice(n_entries, n_entries + entries[-1])
             here = starts[n_rows : n_rows + rows[-1] + 1]
             most = limit if indices.dtype == np.int64 else min(limit, _INT32)
-            found = _core.libsvm_parse(
-                part,
-                rows,
-                entries,
-                self._base,
-                most,
-                labels[r],
-                here,
-                indices[e],
-                values[e],
-                threads,
+            before = (part, rows, entries, self._base)
+            count, n_values, last, error, at = _core.libsvm_parse(
+                *before, most, labels[r], here, indices[e], values[e], threads
             )
-            if found[3] == _BEYOND and limit > most:
+            if error == _BEYOND and limit > most:
                 indices = indices.astype(np.int64)
-                found = _core.libsvm_parse(
-                    part,
-                    rows,
-                    entries,
-                    self._base,
-                    limit,
-                    labels[r],
-                    here,
-                    indices[e],
-                    values[e],
-                    threads,
+                count, n_values, last, error, at = _core.libsvm_parse(
+                    *before, limit, labels[r], here, indices[e], values[e], threads
                 )
-            if found[3]:
-                raise self._error(text, found[3], begin + found[4], first_line, selection.width)
+            if error:
+                raise self._error(text, error, begin + at, first_line, selection.width)
             here += n_entries
-            n_rows, n_entries, width = n_rows + found[0], n_entries + found[1], max(width, found[2])
+            n_rows, n_entries, width = n_rows + count, n_entries + n_values, max(width, last)
         shape = (n_rows, width if selection.width is None else selection.width)
         X = sp.csr_matrix(
             (values[:n_entries], indices[:n_entries], starts[: n_rows + 1]), shape=shape, copy=False
@@ -167,11 +150,11 @@ def _calls(text: Text) -> Iterator[tuple[int, int]]:
     """Where each compiled call begins and ends, at ends of lines."""
     begin, at = 0, byte_sources.CALL_BYTES - 1
     while at < len(text):
-        found = np.flatnonzero(text[at : at + _LOOK] == ord("\n"))
-        if not len(found):
+        ends = np.flatnonzero(text[at : at + _LOOK] == ord("\n"))
+        if not len(ends):
             at += _LOOK
             continue
-        end = at + int(found[0]) + 1
+        end = at + int(ends[0]) + 1
         yield begin, end
         begin, at = end, end + byte_sources.CALL_BYTES - 1
     yield begin, len(text)
@@ -179,7 +162,7 @@ def _calls(text: Text) -> Iterator[tuple[int, int]]:
 
 def _labels(text: Text, rows: NDArray[np.intp]) -> list[str]:
     """The labels of some rows as they are written."""
-    written = [found[1] for found in _LABELS.finditer(text.data)]
+    written = [match[1] for match in _LABELS.finditer(text.data)]
     return [written[row].decode("ascii") for row in rows.tolist()]
 
 

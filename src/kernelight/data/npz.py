@@ -1,7 +1,7 @@
-"""NPZ files: ours (``X``, ``y`` or ``X_train``, ``y_train``, ``X_test``, ``y_test``) and those of
-`scipy.sparse.save_npz`.
+"""NPZ files: arrays ``X`` and ``y``, and what `scipy.sparse.save_npz` writes.
 
-Nothing that is stored as Python objects is read: it would be run. A dense matrix stays in the file
+There may also be ``X_train``, ``y_train``, ``X_test`` and ``y_test``. Arrays of Python objects are
+not read, because reading them could run code. A dense matrix stays in the file
 and is read some rows at a time; one in Fortran order, whose rows lie scattered, and a sparse one
 are read when the file is opened.
 """
@@ -42,7 +42,7 @@ class Member:
         return int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
 
     def pieces(self, archive: zipfile.ZipFile, rows: int) -> Iterator[NDArray[Any]]:
-        """The array, so many rows at a time.
+        """The array, ``rows`` rows at a time.
 
         The archive compares its checksum when the last of them are read.
         """
@@ -68,8 +68,10 @@ class NpzSource(ArraySource):
         self.headed = False
 
     def _opened(self, part: str | None) -> tuple[Any, Any, list[str] | None]:
-        """The matrix and the target, no rows of them where they are to be streamed, and the names
-        of columns."""
+        """The matrix, the target, and the names of the columns.
+
+        Of a matrix that is to be streamed no rows are read here.
+        """
         label = self._source.label
         with self._source.opened() as handle, zipfile.ZipFile(handle) as archive:
             members = _members(label, archive)
@@ -137,8 +139,10 @@ class NpzSource(ArraySource):
 
 
 def _members(label: str, archive: zipfile.ZipFile) -> dict[str, Member]:
-    """The arrays by their names. One whose header promises more than there is is refused: the
-    memory for it would be taken before that is noticed."""
+    """The arrays by their names.
+
+    One whose header promises more than there is is refused, before memory for it is taken.
+    """
     members = {}
     for name in archive.namelist():
         key = name.removesuffix(".npy")

@@ -84,7 +84,7 @@ def open_dataset(
     target : str, int or None
         The column to predict, by name or place; None if there is none. "auto" takes the one the
         format knows, else a column called target, label, class or y, else the last, which must have
-        a name.
+        a name; a note then says which column was taken.
     ids : str, optional
         A column that only names the rows.
     ignore : list of str
@@ -93,29 +93,30 @@ def open_dataset(
         Columns of numbers that are to be read as words; categorical columns of frames are words
         anyway.
     task : {"classification", "regression"}, optional
-        What the target is; inferred if not said.
+        What the target is; inferred by default.
     encoding : Encoding, optional
         That of a model: the file is then encoded like the one it was trained on, and must have the
         same columns.
     format : {"csv", "libsvm", "parquet", "arrow", "npz"}, optional
-        Of files; recognised if not said.
+        Of files; recognised by default.
     delimiter, header, missing
         Of delimited text: the delimiter, whether the first row has names, the words that stand for
-        a missing value; recognised if not said.
+        a missing value; recognised by default. Lines with a title above the names are skipped.
     decimal : {".", ","}, optional
-        The decimal separator of numbers that are text; recognised column by column if not said.
-        Given with an ``encoding``, it goes before that of the training file.
+        The decimal separator of numbers that are text; recognised column by column by default.
+        Digits with leading zeros, such as zip codes, are then numbers. Given with an ``encoding``,
+        it goes before that of the training file.
     charset : str, optional
-        The encoding of a text file, by a name that Python knows (cp1252, latin-1, utf-16). If not
-        said, it is UTF-8; where that cannot be, cp1252 (or what a byte-order mark says) is taken,
+        The encoding of a text file, by a name that Python knows (cp1252, latin-1, utf-16). By
+        default it is UTF-8; where that cannot be, cp1252 (or what a byte-order mark says) is taken,
         with a note.
     max_categories : int
         How many columns of 0 and 1 the words of a column may become. Of more words the most
         frequent have a column each and the others share one; with ``strict`` they are an error.
         Models make target values of them as well (`Dataset.supervised`).
     zero_based, n_features
-        Of LIBSVM files: whether indices begin at 0, and how many features there are (as many as
-        occur if not said).
+        Of LIBSVM files: whether indices begin at 0, and how many features there are (by default as
+        many as occur).
     part : {"train", "test"}, optional
         Of NPZ files that have both.
     dtype : {float64, float32}
@@ -124,8 +125,8 @@ def open_dataset(
         Threads for parsing.
     strict : bool
         Refuse, with one error that lists them and the options that settle them, columns that need a
-        decision: ids, dates, numbers with signs, too many words. Otherwise the defaults are taken,
-        and a `DataWarning` says so when the rows are read.
+        decision: ids, dates, numbers with signs, codes, too many words. Otherwise the defaults are
+        taken, and a `DataWarning` says so when the rows are read.
 
     Returns
     -------
@@ -175,22 +176,22 @@ def open_dataset(
         source: TableSource = frame_source(data, categorical=categorical, known=known)
         _refuse_unknown(categorical if encoding is None else (), source)
         return Dataset(source, options, encoding)
-    found = data if isinstance(data, ByteSource) else _found(_name(data))
-    if isinstance(found, TableSource):
-        return Dataset(found, options, encoding)
-    form = format or _format(found)
+    opened = data if isinstance(data, ByteSource) else _opened(_name(data))
+    if isinstance(opened, TableSource):
+        return Dataset(opened, options, encoding)
+    form = format or _format(opened)
     threads = resources(n_jobs).threads
-    if form not in ("csv", "libsvm") and found.compression:
-        raise DataError(f"{found.label} is {form} inside {found.compression}: unpack it first.")
+    if form not in ("csv", "libsvm") and opened.compression:
+        raise DataError(f"{opened.label} is {form} inside {opened.compression}: unpack it first.")
     notes: tuple[str, ...] = ()
     if form in ("csv", "libsvm"):
         trained = None if encoding is None else encoding.charset
-        notes = _transcoded(found, charset, trained, guess=form == "csv" and not strict)
+        notes = _transcoded(opened, charset, trained, guess=form == "csv" and not strict)
     if form == "libsvm":
-        source = LibsvmSource(found, zero_based=zero_based, threads=threads)
+        source = LibsvmSource(opened, zero_based=zero_based, threads=threads)
     elif form == "csv":
         source = DelimitedSource(
-            found,
+            opened,
             delimiter=delimiter,
             header=header,
             missing=missing,
@@ -203,10 +204,10 @@ def open_dataset(
             strict=strict,
         )
     elif form == "npz":
-        source = NpzSource(found, part)
+        source = NpzSource(opened, part)
     else:
-        source = ColumnarSource(found, form=form, categorical=tuple(categorical), known=known)
-    source.n_bytes = found.n_bytes
+        source = ColumnarSource(opened, form=form, categorical=tuple(categorical), known=known)
+    source.n_bytes = opened.n_bytes
     source.notes = (*notes, *source.notes)
     _refuse_unknown(categorical if encoding is None else (), source)
     return Dataset(source, options, encoding)
@@ -215,25 +216,30 @@ def open_dataset(
 def _transcoded(
     source: ByteSource, charset: str | None, known: str | None, guess: bool
 ) -> tuple[str, ...]:
-    """Have a text read as UTF-8: from the encoding that was said, that of the training file, or one
-    that is guessed."""
+    """Have a text read as UTF-8, from the charset that was given or is known or guessed.
+
+    ``known`` is that of the training file. The notes say what was guessed.
+    """
     if charset is not None:
         source.charset = None if charset in UTF8 else charset
         return ()
     head = source.head(HEAD + 1)
-    found = guessed_charset(head[:HEAD], len(head) <= HEAD) if guess or known is not None else None
-    if found is None:
+    guessed = (
+        guessed_charset(head[:HEAD], len(head) <= HEAD) if guess or known is not None else None
+    )
+    if guessed is None:
         return ()
     if known is not None:
         source.charset = known
         return ()
-    source.charset = found
-    return (f"the text is not UTF-8 and is read as {found}; charset='NAME' names another encoding",)
+    source.charset = guessed
+    return (
+        f"the text is not UTF-8 and is read as {guessed}; charset='NAME' names another encoding",
+    )
 
 
 def _comma(decimal: str | None, encoding: Encoding | None) -> bool:
-    """Whether a text has decimal commas for certain: the user says so, or the file of training had
-    them."""
+    """Whether a text certainly has decimal commas: by the user or the training file."""
     if decimal is not None or encoding is None:
         return decimal == ","
     return any(column.format == COMMA for column in encoding.columns or ())
@@ -266,7 +272,7 @@ def _names(encoding: Encoding | None) -> tuple[str, ...]:
     return tuple(name for name in encoding.file_columns if name != target)
 
 
-def _found(name: str) -> ByteSource | TableSource:
+def _opened(name: str) -> ByteSource | TableSource:
     """The bytes of a file, or a data set that is no file."""
     if name == "-":
         return standard_input()
@@ -312,8 +318,7 @@ def _stem(name: str) -> str:
 
 
 def _is_data(path: str) -> bool:
-    """Whether a path may be suggested: a regular file with the ending of a format, and not a hidden
-    one."""
+    """Whether a path may be suggested: a file with the ending of a format that is not hidden."""
     name = os.path.basename(path)
     return not name.startswith(".") and _stem(name) != name and os.path.isfile(path)
 

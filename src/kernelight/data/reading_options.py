@@ -1,5 +1,4 @@
-"""`ReadingOptions`: how a data set is to be read, as far as the user has said it; and which column
-is the target then."""
+"""`ReadingOptions`: what the user has said about reading a table; which column is the target."""
 
 from __future__ import annotations
 
@@ -77,8 +76,8 @@ def target_column(
         hint = next((name for name in reversed(names) if name not in nameless), "NAME")
         raise DataError(
             f"{source.label}: the last column has no name, so that it is not taken for the target: "
-            f"target={shown(hint)} or "
-            f"target={shown(str(names.index(last[0])))} (its place) says which is to be predicted."
+            f"target={shown(hint)} or target={shown(str(names.index(last[0])))} (its place) says "
+            f"which is to be predicted."
         )
     return called or last[0]
 
@@ -97,7 +96,6 @@ def date_target(label: str, name: str, example: str = "") -> DataError:
     """The error of a target of dates."""
     return DataError(
         f"{label}: the target {shown(name)} is dates{example}, which are neither classes nor "
-        f"quantities: "
-        "name another target, or store a number (such as days since a day); "
+        f"quantities: name another target, or store a number (such as days since a day); "
         f"categorical=[{shown(name)}] takes each date as a class."
     )

@@ -1,5 +1,4 @@
-"""Columns of many words by their target values: what is needed of a data set, and the encoding that
-comes of it."""
+"""Target values of columns with many words: the targets that they need, and the encoding."""
 
 from __future__ import annotations
 
@@ -18,8 +17,10 @@ from kernelight.data.target_values import CrossFit, Outputs, Places, Whole
 
 @dataclass(frozen=True)
 class KnownTargets:
-    """Targets that are kept apart from the rows: class numbers (n,) or quantities (n, m), and
-    weights."""
+    """Targets that are kept apart from the rows, and weights.
+
+    ``rows`` are class numbers (n,) or quantities (n, m).
+    """
 
     outputs: Outputs
     rows: NDArray[Any]
@@ -41,11 +42,10 @@ class KnownTargets:
 
 @dataclass(frozen=True)
 class Relearning:
-    """Training rows whose target values can be learned again without some of them, which a search
-    holds out.
+    """Training rows whose target values can be learned again without some of them.
 
-    Else the values of the other rows would know the targets of those held out, and a model would
-    seem better than it is.
+    A search holds these out. Otherwise the values of the other rows would contain the targets of
+    those held out, and a model would seem better than it is.
     """
 
     encoding: Encoding
@@ -54,23 +54,22 @@ class Relearning:
     def __call__(
         self, X: NDArray[Any], rows: NDArray[np.intp], held: NDArray[np.intp]
     ) -> NDArray[Any]:
-        """Some rows of all features X, with target values that were learned from all rows but
-        ``held``."""
+        """Some rows of all features X, with target values learned without the rows ``held``."""
         assert self.fit.whole is not None
         away = np.zeros(self.fit.n_rows, dtype=bool)
         away[held] = True
         again = self.fit.relearned(away)
         columns = dict(zip(self.fit.names, self.fit.whole.columns, strict=True))
-        found, place = X[rows], 0
+        features, place = X[rows], 0
         for column in self.encoding.columns or ():
             if column.targets is not None:
                 words = columns[column.name]
                 values = again.of_training(
                     column.name, Categorical(words.codes[rows], words.values), rows
                 )
-                column.put_values(found, place, values)
+                column.put_values(features, place, values)
             place += column.width
-        return found
+        return features
 
 
 @dataclass(frozen=True)
@@ -95,10 +94,9 @@ class Supervision:
         blocks: Callable[[ColumnSelection], Iterable[Block]],
         label: str,
     ) -> tuple[Encoding, CrossFit | None]:
-        """The encoding with target values of the columns ``words``, and what training rows have
-        instead of these.
+        """The encoding with target values, and what training rows have instead of these.
 
-        ``words`` of each column come most frequent first; ``blocks`` are the rows by a plan. A
+        ``words`` are those of each column, the most frequent first; ``blocks`` reads the rows. A
         target of more than ``limit`` classes would become more columns than frequent words do, and
         none are made.
         """
@@ -163,15 +161,15 @@ def _target(block: Block, gone: NDArray[np.bool_], encoding: Encoding, label: st
     """Class numbers, or quantities, of the rows that have a target."""
     assert encoding.target is not None
     if gone.all():
-        found = np.zeros(0)
+        values = np.zeros(0)
     else:
         whole = encoding.apply_target(with_targets(block, gone) if gone.any() else block, label)
         assert whole is not None
-        found = whole[~gone]
+        values = whole[~gone]
     if encoding.target.labels is None:
-        return found.reshape(-1, 1)
+        return values.reshape(-1, 1)
     return (
-        np.searchsorted(np.array(encoding.target.labels), found)
-        if len(found)
-        else found.astype(np.int64)
+        np.searchsorted(np.array(encoding.target.labels), values)
+        if len(values)
+        else values.astype(np.int64)
     )

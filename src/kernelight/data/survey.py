@@ -65,8 +65,7 @@ FEW = 20  # rows: with fewer, values that are all different or all missing may b
 
 @dataclass
 class Survey:
-    """What was decided: formats and kinds of columns, those to leave out, and a note for each
-    decision."""
+    """What was decided about columns, with a note for each decision."""
 
     formats: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
@@ -133,8 +132,7 @@ def surveyed(source: TableSource, settled: Iterable[str], options: SurveyOptions
 def _leave_out(
     survey: Survey, source: TableSource, settled: Set[str | None], empty: Sequence[str], rows: int
 ) -> None:
-    """Leave out columns without any value, and numbers that are called an id and are whole and all
-    different.
+    """Leave out columns without any value, and whole numbers that are ids by their name.
 
     ``empty`` are columns of text without any value in the first rows, of which there are ``rows``.
     """

@@ -1,5 +1,4 @@
-"""Raw rows on their way from a file to a matrix: what a format has to deliver, and nothing of what
-is learned from it."""
+"""`TableSource`: where a table is read from, and the raw rows that it gives (`Block`)."""
 
 from __future__ import annotations
 
@@ -36,10 +35,10 @@ class Categorical:
 
 @dataclass(frozen=True)
 class CellRule:
-    """How text of a typed table (a frame, Parquet) is read, so that it means what it means in a
-    delimited file: blanks around it do not count, and an empty text and the words of ``missing``
-    are missing values.
+    """How text of a typed table (a frame, Parquet) is read, so that it means what it does in CSV.
 
+    Blanks around it do not count, and an empty text and the words of ``missing`` are missing
+    values.
     ``known`` has the words of a model, by column: they stay as they are, also in models of text
     that was read otherwise.
     """
@@ -53,8 +52,8 @@ class CellRule:
         values = [value if value in known else self._read(value) for value in words.values]
         if values == list(words.values):
             return words
-        found = words_of(values)
-        return Categorical(np.append(found.codes, np.int32(-1))[words.codes], found.values)
+        read = words_of(values)
+        return Categorical(np.append(read.codes, np.int32(-1))[words.codes], read.values)
 
     def _read(self, text: str) -> str | None:
         text = text.strip(" \t")
@@ -63,17 +62,15 @@ class CellRule:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a file: its name, and NUMBER, WORDS, DATE or, of columns that are none of these,
-    what it is."""
+    """A column of a source."""
 
     name: str
-    kind: str
+    kind: str  # NUMBER, CATEGORICAL, DATE, or the name of a type that is none of these
 
 
 @dataclass(frozen=True)
 class ColumnSelection:
-    """What is wanted of a file: features that are numbers, words and dates, in this order, the
-    target and the ids."""
+    """The columns to read: features that are numbers, words and dates, the target, and the ids."""
 
     numbers: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -93,8 +90,7 @@ def _by_row(row: int) -> str:
 
 
 class Odd(NamedTuple):
-    """Values of a column that are not what the column is, and were taken as missing: how many, and
-    the first."""
+    """Values that are not what their column is, taken as missing: how many, and the first."""
 
     number: int
     first: str  # quoted, as it is shown
@@ -104,17 +100,16 @@ class Odd(NamedTuple):
 
 @dataclass
 class Block:
-    """Some rows. ``numbers`` is (rows, numbers of the plan), NaN where a value is missing, or a CSR
-    matrix; ``dates`` is (rows, dates of the plan), in microseconds and UTC, NaT where one is
-    missing, or None if there are none."""
+    """Some rows of a source, as a `ColumnSelection` asks for them."""
 
-    numbers: Any
+    numbers: Any  # (rows, numbers of the selection), NaN where a value is missing; or CSR
     words: tuple[Categorical, ...] = ()
     target: Targets | Categorical | None = None
     ids: list[str] | None = None
     first_row: int = 0
     # where a row (counted within the data set) is
     locate: Callable[[int], str] = field(default=_by_row)
+    # (rows, dates of the selection), microseconds in UTC, NaT where one is missing; None: no dates
     dates: NDArray[np.datetime64] | None = None
     odd: dict[str, Odd] = field(default_factory=dict)  # by the name of the column
 
@@ -198,20 +193,19 @@ class TableSource(ABC):
         return joined(list(self.blocks(selection)), selection)
 
     def _distinct(self, names: Sequence[str], known: Collection[str] = ()) -> list[str]:
-        """The names of the columns; those that are there twice are numbered, and listed in
-        ``renamed``."""
-        found = distinct(names, known)
+        """The names of the columns without duplicates; ``renamed`` lists those that change."""
+        unique = distinct(names, known)
         self.renamed = tuple(
-            (old, new) for old, new in zip(names, found, strict=True) if old != new
+            (old, new) for old, new in zip(names, unique, strict=True) if old != new
         )
-        return found
+        return unique
 
 
 def distinct(names: Sequence[str], known: Collection[str] = ()) -> list[str]:
-    """Names that are there twice are numbered as pandas does it.
+    """Names without duplicates: the second ``a`` is ``a.1``, as in pandas.
 
-    Models were once made of files whose second ``a`` was called ``a.2``. Where more of the names
-    that a model has (``known``) are had by counting from 2, that is done.
+    In older models it is ``a.2``. If counting from 2 gives more of the names that a model has
+    (``known``), that is done.
 
     >>> from kernelight.data.table_source import distinct
     >>> distinct(["a", "b", "a", "a.1"])
@@ -224,21 +218,20 @@ def distinct(names: Sequence[str], known: Collection[str] = ()) -> list[str]:
 
 
 def _numbered(names: Sequence[str], first: int) -> list[str]:
-    taken, seen, found = set(names), set(), []
+    taken, seen, numbered = set(names), set(), []
     for name in names:
         number, made = first, name
         while made in seen or (made != name and made in taken):
             made, number = f"{name}.{number}", number + 1
         seen.add(made)
-        found.append(made)
-    return found
+        numbered.append(made)
+    return numbered
 
 
 def sliced(block: Block, rows: int) -> Iterator[Block]:
-    """A dense block as blocks of at most so many rows, since many features may come of a column of
-    words.
+    """A dense block as blocks of at most ``rows`` rows, since words may become many features.
 
-    Each has only the words that occur in it; how many odd values there are is left behind.
+    Each has only the words that occur in it, and no count of odd values.
     """
     if block.n_rows <= rows or sp.issparse(block.numbers):
         yield block
@@ -312,12 +305,12 @@ def joined(blocks: Sequence[Block], selection: ColumnSelection) -> Block:
 
 def joined_odd(blocks: Iterable[Block]) -> dict[str, Odd]:
     """The odd values of blocks one after another."""
-    found: dict[str, Odd] = {}
+    joint: dict[str, Odd] = {}
     for block in blocks:
         for name, odd in block.odd.items():
-            known = found.get(name)
-            found[name] = odd if known is None else known._replace(number=known.number + odd.number)
-    return found
+            known = joint.get(name)
+            joint[name] = odd if known is None else known._replace(number=known.number + odd.number)
+    return joint
 
 
 def _joined_target(targets: Sequence[Any]) -> Any:
@@ -344,13 +337,12 @@ def refuse_infinite(label: str, matrix: NDArray[Any], names: Sequence[str], firs
     with np.errstate(over="ignore", invalid="ignore"):
         if math.isfinite(float(matrix.sum())):
             return
-    found = np.isinf(matrix)
-    if found.any():
-        row, column = (int(i) for i in np.unravel_index(int(np.argmax(found)), matrix.shape))
+    infinite = np.isinf(matrix)
+    if infinite.any():
+        row, column = (int(i) for i in np.unravel_index(int(np.argmax(infinite)), matrix.shape))
         raise DataError(
             f"{label}, row {first_row + row + 1}, column {shown(names[column])}: infinity is no "
-            f"value "
-            "(numbers go up to 1.8e308)."
+            f"value (numbers go up to 1.8e308)."
         )
 
 
@@ -364,8 +356,7 @@ def words_of(values: Sequence[Any]) -> Categorical:
 
 
 class ArraySource(TableSource):
-    """A data set that is in memory: a matrix (dense or CSR), some columns of words, and a
-    target."""
+    """A data set in memory: a matrix (dense or CSR), some columns of words, and a target."""
 
     STEP = 1 << 16  # rows of a block
     guesses = False
@@ -409,8 +400,7 @@ class ArraySource(TableSource):
         return self._block(selection, start, self._matrix[start:stop], apart)
 
     def _block(self, selection: ColumnSelection, start: int, matrix: Any, apart: Any) -> Block:
-        """Rows of the matrix from ``start`` on, with their targets if these are kept apart from
-        it."""
+        """Rows of the matrix from ``start`` on; targets that are kept apart are ``apart``."""
         if self.columns is None:
             if selection.width is not None and matrix.shape[1] > selection.width:
                 raise DataError(
@@ -455,7 +445,6 @@ def _texts(column: Any) -> list[str]:
 
 
 def _digits(value: float | int) -> str:
-    """A number that names a row: whole numbers without a point, others as short as they can be told
-    apart."""
+    """A number that names a row: whole numbers without a point, others with all their digits."""
     whole = isinstance(value, int) or value.is_integer()
     return "" if value != value else str(int(value)) if whole else repr(value)

@@ -1,4 +1,4 @@
-"""`TargetLeaks`: columns that determine the target, which often are a result of it (target leakage).
+"""`TargetLeaks`: columns that determine the target, and may be a result of it.
 
 Two tests, each over the rows of one reading:
 
@@ -158,7 +158,7 @@ class _ClassOfValue:
         return len(self._known) <= MOST_VALUES
 
     def is_unlikely(self, rows: int) -> bool:
-        """Whether that is hardly by chance, and so in at least half of so many rows."""
+        """Whether that is hardly by chance, and known of at least half of the rows."""
         counts = Counter[int]()
         for known, count in self._known.values():
             counts[known] += count
@@ -215,8 +215,7 @@ class _Correlations:
             return np.asarray(np.nan_to_num((n * xy - x * y) / spread, posinf=0.0, neginf=0.0))
 
     def high(self, rows: int) -> list[int]:
-        """The places of columns with a correlation of nearly 1 or -1 in at least half of the
-        rows."""
+        """The places of columns that nearly determine the target in at least half of the rows."""
         enough = self._sums[0] >= max(FEW_ROWS, rows / 2)
         near = np.abs(self._values()) > LEAST_CORRELATION
         return [self.places[at] for at in np.flatnonzero(enough & near).tolist()]

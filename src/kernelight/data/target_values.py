@@ -1,7 +1,6 @@
-"""Target values: a number for each word of a column, the mean target of the rows that have the
-word.
+"""Target values: for each word of a column the mean target of the rows that have it.
 
-For a word w in n_w training rows with the mean target y_w (of classes: the share of each class),
+For a word w in n_w training rows with the mean target y_w (of classes: the fraction of each class),
 and the mean y of all rows,
 
     value of w = (n_w y_w + m y) / (n_w + m),        m = sigma^2 / tau^2.
@@ -54,17 +53,14 @@ Places = NDArray[np.int64]  # numbers of rows, from 0, among those that have a t
 
 @dataclass(frozen=True)
 class Outputs:
-    """What is averaged: ``classes`` numbers 0, 1, ...
-
-    (of two classes the share of the second), or quantities (None).
-    """
+    """What is averaged: quantities, or indicators of classes (of two, that of the second)."""
 
     names: tuple[str, ...]  # of the features that come of a word
-    classes: int | None = None
+    classes: int | None = None  # how many there are; None for quantities
 
     @classmethod
     def of_classes(cls, labels: Sequence[Any]) -> Outputs:
-        """Shares of the classes."""
+        """Fractions of the classes."""
         told = labels[1:] if len(labels) == 2 else labels
         return cls(tuple(f"share of {label}" for label in told), len(labels))
 
@@ -76,8 +72,10 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Different words, and their places in tables: missing words come after them, and words that
-    are not known last."""
+    """Different words, and their places in tables.
+
+    Missing words come after them, and words that are not known last.
+    """
 
     words: tuple[str, ...]
 
@@ -96,18 +94,17 @@ class Vocabulary:
     def places(self, column: Categorical) -> NDArray[np.int64]:
         """The place of the word of each row. Booleans may be spelled otherwise."""
         numbers, unknown = self._numbers, len(self.words) + 1
-        found = [numbers.get(word, unknown) for word in as_known(column.values, self.words)]
-        return np.array([*found, len(self.words)], dtype=np.int64)[column.codes]
+        known = [numbers.get(word, unknown) for word in as_known(column.values, self.words)]
+        return np.array([*known, len(self.words)], dtype=np.int64)[column.codes]
 
 
 @dataclass(frozen=True, eq=False)
 class TargetValues:
-    """The values of words: ``table`` has a row for each place of the vocabulary, and a column for
-    each output."""
+    """The target values of words."""
 
     outputs: tuple[str, ...]
     vocabulary: Vocabulary
-    table: Array
+    table: Array  # (places of the vocabulary, outputs)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -166,8 +163,7 @@ class Whole(NamedTuple):
 
 
 class CrossFit:
-    """Learns target values of columns from blocks of rows, and gives training rows those of the
-    other folds.
+    """Learns target values from blocks of rows, and gives training rows those of other folds.
 
     ``words`` are the words of each column, most frequent first: as many of them have values as
     there is room for. Rows that are ``held_out`` are not learned from, and get the values of new
@@ -181,9 +177,9 @@ class CrossFit:
         held_out: Callable[[Places], NDArray[np.bool_]] | None = None,
     ) -> None:
         width = len(outputs.names)
-        share = max(1, len(words))
+        count = max(1, len(words))
         self._columns = {
-            name: _Statistics(Vocabulary(tuple(sorted(_within(some, width, share)))), outputs)
+            name: _Statistics(Vocabulary(tuple(sorted(_within(some, width, count)))), outputs)
             for name, some in words.items()
         }
         self._held_out = held_out
@@ -210,8 +206,10 @@ class CrossFit:
         places: Places,
         weight: Array | None = None,
     ) -> None:
-        """Learn from more rows: class numbers of shape (n,), or quantities of shape (n,
-        outputs)."""
+        """Learn from more rows.
+
+        ``target`` has class numbers (n,) or quantities (n, outputs).
+        """
         self.n_rows += len(places)
         kept = np.ones(len(places), bool) if self._held_out is None else ~self._held_out(places)
         if weight is not None:
@@ -237,8 +235,7 @@ class CrossFit:
             statistics.add(statistics.vocabulary.places(words)[kept], folds, target, weights)
 
     def relearned(self, held: NDArray[np.bool_]) -> CrossFit:
-        """The same of all rows but those held out; of the outputs that tell something in all
-        rows."""
+        """The same learned without the rows held out, of the outputs that matter in all rows."""
         assert self.whole is not None
         words = {name: column.vocabulary.words for name, column in self._columns.items()}
         made = CrossFit(words, self._outputs, lambda places: held[places])
@@ -247,8 +244,10 @@ class CrossFit:
         return made
 
     def settle(self, telling: Mapping[str, NDArray[np.bool_]] | None = None) -> None:
-        """All rows were there: ``values`` are those of columns whose words tell something about the
-        target, or are said to."""
+        """Make ``values`` once all rows were added, of columns whose words matter for the target.
+
+        ``telling`` says which do, if that is known.
+        """
         for name, statistics in self._columns.items():
             tells = statistics.settle(None if telling is None else telling[name])
             if tells.any():
@@ -264,11 +263,11 @@ class CrossFit:
         """The values of training rows: those of the other folds."""
         statistics = self._columns[name]
         at = statistics.vocabulary.places(words)
-        found = statistics.without(at, folds_of(places))
+        values = statistics.without(at, folds_of(places))
         if self._held_out is not None:
             held = self._held_out(places)
-            found[held] = statistics.table[at[held]]
-        return self._in_units(found, statistics)
+            values[held] = statistics.table[at[held]]
+        return self._in_units(values, statistics)
 
     def _in_units(self, values: Array, statistics: _Statistics) -> Array:
         if self._units is None:
@@ -331,8 +330,7 @@ class _Statistics:
                     )
 
     def settle(self, telling: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
-        """Find the strength of the mean of all rows (m), and the values of new rows; which outputs
-        differ between words."""
+        """Find m and the values of new rows, and return which outputs differ between words."""
         if not self._n_rows:
             return self.tells
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -358,8 +356,10 @@ class _Statistics:
     def _shrinkage(
         self, counts: Array, sums: Array, total: float
     ) -> tuple[Array, NDArray[np.bool_]]:
-        """m of each output, and whether words differ by more than chance; classes have one m in
-        common."""
+        """m of each output, and whether words differ by more than chance.
+
+        All classes have the same m.
+        """
         width = sums.shape[1]
         nothing = np.full(width, NO_DIFFERENCE), np.zeros(width, dtype=bool)
         words = np.flatnonzero(counts[:-1] > 0)
@@ -392,16 +392,15 @@ class _Statistics:
         rows = self._per_row * counts[:, None]
         values = self._per_row * sums + self._strength * self._prior
         seen = (rows > LEAST_WEIGHT) & (at < self.vocabulary.size - 1)[:, None]
-        found = np.broadcast_to(self._prior, values.shape).copy()
-        np.divide(values, rows + self._strength, out=found, where=seen)
-        return np.asarray(found)
+        shrunken = np.broadcast_to(self._prior, values.shape).copy()
+        np.divide(values, rows + self._strength, out=shrunken, where=seen)
+        return np.asarray(shrunken)
 
 
-def _within(words: Sequence[str], width: int, share: int) -> Iterator[str]:
-    """As many of the words as a column has room for, which is the same for each of ``share``
-    columns."""
-    room = MOST_BYTES // share
-    for word in words[: max(1, MOST_CELLS // (width * share))]:
+def _within(words: Sequence[str], width: int, columns: int) -> Iterator[str]:
+    """As many words as there is room for; ``columns`` columns have the same room each."""
+    room = MOST_BYTES // columns
+    for word in words[: max(1, MOST_CELLS // (width * columns))]:
         room -= len(json.dumps(word)) + VALUE_BYTES * width
         if room < 0:
             return
@@ -414,8 +413,7 @@ def folds_of(places: Places) -> NDArray[np.int64]:
 
 
 def hashed(places: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A random-looking number of 64 bits for each place, no two the same (splitmix64's finalizer,
-    which is one to one)."""
+    """A hash of 64 bits for each place, no two the same: splitmix64's finalizer, one to one."""
     word = places.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)

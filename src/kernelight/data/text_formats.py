@@ -1,5 +1,4 @@
-"""Numbers and dates as people write them: ``$26,313.93``, ``79,00``, ``12 %``; ``03/01/2024``, ``1
-Mar 2024 14:30``.
+"""Numbers and dates as people write them: ``$26,313.93``, ``79,00``, ``12 %``, ``1 Mar 2024``.
 
 A format is a name that is recorded in the `Encoding`, so that files to predict for are read like
 the one of training. Numbers have two: decimal point or decimal comma; currency signs, percent signs
@@ -93,7 +92,10 @@ _MONTHS = {
     )
     for name in names.split()
 }
-_CLOCK = r"(?P<h>[0-9]{1,2}):(?P<min>[0-9]{2})(?::(?P<s>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
+_CLOCK = (
+    r"(?P<h>[0-9]{1,2}):(?P<min>[0-9]{2})(?::(?P<s>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
+)
 _ZONE = r"(?: ?(?P<zone>Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?))?"
 _REST = rf"(?:(?:T|,? +){_CLOCK}{_ZONE})?"
 _TRIPLE = r"(?P<{0}>[0-9]{{{1}}})(?P<sep>[-/.])(?P<{2}>[0-9]{{1,2}})(?P=sep)(?P<{3}>[0-9]{{{4}}})"
@@ -128,35 +130,34 @@ LONGEST = 64  # characters of a number or date
 
 
 def number_of(text: str, form: str) -> float:
-    """The number that a text says in a format; NaN if it says none."""
+    """The number of a text in a format; NaN if it is none."""
     if len(text) > LONGEST:
         return math.nan
     pattern, decimal = _NUMBERS[form]
-    found = pattern.fullmatch(text.strip())
+    match = pattern.fullmatch(text.strip())
     if (
-        found is None
-        or (found["open"] is None) != (found["close"] is None)
-        or (found["one"] and found["two"])
+        match is None
+        or (match["open"] is None) != (match["close"] is None)
+        or (match["one"] and match["two"])
     ):
         return math.nan
     kept = "".join(
-        c if c != decimal else "." for c in found["digits"] if c.isdigit() or c == decimal
+        c if c != decimal else "." for c in match["digits"] if c.isdigit() or c == decimal
     )
-    value = float(kept + (found["power"] or ""))
-    below = (found["one"] or found["two"]) in ("-", "\u2212") or found["open"] is not None
+    value = float(kept + (match["power"] or ""))
+    below = (match["one"] or match["two"]) in ("-", "\u2212") or match["open"] is not None
     return -value if below else value
 
 
 def date_of(text: str, form: str) -> int | None:
-    """The microseconds since 1970 (UTC) of the date that a text says in a format; None if it says
-    none."""
+    """The date of a text in a format, in microseconds since 1970 (UTC); None if it is none."""
     if len(text) > LONGEST:
         return None
     for pattern in _DATE_PATTERNS[form]:
-        found = pattern.fullmatch(text.strip())
-        if found is not None:
+        match = pattern.fullmatch(text.strip())
+        if match is not None:
             try:
-                return _moment(found.groupdict())
+                return _moment(match.groupdict())
             except (ValueError, OverflowError):  # there is no such day or time
                 continue
     return None
@@ -233,8 +234,10 @@ def converted(values: Sequence[str], form: str) -> NDArray[Any]:
 
 
 def either(form: str) -> tuple[str, ...]:
-    """A format of dates with the month first and the same with the day first; the format alone if
-    it has neither."""
+    """A format of dates with the month first, and the same with the day first.
+
+    A format that has neither is alone.
+    """
     parts = form.split(_OR)
     day = next((part for part in parts if part in (MONTH_FIRST, DAY_FIRST)), None)
     if day is None:
@@ -246,8 +249,7 @@ def either(form: str) -> tuple[str, ...]:
 
 
 def narrowed(forms: Iterable[str], values: Iterable[str]) -> tuple[str, ...]:
-    """The formats in which every value can be read; a value that none of them reads is passed
-    over."""
+    """The formats in which every value can be read, but for values that none of them reads."""
     left = tuple(forms)
     for value in values:
         fit = tuple(form for form in left if reads(value, form))

@@ -1,5 +1,4 @@
-"""Which words of a column get a column of their own: all of them, or the most frequent if there are
-too many.
+"""Which words get a feature of their own: all, or the most frequent if there are too many.
 
 Of more than ``limit`` words the ``limit - 1`` most frequent have a column each (of equally frequent
 words the first in alphabetical order), and all others, words never seen in training too, share one.
@@ -70,13 +69,11 @@ class WordCounts:
 
     @property
     def by_frequency(self) -> list[str]:
-        """The words that were counted, the most frequent first; of equally frequent ones in
-        alphabetical order."""
+        """The words that were counted, the most frequent first, else in alphabetical order."""
         return sorted(self._counts, key=lambda word: (-self._counts[word], word))
 
     def note(self, by_target: bool = False) -> str:
-        """What is said of a column with too many words; ``by_target``: they have target values as
-        well."""
+        """What is said of a column with too many words, which may have target values as well."""
         more = "" if self._complete else "more than "
         said = f"{more}{counted(len(self), 'word')}" + (
             ", by their target values" if by_target else ""
@@ -97,8 +94,8 @@ class WordCounts:
 def _by_first_row(codes: NDArray[np.int32]) -> list[int]:
     """The codes that occur, in the order in which they do."""
     used, first = np.unique(codes, return_index=True)
-    found: list[int] = used[np.argsort(first)].tolist()
-    return found
+    codes_in_order: list[int] = used[np.argsort(first)].tolist()
+    return codes_in_order
 
 
 def put_ones(
@@ -109,9 +106,9 @@ def put_ones(
     others: bool,
     missing: bool,
 ) -> None:
-    """Ones into the columns of ``X`` from ``place`` on: one for each category, for other words, and
-    for missing words.
+    """Put ones into the columns of ``X`` from ``place`` on.
 
+    There is one for each category, then one for other words, and one for missing words.
     Booleans may be spelled otherwise than the categories; not where other words share a column,
     which may be theirs.
     """
@@ -126,10 +123,8 @@ def put_ones(
 
 
 def too_many_words(label: str, name: str, limit: int) -> DataError:
-    """The error of a column with too many words, where nothing may be decided without being asked
-    (strict)."""
+    """The error of a column with too many words (strict)."""
     return DataError(
         f"{label}, column {shown(name)}: more than {limit} different words; ignore=[{shown(name)}] "
-        f"leaves the column out, "
-        f"max_categories raises the limit."
+        f"leaves the column out, max_categories raises the limit."
     )
