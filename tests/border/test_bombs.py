@@ -23,12 +23,12 @@ def here(tmp_path, monkeypatch):
 
 def sentences(name, **options):
     """What is said when it is read at once and in batches."""
-    found = []
+    said = []
     for read in (lambda data: data.materialise(), lambda data: list(data.batches())):
         with pytest.raises(DataError) as caught:
             read(open_dataset(name, **options))
-        found.append(str(caught.value))
-    return found
+        said.append(str(caught.value))
+    return said
 
 
 def npy(shape, content=b"", dtype="<f8"):

@@ -1,5 +1,4 @@
-"""Files that change while they are open: what was learned from one content must not be applied to
-another."""
+"""Files that change while they are open: nothing learned from one content serves another."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Data that are not what they should be: every one is refused with one sentence that says where and
-why."""
+"""Data that are not what they should be: each is refused in one sentence with where and why.
+
+Long for its lists of cases.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from helpers import rounds
 
 from kernelight.data import DataError, Encoding, byte_sources, open_dataset
 from kernelight.data import opening as opening_module
@@ -328,7 +331,6 @@ def test_encodings_that_are_none():
 
 
 # -- NPZ and columns
-# ---------------------------------------------------------------------------------------------
 
 
 def test_npz():
@@ -412,7 +414,8 @@ for name in {names!r}:
             data = open_dataset("mutated", format={form!r})
             X, y = data.materialise()
             assert X.shape[0] and np.isfinite(X.data if hasattr(X, "indptr") else X).all()
-            assert sum(len(batch.y) for batch in open_dataset("mutated", format={form!r}).batches(50)) == len(y)
+            batches = open_dataset("mutated", format={form!r}).batches(50)
+            assert sum(len(batch.y) for batch in batches) == len(y)
         except DataError as error:
             refused += 1
             assert str(error).startswith("mutated") and "\\n" not in str(error), error
@@ -421,9 +424,9 @@ print(refused)
 
 
 def survives(form, names, trials):
-    """Damaged files in a process of their own, which must neither crash nor raise anything but a
-    DataError."""
+    """Read damaged files in a process, which must not crash and raise DataError only."""
     tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    trials = rounds(trials)
     program = MUTATE.format(tests=tests, names=names, trials=trials, form=form)
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

@@ -1,5 +1,4 @@
-"""Whole numbers that double precision rounds: as classes and as ids they stay what the file
-says."""
+"""Whole numbers that double precision rounds stay exact as classes and as ids."""
 
 from __future__ import annotations
 

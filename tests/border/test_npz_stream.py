@@ -1,5 +1,4 @@
-"""Dense NPZ files are read some rows at a time: the same rows as at once, in memory that does not
-grow with the file."""
+"""Dense NPZ files are read in blocks: the same rows as at once, in bounded memory."""
 
 from __future__ import annotations
 
@@ -112,6 +111,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path, method):
                     file.write(part)
     script = PEAK.format(small=str(tmp_path / "small.npz"), large=str(tmp_path / "large.npz"))
     printed = started(script)
-    found, growth = map(int, printed.split())
-    assert found == rows
+    count, growth = map(int, printed.split())
+    assert count == rows
     assert growth < 48 << 20 < rows * width * 8 // 2

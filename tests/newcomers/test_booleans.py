@@ -1,5 +1,4 @@
-"""Booleans are spelled otherwise by every format; a model of one serves all. Words that a model
-never saw are told."""
+"""Booleans are spelled differently by every format, and mean the same; new words are noted."""
 
 from __future__ import annotations
 
@@ -65,8 +64,8 @@ def test_features_mean_the_same_in_every_format(trained, tmp_path):
         )
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = data.materialise()[0]
-        np.testing.assert_allclose(found, expected, err_msg=applied)
+            features = data.materialise()[0]
+        np.testing.assert_allclose(features, expected, err_msg=applied)
 
 
 @pytest.mark.parametrize("trained", FORMS)
@@ -75,8 +74,8 @@ def test_targets_mean_the_same_in_every_format(trained, tmp_path):
     expected = training.materialise()[1]
     for applied in FORMS:
         data = open_dataset(table(applied, tmp_path, FLAG, "y", x=X), encoding=training.encoding)
-        found = data.materialise()[1]
-        assert found.tolist() == expected.tolist(), applied
+        labels = data.materialise()[1]
+        assert labels.tolist() == expected.tolist(), applied
 
 
 def test_a_model_of_one_format_predicts_and_is_scored_on_another(tmp_path):

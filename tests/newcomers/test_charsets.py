@@ -1,5 +1,4 @@
-"""Text in encodings other than UTF-8: guessed with a note, or named; words, names, targets and ids
-are what they say."""
+"""Text in charsets other than UTF-8, guessed with a note or named."""
 
 from __future__ import annotations
 

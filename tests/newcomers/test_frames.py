@@ -1,4 +1,7 @@
-"""Tables that people have in memory: frames of pandas, polars and Arrow, taken as they are."""
+"""Tables that people have in memory: frames of pandas, polars and Arrow, taken as they are.
+
+Long because data sets and estimators must treat the same frames alike, and share them here.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,7 @@ RANDOM = np.random.default_rng(0)
 
 
 def people() -> pd.DataFrame:
-    """Numbers, nullable numbers, words, categoricals of words and of numbers, booleans, objects;
-    each with missing values."""
+    """Columns of every type, each with missing values."""
     age = RANDOM.integers(18, 80, N).astype(float)
     town = RANDOM.choice(["Bern", "Rome", "Oslo"], N).astype(object)
     grade = RANDOM.integers(1, 5, N)
@@ -179,18 +181,18 @@ def test_large_whole_targets_stay_apart():
 def test_a_model_of_frames(tmp_path):
     model = TableModel().fit(PEOPLE, target="bought")
     assert model.evaluate(PEOPLE)["accuracy"] > 0.8
-    found = model.predict(PEOPLE.drop(columns="bought"))
+    predicted = model.predict(PEOPLE.drop(columns="bought"))
     model.save(tmp_path / "m.klt")
-    np.testing.assert_array_equal(TableModel.load(tmp_path / "m.klt").predict(PEOPLE), found)
+    np.testing.assert_array_equal(TableModel.load(tmp_path / "m.klt").predict(PEOPLE), predicted)
 
 
 def test_a_model_of_a_frame_reads_other_frames_and_files(tmp_path):
     model = TableModel().fit(plain(), target="bought")
-    found = model.predict(plain())
+    predicted = model.predict(plain())
     for form in forms().values():
-        np.testing.assert_array_equal(model.predict(form), found)
+        np.testing.assert_array_equal(model.predict(form), predicted)
     plain().to_parquet(tmp_path / "people.parquet", index=False)
-    np.testing.assert_array_equal(model.predict(tmp_path / "people.parquet"), found)
+    np.testing.assert_array_equal(model.predict(tmp_path / "people.parquet"), predicted)
 
 
 def test_a_map_of_frames():
@@ -249,7 +251,6 @@ def test_pandas_needs_no_pyarrow():
 
 
 # -- Estimators
-# -----------------------------------------------------------------------------------------------
 
 X, Y = PEOPLE.drop(columns="bought"), PEOPLE["bought"]
 
@@ -302,9 +303,9 @@ def test_plain_numbers_give_the_same_bits_as_an_array(dtype):
     model, expected = quick().fit(frame, labels), quick().fit(array, labels)
     assert model.encoding_ is None
     assert expected.encoding_ is None
-    for name, found in model.to_state().arrays.items():
-        np.testing.assert_array_equal(found, expected.to_state().arrays[name])
-        assert found.dtype == expected.to_state().arrays[name].dtype
+    for name, array in model.to_state().arrays.items():
+        np.testing.assert_array_equal(array, expected.to_state().arrays[name])
+        assert array.dtype == expected.to_state().arrays[name].dtype
 
 
 def test_arrays_with_missing_values():
@@ -477,9 +478,9 @@ def test_dates_of_frames():
         ),
         pl.DataFrame({"day": pl.Series(days.to_numpy())}),
     )
-    found = [open_dataset(frame, target=None).materialise()[0] for frame in forms]
-    for other in found[1:]:
-        np.testing.assert_array_equal(other, found[0])
+    features = [open_dataset(frame, target=None).materialise()[0] for frame in forms]
+    for other in features[1:]:
+        np.testing.assert_array_equal(other, features[0])
     with pytest.warns(UserWarning, match="day"):
         model = quick().fit(forms[0], np.arange(120) % 3 == 0)
     assert model.predict(forms[0]).tolist() == (np.arange(120) % 3 == 0).tolist()
@@ -500,8 +501,8 @@ def test_warnings_point_to_the_line_of_the_caller():
     for call in calls:
         with pytest.warns(DataWarning, match="'day': dates") as told:
             call()
-        found = [(w.filename, w.lineno) for w in told if w.category is DataWarning]
-        assert found == [(__file__, call.__code__.co_firstlineno)]
+        places = [(w.filename, w.lineno) for w in told if w.category is DataWarning]
+        assert places == [(__file__, call.__code__.co_firstlineno)]
     assert model.encoding_.feature_names[:2] == ["day: month", "day: weekday"]
 
 
@@ -526,10 +527,10 @@ def test_durations_are_seconds(library: str) -> None:
         "polars": lambda: pl.from_pandas(frame),
         "Arrow": lambda: pa.Table.from_pandas(frame),
     }[library]()
-    expected, found = (
+    expected, features = (
         open_dataset(each, target=None).materialise()[0] for each in (seconds, given)
     )
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(features, expected, rtol=1e-12)
     model = KernelRegressor(n_components=32, C=1.0, scale="minmax").fit(given, y)
     same = KernelRegressor(n_components=32, C=1.0, scale="minmax").fit(seconds, y)
     np.testing.assert_allclose(model.predict(given), same.predict(seconds), rtol=1e-6)

@@ -1,5 +1,4 @@
-"""Columns with more words than get a column each: the most frequent keep one, the others share
-one."""
+"""Columns with many words: the most frequent have a feature each, the others share one."""
 
 from __future__ import annotations
 

@@ -32,10 +32,8 @@ def messy(rows=200):
     for i in range(rows):
         price = f'"${i % 7 + 1},{i % 1000:03d}.50"'
         when = f"{i % 12 + 1:02d}/{i % 28 + 1:02d}/2024"
-        lines.append(
-            f"person "
-            f"{i},{when},{price},{i % 5},{i % 3},{'' if i % 50 == 7 else 'yes' if i % 5 > 2 else 'no'}"
-        )
+        kind = "" if i % 50 == 7 else "yes" if i % 5 > 2 else "no"
+        lines.append(f"person {i},{when},{price},{i % 5},{i % 3},{kind}")
     return "\n".join(lines) + "\n"
 
 
@@ -220,10 +218,10 @@ def test_dates_of_parquet():
     assert len(notes) == 3
     assert "at: hour" in data.feature_names
     encoding = data.encoding
-    lines = [
-        f"{m},{m.astype('datetime64[D]')},{i * 1000 // 3600:02d}:{i * 1000 // 60 % 60:02d}:{i * 1000 % 60:02d}"
-        for i, m in enumerate(moments)
-    ]
+    seconds = [1000 * i for i in range(len(moments))]
+    times = [f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}" for s in seconds]
+    days = [m.astype("datetime64[D]") for m in moments]
+    lines = [f"{m},{day},{time}" for m, day, time in zip(moments, days, times, strict=True)]
     write("x.csv", "when,day,at\n" + "\n".join(lines))
     with pytest.raises(DataError, match="column 'at'"):  # times of day are not year first
         open_dataset("x.csv", encoding=encoding).materialise()
@@ -260,10 +258,8 @@ def test_a_word_among_numbers_is_missing_up_to_a_limit(monkeypatch):
         "column 'b': 2 of 40 values are not a number ('?!' in line 5 first); taken as missing"
     ]
     write("m.csv", "age,b\n" + "".join(f"{i},{'?!' if i % 5 == 3 else i}\n" for i in range(40)))
-    with pytest.raises(
-        DataError,
-        match=r"^m.csv, line 5, column 'b': '\?!' is not a number \(of 40 values 8 are not\), where",
-    ):
+    odd = r"^m.csv, line 5, column 'b': '\?!' is not a number \(of 40 values 8 are not\), where"
+    with pytest.raises(DataError, match=odd):
         open_dataset("m.csv", encoding=data.encoding).materialise()
 
 

@@ -1,5 +1,4 @@
-"""Names that are there twice or not at all, delimiters at the end of rows, and targets of all
-kinds."""
+"""Names that occur twice or are missing, delimiters at the ends of rows, targets of all kinds."""
 
 from __future__ import annotations
 
@@ -36,7 +35,6 @@ def write(name, text):
 
 
 # -- Names
-# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("names", ["a,b,a", "a,a,a", "a,b,a,a.1", "a,a.1,a,a", "x,a.1,a,a,a.1"])
@@ -79,7 +77,6 @@ def test_a_model_from_before_keeps_its_names():
 
 
 # -- Delimiters at the end of rows
-# ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -109,8 +106,8 @@ def test_a_delimiter_at_the_end_of_rows_is_no_column(head, end, rows):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # a file without them
-        found, _ = open_dataset("n.csv", encoding=data.encoding).materialise()
-    np.testing.assert_array_equal(found, open_dataset("n.csv").materialise()[0])
+        features, _ = open_dataset("n.csv", encoding=data.encoding).materialise()
+    np.testing.assert_array_equal(features, open_dataset("n.csv").materialise()[0])
 
 
 def test_rows_with_a_field_too_many_are_still_an_error():
@@ -121,7 +118,6 @@ def test_rows_with_a_field_too_many_are_still_an_error():
 
 
 # -- The target that nobody named
-# -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["", " ", "Unnamed: 2", None])
@@ -142,7 +138,6 @@ def test_a_column_without_a_name_is_not_taken_for_the_target(name):
 
 
 # -- Targets of all kinds
-# -------------------------------------------------------------------------------------
 
 SECONDS = np.arange(N, dtype=np.float64)
 

@@ -22,7 +22,10 @@ from kernelight import (
 from kernelight.data import DataError
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "kernelight"
-PLURALS = "rows|columns|features|classes|fields|values|words|components|slots|bits|epochs|pairs|codes|labels|targets"
+PLURALS = (
+    "rows|columns|features|classes|fields|values|words|components|slots|bits|epochs|pairs|codes|"
+    "labels|targets"
+)
 ONES = re.compile(rf"(?<![\d.,])1 ({PLURALS})\b")
 
 
@@ -71,5 +74,5 @@ def _written(name: str, text: str) -> str:
 def test_no_message_offers_both():
     """``counted`` decides; "dimension(s)" is what a reader stumbles over."""
     for file in SOURCE.rglob("*.py"):
-        found = re.search(r"\w\(s\)", file.read_text())
-        assert found is None, f"{file.name}: {found and found[0]}"
+        plural = re.search(r"\w\(s\)", file.read_text())
+        assert plural is None, f"{file.name}: {plural and plural[0]}"

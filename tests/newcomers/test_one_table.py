@@ -1,5 +1,4 @@
-"""One table, whether it is a CSV file, Parquet, a frame of pandas or polars, or an Arrow table: one
-encoding."""
+"""One table has one encoding: as a CSV file, Parquet, a frame of pandas or polars, or Arrow."""
 
 from __future__ import annotations
 
@@ -20,8 +19,7 @@ TYPED = ["pandas", "pandas text", "objects", "polars", "polars text", "arrow", "
 
 
 def messy() -> str:
-    """Ids, dates, currency, percents, words and n/a among numbers, booleans, empty cells, and
-    categories, all as text."""
+    """All that a column may be, as text: ids, dates, currency, percents, booleans, words."""
     random = np.random.default_rng(0)
     lines = ["ident,when,price,share,level,flag,note,group,kind"]
     for at in range(ROWS):
@@ -158,8 +156,7 @@ def test_a_model_of_numbers_reads_numbers_that_are_text():
 
 
 def test_estimators_keep_numbers_that_name_the_rows():
-    """A file's column of that kind is left out; an estimator takes the numbers that it is given,
-    words or no words beside."""
+    """A file's column of that kind is left out; an estimator takes the numbers it is given."""
     frame = pd.DataFrame({"id": np.arange(60), "a": np.arange(60.0) % 7, "word": ["u", "v"] * 30})
     y = np.arange(60) % 2
     with warnings.catch_warnings():

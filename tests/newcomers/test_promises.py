@@ -1,5 +1,4 @@
-"""What the command says while it works and at the end is true: progress, the accuracy of passes,
-limits of memory, widths."""
+"""What the command says is true: progress, the accuracy of passes, limits of memory, widths."""
 
 from __future__ import annotations
 
@@ -13,6 +12,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers import sampled
 
 import kernelight
 from kernelight import KernelClassifier, KernelRegressor, TableModel
@@ -101,8 +101,7 @@ class Narrow(Allowance):
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_accuracy_of_passes_is_that_of_the_model(tmp_path, monkeypatch, task):
-    """A sample of 200 rows chooses; the model learns from 5,400 and is measured on the 600 that it
-    never saw."""
+    """The model learns from 5,400 rows and is measured on the 600 that it never saw."""
     narrow = Narrow(1, 0, 1, 1, 1, 1)
     monkeypatch.setattr(fitting, "_allowance", lambda *_: narrow)
     random = np.random.default_rng(0)
@@ -128,29 +127,29 @@ def test_the_accuracy_of_passes_is_that_of_the_model(tmp_path, monkeypatch, task
     with pytest.warns(DataWarning, match="3,180 rows have no target and are left out") as warned:
         model.fit(tmp_path / "t.csv", memory="1G", passes=2)
     assert len(warned) == 1  # not once for each reading
-    found = model.held_out_
+    held_out = model.held_out_
     assert model.n_rows_ == 6000
-    assert 560 <= found["rows"] <= 600
+    assert 560 <= held_out["rows"] <= 600
     passes = np.split(np.concatenate(learned), 2)
     np.testing.assert_array_equal(passes[0], passes[1])  # every pass skips the same rows
-    assert len(passes[0]) == model.model_.n_rows_ == 6000 - found["rows"]
+    assert len(passes[0]) == model.model_.n_rows_ == 6000 - held_out["rows"]
     seen = {row.tobytes() for row in passes[0]}
     never = np.array([row.astype(passes[0].dtype).tobytes() not in seen for row in X])
-    assert never.sum() == found["rows"]
+    assert never.sum() == held_out["rows"]
     truth = np.asarray(told)[never]
     score = model.model_.score(X[never], truth)
     if task == "classification":
-        assert found["accuracy"] == pytest.approx(score)
-        said = f"accuracy {score:.3f} (standard error {found['standard_error']:.3f})"
+        assert held_out["accuracy"] == pytest.approx(score)
+        said = f"accuracy {score:.3f} (standard error {held_out['standard_error']:.3f})"
     else:
-        assert found["r2"] == pytest.approx(score)
+        assert held_out["r2"] == pytest.approx(score)
         said = f"R^2 {score:.3f}, root mean squared error"
     assert score > model.model_.validation_score_ + 0.02  # what the sample promised
     assert said in model.summary()
-    assert f"on {found['rows']} rows held out of all passes" in model.summary()
+    assert f"on {held_out['rows']} rows held out of all passes" in model.summary()
     model.save(tmp_path / "m.klt")
     again = kernelight.load(tmp_path / "m.klt")
-    assert again.held_out_ == found
+    assert again.held_out_ == held_out
     assert again.summary() == model.summary()
 
 
@@ -162,7 +161,7 @@ def test_rows_that_fit_are_all_learned_from(tmp_path):
     assert model.summary() == TableModel(KernelClassifier(n_components=32)).fit(table).summary()
 
 
-@pytest.mark.parametrize("verb", ["fit", "encode"])
+@pytest.mark.parametrize("verb", sampled(["fit", "encode"], "fit"))
 def test_a_limit_too_small_to_keep_is_refused_with_one_that_works(tmp_path, verb):
     write_table(tmp_path / "t.csv", 300)
     arguments = [*COMMAND, verb, "t.csv", "-o", "out.klt", "-k", "256", "--memory"]

@@ -1,5 +1,4 @@
-"""A rare class: a search for a score that hinges on it must not choose by the luck of a handful of
-rows."""
+"""A rare class: the search must not choose by the luck of a handful of rows."""
 
 from __future__ import annotations
 
@@ -28,8 +27,7 @@ def with_rare_class(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_the_search_for_a_rare_class_beats_one_that_holds_out_a_single_fifth() -> None:
-    """Ours against a fifth held out once, 7 or 8 rows of the class: the mean over tables, for which
-    C alone is tuned."""
+    """The search against one that holds out a fifth once, with 7 or 8 rows of the class."""
 
     def reached(seed: int, cv: object) -> float:
         X, y = with_rare_class(seed)
@@ -109,8 +107,7 @@ def test_the_minority_of_numbers_is_everything() -> None:
 )
 @pytest.mark.parametrize("common", ["ok", "a common one"])
 def test_the_rarer_of_two_names_is_the_positive_class(scoring, common):
-    """Whichever comes first in the alphabet, the measure is that of numbers with 1 for the rare
-    class."""
+    """The score is that of numbers with 1 for the rare class, whatever the names."""
     rng = np.random.default_rng(0)
     rare = rng.random(400) < 0.05
     scores = rng.standard_normal((400, 1)) - 1 + 2 * rare[:, None]  # large for the rare class

@@ -1,5 +1,8 @@
-"""What would go wrong without a word: a guessed target, a column that gives the target away, zip
-codes read as numbers, percents against fractions, empty columns, and a title above the names."""
+"""What would go wrong without a word in tables as people have them.
+
+A guessed target, a column that gives the target away, zip codes read as numbers, percents against
+fractions, empty columns, and a title above the names.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +110,7 @@ def test_a_guess_that_is_left_out_is_named():
 def given_away(frame: pd.DataFrame, **options: object) -> list[str]:
     """The columns that notes call so."""
     notes = notes_of(frame, target="y", **options)
-    return [found[1] for note in notes if (found := re.search(r"column '(.*)' tells the", note))]
+    return [name[1] for note in notes if (name := re.search(r"column '(.*)' tells the", note))]
 
 
 def test_a_column_that_determines_the_class_is_named():

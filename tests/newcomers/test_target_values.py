@@ -1,5 +1,7 @@
-"""Columns of many words become target values where a model is trained: right, without leaks, and
-the same on every way."""
+"""Columns of many words become target values: right, without leaks, the same on every way.
+
+Long because one table and its slow target values serve all of these questions.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::kernelight.data.DataWarning")
 
 
 def towns(seed: int = 0) -> pd.DataFrame:
-    """300 towns of about five rows, which matter, a size that matters too, and some towns and
-    classes that are missing."""
+    """300 towns of about five rows each, and a size; both matter, and some values are missing."""
     rng = np.random.default_rng(seed)
     town = rng.integers(0, TOWNS, ROWS)
     score = 2.0 * np.random.default_rng(7).standard_normal(TOWNS)[town] + rng.standard_normal(ROWS)
@@ -60,7 +61,6 @@ def small(**more):
 
 
 # -- The values
-# ---------------------------------------------------------------------------------------------
 
 
 def words_of(words) -> Categorical:
@@ -72,8 +72,7 @@ def words_of(words) -> Categorical:
 
 
 def slow_values(words, target, weight, own_fold):
-    """Row by row: the shrunken mean of the rows of the same word that are in none of the row's fold
-    (or all of them)."""
+    """Row by row: the shrunken mean of the rows with the same word in other folds, or in all."""
     words, weight = [str(word) for word in words], weight / weight.mean()
     groups = {word: [i for i, other in enumerate(words) if other == word] for word in set(words)}
     n, count = len(words), len(groups)
@@ -87,14 +86,14 @@ def slow_values(words, target, weight, own_fold):
     each = (n - sum(size**2 for size in sizes.values()) / n) / (count - 1)
     strength = within / ((between - within) / each)
     fold = folds_of(np.arange(n))
-    found = []
+    values = []
     for i, word in enumerate(words):
         at = [j for j in groups[word] if not own_fold or fold[j] != fold[i]]
-        found.append(
+        values.append(
             (sum(weight[j] * target[j] for j in at) + strength * mean)
             / (weight[at].sum() + strength)
         )
-    return np.array(found)
+    return np.array(values)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -190,12 +189,10 @@ def test_words_and_values_are_bounded(monkeypatch):
 
 
 # -- Leaks
-# --------------------------------------------------------------------------------------------------
 
 
 def noise(seed: int, each: int = 6, rows: int = 1_200) -> tuple[pd.DataFrame, np.ndarray]:
-    """Words that tell nothing, of six rows each, and classes drawn at random; a second half to test
-    on."""
+    """Words of six rows each and random classes, which have nothing to do with each other."""
     rng = np.random.default_rng(seed)
     word = rng.permutation(np.repeat(np.arange(2 * rows // each), each))
     frame = pd.DataFrame({"word": [f"w{at}" for at in word], "x": rng.random(2 * rows)})
@@ -281,7 +278,6 @@ def test_exact_machines_and_maps_that_learn_labels_are_searched_as_well():
 
 
 # -- The same on every way
-# ----------------------------------------------------------------------------------
 
 
 def test_training_rows_have_other_values_than_the_same_rows_as_new_ones():
@@ -402,7 +398,6 @@ def test_memory_of_the_sums_counts():
 
 
 # -- Kept
-# ---------------------------------------------------------------------------------------------------
 
 
 def test_models_are_saved_loaded_piped_pickled_and_cloned(capsys):
@@ -496,30 +491,29 @@ def test_folds_are_fair():
 
 
 # -- The study
-# ----------------------------------------------------------------------------------------------
 
 
 def test_the_study_learns_values_without_its_test_rows():
     price, table = FRAME["price"].to_numpy(), FRAME.drop(columns="bought")
     test = cut(price, "regression", np.random.default_rng(3))[1]
-    found = rows_of(X, price, None, 3)
+    features = rows_of(X, price, None, 3)
     column = 101  # after 99 towns, other towns and missing ones
-    assert found.shape == (ROWS, 103)
-    assert len(np.unique(found[:, column])) > 500
+    assert features.shape == (ROWS, 103)
+    assert len(np.unique(features[:, column])) > 500
     other = price.copy()
     other[test] *= -100
-    np.testing.assert_array_equal(rows_of(X, other, None, 3)[:, column], found[:, column])
+    np.testing.assert_array_equal(rows_of(X, other, None, 3)[:, column], features[:, column])
     learn = np.setdiff1d(np.arange(ROWS), test)
     front = KernelRegressor(n_components=64, scale="minmax", C=1.0).fit(X.iloc[learn], price[learn])
     new = front.encoding_.columns[0].targets(words_of(X["town"].iloc[test]))[:, 0]
-    np.testing.assert_allclose(found[test, column], new, rtol=1e-9)
+    np.testing.assert_allclose(features[test, column], new, rtol=1e-9)
     for given in (
         (X, price, None),
         (table, None, "price"),
         (open_dataset(table, target="price"), None, None),
     ):
         rows, target = taken(*given, None, 3)
-        np.testing.assert_array_equal(rows[:, column], found[:, column])
+        np.testing.assert_array_equal(rows[:, column], features[:, column])
         assert target.values.tolist() == price.tolist()
 
 

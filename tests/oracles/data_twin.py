@@ -29,8 +29,8 @@ def libsvm_rows(text: bytes, base: int, limit: int):
 def _libsvm_row(line, line_start, base, limit):
     body = line.split(b"#")[0]
     tokens = [
-        (found.start() + line_start, found.group())
-        for found in re.finditer(rb"[^ \t\r\v\f]+", body)
+        (match.start() + line_start, match.group())
+        for match in re.finditer(rb"[^ \t\r\v\f]+", body)
     ]
     if not tokens:
         return None
@@ -43,12 +43,12 @@ def _libsvm_row(line, line_start, base, limit):
         if not re.fullmatch(rb"qid:[0-9]+", token) or int(token[4:]) > 2**62:
             raise Wrong(INDEX, at)
     for at, token in tokens:
-        found = re.match(rb"([0-9]+)(:?)", token)
-        if not found:
+        match = re.match(rb"([0-9]+)(:?)", token)
+        if not match:
             raise Wrong(INDEX, at)
-        if not found[2]:
-            raise Wrong(COLON if found.end() == len(token) else INDEX, at)
-        index, value = int(found[1]) - base, token[found.end() :]
+        if not match[2]:
+            raise Wrong(COLON if match.end() == len(token) else INDEX, at)
+        index, value = int(match[1]) - base, token[match.end() :]
         if index < 0:
             raise Wrong(BELOW, at)
         if index >= limit:
@@ -63,8 +63,7 @@ def _libsvm_row(line, line_start, base, limit):
 
 
 def csv_rows(text: bytes, delimiter: bytes, kinds, missing):
-    """A list of rows; of each field its number (NaN: missing), its word (None: missing), or
-    "skipped"."""
+    """Rows of fields: a number (NaN: missing), a word (None: missing), or "skipped"."""
     rows, at = [], 0
     while at < len(text):
         blank = re.match(
@@ -125,9 +124,9 @@ def _csv_field(text, at, delimiter):
     if text[at : at + 1] != b'"':
         end = rest.match(text, at).end()
         return text[at:end].strip(blanks), None, at, 0, end
-    found = re.compile(rb'"((?:[^"]|"")*)"(?!")').match(text, at)
-    if not found:
+    match = re.compile(rb'"((?:[^"]|"")*)"(?!")').match(text, at)
+    if not match:
         return b"", at, at + 1, OPEN, len(text)
-    end = rest.match(text, found.end()).end()
-    problem = AFTER if text[found.end() : end].strip(blanks) else 0
-    return found[1].replace(b'""', b'"'), at, at + 1, problem, end
+    end = rest.match(text, match.end()).end()
+    problem = AFTER if text[match.end() : end].strip(blanks) else 0
+    return match[1].replace(b'""', b'"'), at, at + 1, problem, end

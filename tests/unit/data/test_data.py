@@ -77,16 +77,15 @@ def assert_batches_are_rows(data, X, y, rows):
     parts = list(data.batches(rows))
     assert all(len(part.y) == rows for part in parts[:-1])
     stack = sp.vstack if sp.issparse(X) else np.concatenate
-    found = stack([part.X for part in parts])
+    features = stack([part.X for part in parts])
     np.testing.assert_array_equal(
-        found.toarray() if sp.issparse(X) else found, X.toarray() if sp.issparse(X) else X
+        features.toarray() if sp.issparse(X) else features, X.toarray() if sp.issparse(X) else X
     )
     np.testing.assert_array_equal(np.concatenate([part.y for part in parts]), y)
     return parts
 
 
 # -- Tables
-# ------------------------------------------------------------------------------------------------------
 
 
 def tables(table):
@@ -250,7 +249,6 @@ def test_missing_values_have_a_rule():
 
 
 # -- Sparse rows
-# -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ending", PACK)
@@ -261,17 +259,17 @@ def test_libsvm_is_what_scikit_learn_reads(small_chunks, ending):
     wanted, labels = load_svmlight_file("plain")
     name = write(f"x.svm{ending}", PACK[ending](Path("plain").read_bytes()))
     data = open_dataset(name)
-    found, classes = data.materialise()
-    assert (found != wanted).nnz == 0
-    assert found.shape == wanted.shape
-    assert found.has_canonical_format
-    assert found.indices.dtype == np.int32
+    features, classes = data.materialise()
+    assert (features != wanted).nnz == 0
+    assert features.shape == wanted.shape
+    assert features.has_canonical_format
+    assert features.indices.dtype == np.int32
     np.testing.assert_array_equal(classes, labels)
     assert classes.dtype == np.int64
-    assert_batches_are_rows(open_dataset(name), found, classes, 33)
+    assert_batches_are_rows(open_dataset(name), features, classes, 33)
     assert data.feature_names is None
     assert data.task == "classification"
-    assert open_dataset(write("noname", Path("plain").read_bytes())).n_features == found.shape[1]
+    assert open_dataset(write("noname", Path("plain").read_bytes())).n_features == features.shape[1]
     dump_svmlight_file(X, y, "zero", zero_based=True)
     zero = open_dataset("zero", format="libsvm", zero_based=True, dtype=np.float32)
     assert abs(zero.materialise()[0] - X).max() < 1e-6
@@ -295,7 +293,6 @@ def test_indices_beyond_32_bits():
 
 
 # -- Arrays and names
-# --------------------------------------------------------------------------------------------
 
 
 def test_npz(small_chunks, monkeypatch):
@@ -309,10 +306,10 @@ def test_npz(small_chunks, monkeypatch):
         y_test=y[99:].astype(str),
     )
     sp.save_npz("sparse.npz", sp.csr_matrix(X))
-    found, labels = open_dataset("mine.npz").materialise()
-    np.testing.assert_array_equal(found, X)
+    features, labels = open_dataset("mine.npz").materialise()
+    np.testing.assert_array_equal(features, X)
     np.testing.assert_array_equal(labels, y)
-    assert_batches_are_rows(open_dataset("mine.npz"), found, labels, 500)
+    assert_batches_are_rows(open_dataset("mine.npz"), features, labels, 500)
     assert open_dataset("split.npz").materialise()[0].shape == (99, 64)
     assert open_dataset("split.npz", part="test").materialise()[1][0] == str(y[99])
     sparse, nothing = open_dataset("sparse.npz").materialise()
