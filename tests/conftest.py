@@ -8,10 +8,11 @@ import os
 
 from hypothesis import settings
 
-# One thread of BLAS in each process, set before NumPy is loaded: the matrices of tests are small,
-# and threads that wait for work by spinning take more time than the work. The core has threads of
-# its own, which this leaves alone.
+# Set before NumPy and scikit-learn are loaded: one thread of BLAS in each process, and threads of
+# OpenMP that sleep while they wait. The data of tests are small, and threads that wait for work by
+# spinning take more time than the work. The core has threads of its own, which this leaves alone.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # The same examples every time, and no clock: a busy machine must not fail a test.
 settings.register_profile("house", deadline=None, derandomize=True)

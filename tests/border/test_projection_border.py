@@ -291,11 +291,12 @@ print(peak() - before - actual.nbytes)
             "RandomFourier(512).fit(X).transform(X)",
             256e6,
         ),
-        (
+        pytest.param(
             "sp.csr_array((rng.random(4000), (np.arange(4000) % 40, rng.integers(0, 10**9, "
             "4000))), shape=(40, 10**9))",
             "RandomFourier(2048).fit(X).transform(X)",
             256e6,
+            marks=pytest.mark.nightly,
         ),
         (
             "sp.csr_array((rng.random(4000), (np.arange(4000) % 40, rng.integers(0, 10**9, "

@@ -146,20 +146,19 @@ sys.meta_path.insert(0, Hidden())
 """
 
 
-def test_what_an_extra_is_missing_for_is_one_sentence(tmp_path):
+def test_what_an_extra_is_missing_for_is_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(HIDDEN)
     rows, table, model = tmp_path / "table.parquet", tmp_path / "table.csv", tmp_path / "model.klt"
     rows.write_bytes(b"PAR1....PAR1")
     table.write_text("a,kind\n" + "1,x\n2,y\n" * 20)
     TableModel(KernelClassifier(n_components=8, C=1.0, scale=None)).fit(table).save(model)
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    for arguments in (
-        ("compare", rows, "-o", tmp_path / "out.html"),
-        ("predict", model, rows),
-        ("predict", model, table, "-o", tmp_path / "out.parquet"),
-    ):
-        said = run_alone(*arguments, status=2, PYTHONPATH=path)
-        assert "needs pyarrow, which is not there: pip install 'kernelight[io]'." in said
+    told = "needs pyarrow, which is not there: pip install 'kernelight[io]'."
+    to_parquet = ("predict", model, table, "-o", tmp_path / "out.parquet")
+    assert told in run_alone(*to_parquet, status=2, PYTHONPATH=path)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # from here on not to be imported
+    for arguments in (("compare", rows, "-o", tmp_path / "out.html"), ("predict", model, rows)):
+        assert told in run(*arguments, status=2)
     assert not list(tmp_path.glob("out*"))
 
 

@@ -19,7 +19,7 @@ from kernelight import study
 
 
 def test_compare_writes_its_report(tmp_path):
-    said = run("compare", "wine", "--budget", "4s", "--output", tmp_path / "report.html")
+    said = run("compare", "wine", "--budget", "1s", "--output", tmp_path / "report.html")
     assert said.splitlines()[-1] == f"The report is {tmp_path / 'report.html'}."
     assert said.startswith("Task: classification into 3 classes.\n")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -68,13 +68,13 @@ def test_wrong_data_leave_no_report(tmp_path, capsys):
 
 def test_a_study_is_carried_on_and_said_in_json_or_hardly_at_all(tmp_path, capsys):
     journal, report = tmp_path / "cells.jsonl", tmp_path / "report.html"
-    begun = ("compare", "iris", "--budget", "2s", "-o", report, "--resume", journal, "--json")
+    begun = ("compare", "iris", "--budget", "0.5s", "-o", report, "--resume", journal, "--json")
     found = json.loads(called(capsys, *begun))
     assert found["recommendation"]["headline"]
     assert report.exists()
     finished = journal.read_text().count("\n") - 1  # the first line says of what
     assert finished == len(found["cells"]) >= 1
-    again = ("compare", "iris", "--budget", "4s", "-o", report, "--resume", journal)
+    again = ("compare", "iris", "--budget", "1.5s", "-o", report, "--resume", journal)
     assert called(capsys, *again, "--quiet") == f"The report is {report}.\n"
     lines = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
     assert [line["cell"] for line in lines[:finished]] == found["cells"]  # measured once

@@ -169,14 +169,15 @@ def test_the_environment_does_not_matter(case, monkeypatch):
 
 
 @every
-@pytest.mark.parametrize("batch", [1, 7, 64, 149])
-def test_batches_and_order_do_not_matter(case, batch):
+def test_batches_and_order_do_not_matter(case):
     X = case.many_rows()
     made = case.fitted(X)
     wanted = output(made, X)
-    assert_same(
-        joined([output(made, X[at : at + batch]) for at in range(0, len(X), batch)]), wanted
-    )
+    for batch in (7, 64, 149):
+        parts = [output(made, X[at : at + batch]) for at in range(0, len(X), batch)]
+        assert_same(joined(parts), wanted, f"batches of {batch}")
+    singles = [output(made, X[at : at + 1]) for at in range(35, 50)]  # one of them zero
+    assert_same(joined(singles), wanted[35:50], "batches of 1")
     order = np.random.default_rng(0).permutation(len(X))
     assert_same(output(made, X[order]), wanted[order])
 
@@ -248,6 +249,8 @@ def test_dense_features_are_plain_arrays(case):
 def test_state_round_trip(case, tmp_path):
     made, X = case.fitted(), case.rows()
     wanted = output(made, X)
+    few = made.transform(X).shape[1] < 1_000_000  # otherwise names take seconds
+    names = made.get_feature_names_out().tolist() if few else None
     path = tmp_path / "fitted.kl"
     made.save(path)
     for again in (
@@ -258,7 +261,8 @@ def test_state_round_trip(case, tmp_path):
     ):
         assert_same(output(again, X), wanted)
         assert again.to_state() == made.to_state()
-        assert again.get_feature_names_out().tolist() == made.get_feature_names_out().tolist()
+        if few:
+            assert again.get_feature_names_out().tolist() == names
     assert State.load(path) == made.to_state()
 
 

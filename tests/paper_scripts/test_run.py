@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from helpers import sampled
 
 pytest.importorskip("matplotlib")  # of the extra "papers"
 
@@ -90,7 +91,7 @@ def test_quick_run_on_a_folder(
     assert (tmp_path / "quick" / "papers.md").read_text() == page
 
 
-@pytest.mark.parametrize("given", [None, "nowhere"])
+@pytest.mark.parametrize("given", sampled([None, "nowhere"], None))
 def test_without_data_one_sentence(given: str | None, tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "KERNELIGHT_DATA"}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)

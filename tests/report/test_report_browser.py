@@ -33,7 +33,7 @@ def studies() -> dict[str, Study]:
         "n_jobs": 1,
     }
     digits = compare(
-        X[:400], y[:400], kernels=["gmm", "gaussian", "gmm_nystroem"], name="digits", **settings
+        X[:250], y[:250], kernels=["gmm", "gaussian", "gmm_nystroem"], name="digits", **settings
     )
     rng = np.random.default_rng(0)
     X = rng.random((300, 4))

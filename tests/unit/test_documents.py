@@ -31,13 +31,20 @@ RUNNABLE = [
     ROOT / "docs" / "theory.md",
     ROOT / "docs" / "when-it-is-not-good-enough.md",
 ]
+# Their examples take seconds each.
+NIGHTLY = {"study", "when-it-is-not-good-enough"}
 # a block of Python, and the block of text below it, if there is one
 EXAMPLE = re.compile(
     r"^```python\n(.*?)^```\n(?:\s*^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE
 )
 
 EXAMPLES = [
-    pytest.param(code, output, id=f"{document.stem}-{at}")
+    pytest.param(
+        code,
+        output,
+        id=f"{document.stem}-{at}",
+        marks=[pytest.mark.nightly] if document.stem in NIGHTLY else [],
+    )
     for document in RUNNABLE
     for at, (code, output) in enumerate(EXAMPLE.findall(document.read_text()))
 ]
@@ -134,12 +141,14 @@ def test_the_list_of_modules_is_that_of_the_tree() -> None:
     assert [path.name for path in silent] == ["__main__.py"] * len(silent)
 
 
-def test_the_architecture_names_files_that_are_there() -> None:
+def test_the_architecture_names_what_is_there() -> None:
+    """Every file and every identifier in backticks is found in the tree."""
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    files = {
-        path.name
-        for place in ("src", "core", "bindings", "tests")
-        for path in (ROOT / place).rglob("*")
-    }
-    named = set(re.findall(r"[\w/]*?(\w+\.(?:py|h|cpp|css|js))\b", text))
-    assert named - files == set()
+    places = [ROOT / place for place in ("src", "core", "bindings", "tests")]
+    paths = [path for place in places for path in place.rglob("*")]
+    files = set(re.findall(r"[\w/]*?(\w+\.(?:py|h|cpp|css|js))\b", text))
+    assert files - {path.name for path in paths} == set()
+    sources = [path for path in paths if path.suffix in {".py", ".h", ".cpp"}]
+    known = set(re.findall(r"\w+", "\n".join(path.read_text("utf-8") for path in sources)))
+    quoted = re.findall(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`", text)
+    assert {word for name in quoted for word in name.split(".")} - known == set()

@@ -23,7 +23,7 @@ CASES = [
     (KernelClassifier, {"kernel": "rbf", "method": "aligned"}),
     (KernelClassifier, {"kernel": "mm_acos", "method": "product", "scale": "minmax+complement"}),
     (KernelClassifier, {"kernel": "mm_rbf"}),
-    (KernelClassifier, {"kernel": kernels.MinMax() + kernels.Acos()}),
+    (KernelClassifier, {"kernel": kernels.MinMax() + kernels.Acos(), "scale": "minmax"}),
     (KernelClassifier, {"method": "exact"}),
     (KernelClassifier, {"loss": "logistic", "C": 1.0, "class_weight": {0: 2.0, 1: 1.0, 2: 1.0}}),
     (KernelClassifier, {"cv": KFold(2), "scale": None}),

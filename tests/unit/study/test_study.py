@@ -272,7 +272,7 @@ def test_a_model_that_only_says_the_most_frequent_class_is_called_so() -> None:
 
 def test_same_seed_same_choices(rings: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = rings
-    first, second = (compare(X, y, **QUICK) for _ in range(2))
+    first, second = (compare(X[:200], y[:200], **QUICK) for _ in range(2))
     timed = {"seconds": 0.0, "fit_seconds": 0.0, "rows_per_second": 0.0}
     plain = [[replace(c, **timed) for c in without_clock(found.cells)] for found in (first, second)]
     assert plain[0] == plain[1]
@@ -366,7 +366,7 @@ def test_odd_data(make: str) -> None:
         X, y = X[:20], np.array(["no", "yes"])[y[:20]]
     elif make == "many":
         X, y = rng.random((300, 6)), np.repeat(np.arange(50), 6)
-        settings = QUICK | {"budget": "8s"}
+        settings = QUICK | {"budget": "3s"}
     elif make == "regression":
         y = np.sin(5 * X[:, 0]) + X[:, 1]
     elif make == "sparse":
