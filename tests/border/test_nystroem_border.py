@@ -61,13 +61,13 @@ def test_bad_arguments_are_refused_in_one_sentence(options, kind, words):
     [
         ([0, 12], "landmarks must be between 0 and 11"),
         ([-1, 3], "landmarks must be between 0 and 11"),
-        ([], "landmarks must be a list of the numbers"),
-        ([0.5], "landmarks must be a list of the numbers"),
-        ([[1, 2]], "landmarks must be a list of the numbers"),
-        (np.ones(12, bool), "landmarks must be a list of the numbers"),
+        ([], "landmarks must be a list of indices"),
+        ([0.5], "landmarks must be a list of indices"),
+        ([[1, 2]], "landmarks must be a list of indices"),
+        (np.ones(12, bool), "landmarks must be a list of indices"),
         (SQUARE, "got ndarray of dtype float64 and 2 dimension"),
         (sp.csr_matrix(SQUARE), "got csr_matrix of"),
-        ([[1], [2, 3]], "landmarks must be a list of the numbers"),
+        ([[1], [2, 3]], "landmarks must be a list of indices"),
     ],
 )
 def test_bad_landmarks_of_a_precomputed_kernel(landmarks, words):

@@ -351,8 +351,8 @@ def check_same_width(X: Matrix, Y: Matrix, *, name: str = "Y") -> None:
         )
 
 
-def as_row_numbers(rows: Any, count: int, *, name: str) -> NDArray[np.int64]:
-    """A new array of at least one row number below ``count``."""
+def as_row_indices(rows: Any, count: int, *, name: str) -> NDArray[np.int64]:
+    """A new array of row indices below ``count``, at least one."""
     return _as_numbers(rows, count, name, "training rows")
 
 
@@ -373,7 +373,7 @@ def _as_numbers(given: Any, count: int, name: str, of: str) -> NDArray[np.int64]
         indices = np.asarray(None)
     if indices.ndim != 1 or indices.dtype.kind not in "iu" or not indices.size:
         raise ValueError(
-            f"{name} must be a list of the numbers of {of}, got {type(given).__name__} of dtype "
+            f"{name} must be a list of indices of {of}, got {type(given).__name__} of dtype "
             f"{indices.dtype} and {counted(indices.ndim, 'dimension')}."
         )
     if indices.min() < 0 or indices.max() >= count:

@@ -39,7 +39,7 @@ class Sum(Kernel):
             raise ValueError("Sum needs at least one kernel.")
         flat: list[tuple[Kernel, float]] = []
         for term, weight in zip(
-            self.kernels, sure_weights(self.weights, len(self.kernels)), strict=True
+            self.kernels, checked_weights(self.weights, len(self.kernels)), strict=True
         ):
             if isinstance(term, Sum):
                 assert term.weights is not None
@@ -56,6 +56,16 @@ class Sum(Kernel):
     def name(self) -> str:  # type: ignore[override]
         """The names of the terms, joined."""
         return "+".join(term.name for term in self.kernels)
+
+    @property
+    def nonnegative(self) -> bool:  # type: ignore[override]
+        """Whether a term takes nothing below 0."""
+        return any(term.nonnegative for term in self.kernels)
+
+    @property
+    def zero_is_a_point(self) -> bool:  # type: ignore[override]
+        """Whether a row of zeros is a point for a term, so that the sum is not 0 there."""
+        return any(term.zero_is_a_point for term in self.kernels)
 
     def _rows(self, X: Matrix, name: str) -> tuple[Matrix, ...]:
         return tuple(term._rows(X, name) for term in self.kernels)
@@ -75,7 +85,7 @@ class Sum(Kernel):
         return reduce(np.add, map(np.multiply, parts, self.weights))
 
 
-def sure_weights(weights: Any, count: int) -> tuple[float, ...]:
+def checked_weights(weights: Any, count: int) -> tuple[float, ...]:
     """One finite weight above 0 for each of ``count`` parts; None means 1 each."""
     if weights is None:
         return (1.0,) * count

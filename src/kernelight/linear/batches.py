@@ -90,7 +90,7 @@ class BatchLearner:
     """Learns from one batch: the settings of one call of `partial_fit`."""
 
     settings: SolverSettings
-    use: Resources
+    resources: Resources
     C: float
     random: np.random.Generator  # chooses the rows that are replayed
 
@@ -141,9 +141,9 @@ class BatchLearner:
         self, work: ReplayBuffer, targets: Targets, seen: NDArray[np.bool_] | None, dtype: Any
     ) -> Solver:
         rows = (
-            CodeDesign(work.rows, dtype, self.use, seen)
+            CodeDesign(work.rows, dtype, self.resources, seen)
             if isinstance(work.rows, Codes)
-            else MatrixDesign(work.rows, dtype, self.use)
+            else MatrixDesign(work.rows, dtype, self.resources)
         )
         return Solver(rows, work.targets(targets).scaled(self.C), self.settings)
 

@@ -61,12 +61,12 @@ def spans(n_rows: int, work: int, width: int) -> Iterator[tuple[int, int]]:
     return ((begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step))
 
 
-def code_counts(codes: Codes, use: Resources) -> NDArray[Any]:
+def code_counts(codes: Codes, resources: Resources) -> NDArray[Any]:
     """How often each code occurs in each slot, (slots, 2^bits); for many bits, whether it does."""
     n_rows, n_slots = codes.shape
     dtype = np.int32 if codes.bits <= COUNTED_BITS else np.bool_
     counts: NDArray[Any] = np.zeros(n_slots << codes.bits, dtype=dtype)
-    threads = use.for_work(codes.array.size).threads
+    threads = resources.for_work(codes.array.size).threads
     empty = codes.empty if codes.empty.any() else None
     step = max(1, COUNT_WORK // n_slots)
     for begin in range(0, n_rows, step):
@@ -87,14 +87,14 @@ def suffix(dtype: Any) -> str:
 class MatrixDesign:
     """Dense or CSR rows, with an entry of weights for each column."""
 
-    def __init__(self, X: Matrix, dtype: Any, use: Resources) -> None:
+    def __init__(self, X: Matrix, dtype: Any, resources: Resources) -> None:
         if sp.issparse(X) and X.shape[0] * X.shape[1] * np.dtype(dtype).itemsize <= max(
             DENSE_BYTES, 2 * X.data.nbytes
         ):
             # dense rows are solved in blocks, which takes fewer epochs than sparse rows one by one
             X = X.toarray()
         self.X = X.astype(dtype, copy=False)
-        self.dtype, self.use = np.dtype(dtype), use
+        self.dtype, self.resources = np.dtype(dtype), resources
         self.n_rows, self.n_features = X.shape
         stored = X.nnz if sp.issparse(X) else X.size
         self.work = stored // max(1, self.n_rows)
@@ -133,7 +133,7 @@ class MatrixDesign:
     def view(self, width: int) -> Any:
         """The rows as compiled functions take them."""
         make = getattr(_core, f"linear_matrix_{suffix(self.dtype)}")
-        return make(*core_args(self.X), self.use.simd)
+        return make(*core_args(self.X), self.resources.simd)
 
     def coefficients(self, width: int, weights: NDArray[Any]) -> NDArray[Any]:
         """Weights in the order of models, which for a matrix is the same."""
@@ -153,14 +153,14 @@ class CodeDesign:
     """
 
     def __init__(
-        self, codes: Codes, dtype: Any, use: Resources, also: NDArray[np.bool_] | None = None
+        self, codes: Codes, dtype: Any, resources: Resources, also: NDArray[np.bool_] | None = None
     ) -> None:
-        self.codes, self.dtype, self.use = codes, np.dtype(dtype), use
+        self.codes, self.dtype, self.resources = codes, np.dtype(dtype), resources
         self.n_rows, n_slots = codes.shape
         self.n_features = n_slots << codes.bits
         self.work = n_slots
         self.empty = codes.empty if codes.empty.any() else None
-        self.counts = code_counts(codes, use)
+        self.counts = code_counts(codes, resources)
         if also is not None:
             self.counts = (self.counts > 0) | also
         self._layouts: dict[int, CodeLayout] = {}
@@ -189,10 +189,10 @@ class CodeDesign:
         """The rows as compiled functions take them."""
         layout, codes = self.layout(width), self.codes
         if codes.array.nbytes > RANK_BYTES:
-            return code_view(codes, layout, self.dtype, self.use)
+            return code_view(codes, layout, self.dtype, self.resources)
         if self._ranks is None:
             self._ranks = np.empty_like(codes.array)
-            threads = self.use.for_work(codes.array.size).threads
+            threads = self.resources.for_work(codes.array.size).threads
             _core.code_ranks(
                 codes.array,
                 self.empty,
@@ -202,7 +202,7 @@ class CodeDesign:
                 self._ranks,
                 threads,
             )
-        return code_view(codes, layout, self.dtype, self.use, ranks=self._ranks)
+        return code_view(codes, layout, self.dtype, self.resources, ranks=self._ranks)
 
     @property
     def seen(self) -> NDArray[np.bool_]:
@@ -221,7 +221,11 @@ class CodeDesign:
 
 
 def code_view(
-    codes: Codes, layout: CodeLayout, dtype: Any, use: Resources, ranks: NDArray[Any] | None = None
+    codes: Codes,
+    layout: CodeLayout,
+    dtype: Any,
+    resources: Resources,
+    ranks: NDArray[Any] | None = None,
 ) -> Any:
     """Codes as compiled functions take them; ``ranks`` in place of the codes if they were made."""
     array, entries = (codes.array, layout.local) if ranks is None else (ranks, layout.first)
@@ -235,7 +239,7 @@ def code_view(
         layout.segment_slot,
         layout.segment_entry,
         layout.part_segment,
-        use.simd,
+        resources.simd,
     )
 
 

@@ -198,7 +198,7 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     def _optimise(
         self, codes: Codes, sides: NDArray[np.intp], weights: NDArray[np.float64]
     ) -> None:
-        use = checks.resources(self.n_jobs)
+        resources = checks.resources(self.n_jobs)
         members = sides == np.arange(len(self.classes_))[:, None]
         members = members[1:] if len(members) == 2 else members
         problem = TernaryProblem.of(
@@ -208,7 +208,7 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         point = rounded_start(problem, model)
         vectors = np.arange(len(members))
         generators = [np.random.default_rng([self.seed_, vector]) for vector in range(len(members))]
-        options = (generators, int(self.max_iter), use)
+        options = (generators, int(self.max_iter), resources)
         self.l0_ = problem.l0
         self.objective_path_, converged = descend(problem, point, vectors, *options)
         if self.sparsity > 0.0:

@@ -205,7 +205,7 @@ def sweep(
     classes: NDArray[np.intp],
     objectives: NDArray[np.float64],
     orders: NDArray[np.int32],
-    use: Resources,
+    resources: Resources,
 ) -> NDArray[np.int64]:
     """Visit every slot of some classes once, in place; return how many coefficients changed."""
     largest = problem.n_slots + 2
@@ -228,7 +228,7 @@ def sweep(
         totals,
         moves,
         decrease,
-        *use,
+        *resources,
     )
     point.coefficients[classes], point.scores[classes] = coefficients, totals
     return moves
@@ -240,7 +240,7 @@ def descend(
     classes: NDArray[np.intp],
     generators: list[np.random.Generator],
     max_iter: int,
-    use: Resources,
+    resources: Resources,
 ) -> tuple[NDArray[np.float64], bool]:
     """Lower F of some classes in place, until no coefficient changes.
 
@@ -253,7 +253,7 @@ def descend(
         active = classes[moving]
         orders = np.stack([generators[label].permutation(problem.n_slots) for label in active])
         orders = orders.astype(np.int32)
-        moves = sweep(problem, point, active, path[-1][moving], orders, use)
+        moves = sweep(problem, point, active, path[-1][moving], orders, resources)
         moving = moving[moves > 0]
         if not len(moving):
             return np.stack(path), True
@@ -268,7 +268,7 @@ def sparsify(
     sparsity: float,
     generators: list[np.random.Generator],
     max_iter: int,
-    use: Resources,
+    resources: Resources,
 ) -> tuple[NDArray[np.float64], bool]:
     """`descend` with a growing l0, in place, until each class has the fraction of zeros.
 
@@ -284,7 +284,9 @@ def sparsify(
         # The first penalty is a hundredth of the mean loss for each coefficient.
         objectives = fit_scales(replace(problem, l0=np.zeros_like(l0)), point, dense)
         l0[dense] = np.maximum(L0_GROWTH * l0[dense], 0.01 * objectives / point.nonzeros[dense])
-        _, converged = descend(replace(problem, l0=l0), point, dense, generators, max_iter, use)
+        _, converged = descend(
+            replace(problem, l0=l0), point, dense, generators, max_iter, resources
+        )
         all_converged &= converged
         lost = dense[point.nonzeros[dense] == 0]
         for now, earlier in zip(vars(point).values(), vars(before).values(), strict=True):

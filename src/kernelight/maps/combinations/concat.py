@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelight import kernels
 from kernelight.kernels import Sum
 from kernelight.kernels.base import Kernel
-from kernelight.kernels.sum import sure_weights
+from kernelight.kernels.sum import checked_weights
 from kernelight.maps.base import FeatureMap, refuse_gap
 from kernelight.maps.combinations.combination import Combination, Parts, give_all
 from kernelight.maps.feature_map import feature_map
@@ -170,12 +170,12 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
 
     @property
     def has_prefix(self) -> bool:
-        """False for several maps: what the second begins with comes after the last of the first."""
+        """False for several maps: the first k columns of a longer run are not the shorter run."""
         return len(self._parts_in_use()) == 1 and super().has_prefix
 
     def _weights_within(self, parts: Parts) -> list[float]:
         """The weight of each part that is not a sum; those of nested sums are multiplied."""
-        weights = sure_weights(self.weights, len(parts))
+        weights = checked_weights(self.weights, len(parts))
         return [
             weight * inner
             for weight, part in zip(weights, parts.values(), strict=True)
@@ -186,7 +186,7 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
 
     def _weighted(self) -> list[tuple[float, FeatureMap]]:
         parts = self._parts_in_use()
-        return list(zip(sure_weights(self.weights, len(parts)), parts.values(), strict=True))
+        return list(zip(checked_weights(self.weights, len(parts)), parts.values(), strict=True))
 
     @property
     def kernel(self) -> Sum:
@@ -250,7 +250,9 @@ class Concat(Combination, _BaseComposition):  # type: ignore[misc]  # scikit-lea
 
     def _plain_params(self) -> dict[str, Any]:
         return {
-            "weights": None if self.weights is None else sure_weights(self.weights, len(self.maps_))
+            "weights": None
+            if self.weights is None
+            else checked_weights(self.weights, len(self.maps_))
         }
 
 

@@ -21,13 +21,13 @@ from kernelight.maps.combinations.slot_features import (
     SlotFeatures,
     SlotMoments,
     SlotShape,
+    checked_slots,
     features_of,
     gives_codes,
     mixed_codes,
     moments_of,
     pair_bits,
     pair_codes,
-    refuse_slotless,
     shape_of,
 )
 from kernelight.maps.minmax.gcws import GCWS
@@ -173,7 +173,7 @@ class ProductMap(Combination, CodeMap):
             )
         for part in parts.values():
             if not isinstance(part, ProductMap):
-                refuse_slotless(part)
+                checked_slots(part)
 
     def _settle(self) -> None:
         parts = self._fitted_parts()

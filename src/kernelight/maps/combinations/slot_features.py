@@ -18,9 +18,9 @@ from kernelight.base.checks import Matrix
 from kernelight.codes.slots import MAX_BITS, paired, slot_dtype
 from kernelight.maps.base import CodeMap, FeatureMap
 from kernelight.maps.projections.random_fourier import RandomFourier
-from kernelight.maps.projections.splitmix import mixed
+from kernelight.maps.projections.splitmix import mixed_words
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)  # of splitmix64
 MIX_BLOCK = 1 << 15  # codes mixed at a time: some arrays of them stay in the cache
 
 
@@ -65,7 +65,7 @@ def shape_of(part: FeatureMap) -> SlotShape:
     """The slots of a map that is not a product; a map without slots is a ValueError."""
     if gives_codes(part):
         return SlotShape(part._n_slots(), part._code_bits(), 0)
-    part = refuse_slotless(part)
+    part = checked_slots(part)
     if part._normalizes():
         raise ValueError(
             "Normalized features are no product of slots: set normalize=False in "
@@ -79,8 +79,8 @@ def shape_of(part: FeatureMap) -> SlotShape:
     return SlotShape(part._n_outputs(), 0, 2 if part.features == "paired" else 1)
 
 
-def refuse_slotless(part: FeatureMap) -> Any:
-    """``part``, if it has slots."""
+def checked_slots(part: FeatureMap) -> Any:
+    """``part`` if it has slots; otherwise a ValueError."""
     if not gives_codes(part) and not isinstance(part, RandomFourier):
         raise ValueError(
             f"ProductMap multiplies slot by slot, but {type(part).__name__} gives dense features "
@@ -152,7 +152,9 @@ def mixed_codes(left: SlotFeatures, right: SlotFeatures, seed: int, bits: int) -
         for side in (left, right):
             if side.codes is not None:
                 words = (words << np.uint64(side.bits)) | side.codes[at]
-        words = words * GOLDEN
+        words = words * GOLDEN_GAMMA
         words += keys
-        np.bitwise_and(mixed(words), np.uint64((1 << bits) - 1), out=out[at], casting="unsafe")
+        np.bitwise_and(
+            mixed_words(words), np.uint64((1 << bits) - 1), out=out[at], casting="unsafe"
+        )
     return out

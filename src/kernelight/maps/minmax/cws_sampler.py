@@ -62,54 +62,58 @@ class CwsSampler:
     def __reduce__(self) -> tuple[Any, ...]:
         return CwsSampler, (self.scheme,)
 
-    def encode(self, X: Matrix, use: Resources) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def encode(self, X: Matrix, resources: Resources) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Codes of every row, and which rows are empty."""
         codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
         empty = np.ones(X.shape[0], dtype=bool)
         for at, rows in row_ranges(
             X, LISTING_BYTES // BYTES_PER_ENTRY, most_rows=self._slots.most_rows
         ):
-            empty[at] = self._encode_range(rows, codes[at], use)
+            empty[at] = self._encode_range(rows, codes[at], resources)
         return codes, empty
 
     def _encode_range(
-        self, rows: RowRange, codes: NDArray[Any], use: Resources
+        self, rows: RowRange, codes: NDArray[Any], resources: Resources
     ) -> NDArray[np.bool_]:
         """Survey the rows, list their nonzeros, then scan with tables.
 
         Where a row or the width is too long for that, stream instead.
         """
         counts = np.empty(rows.n_rows, dtype=np.int64)
-        use = use.for_work(rows.values.size * self._base.n_components)
+        resources = resources.for_work(rows.values.size * self._base.n_components)
         too_long = rows.values.size > LISTING_BYTES // BYTES_PER_ENTRY
         if too_long or (rows.is_wide and rows.indices is None):
-            _core.cws_survey(rows.weighted(self.scheme), counts, None, use.threads)
-            return self._stream(rows, np.equal(counts, 0), codes, use)
+            _core.cws_survey(rows.weighted(self.scheme), counts, None, resources.threads)
+            return self._stream(rows, np.equal(counts, 0), codes, resources)
         if rows.is_wide:
             rows = rows.renumbered()
         used = np.zeros(rows.n_coordinates, dtype=np.uint8)
         weighted = rows.weighted(self.scheme)
-        _core.cws_survey(weighted, counts, used, use.threads)
+        _core.cws_survey(weighted, counts, used, resources.threads)
         coordinates = np.flatnonzero(used).astype(np.int32)
-        kept = None if rows.ids is not None else self._keep(coordinates, rows, use)
+        kept = None if rows.ids is not None else self._keep(coordinates, rows, resources)
         empty = np.equal(counts, 0)
         if kept is None and len(coordinates) * BYTES_PER_CELL_BLOCK > CALL_BYTES:
-            return self._stream(rows, empty, codes, use)
-        listing = self._list(weighted, counts, len(coordinates), use)
+            return self._stream(rows, empty, codes, resources)
+        listing = self._list(weighted, counts, len(coordinates), resources)
         if kept is None:
-            self._scan_in_groups(listing, coordinates, rows, empty, codes, use)
+            self._scan_in_groups(listing, coordinates, rows, empty, codes, resources)
         else:
             for part in self._slots.ranges(
-                codes, empty, use, most=_most_slots(SCAN_WORK, rows, use)
+                codes, empty, resources, most=_most_slots(SCAN_WORK, rows, resources)
             ):
-                self._scan(listing, kept.view(part.first_slot), part, use)
+                self._scan(listing, kept.view(part.first_slot), part, resources)
         return empty
 
     def _scan(
-        self, listing: _core.CwsListing, tables: _core.CwsTables, part: SlotRange, use: Resources
+        self,
+        listing: _core.CwsListing,
+        tables: _core.CwsTables,
+        part: SlotRange,
+        resources: Resources,
     ) -> None:
         """Words or codes of some slots, whose cells are those of the first blocks of ``tables``."""
-        _core.cws_scan(listing, tables, self._coding(), *part, *use)
+        _core.cws_scan(listing, tables, self._coding(), *part, *resources)
 
     def _coding(self) -> _core.CwsCoding:
         t_mask: int = 2**64 - 1 if self._base.t_bits is None else 2**self._base.t_bits - 1
@@ -117,12 +121,16 @@ class CwsSampler:
         return _core.CwsCoding(self.scheme.seed, self._base.bits, t_mask, lowest)
 
     def _stream(
-        self, rows: RowRange, empty: NDArray[np.bool_], codes: NDArray[Any], use: Resources
+        self, rows: RowRange, empty: NDArray[np.bool_], codes: NDArray[Any], resources: Resources
     ) -> NDArray[np.bool_]:
-        for part in self._slots.ranges(codes, empty, use, most=_most_slots(STREAM_WORK, rows, use)):
-            for at, some in rows.cut(STREAM_WORK * use.threads // part.n_slots):
+        for part in self._slots.ranges(
+            codes, empty, resources, most=_most_slots(STREAM_WORK, rows, resources)
+        ):
+            for at, some in rows.cut(STREAM_WORK * resources.threads // part.n_slots):
                 weighted, here = some.weighted(self.scheme), part._replace(out=part.out[at])
-                _core.cws_stream(weighted, self.scheme.p, rows.ids, self._coding(), *here, *use)
+                _core.cws_stream(
+                    weighted, self.scheme.p, rows.ids, self._coding(), *here, *resources
+                )
         return empty
 
     def _list(
@@ -130,7 +138,7 @@ class CwsSampler:
         weighted: _core.WeightedRows,
         counts: NDArray[np.int64],
         n_coordinates: int,
-        use: Resources,
+        resources: Resources,
     ) -> _core.CwsListing:
         """The nonzeros of every block of rows, by coordinate."""
         row_block = _row_block(n_coordinates, counts)
@@ -139,7 +147,7 @@ class CwsSampler:
         coordinate, row = np.empty((2, starts[-1]), dtype=np.int32)
         log_value = np.empty(starts[-1], dtype=np.float32)
         listing = _core.CwsListing(row_block, starts, coordinate, row, log_value)
-        _core.cws_list(weighted, self.scheme.p, listing, *use)
+        _core.cws_list(weighted, self.scheme.p, listing, *resources)
         return listing
 
     def _scan_in_groups(
@@ -149,7 +157,7 @@ class CwsSampler:
         rows: RowRange,
         empty: NDArray[np.bool_],
         codes: NDArray[Any],
-        use: Resources,
+        resources: Resources,
     ) -> None:
         """Tables of a few slot blocks at a time, drawn, used and overwritten."""
         per_group = max(1, CALL_BYTES // max(1, len(coordinates) * BYTES_PER_CELL_BLOCK))
@@ -160,14 +168,14 @@ class CwsSampler:
         where = np.full(rows.n_coordinates, -1, dtype=np.int32)
         where[coordinates] = np.arange(len(coordinates), dtype=np.int32)
         tables = _Tables(cells, ids, where, len(ids)).view()
-        most = min(per_group * _core.SLOT_BLOCK, _most_slots(SCAN_WORK, rows, use))
-        for part in self._slots.ranges(codes, empty, use, most=most):
+        most = min(per_group * _core.SLOT_BLOCK, _most_slots(SCAN_WORK, rows, resources))
+        for part in self._slots.ranges(codes, empty, resources, most=most):
             slots = (part.first_slot, part.n_slots)
-            _core.cws_fill(cells, ids, 0, len(ids), self.scheme.seed, *slots, *use)
-            self._scan(listing, tables, part, use)
+            _core.cws_fill(cells, ids, 0, len(ids), self.scheme.seed, *slots, *resources)
+            self._scan(listing, tables, part, resources)
 
     def _keep(
-        self, coordinates: NDArray[np.int32], rows: RowRange, use: Resources
+        self, coordinates: NDArray[np.int32], rows: RowRange, resources: Resources
     ) -> _Tables | None:
         """Kept tables that cover ``coordinates``, enlarged where needed.
 
@@ -198,7 +206,7 @@ class CwsSampler:
                     self.scheme.seed,
                     0,
                     self._base.n_components,
-                    *use,
+                    *resources,
                 )
                 self._kept = kept = _Tables(kept.cells, kept.ids, where, count)
             return kept
@@ -220,10 +228,11 @@ class CwsSampler:
         return _Tables(cells, ids, kept.where, kept.filled)
 
 
-def _most_slots(work: int, rows: RowRange, use: Resources) -> int:
+def _most_slots(work: int, rows: RowRange, resources: Resources) -> int:
     """Slots of one compiled call: whole blocks, at least one."""
     return (
-        max(1, work * use.threads // max(1, rows.values.size * _core.SLOT_BLOCK)) * _core.SLOT_BLOCK
+        max(1, work * resources.threads // max(1, rows.values.size * _core.SLOT_BLOCK))
+        * _core.SLOT_BLOCK
     )
 
 

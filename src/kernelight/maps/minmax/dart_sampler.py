@@ -74,7 +74,7 @@ class DartSampler:
     def __reduce__(self) -> tuple[Any, ...]:
         return DartSampler, (self.scheme, self.scale)
 
-    def encode(self, X: Matrix, use: Resources) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def encode(self, X: Matrix, resources: Resources) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Codes of every row, and which rows are empty."""
         codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
         empty = np.ones(X.shape[0], dtype=bool)
@@ -87,22 +87,24 @@ class DartSampler:
             # worth a table.
             sampler = DartSampler(self.scheme, self.scale) if wide else self
             part = part.renumbered() if wide and part.values.size <= WIDE else part
-            empty[at] = sampler._encode_range(part, at.start, codes[at], use)
+            empty[at] = sampler._encode_range(part, at.start, codes[at], resources)
         return codes, empty
 
     def _encode_range(
-        self, rows: RowRange, first_row: int, codes: NDArray[Any], use: Resources
+        self, rows: RowRange, first_row: int, codes: NDArray[Any], resources: Resources
     ) -> NDArray[np.bool_]:
         weighted = rows.weighted(self.scheme)
         sums = np.empty(rows.n_rows)
         counts = np.empty(len(sums), dtype=np.int64)
-        _core.dart_sums(weighted, self.scale, sums, counts, use.threads)
+        _core.dart_sums(weighted, self.scale, sums, counts, resources.threads)
         empty = np.equal(counts, 0)
         _refuse_far_sums(sums, empty, self.scale, first_row)
-        use = use.for_work(rows.values.size + len(counts) * 10 * self._base.n_components)
+        resources = resources.for_work(
+            rows.values.size + len(counts) * 10 * self._base.n_components
+        )
         levels = np.where(empty, NO_LEVEL, np.frexp(sums)[1] - 1)
-        for part in self._slots.ranges(codes, empty, use, most=self._base.n_components):
-            self._encode_levels(weighted, rows, levels, part.out, use)
+        for part in self._slots.ranges(codes, empty, resources, most=self._base.n_components):
+            self._encode_levels(weighted, rows, levels, part.out, resources)
         return empty
 
     def _encode_levels(
@@ -111,14 +113,14 @@ class DartSampler:
         rows: RowRange,
         levels: NDArray[Any],
         codes: NDArray[Any],
-        use: Resources,
+        resources: Resources,
     ) -> None:
         """Encode the rows, one level after the other."""
-        step = max(8 * use.threads, SLOTS_PER_CALL // self._base.n_components)
+        step = max(8 * resources.threads, SLOTS_PER_CALL // self._base.n_components)
         for level in np.unique(levels[levels != NO_LEVEL]).tolist():
             subset = np.flatnonzero(levels == level)
             with self._lock:
-                table = self._table(level, weighted, subset, rows, use).view()
+                table = self._table(level, weighted, subset, rows, resources).view()
             uncovered = 0.0
             for begin in range(0, len(subset), step):
                 part = subset[begin : begin + step]
@@ -131,7 +133,7 @@ class DartSampler:
                     table,
                     part,
                     codes,
-                    use.threads,
+                    resources.threads,
                 )
             with self._lock:
                 self._debt[level] = self._debt.get(level, 0.0) + uncovered / 2.0**level
@@ -142,7 +144,7 @@ class DartSampler:
         weighted: _core.WeightedRows,
         subset: NDArray[np.int64],
         rows: RowRange,
-        use: Resources,
+        resources: Resources,
     ) -> _Level:
         """The table for ``subset``, built or enlarged once that is cheaper than going without."""
         table = self._levels.get(level)
@@ -160,7 +162,7 @@ class DartSampler:
             if debt >= self._build_cost(level) and self._fits(level):
                 self._levels.pop(level, None)  # the old table makes room for the new one
                 table = None
-                self._levels[level] = table = self._build(level, rows, use)
+                self._levels[level] = table = self._build(level, rows, resources)
                 self._debt[level] = 0.0
         return table or _no_table(level)
 
@@ -194,22 +196,22 @@ class DartSampler:
             and bytes_now + expected <= ALL_TABLES_BYTES
         )
 
-    def _build(self, level: int, rows: RowRange, use: Resources) -> _Level:
+    def _build(self, level: int, rows: RowRange, resources: Resources) -> _Level:
         k, seed, limits = self._base.n_components, self.scheme.seed, self._wanted[level].copy()
         ids = rows.identities(np.arange(rows.n_coordinates))
         by_rank = self._by_rank(level)
         rank_limit = RANK_REACH[by_rank] / 2.0**level
         starts = np.zeros(len(limits) + 1, dtype=np.int64)
-        _core.dart_count(seed, k, ids, limits, rank_limit, starts[1:], use.threads)
+        _core.dart_count(seed, k, ids, limits, rank_limit, starts[1:], resources.threads)
         np.cumsum(starts, out=starts)
         records = np.empty((starts[-1], 2), dtype=np.uint64)
-        _core.dart_fill(seed, k, ids, limits, rank_limit, starts, records, use.threads)
+        _core.dart_fill(seed, k, ids, limits, rank_limit, starts, records, resources.threads)
         if not by_rank:
             return _Level(limits, False, starts, records, rank_limit)
         slot_starts = np.empty(k + 1, dtype=np.int64)
         _core.dart_slot_starts(k, records, slot_starts)
         ordered = _on_cache_lines(int(slot_starts[-1]))
-        _core.dart_by_rank(k, starts, records, slot_starts, ordered, use.threads)
+        _core.dart_by_rank(k, starts, records, slot_starts, ordered, resources.threads)
         return _Level(limits, True, slot_starts, ordered, rank_limit)
 
 

@@ -72,7 +72,7 @@ class BaseSlots:
             self.most_rows = max(1, WORDS_BYTES // (BYTES_PER_WORD * longest))
 
     def ranges(
-        self, codes: NDArray[Any], empty: NDArray[np.bool_], use: Resources, *, most: int
+        self, codes: NDArray[Any], empty: NDArray[np.bool_], resources: Resources, *, most: int
     ) -> Iterator[SlotRange]:
         """Ranges of at most ``most`` base slots that together give ``codes``.
 
@@ -96,7 +96,7 @@ class BaseSlots:
                 begin,
                 self.scheme.bits,
                 codes,
-                use.threads,
+                resources.threads,
             )
 
     def _groups(self, n_rows: int) -> Iterator[tuple[int, int]]:

@@ -63,11 +63,11 @@ class RowFacts(NamedTuple):
     far: bool  # a row sum beyond the reach of single-precision darts
 
 
-def row_facts(X: Matrix, scheme: MinMaxScheme, use: Resources) -> RowFacts:
+def row_facts(X: Matrix, scheme: MinMaxScheme, resources: Resources) -> RowFacts:
     """Read the rows once for their sums, and once for the largest fractions of them."""
     rows = all_rows(X)
     sums, counts = np.empty(rows.n_rows), np.empty(rows.n_rows, dtype=np.int64)
-    _core.dart_sums(rows.weighted(scheme), 1.0, sums, counts, use.threads)
+    _core.dart_sums(rows.weighted(scheme), 1.0, sums, counts, resources.threads)
     filled = np.flatnonzero(counts)
     if len(filled) == 0 or not np.isfinite(sums).all():
         return RowFacts(1.0, 0.0, len(filled), 0, math.inf, (), len(filled) > 0)

@@ -17,11 +17,13 @@ from kernelight.kernels import GMM, get
 from kernelight.kernels.base import Kernel
 from kernelight.kernels.plain import from_plain, to_plain
 from kernelight.maps.base import DenseMap
-from kernelight.maps.nystroem.landmarks import PRECOMPUTED, against, gram, spread_rows
+from kernelight.maps.nystroem.landmarks import PRECOMPUTED, gram, kernel_against, spread_rows
 from kernelight.state import State
 
 _GMM = GMM()
-_GIVEN = "given"  # how a state says that landmarks were not chosen
+# The parameter `landmarks` of a stored map whose landmarks the user passed as a matrix: they are
+# stored once, as `components_`, and from there the parameter is restored.
+_GIVEN = "given"
 _BATCH_BYTES = 1 << 23  # about what one batch of rows takes beside the result
 
 
@@ -38,8 +40,8 @@ class KernelNystroem(DenseMap):
     and singular matrices do no harm.
 
     There is one column for each landmark, whatever the rank: columns left over are zero and stand
-    last. Their number is known before the data are, therefore, and does not depend on rounding.
-    (The symmetric N = V D^{-1/2} V^T has the same inner products, but spreads the rounding of small
+    last. So the number of columns is known before ``fit`` and does not depend on rounding. (The
+    symmetric N = V D^{-1/2} V^T has the same inner products, but spreads the rounding of small
     eigenvalues over all columns.)
 
     Parameters
@@ -48,15 +50,15 @@ class KernelNystroem(DenseMap):
         A kernel of this package, its name (see `kernels.get`), or a callable on two matrices that
         returns the (n, m) array of their similarities. With "precomputed", X holds similarities: of
         all training rows to each other at ``fit``, of new rows to all training rows at
-        ``transform``. A kernel must be symmetric and positive semidefinite. Of landmarks that show
-        it is not, an asymmetric one and distances are refused; otherwise the negative part is lost,
-        with a warning.
+        ``transform``. A kernel must be symmetric and positive semidefinite. If K(L, L) is not
+        symmetric, or looks like distances, ``fit`` raises; if it has negative eigenvalues that
+        rounding does not explain, they are dropped with a warning.
     n_components : int, default=256
         Landmarks; more than there are rows are cut to the rows, with a warning.
     landmarks : {"random", "kmeans++"}, array-like, sparse matrix or None, default=None
         None and "random" draw rows without replacement; "kmeans++" draws rows far from each other
         in the space of the kernel, at the price of one more evaluation of the kernel for each row
-        and landmark. A matrix holds the landmarks themselves (for "precomputed": the numbers of
+        and landmark. A matrix holds the landmarks themselves (for "precomputed": indices of
         training rows), and ``n_components`` is not used.
     random_state : int, RandomState, Generator or None, default=0
         Draws the landmarks.
@@ -132,7 +134,7 @@ class KernelNystroem(DenseMap):
         self._hold(None if self._precomputed else landmarks)
         # One row of the kernel tells its precision.
         first = landmarks[:1] if not self._precomputed else X[:1]
-        precision = against(self.kernel_, landmarks)(first).dtype
+        precision = kernel_against(self.kernel_, landmarks)(first).dtype
         self.normalization_ = _inverse_root(gram(self.kernel_, X, landmarks), precision)
         self._settle()
 
@@ -150,13 +152,13 @@ class KernelNystroem(DenseMap):
         return isinstance(self.kernel_, str)
 
     def _choose(self, X: Matrix) -> Any:
-        """The landmarks: rows, or for "precomputed" the numbers of rows."""
+        """The landmarks: rows, or for "precomputed" row indices."""
         self.component_indices_ = None
         n = X.shape[0]
         wanted = checks.check_int("n_components", self.n_components, 1)
         if self.landmarks is not None and not isinstance(self.landmarks, str):
             if self._precomputed:
-                self.component_indices_ = checks.as_row_numbers(self.landmarks, n, name="landmarks")
+                self.component_indices_ = checks.as_row_indices(self.landmarks, n, name="landmarks")
                 return self.component_indices_
             given = as_matrix(self.landmarks, name="landmarks")
             checks.check_same_width(X, given, name="landmarks")
@@ -226,9 +228,9 @@ class KernelNystroem(DenseMap):
             self.landmarks = landmarks
 
     def _checked_landmarks(self) -> Any:
-        """What `against` compares rows with, checked: a state may hold anything."""
+        """What `kernel_against` compares rows with, checked: a state may hold anything."""
         if self._precomputed:
-            return checks.as_row_numbers(
+            return checks.as_row_indices(
                 self.component_indices_, self.n_features_in_, name="component_indices_"
             )
         sparse = self._landmark_starts is not None
@@ -246,7 +248,7 @@ class KernelNystroem(DenseMap):
         return landmarks
 
     def _features(self, X: Matrix) -> NDArray[Any]:
-        of_rows = against(
+        of_rows = kernel_against(
             self.kernel_, self.component_indices_ if self._precomputed else self.components_
         )
         rank = self.normalization_.shape[1]

@@ -25,7 +25,7 @@ _ROUNDING = 1e-3
 _BLOCK = 64  # rows of a block of which only the diagonal is needed, where a kernel is a callable
 
 
-def against(kernel: KernelLike, landmarks: Any) -> Callable[[Matrix], NDArray[Any]]:
+def kernel_against(kernel: KernelLike, landmarks: Any) -> Callable[[Matrix], NDArray[Any]]:
     """The function X -> K(X, landmarks); what happens to landmarks alone happens once.
 
     Both sides of a kernel of this package are brought to one type first: rows scaled in single
@@ -60,7 +60,7 @@ def gram(kernel: KernelLike, X: Matrix, landmarks: Any) -> NDArray[np.float64]:
             kernel.pairwise(kernel.prepare(landmarks.astype(np.float64), name="landmarks"))
         )
     rows = X[landmarks] if isinstance(kernel, str) else landmarks
-    K = against(kernel, landmarks)(rows).astype(np.float64)
+    K = kernel_against(kernel, landmarks)(rows).astype(np.float64)
     half = K / 2  # no sum of two overflows
     peak = np.abs(half).max()
     if np.abs(half - half.T).max() > _ROUNDING * peak:
@@ -98,7 +98,7 @@ def diagonal(kernel: KernelLike, X: Matrix) -> NDArray[np.float64]:
     if kernel == PRECOMPUTED:
         return np.asarray(X.diagonal(), dtype=np.float64)
     parts = [
-        against(kernel, X[at : at + _BLOCK])(X[at : at + _BLOCK])
+        kernel_against(kernel, X[at : at + _BLOCK])(X[at : at + _BLOCK])
         for at in range(0, X.shape[0], _BLOCK)
     ]
     return np.concatenate([np.diag(part) for part in parts]).astype(np.float64)
@@ -163,7 +163,7 @@ def _columns(kernel: KernelLike, X: Matrix) -> Callable[[int], NDArray[np.float6
     if kernel == PRECOMPUTED:
         by_column = X.tocsc() if sp.issparse(X) else X
         return lambda row: _dense(by_column[:, [row]])[:, 0].astype(np.float64)
-    return lambda row: against(kernel, X[[row]])(X)[:, 0].astype(np.float64)
+    return lambda row: kernel_against(kernel, X[[row]])(X)[:, 0].astype(np.float64)
 
 
 def _without_empty_columns(X: Matrix) -> Matrix:

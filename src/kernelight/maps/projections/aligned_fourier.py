@@ -83,16 +83,21 @@ class AlignedFourier(CodeMap, DenseMap):
         drawn from q, with replacement and equal amplitude. Bits carry no amplitude: they are drawn
         always.
     binary : bool, default=False
-        Give bits sign(cos(w_l . x + b_l) + t), as `BinaryFourier`. Scores are then those of cos(w_l
-        . x + b_l), frequency and phase are drawn together, and each draw has a t of its own.
-        ``encode`` gives the codes, ``transform`` their one-hot features.
+        Give bits sign(cos(w_l . x + b_l) + t), as `BinaryFourier`: b_l is the random phase of a
+        candidate, uniform between 0 and 2 pi, and t the random threshold of a bit, uniform between
+        -1 and 1. Candidates are then scored by cos(w_l . x + b_l), frequency and phase are drawn
+        together, and each draw has a t of its own. ``encode`` gives the codes, ``transform`` their
+        one-hot features.
     metric : {"euclidean", "cosine"}, default="euclidean"
+        What the kernel of the candidates depends on: the distance of two rows ("euclidean", with
+        ``sigma``) or their angle ("cosine", with ``gamma``: rows are brought to length 1).
     gamma : float or "median", default=1.0
         For ``metric="cosine"``: candidates are those of exp(-gamma (1 - cosine of the angle)).
     sigma : float, "median" or None, default=None
         For ``metric="euclidean"``: candidates are those of exp(-|u - v|^2 / (2 sigma^2)). None and
         "median" mean the median distance of pairs of rows seen by ``fit``.
     random_state : int, RandomState, Generator or None, default=0
+        Draws the candidates, and which of them are kept where these are sampled.
     n_jobs : int or None, default=None
         Threads; None means all cores.
 
@@ -102,6 +107,8 @@ class AlignedFourier(CodeMap, DenseMap):
         Which candidates are in the result, ascending; a candidate may be drawn more than once.
     weights_ : (m,) array of float64
         Their weights in the kernel, sum 1.
+    frequencies_ : (n_features, m) array of float64
+        Their frequencies w_l.
     bandwidth_ : float
         sigma, or gamma for ``metric="cosine"``.
     seed_ : int
@@ -179,11 +186,11 @@ class AlignedFourier(CodeMap, DenseMap):
         X = self._validated(X, reset=True)
         self._check_parameters()
         target = target_of(y, X.shape[0], type(self).__name__)
-        use = checks.resources(self.n_jobs)
+        resources = checks.resources(self.n_jobs)
         self.seed_ = checks.seed_of(self.random_state)
-        self.bandwidth_ = fitted_bandwidth(self, X, use)
+        self.bandwidth_ = fitted_bandwidth(self, X, resources)
         n_candidates = self._n_candidates()
-        scores = self._candidates().scores(X, row_rule(self, X), target, n_candidates, use)
+        scores = self._candidates().scores(X, row_rule(self, X), target, n_candidates, resources)
         q = aligned_weights(scores, self._rho())
         if self.binary or self.weighting == "sample":
             self.indices_ = drawn_from(q, self._n_frequencies(), self.seed_)
@@ -234,7 +241,7 @@ class AlignedFourier(CodeMap, DenseMap):
         checks.resources(self.n_jobs)
         self._check_learned()
         self._projection = self._candidates().projection(self.indices_)
-        self._made_for = self._shape()
+        self._fitted_params = self._frozen_params()
 
     def _check_learned(self) -> None:
         """Refuse learned arrays that do not fit, as a state may hold anything."""
@@ -255,12 +262,12 @@ class AlignedFourier(CodeMap, DenseMap):
         if not (weights > 0).all() or not math.isclose(float(weights.sum()), 1.0, rel_tol=1e-6):
             raise ValueError("weights_ must be positive and have the sum 1.")
 
-    def _shape(self) -> tuple[Any, ...]:
-        """Parameters that must not change after fit."""
+    def _frozen_params(self) -> tuple[Any, ...]:
+        """The parameters that must not change after ``fit``."""
         return self.n_components, self.n_candidates, self.binary, self.metric
 
     def _refuse_changes(self) -> None:
-        if self._made_for != self._shape():
+        if self._fitted_params != self._frozen_params():
             raise ValueError(
                 "n_components, n_candidates, binary or metric was changed after fit: fit again."
             )

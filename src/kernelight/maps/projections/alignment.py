@@ -136,7 +136,7 @@ class Candidates:
         return phases[chosen]
 
     def scores(
-        self, X: Matrix, rule: RowRule, target: Target, n_candidates: int, use: Resources
+        self, X: Matrix, rule: RowRule, target: Target, n_candidates: int, resources: Resources
     ) -> NDArray[np.float64]:
         """How well each of the first candidates agrees with the target."""
         columns = None
@@ -154,7 +154,9 @@ class Candidates:
         ]
         return np.concatenate(
             [
-                self._block_scores(X, rule, target, block, self.projection(block, columns), use)
+                self._block_scores(
+                    X, rule, target, block, self.projection(block, columns), resources
+                )
                 for block in blocks
             ]
         )
@@ -166,7 +168,7 @@ class Candidates:
         target: Target,
         block: NDArray[np.int64],
         projection: Selected,
-        use: Resources,
+        resources: Resources,
     ) -> NDArray[np.float64]:
         shift = np.zeros(0, dtype=np.float32) if self.pairs else self.phases(block)
         readout = FourierReadout(self.pairs, 1.0, shift, exact=True)
@@ -174,6 +176,6 @@ class Candidates:
         step = max(1, PROJECTED_BYTES // (8 * len(block)))
         for begin in range(0, X.shape[0], step):
             rows = slice(begin, begin + step)
-            sums += target.rows[rows].T @ projection.read(X[rows], rule, readout, use)[0]
+            sums += target.rows[rows].T @ projection.read(X[rows], rule, readout, resources)[0]
         scores = target.scores(sums)
         return scores[0::2] + scores[1::2] if self.pairs else scores

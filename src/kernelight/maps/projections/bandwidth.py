@@ -15,26 +15,26 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight.base.checks import Matrix, Resources, check_positive, core_args
 from kernelight.kernels.prepare import row_peaks
-from kernelight.maps.projections.projection import REACH
+from kernelight.maps.projections.projection import MAX_DISTANCE
 from kernelight.maps.projections.readouts import FIXED, UNIT_LENGTH, RowRule
 
-LARGEST_GAMMA = REACH**2  # single precision tells no angles apart beyond it
+LARGEST_GAMMA = MAX_DISTANCE**2  # beyond it float32 cannot represent the angle
 MOST_PAIRS = 4095  # odd: the median is one of them
 
 
-def median_gamma(X: Matrix, seed: int, use: Resources) -> float:
+def median_gamma(X: Matrix, seed: int, resources: Resources) -> float:
     """1 / median(1 - rho) over pairs of rows; 1 where there is no such pair.
 
     Rows of zeros and parallel rows are left out.
     """
     rows = np.flatnonzero(row_peaks(X))
     # |u - v|^2 = 2 (1 - rho) of unit rows
-    squares = _square_distances(X, rows, UNIT_LENGTH, seed, use)
+    squares = _square_distances(X, rows, UNIT_LENGTH, seed, resources)
     squares = squares[squares >= 2.0 / LARGEST_GAMMA]  # what is closer is parallel, up to rounding
     return 2.0 / float(_median(squares)) if len(squares) else 1.0
 
 
-def median_sigma(X: Matrix, seed: int, use: Resources) -> float:
+def median_sigma(X: Matrix, seed: int, resources: Resources) -> float:
     """The median distance of pairs of rows that differ; 1 where none do."""
     peaks = row_peaks(X)
     peak = float(peaks.max(initial=0.0))
@@ -42,7 +42,9 @@ def median_sigma(X: Matrix, seed: int, use: Resources) -> float:
         return 1.0
     exponent = max(math.frexp(peak)[1] - 1, -1022)  # 1 / unit must not overflow
     unit = math.ldexp(1.0, exponent)  # in these units no square overflows
-    squares = _square_distances(X, np.arange(X.shape[0]), RowRule(FIXED, 1.0 / unit), seed, use)
+    squares = _square_distances(
+        X, np.arange(X.shape[0]), RowRule(FIXED, 1.0 / unit), seed, resources
+    )
     return unit * math.sqrt(_median(squares)) if len(squares) else 1.0
 
 
@@ -51,7 +53,7 @@ def _median(values: NDArray[np.float64]) -> float:
 
 
 def _square_distances(
-    X: Matrix, rows: NDArray[np.intp], rule: RowRule, seed: int, use: Resources
+    X: Matrix, rows: NDArray[np.intp], rule: RowRule, seed: int, resources: Resources
 ) -> NDArray[np.float64]:
     """Squared distances of all pairs, or of MOST_PAIRS pairs drawn at random.
 
@@ -61,8 +63,8 @@ def _square_distances(
     squares = np.empty(len(left))
     if len(left):
         scaled = _core.ScaledRows(*core_args(X), *rule)
-        use = use.for_work(len(left) * X.shape[1])
-        _core.square_distances(scaled, left, right, squares, *use)
+        resources = resources.for_work(len(left) * X.shape[1])
+        _core.square_distances(scaled, left, right, squares, *resources)
     return squares[squares > 0]
 
 

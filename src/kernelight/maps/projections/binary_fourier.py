@@ -112,8 +112,8 @@ class BinaryFourier(OneBitMap):
         self._check_parameters()
         self.seed_ = checks.seed_of(self.random_state)
         given = check_bandwidth("sigma", self.sigma)
-        use = checks.resources(self.n_jobs)
-        self.bandwidth_ = median_sigma(X, self.seed_, use) if given is None else given
+        resources = checks.resources(self.n_jobs)
+        self.bandwidth_ = median_sigma(X, self.seed_, resources) if given is None else given
         self._settle()
 
     def _check_parameters(self) -> None:
@@ -128,7 +128,7 @@ class BinaryFourier(OneBitMap):
         self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
         checks.resources(self.n_jobs)
         self._projection = self._made_projection(self.projection, 1.0 / TURN)
-        self._made_for = (self.projection, self.n_components)
+        self._fitted_params = (self.projection, self.n_components)
 
     def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
         self._follow_parameters()
@@ -144,7 +144,7 @@ class BinaryFourier(OneBitMap):
     def _follow_parameters(self) -> None:
         """Take up parameters that were changed after fit."""
         self._check_parameters()
-        if self._made_for != (self.projection, self.n_components):
+        if self._fitted_params != (self.projection, self.n_components):
             self._settle()
 
     def _identity(self) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 There is a class for each way to make the w_j: `Structured` (three HD blocks or Fastfood, never
 written out as a matrix), `Dense` (independent Gaussian or Cauchy entries, drawn when needed;
-`Selected` has some of its outputs), `Orthogonal` and `Sobol` (a matrix for a few features). All are
-functions of a seed; what they draw is only kept, never stored or pickled. ``factor`` multiplies
+`Selected` has some of its outputs), `Orthogonal` and `Sobol` (a matrix for a few features). In an
+HD block, H is the Hadamard matrix and D a diagonal matrix of random signs.
+
+All are functions of a seed: drawn tables are cached in memory, never pickled. ``factor`` multiplies
 every projection: the bandwidth, in turns of the circle for features of cosines.
 
 Memory beyond input and output: at most 96 MB of tables kept, 48 MB for a call, 16 MB of projections
@@ -18,7 +20,7 @@ import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +34,14 @@ from kernelight.maps.projections.sobol import sobol_normals
 KEPT_BYTES = 96 << 20
 CALL_BYTES = 48 << 20
 PROJECTED_BYTES = 16 << 20
-SHORTEST_HD = 64  # three HD blocks of fewer numbers are badly biased
+SHORTEST_HD = 64  # width: three HD blocks of a smaller one are badly biased
 ORTHOGONAL_WIDTH = 2048  # a block takes about a second to make
 STRUCTURED_WIDTH = 1 << 24
 SOBOL_WIDTH = 21201  # as far as direction numbers are known
 TURN = 2.0 * math.pi
-REACH = 2.0**16  # bandwidths: angles are then known to about a hundredth of a turn
+# Of a row from the origin, in bandwidths: there float32 still has its angle to about a hundredth of
+# a turn, beyond it float32 cannot represent the angle.
+MAX_DISTANCE = 2.0**16
 WIDEST_AUTO = 1 << 16
 
 
@@ -64,13 +68,15 @@ class Projection(ABC):
         self._lock, self._kept = threading.Lock(), None
 
     def read(
-        self, X: Matrix, rule: RowRule, readout: Readout, use: Resources
+        self, X: Matrix, rule: RowRule, readout: Readout, resources: Resources
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """What the readout makes of the projections of every row, and which rows are empty."""
         out = readout.made(X.shape[0], self.n_outputs)
         empty = np.zeros(X.shape[0], dtype=bool)
         if X.shape[0]:
-            self._read(X, rule, readout, out, empty, use.for_work(X.shape[0] * self.n_outputs * 16))
+            self._read(
+                X, rule, readout, out, empty, resources.for_work(X.shape[0] * self.n_outputs * 16)
+            )
         return out, empty
 
     @abstractmethod
@@ -81,7 +87,7 @@ class Projection(ABC):
         readout: Readout,
         out: NDArray[Any],
         empty: NDArray[np.bool_],
-        use: Resources,
+        resources: Resources,
     ) -> None: ...
 
     def stored_bytes(self, outputs: NDArray[np.int64]) -> dict[str, int]:
@@ -95,10 +101,11 @@ class Projection(ABC):
 class Structured(Projection):
     """Blocks of signs and Hadamard transforms, never written out as a matrix.
 
-    O(D log D) time for D outputs, D the padded width, and O(m + D) memory.
+    O(W log W) time for W outputs, W the padded width, and O(m + W) memory.
 
-    ``kind="sorf"`` is H D H D H D, rows brought to the lengths of Gaussian vectors; "fastfood" is H
-    G P H B, whose rows are exactly Gaussian, but depend on each other more.
+    ``kind="sorf"`` is H D H D H D, rows brought to the lengths of Gaussian vectors. "fastfood" is
+    H G P H B with a permutation P and diagonals G of Gaussian numbers and B of signs: its rows are
+    exactly Gaussian, but depend on each other more.
     """
 
     def __init__(
@@ -121,11 +128,11 @@ class Structured(Projection):
         readout: Readout,
         out: NDArray[Any],
         empty: NDArray[np.bool_],
-        use: Resources,
+        resources: Resources,
     ) -> None:
         with self._lock:
             if self._kept is None:
-                self._kept = self._drawn(use)
+                self._kept = self._drawn(resources)
         structure, lengths = self._kept
         # A row costs whole blocks of outputs.
         whole = -(-self.n_outputs // self.width) * self.width
@@ -137,7 +144,9 @@ class Structured(Projection):
             rows = _core.ScaledRows(
                 *rows_between(values, indices, indptr, begin, end), n_cols, *rule
             )
-            readout.structured(rows, structure, lengths, out[begin:end], empty[begin:end], use)
+            readout.structured(
+                rows, structure, lengths, out[begin:end], empty[begin:end], resources
+            )
 
     def stored_bytes(self, outputs: NDArray[np.int64]) -> dict[str, int]:
         """As `Projection.stored_bytes`, for the whole blocks that hold a needed output.
@@ -156,20 +165,22 @@ class Structured(Projection):
         }
         return parts | lengths
 
-    def _drawn(self, use: Resources) -> tuple[_core.Structure, NDArray[Any]]:
+    def _drawn(self, resources: Resources) -> tuple[_core.Structure, NDArray[Any]]:
         blocks = -(-self.n_outputs // self.width)
         lengths = np.empty(self.n_outputs, dtype=np.float32)
-        # The rows of H D H D H D are sqrt(D)^3 long; those of H G P H B are sqrt(D) |G| long.
+        # The rows of H D H D H D are sqrt(W)^3 long; those of H G P H B are sqrt(W) |G| long.
         root = math.sqrt(self.width)
         if self.kind == "sorf":
             diagonal = np.empty((blocks, 3, self.width), dtype=np.float32)
             _core.fill_three_hd(
-                self.seed, diagonal, lengths, self.factor / (self.width * root), use.threads
+                self.seed, diagonal, lengths, self.factor / (self.width * root), resources.threads
             )
             return _core.Structure(self.width, self.n_outputs, diagonal, None), lengths
         diagonal = np.empty((blocks, 2, self.width), dtype=np.float32)
         places = np.empty((blocks, self.width), dtype=np.int32)
-        _core.fill_fastfood(self.seed, diagonal, places, lengths, self.factor / root, use.threads)
+        _core.fill_fastfood(
+            self.seed, diagonal, places, lengths, self.factor / root, resources.threads
+        )
         return _core.Structure(self.width, self.n_outputs, diagonal, places), lengths
 
 
@@ -178,6 +189,9 @@ class Dense(Projection):
 
     The entries of a column of X depend on the number of the column alone.
     """
+
+    #: Whether the tables of all outputs are made and cached at once, whatever their size.
+    always_kept: ClassVar[bool] = False
 
     def __init__(self, law: str, n_features: int, n_outputs: int, seed: int, factor: float) -> None:
         super().__init__(n_features, n_outputs, seed, factor)
@@ -191,19 +205,21 @@ class Dense(Projection):
         readout: Readout,
         out: NDArray[Any],
         empty: NDArray[np.bool_],
-        use: Resources,
+        resources: Resources,
     ) -> None:
         scale = np.full(self.n_outputs, self.factor, dtype=np.float32)
         empty[:] = rule.empty(X)
         ids = None
-        if is_sparse(X) and self._table_bytes() > KEPT_BYTES:
+        if is_sparse(X) and not self._is_kept():
             X, ids = only_used_columns(X)
-        for first, tables in self._groups(ids, X.shape[1], use):
+        for first, tables in self._groups(ids, X.shape[1], resources):
             count = min(len(tables[0]) * _core.TILE, self.n_outputs - first)
             if isinstance(readout, FourierReadout) and readout.fuses(X, tables):
-                readout.fused(X, rule, tables[0], first, count, scale, out, use)
+                readout.fused(X, rule, tables[0], first, count, scale, out, resources)
             else:
-                self._read_group(X, rule, tables, readout, (first, count, scale), out, empty, use)
+                self._read_group(
+                    X, rule, tables, readout, (first, count, scale), out, empty, resources
+                )
 
     def _read_group(
         self,
@@ -214,7 +230,7 @@ class Dense(Projection):
         outputs: tuple[int, int, Any],
         out: NDArray[Any],
         empty: NDArray[np.bool_],
-        use: Resources,
+        resources: Resources,
     ) -> None:
         """Project some rows at a time, table by table, then read the projections."""
         first, count, scale = outputs
@@ -230,21 +246,22 @@ class Dense(Projection):
             )
             feature = 0
             for table in tables:
-                _core.project_dense(rows, table, feature, y, *use)
+                _core.project_dense(rows, table, feature, y, *resources)
                 feature += table.shape[1] // _core.TILE
-            readout.projected(y, first, count, empty[begin:end], scale, out[begin:end], use)
+            readout.projected(y, first, count, empty[begin:end], scale, out[begin:end], resources)
 
-    def _table_bytes(self) -> int:
-        return 4 * _core.TILE * self.n_tiles * self.n_features
+    def _is_kept(self) -> bool:
+        n_bytes = 4 * _core.TILE * self.n_tiles * self.n_features
+        return self.always_kept or n_bytes <= KEPT_BYTES
 
     def _groups(
-        self, ids: NDArray[np.uint64] | None, n_used: int, use: Resources
+        self, ids: NDArray[np.uint64] | None, n_used: int, resources: Resources
     ) -> Iterator[tuple[int, list[NDArray[np.float32]]]]:
         """The outputs in groups whose tables fit: (first output, tables of successive features)."""
-        if ids is None and self._table_bytes() <= KEPT_BYTES:
+        if ids is None and self._is_kept():
             with self._lock:
                 if self._kept is None:
-                    self._kept = self._whole(use)
+                    self._kept = self._whole(resources)
             yield 0, [self._kept]
             return
         ids = np.arange(n_used, dtype=np.uint64) if ids is None else ids
@@ -255,20 +272,20 @@ class Dense(Projection):
             yield (
                 tile * _core.TILE,
                 [
-                    self._drawn(ids[at : at + per_table], tile * _core.TILE, n_tiles, use)
+                    self._drawn(ids[at : at + per_table], tile * _core.TILE, n_tiles, resources)
                     for at in range(0, max(1, n_used), per_table)
                 ],
             )
 
-    def _whole(self, use: Resources) -> NDArray[np.float32]:
+    def _whole(self, resources: Resources) -> NDArray[np.float32]:
         """The tables of all features and outputs."""
-        return self._drawn(np.arange(self.n_features, dtype=np.uint64), 0, self.n_tiles, use)
+        return self._drawn(np.arange(self.n_features, dtype=np.uint64), 0, self.n_tiles, resources)
 
     def _drawn(
-        self, ids: NDArray[np.uint64], first: int, n_tiles: int, use: Resources
+        self, ids: NDArray[np.uint64], first: int, n_tiles: int, resources: Resources
     ) -> NDArray[np.float32]:
         tables = np.empty((n_tiles, len(ids) * _core.TILE), dtype=np.float32)
-        _core.fill_dense(self.seed, self.law == "cauchy", ids, first, tables, *use)
+        _core.fill_dense(self.seed, self.law == "cauchy", ids, first, tables, *resources)
         return tables
 
 
@@ -293,7 +310,7 @@ class Selected(Dense):
         self.outputs, self.columns = outputs, columns
 
     def _drawn(
-        self, ids: NDArray[np.uint64], first: int, n_tiles: int, use: Resources
+        self, ids: NDArray[np.uint64], first: int, n_tiles: int, resources: Resources
     ) -> NDArray[np.float32]:
         """Tables of the selected outputs, made from one tile of all outputs at a time.
 
@@ -303,30 +320,28 @@ class Selected(Dense):
         tables = np.zeros((n_tiles, len(ids), _core.TILE), dtype=np.float32)
         tile, place = np.divmod(self.outputs[first : first + n_tiles * _core.TILE], _core.TILE)
         for source in np.unique(tile):
-            drawn = super()._drawn(ids, int(source) * _core.TILE, 1, use).reshape(-1, _core.TILE)
+            drawn = (
+                super()._drawn(ids, int(source) * _core.TILE, 1, resources).reshape(-1, _core.TILE)
+            )
             at = np.flatnonzero(tile == source)
             tables[at // _core.TILE, :, at % _core.TILE] = drawn[:, place[at]].T
         return tables.reshape(n_tiles, -1)
 
-    def directions(self, use: Resources) -> NDArray[np.float32]:
+    def directions(self, resources: Resources) -> NDArray[np.float32]:
         """The w_j as the columns of an (n_features, n_outputs) matrix."""
-        tables = self._whole(use).reshape(self.n_tiles, self.n_features, _core.TILE)
+        tables = self._whole(resources).reshape(self.n_tiles, self.n_features, _core.TILE)
         return np.asarray(
             tables.transpose(1, 0, 2).reshape(self.n_features, -1)[:, : self.n_outputs]
         )
 
 
-class Whole(Dense):
-    """A projection whose directions depend on each other.
+class JointProjection(Dense):
+    """A projection whose directions depend on each other, so that all are made together."""
 
-    Its tables are made as a whole, whatever their size.
-    """
-
-    def _table_bytes(self) -> int:
-        return 0
+    always_kept = True
 
 
-class Orthogonal(Whole):
+class Orthogonal(JointProjection):
     """Gaussian directions made orthogonal in blocks as wide as the rows (ORF).
 
     They have the lengths of Gaussian vectors.
@@ -342,14 +357,16 @@ class Orthogonal(Whole):
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
         self.width = n_features  # of a block: the directions depend on it
 
-    def _whole(self, use: Resources) -> NDArray[np.float32]:
+    def _whole(self, resources: Resources) -> NDArray[np.float32]:
         tables = np.zeros((self.n_tiles, self.n_features * _core.TILE), dtype=np.float32)
         for block in range(-(-self.n_outputs // self.n_features)):
-            _core.fill_orthogonal(self.seed, self.n_features, self.n_outputs, block, tables, *use)
+            _core.fill_orthogonal(
+                self.seed, self.n_features, self.n_outputs, block, tables, *resources
+            )
         return tables
 
 
-class Sobol(Whole):
+class Sobol(JointProjection):
     """Gaussian quantiles of a scrambled Sobol sequence.
 
     Each w_j is exactly Gaussian; together they are spread evenly.
@@ -366,7 +383,7 @@ class Sobol(Whole):
             )
         super().__init__("gaussian", n_features, n_outputs, seed, factor)
 
-    def _whole(self, use: Resources) -> NDArray[np.float32]:
+    def _whole(self, resources: Resources) -> NDArray[np.float32]:
         matrix = np.zeros((self.n_features, self.n_tiles * _core.TILE), dtype=np.float32)
         matrix[:, : self.n_outputs] = sobol_normals(self.n_features, self.n_outputs, self.seed)
         return tiled(matrix)
@@ -425,10 +442,10 @@ def fastest(n_features: int, n_outputs: int) -> str:
     return "sorf" if width <= WIDEST_AUTO and structured < n_features * n_outputs else "gaussian"
 
 
-def check_reach(X: Matrix, factor: float) -> None:
+def check_distance(X: Matrix, factor: float) -> None:
     """Refuse rows so far from the origin that single precision loses their angle."""
     peaks = row_peaks(X)
-    if not len(peaks) or float(peaks.max()) * factor * math.sqrt(X.shape[1]) <= REACH:
+    if not len(peaks) or float(peaks.max()) * factor * math.sqrt(X.shape[1]) <= MAX_DISTANCE:
         return
     with np.errstate(over="ignore"):  # infinitely far is too far
         scaled = X.astype(np.float64) * factor
@@ -438,12 +455,12 @@ def check_reach(X: Matrix, factor: float) -> None:
             else np.einsum("ij,ij->i", scaled, scaled)
         )
     lengths = np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
-    far = np.flatnonzero(~(lengths <= REACH))
+    far = np.flatnonzero(~(lengths <= MAX_DISTANCE))
     if len(far):
         raise ValueError(
             f"Row {far[0]} is {lengths[far[0]]:.3g} sigma from the origin, too far for features in "
-            f"single precision (at most {REACH:g}): subtract the mean of the data first, which "
-            "changes no distance, or use a larger sigma."
+            f"single precision (at most {MAX_DISTANCE:g}): subtract the mean of the data first, "
+            "which changes no distance, or use a larger sigma."
         )
 
 

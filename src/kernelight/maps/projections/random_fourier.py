@@ -24,7 +24,7 @@ from kernelight.maps.projections.bandwidth import (
 from kernelight.maps.projections.projection import (
     TURN,
     Projection,
-    check_reach,
+    check_distance,
     fastest,
     projection_of,
 )
@@ -179,7 +179,7 @@ class RandomFourier(DenseMap):
         self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
         checks.resources(self.n_jobs)  # a state may hold anything
         self._projection = self._made_projection()
-        self._made_for = self.metric
+        self._fitted_params = self.metric
 
     def _n_outputs(self) -> int:
         return (
@@ -211,13 +211,13 @@ class RandomFourier(DenseMap):
 
     def _features(self, X: Matrix) -> NDArray[np.float32]:
         self._follow_parameters()
-        use = checks.resources(self.n_jobs)
+        resources = checks.resources(self.n_jobs)
         rule = row_rule(self, X)
-        features = self._projection.read(X, rule, self._readout(), use)[0]
+        features = self._projection.read(X, rule, self._readout(), resources)[0]
         if self._odd():
             features = with_last_phase(features, self.seed_)
         if self._normalizes():
-            _core.normalize_rows(features, use.threads)
+            _core.normalize_rows(features, resources.threads)
         return features
 
     def _follow_parameters(self) -> None:
@@ -226,7 +226,7 @@ class RandomFourier(DenseMap):
         What ``fit`` decided by them stays.
         """
         self._check_parameters()
-        if self._made_for != self.metric:
+        if self._fitted_params != self.metric:
             raise ValueError("metric was changed after fit: fit again.")
         if self._projection.n_outputs != self._n_outputs():
             self._settle()
@@ -321,13 +321,13 @@ def check_metric(model: Any) -> None:
             raise ValueError("gamma goes with metric='cosine'; with metric='euclidean' set sigma.")
 
 
-def fitted_bandwidth(model: Any, X: Matrix, use: Resources) -> float:
+def fitted_bandwidth(model: Any, X: Matrix, resources: Resources) -> float:
     """gamma or sigma as the metric asks, the median of the data where it is not a number."""
     if model.metric == "cosine":
         given = check_gamma(model.gamma)
-        return median_gamma(X, model.seed_, use) if given is None else given
+        return median_gamma(X, model.seed_, resources) if given is None else given
     given = None if model.sigma is None else check_bandwidth("sigma", model.sigma)
-    return median_sigma(X, model.seed_, use) if given is None else given
+    return median_sigma(X, model.seed_, resources) if given is None else given
 
 
 def checked_bandwidth(model: Any) -> float:
@@ -361,5 +361,5 @@ def row_rule(model: Any, X: Matrix) -> RowRule:
         raise ValueError(
             f"sigma = {model.bandwidth_:.3g} is too small, 1 / sigma overflows: scale the data up."
         )
-    check_reach(X, rule.factor)
+    check_distance(X, rule.factor)
     return rule

@@ -62,9 +62,9 @@ class FourierReadout:
         scale: Any,
         out: NDArray[Any],
         empty: Any,
-        use: Resources,
+        resources: Resources,
     ) -> None:
-        _core.project_features(rows, structure, self._view(scale), out, *use)
+        _core.project_features(rows, structure, self._view(scale), out, *resources)
 
     def projected(
         self,
@@ -74,9 +74,9 @@ class FourierReadout:
         empty: Any,
         scale: Any,
         out: NDArray[Any],
-        use: Resources,
+        resources: Resources,
     ) -> None:
-        _core.read_features(y, first, count, empty, self._view(scale), out, *use)
+        _core.read_features(y, first, count, empty, self._view(scale), out, *resources)
 
     def fuses(self, X: Matrix, tables: list[NDArray[np.float32]]) -> bool:
         return not self.exact and not is_sparse(X) and len(tables) == 1
@@ -90,7 +90,7 @@ class FourierReadout:
         count: int,
         scale: Any,
         out: NDArray[Any],
-        use: Resources,
+        resources: Resources,
     ) -> None:
         """Project dense rows and read at once, some rows at a time, so that Ctrl-C is handled."""
         step = max(240, (1 << 31) // max(1, X.shape[1] * count))
@@ -98,7 +98,7 @@ class FourierReadout:
             part = slice(begin, begin + step)
             rows = _core.ScaledRows(X[part], None, None, X.shape[1], *rule)
             readout = self._view(scale)
-            _core.project_and_read(rows, tables, first, count, readout, out[part], *use)
+            _core.project_and_read(rows, tables, first, count, readout, out[part], *resources)
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,11 @@ class BitReadout:
         scale: Any,
         out: NDArray[Any],
         empty: Any,
-        use: Resources,
+        resources: Resources,
     ) -> None:
-        _core.project_bits(rows, structure, self._view(scale), out, empty.view(np.uint8), *use)
+        _core.project_bits(
+            rows, structure, self._view(scale), out, empty.view(np.uint8), *resources
+        )
 
     def projected(
         self,
@@ -146,9 +148,9 @@ class BitReadout:
         empty: Any,
         scale: Any,
         out: NDArray[Any],
-        use: Resources,
+        resources: Resources,
     ) -> None:
-        _core.read_bits(y, first, count, empty, self._view(scale), out, *use)
+        _core.read_bits(y, first, count, empty, self._view(scale), out, *resources)
 
 
 Readout = FourierReadout | BitReadout

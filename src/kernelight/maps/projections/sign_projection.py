@@ -129,7 +129,7 @@ class SignProjection(OneBitMap):
         self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
         checks.resources(self.n_jobs)
         self._projection = self._made_projection(self.projection_, 1.0)
-        self._made_for = self.n_components
+        self._fitted_params = self.n_components
 
     def _check_rows(self, X: Matrix) -> None:
         if self.distribution == "cauchy":
@@ -166,7 +166,7 @@ class SignProjection(OneBitMap):
         """
         self._check_parameters()
         self._refuse_other_distribution()
-        if self._made_for != self.n_components:
+        if self._fitted_params != self.n_components:
             self._settle()
 
     def _refuse_other_distribution(self) -> None:

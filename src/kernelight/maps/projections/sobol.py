@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight.maps.projections.splitmix import mixed
+from kernelight.maps.projections.splitmix import mixed_words
 
 SOBOL_BITS = 32
 
@@ -39,7 +39,7 @@ def scrambled(digits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[n
     turned = np.zeros_like(digits)
     for depth in range(SOBOL_BITS):
         above = digits >> np.uint64(SOBOL_BITS - depth)  # the bits above this one
-        turn = mixed(mixed(keys[:, None] + np.uint64(depth)) + above) >> np.uint64(63)
+        turn = mixed_words(mixed_words(keys[:, None] + np.uint64(depth)) + above) >> np.uint64(63)
         bit = (digits >> np.uint64(SOBOL_BITS - 1 - depth)) & np.uint64(1)
         turned |= (bit ^ turn) << np.uint64(SOBOL_BITS - 1 - depth)
     return turned

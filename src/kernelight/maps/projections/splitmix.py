@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed_words(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """child(word, 0) of each word (docs/hash-spec.md, section 1)."""
     z = words + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
