@@ -45,8 +45,7 @@ def _python_sections() -> Iterator[str]:
 def _core_sections() -> Iterator[str]:
     for folder in ("core/portable", "core", "core/simd", "bindings"):
         files = sorted(path for path in (ROOT / folder).iterdir() if path.suffix in {".h", ".cpp"})
-        described = [(path.name, first_comment(path)) for path in files]
-        yield _section(folder, None, [(name, text) for name, text in described if text])
+        yield _section(folder, None, [(path.name, first_comment(path)) for path in files])
 
 
 def _section(title: str, text: str | None, files: list[tuple[str, str]]) -> str:
