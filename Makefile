@@ -8,20 +8,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
-# make's own default for CXX is no wish of the user
-CXX_WISH := $(if $(filter default,$(origin CXX)),,$(CXX))
+# the compiler that the user names; make has a default of its own
+CXX_GIVEN := $(if $(filter default,$(origin CXX)),,$(CXX))
 
 COMPILED := $(shell find core bindings -type f 2>/dev/null) CMakeLists.txt
 BUILD_REQUIRES = $(shell sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml | tr -d ,)
 # An environment whose Python has gone (upgraded, moved) is made again.
 GONE := $(if $(wildcard $(BIN)/python),,gone)
 
-.PHONY: help demo test bench papers papers-quick lint stub sanitize dist clean gone force
+.PHONY: help setup demo test test-all release-check wheel-check bench papers papers-quick lint stub sanitize dist clean gone force
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo      set up, then compare kernels on handwritten digits: a recommendation, and report.html"
-	@echo "make test      set up, then run every test"
+	@echo "make test      set up, then run the tests: after every change (4 minutes on two cores)"
+	@echo "make test-all  the same with the tests marked nightly: before a change lands (8 minutes; .ci/run does it)"
+	@echo "make release-check [DATA=<folder>]  sanitizers, the wheel in a fresh environment, more random trials, and with"
+	@echo "                                 DATA a sample of the papers: before a release (half an hour)"
+	@echo "make setup     only set up .venv: the package and what its tests and checks need"
 	@echo "make bench     run all benchmarks against their peers (some minutes)"
 	@echo "make papers DATA=<folder>        compute the tables and figures of the papers again (hours; goes on where it stopped)"
 	@echo "make papers-quick DATA=<folder>  a sample of each (some minutes)"
@@ -34,7 +38,7 @@ help:
 # -- Set-up --------------------------------------------------------------------------------------------------
 
 # $(error) inside a recipe: one sentence, and make stops with status 2.
-PROBLEM = $(shell sh tools/preflight.sh '$(PYTHON)' '$(CXX_WISH)')
+PROBLEM = $(shell sh tools/preflight.sh '$(PYTHON)' '$(CXX_GIVEN)')
 define require_tools
 $(if $(PROBLEM),$(error $(PROBLEM)))
 endef
@@ -71,16 +75,49 @@ $(VENV)/.all $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.papers: $(VENV)
 
 # -- Work ----------------------------------------------------------------------------------------------------
 
+setup: $(VENV)/.all $(VENV)/.test $(VENV)/.lint
+
 demo: $(VENV)/.all
 	@$(BIN)/kernelight compare digits --budget 75s --output report.html
 
+# Neighbouring tests share fixtures, so a process begins with a run of them; one that is done early takes
+# some of another's.
+PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
 test: $(VENV)/.all $(VENV)/.test
-	@$(BIN)/python -m pytest -n auto --doctest-modules src/kernelight tests
+	@$(PYTEST) -m "not nightly" --doctest-modules src/kernelight tests
+
+test-all: $(VENV)/.all $(VENV)/.test
+	@$(PYTEST) --durations=25 --doctest-modules src/kernelight tests
+
+# What is slow and rarely breaks. ROUNDS: how many times as many random trials as in test-all.
+ROUNDS ?= 5
+release-check: $(VENV)/.all $(VENV)/.test
+	@echo "== The wheel in a fresh environment"
+	@$(MAKE) --no-print-directory wheel-check
+	@echo "== Tests with AddressSanitizer and UBSan"
+	@$(MAKE) --no-print-directory sanitize
+	@echo "== $(ROUNDS) times as many random trials"
+	@KERNELIGHT_ROUNDS=$(ROUNDS) $(PYTEST) -m rounds tests
+	@$(if $(DATA),echo "== A sample of the papers" && $(MAKE) --no-print-directory papers-quick,echo "== No papers: DATA=<folder> would compute a sample of them")
+
+# The distributions, and the wheel as users have it: without the sources, and without what only tests need.
+WHEEL := build/wheel
+wheel-check: dist
+	@rm -rf $(WHEEL)
+	@$(PYTHON) -m venv $(WHEEL)
+	@$(WHEEL)/bin/python -m pip --disable-pip-version-check --quiet install dist/*.whl
+	@cd $(WHEEL) && bin/kernelight --version && bin/kernelight fit iris --output iris.klt --quiet && \
+		bin/kernelight evaluate iris.klt iris
+	@cd $(WHEEL) && bin/python -I -c "\
+	import kernelight, sklearn.datasets as data; \
+	model = kernelight.KernelClassifier().fit(*data.load_iris(return_X_y=True)); \
+	assert model.score(*data.load_iris(return_X_y=True)) > 0.9; \
+	print('The wheel works:', kernelight.__file__)"
 
 bench: $(VENV)/.bench
 	@$(BIN)/python benchmarks/run.py $(BENCH)
 
-# The folder of the data sets, the one with loader.py; JOBS processes; PAPERS=--minutes=60 and other wishes of papers/run.py.
+# The folder of the data sets, the one with loader.py; JOBS processes; PAPERS=--minutes=60 and other options of papers/run.py.
 DATA ?= $(KERNELIGHT_DATA)
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 .PHONY: data
@@ -109,7 +146,7 @@ stub: $(VENV)/.lint
 	@$(STUBGEN) src/kernelight/_core.pyi
 
 sanitize: $(VENV)/.test
-	@sh tools/sanitize.sh $(BIN)/python '$(CXX_WISH)'
+	@sh tools/sanitize.sh $(BIN)/python '$(CXX_GIVEN)'
 
 dist: $(VENV)/.tools
 	@$(PIP) build

@@ -19,7 +19,10 @@ SIMD_NAMES = ("baseline", "avx2", "avx512")[: _core.best_simd_level() + 1]
 
 
 def rounds(count):
-    """``count`` random trials, times the factor KERNELIGHT_ROUNDS of the environment."""
+    """``count`` random trials, times the factor KERNELIGHT_ROUNDS of the environment.
+
+    Tests that ask for it are marked ``rounds``: `make release-check` runs them with a factor.
+    """
     return max(1, round(count * float(os.environ.get("KERNELIGHT_ROUNDS", "1"))))
 
 
@@ -32,7 +35,7 @@ def sampled(values, *always):
 
 # 100 random seeds always and 300 nightly, for tests that take ``seeds``.
 few_and_many_seeds = pytest.mark.parametrize(
-    "seeds", [100, pytest.param(rounds(300), marks=nightly)]
+    "seeds", [100, pytest.param(rounds(300), marks=[nightly, pytest.mark.rounds])]
 )
 
 

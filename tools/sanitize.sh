@@ -52,7 +52,7 @@ import kernelight._core
 assert "sanitize" in kernelight._core.__file__, kernelight._core.__file__
 CHECK
 # How much memory a call takes cannot be measured here: the sanitizer keeps freed memory aside.
-LD_PRELOAD=$preload "$work/venv/bin/python" -m pytest -p no:cacheprovider -n auto \
+LD_PRELOAD=$preload "$work/venv/bin/python" -m pytest -p no:cacheprovider -n auto --dist worksteal -m "not nightly" \
     ${TESTS:-tests/border tests/unit} \
     --ignore tests/border/test_hash_memory.py --ignore tests/border/test_linear_memory.py \
     --deselect tests/border/test_projection_border.py::test_memory \

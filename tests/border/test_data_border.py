@@ -435,6 +435,7 @@ def survives(form, names, trials):
     assert int(done.stdout) > trials // 10
 
 
+@pytest.mark.rounds
 def test_mutations_of_csv():
     rng = np.random.default_rng(1)
     rows = [f"{rng.normal()},{rng.choice(['red', 'blue', 'NA'])},{i % 3}" for i in range(100)]
@@ -443,6 +444,7 @@ def test_mutations_of_csv():
     survives("csv", ["a.csv", "b.csv"], 250)
 
 
+@pytest.mark.rounds
 def test_mutations_of_libsvm():
     rng = np.random.default_rng(1)
     lines = [
@@ -453,6 +455,7 @@ def test_mutations_of_libsvm():
     survives("libsvm", ["a.svm"], 800)
 
 
+@pytest.mark.rounds
 def test_mutations_of_npz():
     np.savez("a.npz", X=np.random.default_rng(0).normal(size=(20, 4)), y=np.arange(20) % 3)
     np.savez_compressed(
@@ -462,6 +465,7 @@ def test_mutations_of_npz():
     survives("npz", ["a.npz", "b.npz"], 300)
 
 
+@pytest.mark.rounds
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_mutations_of_columns(form):
     pa = pytest.importorskip("pyarrow", reason="Parquet and Arrow files need pyarrow")

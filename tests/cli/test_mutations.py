@@ -287,7 +287,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("seed", "fraction"),
-    [(0, 0.15), pytest.param(1, 1.0, marks=pytest.mark.nightly)],
+    [(0, 0.15), pytest.param(1, 1.0, marks=[pytest.mark.nightly, pytest.mark.rounds])],
     ids=["some", "many"],
 )
 def test_changed_files_end_in_a_sentence(
