@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 
 from kernelight import kernels
+from kernelight.base import registry
 from kernelight.kernels import (  # names that eval(repr(kernel)) needs
     GMM,
     NGMM,
@@ -56,8 +57,9 @@ ALL = (
 )
 SPARSE = tuple(kernel for kernel in ALL if getattr(kernel, "center", None) is None)
 ROW_SCALE_FREE = (Linear, RBF, FoldedRBF, Acos, AcosChi2, NGMM, Intersection)
-# under a common scale
-SCALE_FREE = tuple(kernel for kernel in SPARSE if not isinstance(kernel, Gaussian))
+# Under a common scale; a kernel of distances is not, and its rows of zeros are points.
+SCALE_FREE = tuple(kernel for kernel in SPARSE if not kernel.zero_is_a_point)
+WITH_GAMMA = tuple(kernel for kernel in ALL if hasattr(kernel, "gamma") or hasattr(kernel, "sigma"))
 every = pytest.mark.parametrize("kernel", ALL, ids=repr)
 every_sparse = pytest.mark.parametrize("kernel", SPARSE, ids=repr)
 
@@ -69,16 +71,12 @@ def sparse_way(request, monkeypatch):
     monkeypatch.setattr(pairs, "_BLOCK_BYTES", 200)
 
 
-def signed(kernel):
-    return not any(name in repr(kernel) for name in ("MinMax", "AcosChi2"))
-
-
 def sample(kernel, n=12, seed=0, d=6, dtype=np.float64):
     """Read-only rows with zeros in them, none of them all zero (also after centring)."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.standard_normal((n, d)), 3) * (rng.random((n, d)) < 0.8)
     X[:, 0] = 2 + rng.random(n)
-    X = (X if signed(kernel) else np.abs(X)).astype(dtype)
+    X = (np.abs(X) if kernel.nonnegative else X).astype(dtype)
     X.flags.writeable = False
     return X
 
@@ -225,8 +223,8 @@ def test_rows_of_zeros(kernel):
     X = np.array(sample(kernel))
     X[3] = 0 if getattr(kernel, "center", None) is None else CENTER
     K = kernel(X)
-    if isinstance(kernel, Gaussian):
-        assert K[3, 3] == 1
+    if kernel.zero_is_a_point:
+        assert K[3, 3] == of_itself(kernel)
         assert (K[3] > 0).all()
         return
     assert not K[3].any()
@@ -237,6 +235,44 @@ def test_rows_of_zeros(kernel):
     if kernel in SPARSE:
         np.testing.assert_array_equal(kernel(sp.csr_array(X))[3], 0)
         np.testing.assert_array_equal(kernel(X, sp.csr_array(X))[:, 3], 0)
+
+
+@every
+def test_negative_values_are_refused_where_the_kernel_says_so(kernel):
+    X = -np.abs(sample(kernel))
+    if kernel.nonnegative:
+        with pytest.raises(ValueError, match="needs nonnegative values, but X has -"):
+            kernel(X)
+    else:
+        assert np.isfinite(kernel(X)).all()
+
+
+@pytest.mark.parametrize("kernel", WITH_GAMMA, ids=repr)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_gamma_multiplies_the_dissimilarity(kernel, form):
+    """Estimators choose gamma by it; of a folded kernel it is that of the larger term."""
+    X = np.abs(sample(kernel))
+    d = kernel.dissimilarity(form(X))
+    assert d.dtype == np.float64
+    gamma = 1 / (2 * kernel.sigma**2) if isinstance(kernel, Gaussian) else kernel.gamma
+    expected = np.exp(-gamma * d)
+    if isinstance(kernel, FoldedRBF):
+        expected = (expected + np.exp(-gamma * (2 - d))) / 2
+    close(expected, kernel(X))
+    if kernel.square_factor is not None:
+        A = kernel.prepare(X)
+        close(d, kernel.square_factor * ((A[:, None] - A[None]) ** 2).sum(axis=2))
+    close(kernel.dissimilarity(form(X.astype("f4"))), d, atol=1e-5)
+
+
+def test_of_what_products_and_sums_take():
+    assert (MinMax() * Acos()).nonnegative
+    assert (Acos() + MinMax()).nonnegative
+    assert not (Acos() + GMM()).nonnegative
+    points, mixed = (Gaussian(), Gaussian(sigma=2.0)), (Gaussian(), Acos())
+    zeros = np.zeros((2, 3))
+    for kernel in (Product(points), Product(mixed), Sum(points), Sum(mixed)):
+        assert kernel.zero_is_a_point == kernel(zeros).all() == kernel.diag(zeros).all()
 
 
 @every
@@ -254,7 +290,7 @@ def test_odd_shapes(kernel):
         empty = sp.csr_array(X[:0])
         assert kernel(empty, sp.csr_array(X)).shape == (0, 12)
         assert kernel(empty).shape == (0, 0)
-        expected = np.ones((2, 2)) if isinstance(kernel, Gaussian) else np.zeros((2, 2))
+        expected = np.full((2, 2), of_itself(kernel) if kernel.zero_is_a_point else 0.0)
         np.testing.assert_array_equal(kernel(np.zeros((2, 0))), expected)
         np.testing.assert_array_equal(kernel(sp.csr_array((2, 0))), expected)
 
@@ -358,21 +394,13 @@ def test_sum_is_flat_and_adds():
 
 
 def test_kernels_by_name():
-    for kind in (
-        Linear,
-        RBF,
-        FoldedRBF,
-        Gaussian,
-        Acos,
-        AcosChi2,
-        MinMax,
-        GMM,
-        ExpGMM,
-        NGMM,
-        Intersection,
-    ):
+    for class_name in set(registry.names("kernel")) - {"Product", "Sum"}:
+        kind = registry.lookup(class_name, "kernel")
+        assert getattr(kernels, class_name) is kind
+        assert class_name in kernels.__all__
         assert kernels.get(kind.name) == kind()
         assert isinstance(kernels.get(kind.name), Kernel)
+        assert any(isinstance(kernel, kind) for kernel in ALL)
     assert kernels.get("rbf", gamma=5) == RBF(gamma=5.0)
     assert kernels.get("frbf", gamma=2) == FoldedRBF(gamma=2.0)
     assert kernels.get("exp_gmm", gamma=2, p=3) == ExpGMM(2.0, 3.0)

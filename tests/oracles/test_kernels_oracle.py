@@ -78,13 +78,12 @@ TWINS = {
         slow_minmax(u, v) * (1 - np.arccos(cosine(u, v)) / np.pi) * np.exp(cosine(u, v) - 1)
     ),
 }
-NONNEGATIVE = ("MinMax", "AcosChi2")
 
 
 def rows(rng, kernel, n, d=7):
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7)
     X[:, 0] += 3  # no row of zeros
-    return np.abs(X) if any(name in repr(kernel) for name in NONNEGATIVE) else X
+    return np.abs(X) if kernel.nonnegative else X
 
 
 FORMS = [(kernel, np.asarray) for kernel in TWINS]

@@ -9,13 +9,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import euclidean_distances
 
 from kernelight import kernels
 from kernelight.base import checks
 from kernelight.base.checks import Matrix
 from kernelight.kernels.base import Kernel
-from kernelight.kernels.prepare import unit_rows
 from kernelight.maps.base import FeatureMap
 from kernelight.maps.feature_map import feature_map
 from kernelight.maps.nystroem.kernel_nystroem import KernelNystroem
@@ -26,7 +24,6 @@ EXACT = "exact"
 P_GRID = (0.25, 0.5, 1.0, 2.0, 4.0)
 GAMMA_STEPS = (0.25, 1.0, 4.0, 16.0)  # times the gamma of the median pair of rows
 MEDIAN_ROWS = 256  # rows whose pairs give that median
-_NONNEGATIVE = (kernels.MinMax, kernels.AcosChi2)
 
 
 @dataclass(frozen=True)
@@ -71,17 +68,12 @@ class KernelChoice:
         """
         if isinstance(self.kernel, Kernel):
             return False
-        kernel = kernels.get(self.kernel)
-        parts = (kernel, *getattr(kernel, "factors", ()))
-        known = {field.name for part in parts for field in fields(part)}
-        return name in known or (name == "gamma" and "sigma" in known)
+        return any(_has(part, name) for part in _parts(kernels.get(self.kernel)))
 
     @property
     def nonnegative(self) -> bool:
         """Whether the kernel takes nothing below 0."""
-        return takes_nonnegative_only(
-            kernels.get(self.kernel) if isinstance(self.kernel, str) else self.kernel
-        )
+        return self.make(None, None).nonnegative
 
     @property
     def fixed_width(self) -> bool:
@@ -100,6 +92,11 @@ class KernelChoice:
             params = {"sigma": 1 / math.sqrt(2 * gamma)}
         return kernels.get(self.kernel, **params)
 
+    def _part_with_gamma(self, p: float | None) -> Kernel:
+        """The kernel, or the factor of it that gamma belongs to."""
+        parts = _parts(self.make(None, p))
+        return next((part for part in parts if _has(part, "gamma")), parts[0])
+
     def median_gamma(self, X: Matrix, p: float | None) -> float:
         """The gamma at which the median pair of rows has similarity exp(-1), to two digits.
 
@@ -108,15 +105,14 @@ class KernelChoice:
         step = max(1, X.shape[0] // MEDIAN_ROWS)
         rows = X[::step][:MEDIAN_ROWS]
         pairs = np.triu_indices(rows.shape[0], 1)
-        if self.kernel == kernels.Gaussian.name:
-            distances = np.square(euclidean_distances(rows)[pairs])
-        else:
-            base = (
-                kernels.GMM(p=1.0 if p is None else p)
-                if self.kernel == kernels.ExpGMM.name
-                else kernels.Linear()
-            )
-            distances = 1.0 - base(rows)[pairs].astype(np.float64)
+        part = self._part_with_gamma(p)
+        try:
+            distances = part.dissimilarity(rows)[pairs]
+        except NotImplementedError:
+            raise ValueError(
+                f"There is no rule for the gamma of the kernel {self.kernel!r}, because "
+                f"{type(part).__name__} does not define dissimilarity: give gamma as a number."
+            ) from None
         distances = distances[distances > 1e-12]
         median = float(np.median(distances)) if len(distances) else 1.0
         return min(max(float(f"{1 / median:.1e}"), 1e-12), 1e12)
@@ -128,14 +124,14 @@ class KernelChoice:
 
         gaussian: 1 / (d Var(X)), the rule of scikit-learn's SVC, with the variance of all values of
         all d columns. Kernels of directions, exp(-gamma (1 - rho)) (rbf, folded_rbf, mm_rbf): twice
-        that of the rows at unit length, which is the same kernel. exp_gmm has no such rule and
-        takes the gamma of the median pair. Weights of rows count as repetitions.
+        that of the rows at unit length, which is the same kernel (``square_factor`` is 1/2). Where
+        the dissimilarity is no squared distance, as for exp_gmm, there is no such rule, and the
+        gamma is that of the median pair. Weights of rows count as repetitions.
         """
-        if self.kernel == kernels.ExpGMM.name:
+        part = self._part_with_gamma(p)
+        if part.square_factor is None:
             return self.median_gamma(X, p)
-        factor = 1.0
-        if self.kernel != kernels.Gaussian.name:
-            X, factor = unit_rows(X, order=2), 2.0
+        X, factor = part._rows(X, "X"), 1 / part.square_factor
         values = X.data if sp.issparse(X) else X
         if weight is None:
             size = float(X.shape[0] * X.shape[1])
@@ -154,10 +150,15 @@ class KernelChoice:
         return min(max(float(f"{factor / (X.shape[1] * variance):.6g}"), 1e-12), 1e12)
 
 
-def takes_nonnegative_only(kernel: Kernel) -> bool:
-    """Whether the kernel, or one that it is made of, refuses negative values."""
-    parts = getattr(kernel, "factors", getattr(kernel, "kernels", ()))
-    return isinstance(kernel, _NONNEGATIVE) or any(map(takes_nonnegative_only, parts))
+def _parts(kernel: Kernel) -> tuple[Kernel, ...]:
+    """The kernel and, of a product, its factors."""
+    return (kernel, *getattr(kernel, "factors", ()))
+
+
+def _has(kernel: Kernel, name: str) -> bool:
+    """Whether the kernel itself has the parameter; the gamma of Gaussian is given by its sigma."""
+    known = {field.name for field in fields(kernel)}
+    return name in known or (name == "gamma" and "sigma" in known)
 
 
 def map_for(

@@ -54,8 +54,8 @@ _MAKERS: dict[str, Callable[..., Kernel]] = {
 def get(name: str, **params: Any) -> Kernel:
     """The kernel of that name, with its parameters: ``get("rbf", gamma=5)`` is ``RBF(gamma=5)``.
 
-    Names are linear, rbf, folded_rbf (or frbf), gaussian, acos, acos_chi2, minmax, gmm, exp_gmm,
-    ngmm, intersection, and the products mm_acos, mm_acos_chi2 and mm_rbf.
+    A name is the ``name`` of a class, such as ``FoldedRBF.name``, or one of "frbf" (folded_rbf),
+    "mm_acos", "mm_acos_chi2" and "mm_rbf" (products with MinMax). ``kernelight kernels`` lists all.
     """
     if name not in _MAKERS:
         nearest = get_close_matches(str(name).lower(), _MAKERS, n=1, cutoff=0.5)

@@ -26,11 +26,17 @@ class Kernel(ABC):
     plain callable on two matrices, so ``sklearn.svm.SVC(kernel=K)`` takes it as it is. ``K1 * K2``
     is the product kernel, ``K1 + K2`` the sum.
 
-    A row of zeros has similarity 0 to everything, itself included; only for `Gaussian` is it a
-    point.
+    A row of zeros has similarity 0 to everything, itself included, unless ``zero_is_a_point``.
     """
 
     name: ClassVar[str]
+    #: Whether rows must not hold negative values; `prepare` refuses them.
+    nonnegative: ClassVar[bool] = False
+    #: Whether a row of zeros is a row like any other, as for kernels of distances.
+    zero_is_a_point: ClassVar[bool] = False
+    #: The c of a `dissimilarity` c |a - b|^2 of prepared rows a and b; None if it is another one.
+    #: The rule ``gamma="scale"`` is for squared distances; elsewhere the median pair decides.
+    square_factor: ClassVar[float | None] = None
 
     def prepare(self, X: Any, *, name: str = "X") -> Any:
         """The checked rows as `pairwise` compares them; errors call the matrix ``name``."""
@@ -57,8 +63,18 @@ class Kernel(ABC):
         """The kernel of each row of ``X`` with itself, without the other pairs."""
         return self._diagonal(self.prepare(X))
 
+    def dissimilarity(self, X: Any) -> NDArray[np.float64]:
+        """d(u, v) of each pair of rows of ``X``, where the kernel is exp(-gamma d(u, v)).
+
+        Estimators choose gamma by it (``gamma="tune"`` and ``"scale"``). A kernel that has a gamma
+        but no such d leaves it undefined: users then give gamma as a number.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define dissimilarity.")
+
     def _diagonal(self, A: Any) -> NDArray[Any]:
         """The kernel of each prepared row with itself."""
+        if self.zero_is_a_point:
+            return np.full(A.shape[0], self._of_itself(), A.dtype)
         return np.asarray(self._of_itself() * (row_peaks(A) != 0), dtype=A.dtype)
 
     def _of_itself(self) -> float:
@@ -94,10 +110,14 @@ def decayed(similarity: NDArray[Any], gamma: float) -> NDArray[Any]:
 
 
 def finish(K: NDArray[Any], kernel: Kernel, A: Matrix, B: Matrix | None) -> NDArray[Any]:
-    """``K`` with rows of zeros similar to nothing and, when ``B`` is None, the exact diagonal."""
-    zero_rows = row_peaks(A) == 0
-    K[zero_rows] = 0
-    K[:, zero_rows if B is None else row_peaks(B) == 0] = 0
+    """``K`` with rows of zeros similar to nothing and, when ``B`` is None, the exact diagonal.
+
+    Rows of zeros are left alone where they are points.
+    """
+    if not kernel.zero_is_a_point:
+        zero_rows = row_peaks(A) == 0
+        K[zero_rows] = 0
+        K[:, zero_rows if B is None else row_peaks(B) == 0] = 0
     return with_diagonal(K, kernel, A, B)
 
 

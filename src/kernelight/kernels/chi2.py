@@ -27,6 +27,7 @@ class AcosChi2(Kernel):
     """
 
     name = "acos_chi2"
+    nonnegative = True
 
     def _rows(self, X: Matrix, name: str) -> Matrix:
         check_nonnegative(

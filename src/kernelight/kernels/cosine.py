@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kernelight.base.checks import Matrix, check_positive
 from kernelight.kernels.base import Kernel, decayed, finish
-from kernelight.kernels.linear import correlations
+from kernelight.kernels.linear import Linear, correlations
 from kernelight.kernels.prepare import unit_rows
 
 
@@ -25,43 +25,50 @@ class _OfCorrelation(Kernel):
 
 
 @dataclass(frozen=True)
-class RBF(_OfCorrelation):
-    """K(u, v) = exp(-gamma (1 - rho)), the Gaussian kernel of unit rows.
+class _OfGamma(_OfCorrelation):
+    gamma: float = 1.0
+    square_factor = 0.5  # |a - b|^2 = 2 (1 - rho) of unit rows
 
-    It is scikit-learn's ``rbf`` with half this gamma.
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", check_positive("gamma", self.gamma))
+
+    def dissimilarity(self, X: Any) -> NDArray[np.float64]:
+        """1 - rho(u, v)."""
+        return 1.0 - Linear()(X).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class RBF(_OfGamma):
+    """K(u, v) = exp(-gamma (1 - rho)), the Gaussian kernel of the directions of rows.
+
+    Lengths of rows do not matter. For rows of unit length, and only for them, it is scikit-learn's
+    ``rbf`` with half this gamma. `Gaussian` is scikit-learn's ``rbf`` of rows as they are.
 
     >>> from kernelight.kernels import RBF
     >>> RBF(gamma=5)([[1, 2, 3]], [[3, 0, 1]]).round(6)
     array([[0.085048]])
     """
 
-    gamma: float = 1.0
     name = "rbf"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", check_positive("gamma", self.gamma))
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         return finish(decayed(correlations(A, B), self.gamma), self, A, B)
 
 
 @dataclass(frozen=True)
-class FoldedRBF(_OfCorrelation):
+class FoldedRBF(_OfGamma):
     """K(u, v) = (exp(-gamma (1 - rho)) + exp(-gamma (1 + rho))) / 2.
 
     It is what cosines without a phase average to. It is even in rho, so it suits nonnegative data.
-    A row has similarity (1 + exp(-2 gamma)) / 2 to itself.
+    The first term is the larger one there, and its 1 - rho is what gamma is chosen by. A row has
+    similarity (1 + exp(-2 gamma)) / 2 to itself.
 
     >>> from kernelight.kernels import FoldedRBF
     >>> FoldedRBF(gamma=1)([[1, 2, 3]], [[3, 0, 1]]).round(6)
     array([[0.4162]])
     """
 
-    gamma: float = 1.0
     name = "folded_rbf"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", check_positive("gamma", self.gamma))
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         rho = correlations(A, B)

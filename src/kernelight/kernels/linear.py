@@ -1,4 +1,4 @@
-"""The cosine of two rows, and the Gaussian kernel of their distance."""
+"""The linear kernel, which is the cosine here, and the Gaussian kernel of the distance."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from kernelight.kernels.prepare import is_sparse, row_peaks, unit_rows
 @dataclass(frozen=True)
 class Linear(Kernel):
     """The cosine: K(u, v) = u.v / (|u| |v|), the inner product of rows of unit length.
+
+    Lengths of rows do not matter: it is scikit-learn's ``cosine``, and its ``linear`` of rows of
+    unit length only.
 
     >>> from kernelight.kernels import Linear
     >>> Linear()([[1, 2, 3]], [[3, 0, 1]]).round(6)
@@ -42,7 +45,8 @@ def correlations(A: Matrix, B: Matrix | None) -> NDArray[Any]:
 class Gaussian(Kernel):
     """K(u, v) = exp(-|u - v|^2 / (2 sigma^2)) of the rows as they are.
 
-    A row of zeros is a point like any other.
+    It is scikit-learn's ``rbf`` with gamma = 1 / (2 sigma^2). A row of zeros is a point like any
+    other.
 
     >>> from kernelight.kernels import Gaussian
     >>> Gaussian(sigma=2.0)([[1, 2, 3]], [[3, 0, 1]]).round(6)
@@ -51,15 +55,14 @@ class Gaussian(Kernel):
 
     sigma: float = 1.0
     name = "gaussian"
+    zero_is_a_point = True
+    square_factor = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", check_positive("sigma", self.sigma))
 
     def _rows(self, X: Matrix, name: str) -> Matrix:
         return X
-
-    def _diagonal(self, A: Matrix) -> NDArray[Any]:
-        return np.ones(A.shape[0], A.dtype)
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         dtype = A.dtype if B is None else np.result_type(A.dtype, B.dtype)
@@ -72,10 +75,18 @@ class Gaussian(Kernel):
             root *= factor
             np.square(root, out=root)
         root *= -0.5
-        K = np.exp(root, out=root).astype(dtype, copy=False)
-        if B is None:
-            np.fill_diagonal(K, 1)
-        return K
+        return finish(np.exp(root, out=root).astype(dtype, copy=False), self, A, B)
+
+    def dissimilarity(self, X: Any) -> NDArray[np.float64]:
+        """|u - v|^2, for gamma = 1 / (2 sigma^2).
+
+        Rounded as the square of scikit-learn's ``euclidean_distances``: equal rows of whole numbers
+        are at distance 0 exactly, since the origin is not moved.
+        """
+        A = self.prepare(X)
+        total = _square_distances(A.astype(np.float64), None)
+        distances = np.sqrt(total.astype(A.dtype))
+        return np.asarray(np.square(distances), dtype=np.float64)
 
 
 def _distances(A: Matrix, B: Matrix | None) -> tuple[NDArray[np.float64], float]:
@@ -95,12 +106,16 @@ def _distances(A: Matrix, B: Matrix | None) -> tuple[NDArray[np.float64], float]
         origin = (A if B is None else B).mean(axis=0)
         A -= origin
         B = None if B is None else B - origin
+    total = _square_distances(A, B)
+    return np.sqrt(total, out=total), unit
+
+
+def _square_distances(A: Matrix, B: Matrix | None) -> NDArray[np.float64]:
     squares = _square_norms(A)
     total = pair_sums(DOT, A, B)
     total *= -2
     total += squares[:, None] + (squares if B is None else _square_norms(B))[None, :]
-    np.maximum(total, 0, out=total)
-    return np.sqrt(total, out=total), unit
+    return np.asarray(np.maximum(total, 0, out=total))
 
 
 def _square_norms(X: Matrix) -> NDArray[np.float64]:

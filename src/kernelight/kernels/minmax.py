@@ -40,6 +40,7 @@ class MinMax(Kernel):
     """
 
     name = "minmax"
+    nonnegative = True
 
     def _rows(self, X: Matrix, name: str) -> Matrix:
         check_nonnegative(X, name=name, owner="MinMax", instead="use GMM, which splits signs.")
@@ -103,6 +104,10 @@ class ExpGMM(Kernel):
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         return finish(decayed(_powered_minmax(A, B, self.p), self.gamma), self, A, B)
+
+    def dissimilarity(self, X: Any) -> NDArray[np.float64]:
+        """1 - GMM(u, v)."""
+        return 1.0 - GMM(self.p)(X).astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,16 @@ class Product(Kernel):
         """The names of the factors, joined."""
         return "*".join(factor.name for factor in self.factors)
 
+    @property
+    def nonnegative(self) -> bool:  # type: ignore[override]
+        """Whether a factor takes nothing below 0."""
+        return any(factor.nonnegative for factor in self.factors)
+
+    @property
+    def zero_is_a_point(self) -> bool:  # type: ignore[override]
+        """Whether a row of zeros is a point for every factor; one similarity of 0 decides."""
+        return all(factor.zero_is_a_point for factor in self.factors)
+
     def __repr__(self) -> str:
         return " * ".join(map(repr, self.factors))
 
