@@ -1,3 +1,4 @@
+// The module kernelight._core: calls the bind_... function of every file of bindings/.
 #include <nanobind/nanobind.h>
 
 #include "simd/levels.h"

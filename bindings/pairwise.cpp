@@ -1,3 +1,5 @@
+// Sums over features for every pair of rows, dense or sparse. Glue only; the loops, and how to add a
+// form, are in core/pairwise.h.
 #include "pairwise.h"
 
 #include "arrays.h"

@@ -17,6 +17,21 @@
 // A pair whose S is 0 gets 0. Two equal rows get exactly 1, 1 and 0 in the first three forms: the
 // sums of a row run in the very order of the sums of a pair. Rows whose sums leave the range of T
 // raise std::overflow_error.
+//
+// To add a form, for instance sum_i |u_i - v_i|, change these files:
+//
+//  1. here: its formula above; a name at the end of Form; in Tile::compute the loop that adds its
+//     terms, and how the result is made of the sum; the same for sparse rows in add_postings and in
+//     the second pair_sums. The list of a feature has only the rows that have it: a term that is
+//     not 0 where v is 0 is summed as what a missing partner gives, minus a correction, as in chi2;
+//  2. simd/pairwise_loops.cpp and its table in simd/pairwise_loops.h: the term of one feature for
+//     dense rows; the head comment of the former says how;
+//  3. bindings/pairwise.cpp: the last form and the sentence in form_of, and the texts of both
+//     functions;
+//  4. src/kernelight/kernels/pairs.py: the name beside MINMAX, OVERLAP, CHI2 and DOT.
+//
+// tests/oracles/test_kernels_oracle.py compares the kernel that uses it with its formula in NumPy,
+// and tests/border calls the bindings with wrong arguments. Run `make stub` if a text changed.
 #pragma once
 
 #include <algorithm>

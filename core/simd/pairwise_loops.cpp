@@ -1,3 +1,15 @@
+// Sums over features for blocks of pairs of dense rows, compiled once per instruction set.
+//
+// add_block sums a term over the features of a panel; finish_minmax and finish_overlap make results
+// of the sums. A term is a struct: `term(u, v)` is its value for vectors of entries, and if
+// `kInPairs` is true, `pair(u0, v0, u1, v1)` is the value of two features together, for terms whose
+// division two features can share. All levels give the same bits: the sum of a pair runs over the
+// features in ascending order, and no operation is fused or reordered.
+//
+// To add a term: write its struct beside Minimum and Chi2 (two zeros must give 0, not NaN), add an
+// AddBlock to PairwiseLoops in pairwise_loops.h, and add_block<T, TheTerm> at the same place of
+// table() below. A result that needs the sums of rows has a Finish as well. core/pairwise.h lists
+// what else a new form needs.
 #include "simd/pairwise_loops.h"
 
 #include "simd/levels.h"

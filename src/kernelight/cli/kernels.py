@@ -7,8 +7,13 @@ from kernelight.cli import show
 HEADS = ("name", "rows", "parameters", "value of a pair of rows")
 # name, rows, parameters, formula
 KERNELS = (
-    ("linear", "any", "", "cosine of the angle"),
-    ("rbf", "any", "gamma", "exp(-gamma (1 - cosine))"),
+    ("linear", "any", "", "cosine of the angle, whatever the lengths"),
+    (
+        "rbf",
+        "any",
+        "gamma",
+        "exp(-gamma (1 - cosine)), of directions; scikit-learn's rbf is gaussian",
+    ),
     ("folded_rbf", "any; best nonnegative", "gamma", "exp(-gamma) cosh(gamma cosine)"),
     ("gaussian", "any", "gamma = 1 / (2 sigma^2)", "exp(-gamma distance^2)"),
     ("acos", "any", "", "1 - angle / pi"),
