@@ -23,6 +23,8 @@ _kernel_option = partial(typer.Option, rich_help_panel="Kernel")
 _model_option = partial(typer.Option, rich_help_panel="Model")
 
 _REPEATED = "may be given several times"
+# Encoding has no target, which aligned needs, and no names for sums of kernels, which concat needs.
+_ENCODING_METHODS = [method for method in METHODS if method not in ("aligned", "concat")]
 _SCALINGS = "minmax, quantile, standard, minmax+complement, quantile+complement or max"
 
 
@@ -321,8 +323,9 @@ class MapParameters:
         str | None,
         _kernel_option(
             metavar="NAME",
-            help="The feature map: gcws, sign, binary, product, fourier or nystroem; by default "
-            "the one for the kernel. The last two make dense features.",
+            help=f"The feature map: {', '.join(_ENCODING_METHODS)}; by default the one for the "
+            "kernel. fourier and nystroem make dense features. (aligned needs a target, and concat "
+            "a sum of kernels.)",
         ),
     ] = None
     gamma: Annotated[
