@@ -22,7 +22,7 @@ from kernelight import KernelClassifier, KernelRegressor, TableMap, TableModel, 
 from kernelight.cli import info
 from kernelight.data import Encoding, target_values
 from kernelight.data.table_source import Categorical
-from kernelight.data.target_values import FOLDS, CrossFit, Outputs, TargetValues, folds_of
+from kernelight.data.target_values import FOLDS, CrossFit, TargetMeans, TargetValues, folds_of
 from kernelight.study import compare
 from kernelight.study.inputs import rows_of, taken
 from kernelight.study.plan import cut
@@ -107,7 +107,11 @@ def test_the_values_are_shrunken_means_of_the_other_folds(weighted, quantities):
         else (frame["bought"] == "yes").to_numpy().astype(float)
     )
     weight = np.random.default_rng(1).random(600) + 0.5 if weighted else np.ones(600)
-    outputs = Outputs.of_quantities(["price"]) if quantities else Outputs.of_classes(["no", "yes"])
+    outputs = (
+        TargetMeans.of_quantities(["price"])
+        if quantities
+        else TargetMeans.of_classes(["no", "yes"])
+    )
     fit = CrossFit({"town": words.values}, outputs)
     fit.add([words], target[:, None] if quantities else target.astype(int), np.arange(600), weight)
     fit.settle()
@@ -320,7 +324,7 @@ def test_quantities_do_not_depend_on_blocks():
     words, price = words_of(FRAME["town"]), FRAME["price"].to_numpy()[:, None]
     tables = []
     for size in (1, 13, 400, ROWS):
-        fit = CrossFit({"town": words.values}, Outputs.of_quantities(["price"]))
+        fit = CrossFit({"town": words.values}, TargetMeans.of_quantities(["price"]))
         for start in range(0, ROWS, size):
             part = slice(start, min(start + size, ROWS))
             fit.add(

@@ -1,6 +1,6 @@
-"""What every room rests on: input checks, files, the registry of names, stored estimators, words.
+"""What every package rests on: input checks, files, registry of names, stored estimators, words.
 
-`counted` and `bytes_text` are for every room; docs/architecture.md says who may use the others.
+`counted` and `bytes_text` are for every package; docs/architecture.md says who may use the others.
 """
 
 from kernelight.base.wording import bytes_text, counted

@@ -1,4 +1,4 @@
-"""Checks of input that several rooms share.
+"""Checks of input that several packages share.
 
 A check either returns the input in the one form the rest of the package works on, or raises an
 error whose single sentence says what is wrong, where, and what to do. What only one family of

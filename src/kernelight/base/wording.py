@@ -1,4 +1,4 @@
-"""Words of messages that every room shares."""
+"""Words of messages that every package shares."""
 
 from __future__ import annotations
 

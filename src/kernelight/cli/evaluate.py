@@ -57,7 +57,7 @@ def run(model: str, data: str, reading_options: dict[str, Any], *, as_json: bool
         ]
         positive = scores["positive_class"]
         of = "predicted class" if positive is None else show.plain(positive)
-        show.table((f"P({of})", "was so", "rows"), lines, right=(0, 1, 2))
+        show.table((f"P({of})", "observed", "rows"), lines, right=(0, 1, 2))
 
 
 def _probability_scores(scores: dict[str, Any], n_classes: int) -> dict[str, str]:

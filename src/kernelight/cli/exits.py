@@ -1,8 +1,8 @@
-"""How the command ends: exit status, interrupts, and a reader that has gone.
+"""How the command ends: exit status, interrupts, and closed pipes (`| head`).
 
-Exit status: 0 done, 1 interrupted (or the reader of a pipe has gone), 2 wrong input or usage, 3 an
-internal error. Whatever is wrong is one sentence on standard error; a traceback is for ``--debug``
-alone.
+Exit status: 0 done, 1 interrupted (or the reader of a pipe has closed it), 2 wrong input or usage,
+3 an internal error, 143 ended by SIGTERM (128 + 15, as shells count). Whatever is wrong is
+one sentence on standard error; a traceback is for ``--debug`` alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _INPUT_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError)
 
 def run_and_exit(command: Callable[[], Any]) -> NoReturn:
     """Call the command and end the process: an error becomes one sentence and a status."""
-    _print_any_name()
+    _allow_any_file_name()
     try:
         with warnings.catch_warnings(), _cleaning_up_on_sigterm():
             warnings.showwarning = note
@@ -50,14 +50,14 @@ def run_and_exit(command: Callable[[], Any]) -> NoReturn:
             print(error, file=sys.stderr)
             sys.exit(WRONG_INPUT)
         _discard_output()
-        _end(*verdict(error))
+        _end(*message_and_status(error))
     if status == INTERRUPTED_BY_TYPER:
         end_interrupted()
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def verdict(error: Exception) -> tuple[str, int]:
-    """The sentence for an error, and the exit status."""
+def message_and_status(error: Exception) -> tuple[str, int]:
+    """The sentence for an error, and its exit status."""
     if hasattr(error, "format_message"):  # wrong usage, as typer reports it
         return usage(error), WRONG_INPUT
     if isinstance(error, _INPUT_ERRORS):
@@ -79,8 +79,8 @@ def _end(text: str, status: int) -> NoReturn:
     sys.exit(status)
 
 
-def _print_any_name() -> None:
-    """Let names of files be printed whatever they are.
+def _allow_any_file_name() -> None:
+    """Let every name of a file be printed.
 
     On Linux they are bytes: a terminal of UTF-8 gets them unchanged. Another encoding gets the
     numbers of the characters that it lacks.

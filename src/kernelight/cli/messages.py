@@ -61,13 +61,16 @@ OPTIONS = {
     "coverage": "interval",
     "max_categories": "max-categories",
 }
-#: Parameters that a sentence may begin with, and whose option has the same name.
-_SAME = (
+#: Parameters that a sentence may begin with, and whose option has the same name. Give a new one
+#: a line in `test_wrong_options_are_refused_before_the_file_is_looked_at` (tests/cli): it fails if
+#: the name is forgotten here.
+_SAME_NAME_OPTIONS = (
     "C|above|bits|bound|budget|confidence|decimal|delimiter|epsilon|error|format|gamma|kernel|loss|"
     "memory|method|missing|p|passes|scale|scoring|seed|task|top"
 )
-#: Parameters that advice may give a value for.
-_ADVISED = (
+#: Parameters that advice may give a value for. Of those in advice on data, a forgotten one fails
+#: `test_the_advice_of_the_command_works` (tests/newcomers).
+_ADVISED_PARAMETERS = (
     "ignore|categorical|task|loss|scoring|method|format|header|ids|target|memory|missing|decimal|"
     "charset|kernel"
 )
@@ -76,12 +79,14 @@ _VALUES = r"\[[^\]]*\]|'[^']*'|\"[^\"]*\""
 
 def _in_options(text: str) -> str:
     """A sentence of the library with options of the command in place of parameters."""
-    text = re.sub(rf"\b({_ADVISED})=({_VALUES})", _with_values, text)
+    text = re.sub(rf"\b({_ADVISED_PARAMETERS})=({_VALUES})", _with_values, text)
     text = re.sub(r"\b(target|ids)=(-?\d+)\b", _with_number, text)
     text = re.sub(r"(?<!['\"\w])n_components(?!['\"\w])", option("n_components"), text)
     text = re.sub(r"^(coverage)=(\S+)|(?<=: )(gamma|p)=(\S+)(?= is ignored)", _with_number, text)
     text = re.sub(
-        rf"^({'|'.join(OPTIONS)}|{_SAME}) (?=must|is )", lambda name: f"{option(name[1])} ", text
+        rf"^({'|'.join(OPTIONS)}|{_SAME_NAME_OPTIONS}) (?=must|is )",
+        lambda name: f"{option(name[1])} ",
+        text,
     )
     text = re.sub(
         rf"(?<= must be one of )(?:None, )?((?:{_VALUES})(?:, (?:{_VALUES}))*)", _unquoted, text

@@ -1,4 +1,4 @@
-"""Which format the numbers or dates of a column of text are written in, by all its values.
+"""Which format the numbers or dates of a column of text are written in; `survey` decides by it.
 
 Where two formats fit (``03/01/2024``; ``1,234``), the whole column is read. If that leaves both,
 slashes are month first and other dates day first, and a comma followed by three digits stands
@@ -26,12 +26,12 @@ from kernelight.data.text_formats import (
     TIME,
     WRITTEN,
     YEAR_FIRST,
+    can_read,
+    date_orders,
     decimal_format,
-    either,
-    mixed,
+    joined_formats,
     narrowed,
     number_of,
-    reads,
 )
 
 FITS = 0.9  # of the values must be readable in a format
@@ -43,8 +43,8 @@ def number_formats(decimal: str | None) -> tuple[str, ...]:
     return FORMATS[NUMBER] if decimal is None else (decimal_format(decimal),)
 
 
-def code_example(counts: Counter[str]) -> str | None:
-    """A value with a leading zero, if the digits in a column are codes, such as zip codes; or None.
+def leading_zero_example(counts: Counter[str]) -> str | None:
+    """A value with a leading zero, if the digits of a column are identifiers (zip codes), or None.
 
     They are if at least one has a leading zero and all have the same number of digits: programs do
     not write numbers so. With fewer than three digits they stay numbers, because those are mostly
@@ -52,11 +52,13 @@ def code_example(counts: Counter[str]) -> str | None:
     them do not count.
 
     >>> from collections import Counter
-    >>> from kernelight.data.column_formats import code_example
-    >>> code_example(Counter(["10001", "02139", "unknown"]))
+    >>> from kernelight.data.column_formats import leading_zero_example
+    >>> leading_zero_example(Counter(["10001", "02139", "unknown"]))
     '02139'
-    >>> print(code_example(Counter(["007", "1234"])), code_example(Counter(["07", "12"])))
-    None None
+    >>> print(leading_zero_example(Counter(["007", "1234"])))
+    None
+    >>> print(leading_zero_example(Counter(["07", "12"])))
+    None
     """
     numbers = [value for value in counts if PLAIN.fullmatch(value)]
     if not are_digits_of_one_length(numbers):
@@ -91,7 +93,8 @@ class DateFormat(NamedTuple):
 def date_format(counts: Counter[str]) -> DateFormat:
     """The dates of a column, in one format or in several that cannot be confused."""
     fits = {
-        value: frozenset(form for form in FORMATS[DATE] if reads(value, form)) for value in counts
+        value: frozenset(form for form in FORMATS[DATE] if can_read(value, form))
+        for value in counts
     }
 
     def those(form: str, other: str | None = None) -> dict[str, int]:
@@ -114,7 +117,7 @@ def date_format(counts: Counter[str]) -> DateFormat:
         return DateFormat(readable[best], best, [examples[best]], "", contrary=False)
     said = _several({form: readable[form] for form in forms}, examples)
     return DateFormat(
-        number, mixed(forms), [examples[form] for form in forms], said, contrary=False
+        number, joined_formats(forms), [examples[form] for form in forms], said, contrary=False
     )
 
 
@@ -139,7 +142,7 @@ def why_words(counts: Counter[str], dates: DateFormat, number: tuple[str, int], 
     if 2 * count <= total:
         return ""
     example, other = (
-        next((v for v in counts if reads(v, form) is yes), "") for yes in (True, False)
+        next((v for v in counts if can_read(v, form) is yes), "") for yes in (True, False)
     )
     return (
         f"of {total:,} values {count:,} are {what} such as {shown(example)}, the others such as "
@@ -181,9 +184,9 @@ def _narrowed_columns(
     The formats are those of columns that more than one fits.
     """
     left = {
-        name: number_formats(decimal) if form in FORMATS[NUMBER] else either(form)
+        name: number_formats(decimal) if form in FORMATS[NUMBER] else date_orders(form)
         for name, form in formats.items()
-        if form in FORMATS[NUMBER] or len(either(form)) > 1
+        if form in FORMATS[NUMBER] or len(date_orders(form)) > 1
     }
     plain = {name for name, form in formats.items() if form in (BOOLEAN, WRITTEN)}
     examples: dict[str, str] = {}
@@ -198,9 +201,9 @@ def _narrowed_columns(
                     v for v in words.values if not PLAIN.fullmatch(v.replace(decimal or ".", "."))
                 )
                 examples.setdefault(name, next(odd, ""))
-                if name in several and not reads(examples[name], DAY_FIRST):
+                if name in several and not can_read(examples[name], DAY_FIRST):
                     examples[name] = next(
-                        (v for v in words.values if reads(v, DAY_FIRST)), examples[name]
+                        (v for v in words.values if can_read(v, DAY_FIRST)), examples[name]
                     )
                 if name in left:
                     left[name] = narrowed(left[name], words.values)

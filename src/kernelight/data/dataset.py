@@ -36,7 +36,7 @@ from kernelight.data.table_source import (
     sliced,
 )
 from kernelight.data.target_leaks import TargetLeaks
-from kernelight.data.target_values import CrossFit, Places, TrainingRows
+from kernelight.data.target_values import CrossFit, RowIndices, TrainingRows
 from kernelight.data.text_formats import BOOLEAN, NUMERIC, WRITTEN
 
 PART_VALUES = 1 << 19  # features that are made of a block at a time
@@ -192,13 +192,13 @@ class Dataset:
 
     def supervised(
         self,
-        held_out: Callable[[Places], NDArray[np.bool_]] | None = None,
+        held_out: Callable[[RowIndices], NDArray[np.bool_]] | None = None,
         keep: Callable[[Relearning], None] | None = None,
     ) -> Dataset:
         """The same rows for training a model: columns of many words also become target values.
 
         A training row has the values of other rows, a new row those of all (see `target_values`).
-        ``held_out`` says of numbers of rows, counted from 0 among those that have a target, which
+        ``held_out`` says of row indices, counted from 0 among the rows that have a target, which
         are not to be learned from; ``keep`` is for searches (see `Relearning`).
         """
         few = self._encoding is not None and not any(
@@ -218,7 +218,7 @@ class Dataset:
         """What training rows have instead of target values; None if the encoding has none."""
         return self._cross_fit if self.encoding.has_target_values else None
 
-    def holding_out(self, held_out: Callable[[Places], NDArray[np.bool_]]) -> Dataset:
+    def holding_out(self, held_out: Callable[[RowIndices], NDArray[np.bool_]]) -> Dataset:
         """The same training rows, with target values learned without those that are held out."""
         if not self.encoding.has_target_values:
             return self

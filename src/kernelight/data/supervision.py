@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kernelight.data.encoding import EncodedTarget, Encoding
 from kernelight.data.missing_targets import missing_targets, with_targets
 from kernelight.data.table_source import Block, Categorical, ColumnSelection
-from kernelight.data.target_values import CrossFit, Outputs, Places, Whole
+from kernelight.data.target_values import AllRows, CrossFit, RowIndices, TargetMeans
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class KnownTargets:
     ``rows`` are class numbers (n,) or quantities (n, m).
     """
 
-    outputs: Outputs
+    outputs: TargetMeans
     rows: NDArray[Any]
     weight: NDArray[np.float64] | None = None
 
     @classmethod
     def of_classes(cls, labels: Sequence[Any], numbers: NDArray[Any], weight: Any) -> KnownTargets:
         """Of the classes ``labels``, by their numbers."""
-        return cls(Outputs.of_classes(labels), numbers, weight)
+        return cls(TargetMeans.of_classes(labels), numbers, weight)
 
     @classmethod
     def of_quantities(cls, values: NDArray[Any], weight: Any) -> KnownTargets:
@@ -37,7 +37,7 @@ class KnownTargets:
         rows = values.reshape(len(values), -1)
         count = rows.shape[1]
         names = ["target"] if count == 1 else [f"target {at + 1}" for at in range(count)]
-        return cls(Outputs.of_quantities(names), rows, weight)
+        return cls(TargetMeans.of_quantities(names), rows, weight)
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Relearning:
         self, X: NDArray[Any], rows: NDArray[np.intp], held: NDArray[np.intp]
     ) -> NDArray[Any]:
         """Some rows of all features X, with target values learned without the rows ``held``."""
-        assert self.fit.whole is not None
+        assert self.fit.all_rows is not None
         away = np.zeros(self.fit.n_rows, dtype=bool)
         away[held] = True
         again = self.fit.relearned(away)
-        columns = dict(zip(self.fit.names, self.fit.whole.columns, strict=True))
+        columns = dict(zip(self.fit.names, self.fit.all_rows.columns, strict=True))
         features, place = X[rows], 0
         for column in self.encoding.columns or ():
             if column.targets is not None:
@@ -82,7 +82,7 @@ class Supervision:
     """
 
     known: Callable[[], KnownTargets] | None = None
-    held_out: Callable[[Places], NDArray[np.bool_]] | None = None
+    held_out: Callable[[RowIndices], NDArray[np.bool_]] | None = None
     keep: Callable[[Relearning], None] | None = None
 
     def fitted(
@@ -112,7 +112,7 @@ class Supervision:
             return encoding, None
         fit = CrossFit(words, outputs, self.held_out)
         place = 0
-        parts: list[Whole] = []
+        parts: list[AllRows] = []
         only = replace(
             selection, numbers=(), dates=(), ids=None, words=tuple(fit.names), limit=None
         )
@@ -130,11 +130,11 @@ class Supervision:
             fit.add(columns, target, np.arange(place, place + len(target)), weight)
             place += len(target)
             if self.keep is not None and len(parts) < 2:
-                parts.append(Whole(columns, target, weight))
+                parts.append(AllRows(columns, target, weight))
         fit.settle()
         encoding = encoding.with_target_values(fit.values)
         if self.keep is not None and len(parts) == 1 and fit.values:
-            fit.whole = parts[0]
+            fit.all_rows = parts[0]
             self.keep(Relearning(encoding, fit))
         return encoding, fit
 
@@ -148,12 +148,12 @@ def words_alone(block: Block, has: ColumnSelection, wanted: ColumnSelection) -> 
     )
 
 
-def _outputs(target: EncodedTarget | None) -> Outputs:
+def _outputs(target: EncodedTarget | None) -> TargetMeans:
     assert target is not None
     return (
-        Outputs.of_quantities([target.name])
+        TargetMeans.of_quantities([target.name])
         if target.labels is None
-        else Outputs.of_classes(target.labels)
+        else TargetMeans.of_classes(target.labels)
     )
 
 

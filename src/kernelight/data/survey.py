@@ -37,8 +37,8 @@ from kernelight.base import counted
 from kernelight.data.booleans import truth_of
 from kernelight.data.column_formats import (
     FITS,
-    code_example,
     date_format,
+    leading_zero_example,
     number_formats,
     settled_formats,
     why_words,
@@ -55,7 +55,7 @@ from kernelight.data.table_source import (
     ColumnSelection,
     TableSource,
 )
-from kernelight.data.text_formats import BOOLEAN, PLAIN, WRITTEN, reads
+from kernelight.data.text_formats import BOOLEAN, PLAIN, WRITTEN, can_read
 
 HEAD_ROWS = 20_000
 # names of columns that count or name the rows
@@ -79,7 +79,6 @@ class Survey:
     most_words: int = 0  # of those columns
     # columns of dates -> which formats, if several
     mixed: dict[str, str] = field(default_factory=dict)
-    codes: list[str] = field(default_factory=list)  # columns of digits that are words
     # columns of numbers with signs -> whether the values have percent signs; no entry if some have
     percents: dict[str, bool] = field(default_factory=dict)
     target_date: str | None = None  # an example, if the target is dates
@@ -305,9 +304,10 @@ def _decide(
     once = sum(count == 1 for count in counts.values())
     plain = sum(count for value, count in counts.items() if PLAIN.fullmatch(value))
     if not target and decimal is None and 2 * plain > total and not occur_once(once, total):
-        code = code_example(counts) if name in source.guessed | source.digits else None
-        if code is not None:
-            _as_codes(survey, source, name, code)
+        maybe_identifiers = name in source.guessed | source.digits
+        example = leading_zero_example(counts) if maybe_identifiers else None
+        if example is not None:
+            _as_identifiers(survey, source, name, example)
             _count_words(survey, name, counts, options)
             return
     guessed = name in source.guessed
@@ -317,7 +317,7 @@ def _decide(
         survey.formats[name] = BOOLEAN
         return
     readable = {
-        form: sum(count for value, count in counts.items() if reads(value, form))
+        form: sum(count for value, count in counts.items() if can_read(value, form))
         for form in number_formats(decimal)
     }
     number = max(readable, key=lambda form: readable[form])
@@ -339,7 +339,7 @@ def _decide(
         return
     if every and 2 * plain > total:
         example = next(
-            value for value in counts if PLAIN.fullmatch(value) and not reads(value, number)
+            value for value in counts if PLAIN.fullmatch(value) and not can_read(value, number)
         )
         _as_plain(survey, source, name)
         survey.notes[name] = (
@@ -367,10 +367,9 @@ def _decide(
         _count_words(survey, name, counts, options)
 
 
-def _as_codes(survey: Survey, source: TableSource, name: str, example: str) -> None:
-    """Have a column of digits read as words."""
+def _as_identifiers(survey: Survey, source: TableSource, name: str, example: str) -> None:
+    """Have a column of digits, such as zip codes, read as words."""
     survey.kinds[name] = CATEGORICAL
-    survey.codes.append(name)
     hint = "; decimal='.' reads them as numbers" if source.has_options else ""
     survey.notes[name] = (
         f"digits with leading zeros such as {shown(example)} are taken as words, as codes are{hint}"

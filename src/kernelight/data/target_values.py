@@ -1,4 +1,6 @@
-"""Target values: for each word of a column the mean target of the rows that have it.
+"""Target encoding: for each word of a column, the mean target of the rows that have it.
+
+As scikit-learn's `TargetEncoder`; the features are called target values.
 
 For a word w in n_w training rows with the mean target y_w (of classes: the fraction of each class),
 and the mean y of all rows,
@@ -13,14 +15,14 @@ and sums of squares SSW within and SSB between words,
     tau^2 = (MSB - MSW) / n_0,          n_0 = (N - sum n_w^2 / N) / (W - 1).
 
 If all words were alike, MSB / MSW would be 1 with a variance of about 2 / (W - 1) + 2 / (N - W).
-Only a ratio more than three standard deviations above 1 makes a column of target values: words that
-tell nothing, as ids do, get none.
+Only a ratio more than three standard deviations above 1 makes a column of target values:
+uninformative words, such as ids, get none.
 
 A value learned from a row's own target would tell the model that target, and the model would trust
 it far too much. So rows are cut into ten folds, and a training row gets the value of the rows of
 all other folds; y and m, which are the same for every row, are those of all rows. New rows get the
 value of all training rows, and a word never seen gets y. A missing word is a word. The fold of a
-row is a hash of its number: every pass over a file gives a row the same value. Sums are added in
+row is a hash of its row index: every pass over a file gives a row the same value. Sums are added in
 the order of the rows, so that values do not depend on how rows come in blocks.
 """
 
@@ -31,6 +33,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,24 +51,24 @@ WORD_BYTES = 100  # of a word in memory, with its place in a table
 NO_DIFFERENCE = 1e12  # m of words that do not differ
 LEAST_WEIGHT = 1e-9  # of the other folds; what is below is rounding
 Array = NDArray[np.float64]
-Places = NDArray[np.int64]  # numbers of rows, from 0, among those that have a target
+RowIndices = NDArray[np.int64]  # counted among the rows that have a target
 
 
 @dataclass(frozen=True)
-class Outputs:
-    """What is averaged: quantities, or indicators of classes (of two, that of the second)."""
+class TargetMeans:
+    """The targets that are averaged: quantities, or indicators of classes (of two, the second)."""
 
     names: tuple[str, ...]  # of the features that come of a word
     classes: int | None = None  # how many there are; None for quantities
 
     @classmethod
-    def of_classes(cls, labels: Sequence[Any]) -> Outputs:
+    def of_classes(cls, labels: Sequence[Any]) -> TargetMeans:
         """Fractions of the classes."""
         told = labels[1:] if len(labels) == 2 else labels
         return cls(tuple(f"share of {label}" for label in told), len(labels))
 
     @classmethod
-    def of_quantities(cls, names: Sequence[str]) -> Outputs:
+    def of_quantities(cls, names: Sequence[str]) -> TargetMeans:
         """Means of quantities."""
         return cls(tuple(f"mean {name}" for name in names))
 
@@ -154,7 +157,7 @@ class TargetValues:
         return cls(tuple(outputs), vocabulary, table)
 
 
-class Whole(NamedTuple):
+class AllRows(NamedTuple):
     """All rows that target values are learned from: the columns of words, targets and weights."""
 
     columns: Sequence[Categorical]
@@ -173,8 +176,8 @@ class CrossFit:
     def __init__(
         self,
         words: Mapping[str, Sequence[str]],
-        outputs: Outputs,
-        held_out: Callable[[Places], NDArray[np.bool_]] | None = None,
+        outputs: TargetMeans,
+        held_out: Callable[[RowIndices], NDArray[np.bool_]] | None = None,
     ) -> None:
         width = len(outputs.names)
         count = max(1, len(words))
@@ -187,7 +190,7 @@ class CrossFit:
         self._outputs = outputs
         self.values: dict[str, TargetValues] = {}
         self.n_rows = 0  # that came, also those held out
-        self.whole: Whole | None = None  # all rows, where they are at hand
+        self.all_rows: AllRows | None = None  # where they fit into memory
 
     @property
     def n_bytes(self) -> int:
@@ -203,18 +206,18 @@ class CrossFit:
         self,
         columns: Sequence[Categorical],
         target: NDArray[Any],
-        places: Places,
+        rows: RowIndices,
         weight: Array | None = None,
     ) -> None:
         """Learn from more rows.
 
         ``target`` has class numbers (n,) or quantities (n, outputs).
         """
-        self.n_rows += len(places)
-        kept = np.ones(len(places), bool) if self._held_out is None else ~self._held_out(places)
+        self.n_rows += len(rows)
+        kept = np.ones(len(rows), bool) if self._held_out is None else ~self._held_out(rows)
         if weight is not None:
             kept &= weight > 0
-        folds = folds_of(places)[kept]
+        folds = folds_of(rows)[kept]
         weights = np.ones(len(folds)) if weight is None else weight[kept]
         target = target[kept]
         if not len(folds):
@@ -236,69 +239,67 @@ class CrossFit:
 
     def relearned(self, held: NDArray[np.bool_]) -> CrossFit:
         """The same learned without the rows held out, of the outputs that matter in all rows."""
-        assert self.whole is not None
+        assert self.all_rows is not None
         words = {name: column.vocabulary.words for name, column in self._columns.items()}
-        made = CrossFit(words, self._outputs, lambda places: held[places])
-        made.add(*self.whole[:2], np.arange(self.n_rows), self.whole.weight)
-        made.settle({name: column.tells for name, column in self._columns.items()})
+        made = CrossFit(words, self._outputs, lambda rows: held[rows])
+        made.add(*self.all_rows[:2], np.arange(self.n_rows), self.all_rows.weight)
+        made.settle({name: column.informative for name, column in self._columns.items()})
         return made
 
-    def settle(self, telling: Mapping[str, NDArray[np.bool_]] | None = None) -> None:
+    def settle(self, informative: Mapping[str, NDArray[np.bool_]] | None = None) -> None:
         """Make ``values`` once all rows were added, of columns whose words matter for the target.
 
-        ``telling`` says which do, if that is known.
+        ``informative`` says which outputs they matter for, if that is known.
         """
         for name, statistics in self._columns.items():
-            tells = statistics.settle(None if telling is None else telling[name])
-            if tells.any():
+            kept = statistics.settle(None if informative is None else informative[name])
+            if kept.any():
                 self.values[name] = TargetValues(
-                    tuple(
-                        said for said, told in zip(self._outputs.names, tells, strict=True) if told
-                    ),
+                    tuple(compress(self._outputs.names, kept)),
                     statistics.vocabulary,
                     self._in_units(statistics.table, statistics),
                 )
 
-    def of_training(self, name: str, words: Categorical, places: Places) -> Array:
+    def of_training(self, name: str, words: Categorical, rows: RowIndices) -> Array:
         """The values of training rows: those of the other folds."""
         statistics = self._columns[name]
         at = statistics.vocabulary.places(words)
-        values = statistics.without(at, folds_of(places))
+        values = statistics.without(at, folds_of(rows))
         if self._held_out is not None:
-            held = self._held_out(places)
+            held = self._held_out(rows)
             values[held] = statistics.table[at[held]]
         return self._in_units(values, statistics)
 
     def _in_units(self, values: Array, statistics: _Statistics) -> Array:
         if self._units is None:
             return values
-        origin, unit = (part[statistics.tells] for part in self._units)
+        origin, unit = (part[statistics.informative] for part in self._units)
         return np.asarray(values * unit + origin)
 
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Some of the rows that target values were learned from, by their numbers."""
+    """Some of the rows that target values were learned from, by their row indices."""
 
     fit: CrossFit
-    places: Places
+    rows: RowIndices
 
     def values(self, name: str, words: Categorical) -> Array:
         """Their values in a column."""
-        return self.fit.of_training(name, words, self.places)
+        return self.fit.of_training(name, words, self.rows)
 
 
 class _Statistics:
     """Sums of the rows of each word and fold, of one column."""
 
-    def __init__(self, vocabulary: Vocabulary, outputs: Outputs) -> None:
+    def __init__(self, vocabulary: Vocabulary, outputs: TargetMeans) -> None:
         self.vocabulary, self._classes = vocabulary, outputs.classes
         width = len(outputs.names)
         self._sums = np.zeros((FOLDS, vocabulary.size, width))
         self._counts = np.zeros((FOLDS, vocabulary.size))
         self._squares = np.zeros((vocabulary.size, width)) if outputs.classes is None else None
         self._n_rows = 0
-        self.tells = np.zeros(width, dtype=bool)  # which outputs differ from word to word
+        self.informative = np.zeros(width, dtype=bool)  # which outputs differ from word to word
         self.table = np.zeros((vocabulary.size, 0))
 
     @property
@@ -329,29 +330,30 @@ class _Statistics:
                         self._squares.reshape(-1), at * width + output, weighted * target[:, output]
                     )
 
-    def settle(self, telling: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+    def settle(self, informative: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """Find m and the values of new rows, and return which outputs differ between words."""
         if not self._n_rows:
-            return self.tells
+            return self.informative
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             counts, sums = self._counts.sum(axis=0), self._sums.sum(axis=0)
             total = float(counts.sum())
             prior = sums.sum(axis=0) / total
-            strength, tells = self._shrinkage(counts, sums, total)
-        tells = tells & np.isfinite(prior) if telling is None else telling
-        self.tells = tells
+            strength, differing = self._shrinkage(counts, sums, total)
+        if informative is None:
+            informative = differing & np.isfinite(prior)
+        self.informative = informative
         self._prior, self._strength, self._per_row = (
-            prior[tells],
-            strength[tells],
+            prior[informative],
+            strength[informative],
             self._n_rows / total,
         )
-        # of outputs that tell nothing, nothing is kept
-        self._sums = np.ascontiguousarray(self._sums[:, :, tells])
-        self._all_counts, self._all_sums = counts, sums[:, tells]
+        # of outputs that are not informative, nothing is kept
+        self._sums = np.ascontiguousarray(self._sums[:, :, informative])
+        self._all_counts, self._all_sums = counts, sums[:, informative]
         self._squares = None
         places = np.arange(self.vocabulary.size)
         self.table = self._shrunken(places, self._all_sums, self._all_counts)
-        return tells
+        return informative
 
     def _shrinkage(
         self, counts: Array, sums: Array, total: float
@@ -376,12 +378,12 @@ class _Statistics:
         if self._classes is not None:
             inner, outer = np.full(width, inner.sum()), np.full(width, outer.sum())
         chance = 1 + DEVIATIONS * math.sqrt(2 / between + 2 / within)
-        tells = np.isfinite(inner) & np.isfinite(outer) & (outer > chance * inner)
+        informative = np.isfinite(inner) & np.isfinite(outer) & (outer > chance * inner)
         each = (rows - np.square(per_row * counts).sum() / rows) / between
         more = outer > inner
         return np.where(
             more, inner * each / np.where(more, outer - inner, 1.0), NO_DIFFERENCE
-        ), tells
+        ), informative
 
     def without(self, at: NDArray[np.int64], folds: NDArray[np.int64]) -> Array:
         """The values at these places from all folds but one, for each row."""
@@ -407,14 +409,14 @@ def _within(words: Sequence[str], width: int, columns: int) -> Iterator[str]:
         yield word
 
 
-def folds_of(places: Places) -> NDArray[np.int64]:
+def folds_of(rows: RowIndices) -> NDArray[np.int64]:
     """The fold of each row."""
-    return np.asarray(hashed(places) % np.uint64(FOLDS), dtype=np.int64)
+    return np.asarray(hashed(rows) % np.uint64(FOLDS), dtype=np.int64)
 
 
-def hashed(places: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A hash of 64 bits for each place, no two the same: splitmix64's finalizer, one to one."""
-    word = places.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+def hashed(rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A hash of 64 bits for each row index, no two the same: splitmix64's finalizer, one to one."""
+    word = rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
     return np.asarray(word ^ (word >> np.uint64(31)))

@@ -39,8 +39,8 @@ FORMATS = {NUMBER: (POINT, COMMA), DATE: (YEAR_FIRST, MONTH_FIRST, DAY_FIRST, NA
 _OR = " or "
 
 
-def mixed(forms: Iterable[str]) -> str:
-    """The format of dates that are written in one or another of some formats."""
+def joined_formats(forms: Iterable[str]) -> str:
+    """The name of a format of dates that are written in one or another of some formats."""
     return _OR.join(forms)
 
 
@@ -52,7 +52,7 @@ _MIXES: tuple[tuple[str, ...], ...] = (
     *((YEAR_FIRST, day, NAMED) for day in _DAYS),
     (YEAR_FIRST, NAMED),
 )
-STORED = {NUMBER: FORMATS[NUMBER], DATE: (*FORMATS[DATE], *map(mixed, _MIXES))}
+STORED = {NUMBER: FORMATS[NUMBER], DATE: (*FORMATS[DATE], *map(joined_formats, _MIXES))}
 
 PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SIGN = "[+\\-\u2212]?"
@@ -121,7 +121,9 @@ _DATES = {
 _DATE_PATTERNS = {
     form: [re.compile(pattern) for pattern in patterns] for form, patterns in _DATES.items()
 }
-_DATE_PATTERNS |= {mixed(mix): [p for form in mix for p in _DATE_PATTERNS[form]] for mix in _MIXES}
+_DATE_PATTERNS |= {
+    joined_formats(mix): [p for form in mix for p in _DATE_PATTERNS[form]] for mix in _MIXES
+}
 _EPOCH = datetime(1970, 1, 1)
 _SIMPLE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?)?"
@@ -198,7 +200,7 @@ def decimal_of(form: str) -> str:
     return "," if form == COMMA else "."
 
 
-def reads(text: str, form: str) -> bool:
+def can_read(text: str, form: str) -> bool:
     """Whether a text can be read in a format."""
     return (
         not math.isnan(number_of(text, form))
@@ -233,17 +235,17 @@ def converted(values: Sequence[str], form: str) -> NDArray[Any]:
     )
 
 
-def either(form: str) -> tuple[str, ...]:
+def date_orders(form: str) -> tuple[str, ...]:
     """A format of dates with the month first, and the same with the day first.
 
-    A format that has neither is alone.
+    A format that has neither is returned alone.
     """
     parts = form.split(_OR)
     day = next((part for part in parts if part in (MONTH_FIRST, DAY_FIRST)), None)
     if day is None:
         return (form,)
     return tuple(
-        mixed(other if part == day else part for part in parts)
+        joined_formats(other if part == day else part for part in parts)
         for other in (MONTH_FIRST, DAY_FIRST)
     )
 
@@ -252,7 +254,7 @@ def narrowed(forms: Iterable[str], values: Iterable[str]) -> tuple[str, ...]:
     """The formats in which every value can be read, but for values that none of them reads."""
     left = tuple(forms)
     for value in values:
-        fit = tuple(form for form in left if reads(value, form))
+        fit = tuple(form for form in left if can_read(value, form))
         if fit:
             left = fit
         if len(left) == 1:

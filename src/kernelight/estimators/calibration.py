@@ -1,4 +1,4 @@
-"""From scores to probabilities and intervals, learned on held-out rows.
+"""From scores to probabilities and conformal intervals, learned on held-out rows.
 
 Two classes:    P(second) = 1 / (1 + exp(-z)) with z = above * s for a score s > 0, else below * s.
 More classes:   P(c) is proportional to 1 / (1 + exp(-(slope * s_c + offset))), with one slope and
@@ -126,14 +126,14 @@ def calibration_from(plain: Any, n_classes: int) -> Calibration:
 
 
 @dataclass(frozen=True)
-class Errors:
+class ConformalErrors:
     """Absolute errors of held-out rows: some order statistics, and the number of rows."""
 
     sizes: Array  # (at most MAX_ERRORS, targets), ascending for each target
     n_rows: int
 
     @classmethod
-    def of(cls, errors: Array, weight: Array | None) -> Errors:
+    def of(cls, errors: Array, weight: Array | None) -> ConformalErrors:
         """From (n, targets) errors. Weights count as repetitions, brought to a mean of 1."""
         sizes = np.sort(np.abs(errors), axis=0)
         n_rows = len(errors)
@@ -168,7 +168,7 @@ def ranks(n_rows: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, MAX_ERRORS)).round().astype(np.intp))
 
 
-def errors_from(sizes: Any, n_rows: Any, n_targets: int) -> Errors:
+def errors_from(sizes: Any, n_rows: Any, n_targets: int) -> ConformalErrors:
     """Errors from a state, which may hold anything."""
     checks.check_learned("errors", sizes, ("float64",), 2)
     rows = checks.check_int("rows held out", n_rows, 1, 1 << 53)
@@ -178,4 +178,4 @@ def errors_from(sizes: Any, n_rows: Any, n_targets: int) -> Errors:
         or (np.diff(sizes, axis=0) < 0).any()
     ):
         raise ValueError("errors of rows held out must be positive and ascend, for each target.")
-    return Errors(sizes, rows)
+    return ConformalErrors(sizes, rows)

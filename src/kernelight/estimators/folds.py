@@ -117,6 +117,6 @@ def as_rows(rows: NDArray[Any], n_rows: int) -> RowIndices:
     rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
     if not len(rows) or rows.dtype.kind not in "iu" or rows.min() < -n_rows or rows.max() >= n_rows:
         raise ValueError(
-            f"cv must give splits of row numbers below {n_rows}, each part with at least one row."
+            f"cv must give splits of row indices below {n_rows}, each part with at least one row."
         )
     return rows.astype(np.intp) % n_rows

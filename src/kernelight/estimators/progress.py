@@ -154,8 +154,8 @@ def watched_by(job: Job) -> Iterator[None]:
         _current.reset(token)
 
 
-class Outcome:
-    """What a task says at its end, for ``verbose``."""
+class TaskResult:
+    """The result of a task in words, for ``verbose``."""
 
     text = ""
 
@@ -179,13 +179,13 @@ class Progress:
             self._context.call_on_fit_task_begin(estimator=estimator)
 
     @contextmanager
-    def task(self, name: str, step: Step) -> Iterator[Outcome]:
+    def task(self, name: str, step: Step) -> Iterator[TaskResult]:
         """Run one task inside; a ValueError is a refusal of its setting, and is raised again."""
         if step.tries:
             self._job.tell(f"trying {name}", self._tried, self._tries, "candidates")
         else:
             self._job.tell(f"training the model, {name}")
-        outcome, start = Outcome(), time.monotonic()
+        result, start = TaskResult(), time.monotonic()
         inner = None
         # scikit-learn takes no more tasks than were announced, and refusals may lead to more
         if self._context is not None and self._tasks_left > 0:
@@ -195,24 +195,24 @@ class Progress:
             inner.call_on_fit_task_begin(estimator=self._estimator)
         try:
             with self._job.step(step):
-                yield outcome
+                yield result
         except ValueError as refusal:
-            outcome.text = f"refused: {str(refusal).splitlines()[0]}"
-            self._ended(name, step, outcome, time.monotonic() - start)
+            result.text = f"refused: {str(refusal).splitlines()[0]}"
+            self._ended(name, step, result, time.monotonic() - start)
             raise
         finally:
             if inner is not None:
                 inner.call_on_fit_task_end(estimator=self._estimator)
-        self._ended(name, step, outcome, time.monotonic() - start)
+        self._ended(name, step, result, time.monotonic() - start)
 
-    def _ended(self, name: str, step: Step, outcome: Outcome, seconds: float) -> None:
+    def _ended(self, name: str, step: Step, result: TaskResult, seconds: float) -> None:
         # where settings were refused, others are tried in their place
         self._tried = min(self._tried + step.tries, self._tries)
         if getattr(self._estimator, "verbose", False):
             count = (
                 f"{self._tried} of {self._tries} candidates: " if step.tries else "final model: "
             )
-            said = f"{name}, {outcome.text}" if outcome.text else name
+            said = f"{name}, {result.text}" if result.text else name
             print(f"[{type(self._estimator).__name__}] {count}{said} ({seconds:.1f} s)", flush=True)
 
     def finish(self) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from kernelight.base import checks, counted
 from kernelight.base.estimator import arrays_under
-from kernelight.estimators.calibration import Errors, errors_from
+from kernelight.estimators.calibration import ConformalErrors, errors_from
 from kernelight.estimators.kernel_model import KernelModel, plain_scalar, takes_batches
 from kernelight.estimators.routes import Task
 from kernelight.estimators.search import HeldOut
@@ -139,7 +139,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         self.errors_ = None
         if held is not None and len(held.scores):
             truth = held.task.y.reshape(held.scores.shape)
-            self.errors_ = Errors.of(held.scores - truth, held.task.weight)
+            self.errors_ = ConformalErrors.of(held.scores - truth, held.task.weight)
 
     @available_if(takes_batches)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:

@@ -1,5 +1,6 @@
-"""A group of outputs that are learned side by side: epochs of dual coordinate descent, and when to
-stop.
+"""Epochs of dual coordinate descent, and the duality-gap certificate that stops them.
+
+A group of outputs is learned side by side.
 
 Certificate: for each output the duality gap P(w) - D(b), an upper bound of P(w) - P(optimum), is at
 most ``tol`` times P(w). An output that has it is closed: its weights stay as they are while others

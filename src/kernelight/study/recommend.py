@@ -1,4 +1,6 @@
-"""The recommendations: in words, in Python, and with the numbers behind them.
+"""The text of the recommendations; `result.choose` chooses.
+
+There are three forms: in words, in Python, and with the numbers behind them.
 
 A recommendation (on the page: a card) names a kernel, a method and the number of components. C is
 left to be tuned on all rows. So are the scaling and the parameters of the kernel, which the study

@@ -55,7 +55,7 @@ def _fraction(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-class Errors:
+class ErrorSums:
     """Sums up errors of predicted quantities.
 
     Squares are those of the targets minus the first target: with a large mean, the variance would

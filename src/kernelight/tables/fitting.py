@@ -16,7 +16,7 @@ from kernelight.data import DataError, Dataset, Encoding
 from kernelight.estimators.kernel_choice import EXACT
 from kernelight.estimators.progress import Job, Step, watched_by
 from kernelight.maps.feature_map import feature_map
-from kernelight.tables.evaluation import ClassCounts, Errors
+from kernelight.tables.evaluation import ClassCounts, ErrorSums
 from kernelight.tables.memory_limit import SAMPLE_ROWS, Allowance, row_bytes
 from kernelight.tables.sample import HeldOut, Sample
 
@@ -118,7 +118,7 @@ def _scores(
     """The scores of the model on the rows held out; None if there are none."""
     if not held.n_rows:
         return None
-    scores = ClassCounts() if data.task == "classification" else Errors()
+    scores = ClassCounts() if data.task == "classification" else ErrorSums()
     done = 0
     for X, y in _parts(data, batch_rows, held, held_out=True):
         scores.add(y, model.predict(X))

@@ -27,7 +27,7 @@ from kernelight.estimators.regressor import KernelRegressor
 from kernelight.estimators.summary import summarize
 from kernelight.metrics import ProbabilityScores
 from kernelight.state import State
-from kernelight.tables.evaluation import ClassCounts, Errors, check_scores, held_out_text
+from kernelight.tables.evaluation import ClassCounts, ErrorSums, check_scores, held_out_text
 from kernelight.tables.fitting import fit_within, refuse_too_little
 from kernelight.tables.memory_limit import bytes_of, taken
 
@@ -356,7 +356,7 @@ class TableModel(Storable):
         mean absolute and largest error. Rows without a target are left out, and counted.
         """
         opened = self.open(data, **reading_options)
-        counts = ClassCounts() if self.task == "classification" else Errors()
+        counts = ClassCounts() if self.task == "classification" else ErrorSums()
         probability_scores = (
             ProbabilityScores(self.model_.classes_)
             if hasattr(self.model_, "predict_proba")

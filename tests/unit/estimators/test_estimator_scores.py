@@ -12,7 +12,7 @@ from sklearn.metrics import average_precision_score, log_loss, make_scorer, mean
 
 import kernelight
 from kernelight import KernelClassifier, KernelRegressor, State
-from kernelight.estimators.calibration import Errors, calibrated
+from kernelight.estimators.calibration import ConformalErrors, calibrated
 
 IRIS = load_iris(return_X_y=True)
 
@@ -250,7 +250,7 @@ def test_intervals_cover(coverage, params):
 
 
 def test_conformal_quantiles():
-    errors = Errors.of(np.arange(1.0, 10.0)[:, None], None)
+    errors = ConformalErrors.of(np.arange(1.0, 10.0)[:, None], None)
     assert errors.half_width(0.9)[0] == 9
     assert errors.half_width(0.5)[0] == 5
     with pytest.raises(
@@ -260,16 +260,18 @@ def test_conformal_quantiles():
     for wrong in (0, 1, 1.5, -0.1):
         with pytest.raises(ValueError, match="coverage must be"):
             errors.half_width(wrong)
-    many = Errors.of(np.arange(1.0, 4001.0)[:, None], None)
+    many = ConformalErrors.of(np.arange(1.0, 4001.0)[:, None], None)
     assert many.sizes.shape == (1000, 1)
     for coverage in (0.5, 0.9, 0.99, 0.9995):
         rank = np.ceil(4001 * coverage)
         assert rank <= many.half_width(coverage)[0] <= rank + 5
-    weighted = Errors.of(np.arange(1.0, 101.0)[:, None], np.where(np.arange(100) < 50, 3.0, 1.0))
+    weighted = ConformalErrors.of(
+        np.arange(1.0, 101.0)[:, None], np.where(np.arange(100) < 50, 3.0, 1.0)
+    )
     assert (
         weighted.half_width(0.6)[0]
         < 45
-        < Errors.of(np.arange(1.0, 101.0)[:, None], None).half_width(0.6)[0]
+        < ConformalErrors.of(np.arange(1.0, 101.0)[:, None], None).half_width(0.6)[0]
     )
 
 

@@ -148,7 +148,7 @@ def test_one_row_has_no_r2():
 @pytest.mark.parametrize("cv", [[([0, 1], [300])], [([0, 1], [])], [([0.5], [1])]])
 def test_splits_of_other_rows_are_refused(cv):
     X, y = circles(300)
-    with pytest.raises(ValueError, match="cv must give splits of row numbers"):
+    with pytest.raises(ValueError, match="cv must give splits of row indices"):
         KernelClassifier(n_components=8, cv=cv).fit(X, y)
 
 

@@ -12,7 +12,7 @@ import kernelight
 from kernelight import KernelClassifier, KernelRegressor, State, TableModel, open_dataset
 from kernelight.data import DataError
 from kernelight.tables import fitting
-from kernelight.tables.evaluation import ClassCounts, Errors
+from kernelight.tables.evaluation import ClassCounts, ErrorSums
 from kernelight.tables.memory_limit import Allowance, bytes_of
 from kernelight.tables.sample import EVERY_CLASS, HeldOut, Sample, hashed
 
@@ -406,12 +406,12 @@ def test_errors_far_from_zero():
     random = np.random.default_rng(0)
     truth = 1e9 + random.normal(size=1000)
     found = truth + 0.3 * random.normal(size=1000)
-    errors = Errors()
+    errors = ErrorSums()
     for rows in (slice(0, 1), slice(1, 1000)):
         errors.add(truth[rows], found[rows])
     result = errors.result()
     assert result["r2"] == pytest.approx(r2_score(truth, found), abs=1e-9)
     assert result["root_mean_squared_error"] == pytest.approx(root_mean_squared_error(truth, found))
-    constant = Errors()
+    constant = ErrorSums()
     constant.add(np.ones(3), np.zeros(3))
     assert constant.result()["r2"] is None
