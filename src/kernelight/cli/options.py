@@ -1,4 +1,4 @@
-"""Options that several verbs share, and groups of options: said once, for help and for the library.
+"""Options that several verbs share, and groups of options: defined once, for help and library.
 
 The fields of a group are options of every verb that takes the group (`option_groups`). Defaults of
 the library that take long to import are named in the help; a test compares them.
@@ -95,7 +95,7 @@ Target = Annotated[
         "one called target, label, class or y, otherwise the last.",
     ),
 ]
-NoFeature = Annotated[
+ExcludedColumn = Annotated[
     str | None,
     _column_option(
         metavar="COLUMN", help="A column that is no feature. By default every column is one."
@@ -186,6 +186,7 @@ class FileFormat:
             "column by default.",
         ),
     ] = None
+    # `--encoding` is the word of pandas. The library says `charset`: its `Encoding` is of columns.
     encoding: Annotated[
         str | None,
         _format_option(
