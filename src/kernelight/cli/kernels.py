@@ -8,7 +8,7 @@ HEADS = ("name", "rows", "parameters", "value of a pair of rows")
 # name, rows, parameters, formula
 KERNELS = (
     ("linear", "any", "", "cosine of the angle, whatever the lengths"),
-    ("rbf", "any", "gamma", "exp(-gamma (1 - cosine)); scikit-learn's rbf is gaussian"),
+    ("rbf", "any", "gamma", "exp(-gamma (1 - cosine))"),
     ("folded_rbf", "any; best nonnegative", "gamma", "exp(-gamma) cosh(gamma cosine)"),
     ("gaussian", "any", "gamma = 1 / (2 sigma^2)", "exp(-gamma distance^2)"),
     ("acos", "any", "", "1 - angle / pi"),
@@ -37,11 +37,11 @@ def run(*, as_json: bool) -> None:
         # What is in the few long cells is printed below the table: in 80 columns a kernel then
         # takes one line, or two at most.
         short = [
-            (name, rows.partition(";")[0], parameters.partition(" =")[0], value.partition(";")[0])
+            (name, rows.partition(";")[0], parameters.partition(" =")[0], value)
             for name, rows, parameters, value in KERNELS
         ]
         show.table(HEADS, short)
         print(
-            "\ngaussian is scikit-learn's rbf, gamma = 1 / (2 sigma^2); rbf is of directions."
-            "\nfolded_rbf is best for nonnegative rows."
+            "\ngaussian is scikit-learn's rbf: gamma = 1 / (2 sigma^2)."
+            "\nrbf compares directions; folded_rbf suits nonnegative rows."
         )
