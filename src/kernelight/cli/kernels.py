@@ -7,7 +7,7 @@ from kernelight.cli import show
 HEADS = ("name", "rows", "parameters", "value of a pair of rows")
 # name, rows, parameters, formula
 KERNELS = (
-    ("linear", "any", "", "cosine of the angle, whatever the lengths"),
+    ("linear", "any", "", "cosine of the angle between the rows"),
     ("rbf", "any", "gamma", "exp(-gamma (1 - cosine))"),
     ("folded_rbf", "any; best nonnegative", "gamma", "exp(-gamma) cosh(gamma cosine)"),
     ("gaussian", "any", "gamma = 1 / (2 sigma^2)", "exp(-gamma distance^2)"),
