@@ -16,6 +16,7 @@ import pytest
 from as_process import called, run
 
 from kernelight import study
+from kernelight.cli.app import main
 
 
 def test_compare_writes_its_report(tmp_path):
@@ -125,3 +126,21 @@ def test_an_interrupt_before_the_first_model_is_one_word(tmp_path, capsys, monke
     said = called(capsys, "compare", "wine", "-o", tmp_path / "report.html", status=1)
     assert said == "kernelight: Interrupted.\n"
     assert not os.listdir(tmp_path)
+
+
+def test_the_result_is_printed_before_the_report_is_written(tmp_path, capsys, monkeypatch):
+    """A report that cannot be written, on a full disk for instance, must not take the result."""
+
+    def full(*_):
+        print("here the report is written")
+        raise OSError(28, "No space left on device", "report.html")
+
+    quick = partial(study.compare, kernels=["gmm"], components=[32])
+    monkeypatch.setattr("kernelight.cli.compare.compare", quick)
+    monkeypatch.setattr("kernelight.cli.compare.write_report", full)
+    arguments = ["kernelight", "compare", "iris", "-o", str(tmp_path / "report.html")]
+    monkeypatch.setattr(sys, "argv", arguments)
+    with pytest.raises(SystemExit):
+        main()
+    said = capsys.readouterr().out
+    assert 0 < said.index("Train it: kernelight fit iris") < said.index("here the report")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -454,3 +455,23 @@ def test_names_that_are_said_to_be_there_are_taken():
     path = write("Sales,,\nx,y,z\n1,2,3\n" + "4,5,6\n" * 5)
     assert open_dataset(path, target=None).columns == ["x", "y", "z"]
     assert open_dataset(path, target=None, header=True).columns == ["Sales", "column_2", "column_3"]
+
+
+def test_archives_that_are_no_npz_are_named() -> None:
+    for name, member, kind in (
+        ("book.xlsx", "xl/workbook.xml", "a spreadsheet: save its sheet as CSV"),
+        ("table.csv.zip", "table.csv", "a zip archive: unpack it"),
+    ):
+        with zipfile.ZipFile(name, "w") as archive:
+            archive.writestr(member, "a,b\n1,2\n")
+        with pytest.raises(DataError, match=f"{re.escape(name)} is {kind}"):
+            open_dataset(name)
+
+
+def test_every_class_of_several_spellings_is_named() -> None:
+    frame = pd.DataFrame({"x": np.arange(100.0), "y": ["Yes", "yes", "No", "no"] * 25})
+    with pytest.warns(DataWarning) as caught:
+        open_dataset(frame, target="y").materialise()
+    text = " ".join(str(each.message) for each in caught)
+    assert "'No', 'no' differ in spelling" in text
+    assert "'Yes', 'yes' differ in spelling" in text

@@ -49,18 +49,19 @@ def run(
     study.recommendation = _for_file(study.recommendation, data, reading_options, study.task)
     if study.small is not None:
         study.small = _for_file(study.small, data, reading_options, study.task)
-    report = write_report(study, output)
+    # The result is printed first: it must not be lost with a report that cannot be written.
     if as_json:
         print(study.to_json())
-    else:
-        if not quiet:
-            print_study(study)
-            for card in study.cards:
-                if card.command is not None:
-                    print(
-                        f"{'Train it' if card is study.recommendation else 'Train the small one'}: "
-                        f"{card.command}"
-                    )
+    elif not quiet:
+        print_study(study)
+        for card in study.cards:
+            if card.command is not None:
+                print(
+                    f"{'Train it' if card is study.recommendation else 'Train the small one'}: "
+                    f"{card.command}"
+                )
+    report = write_report(study, output)
+    if not as_json:
         print(f"The report is {report}.")
     if study.interrupted:
         sys.exit(1)

@@ -32,8 +32,7 @@ class Decisions:
 
     def look_at(self, target: EncodedTarget | None) -> None:
         """Note classes that look like one."""
-        alike = [] if target is None else spelt_alike(target.labels or ())
-        if alike:
+        for alike in () if target is None else spelt_alike(target.labels or ()):
             self.notes.append(
                 f"classes {listed(alike)} differ in spelling only; each is a class of its own"
             )
@@ -115,15 +114,15 @@ def _callers_level() -> int:
     return level
 
 
-def spelt_alike(labels: Iterable[Any]) -> list[str]:
-    """Labels that are the same but for capitals and blanks; those of the first such class.
+def spelt_alike(labels: Iterable[Any]) -> list[list[str]]:
+    """Labels that are the same but for capitals and blanks, in groups.
 
     >>> from kernelight.data.decisions import spelt_alike
-    >>> spelt_alike(["No", "YES", "Yes", "maybe"]), spelt_alike(["a", "b"])
-    (['YES', 'Yes'], [])
+    >>> spelt_alike(["No", "YES", "Yes", "maybe", "no"]), spelt_alike(["a", "b"])
+    ([['No', 'no'], ['YES', 'Yes']], [])
     """
     spelt: dict[str, list[str]] = {}
     for label in labels:
         if isinstance(label, str):
             spelt.setdefault(" ".join(label.casefold().split()), []).append(label)
-    return next((alike for alike in spelt.values() if len(alike) > 1), [])
+    return [alike for alike in spelt.values() if len(alike) > 1]

@@ -138,11 +138,21 @@ class NpzSource(ArraySource):
                 start += len(matrix)
 
 
+def _refuse_other_archives(label: str, names: list[str]) -> None:
+    """Say what an archive is that begins as an NPZ file does and holds no array."""
+    if not names or any(name.endswith(".npy") for name in names):
+        return
+    if any(name.startswith(("xl/", "content.xml")) for name in names):
+        raise DataError(f"{label} is a spreadsheet: save its sheet as CSV, and read that.")
+    raise DataError(f"{label} is a zip archive: unpack it, and read the file inside.")
+
+
 def _members(label: str, archive: zipfile.ZipFile) -> dict[str, Member]:
     """The arrays by their names.
 
     One whose header promises more than there is is refused, before memory for it is taken.
     """
+    _refuse_other_archives(label, archive.namelist())
     members = {}
     for name in archive.namelist():
         key = name.removesuffix(".npy")
