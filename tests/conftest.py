@@ -17,3 +17,14 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # The same examples every time, and no clock: a busy machine must not fail a test.
 settings.register_profile("house", deadline=None, derandomize=True)
 settings.load_profile("house")
+
+SHARING = ("tests/report/", "tests/unit/study/")
+
+
+def pytest_collection_modifyitems(items):
+    """Put files first whose tests share a fixture that takes seconds.
+
+    A process that is done early takes tests from the end of another's list, and would make the
+    fixture again.
+    """
+    items.sort(key=lambda item: not item.nodeid.startswith(SHARING))

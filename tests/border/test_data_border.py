@@ -423,6 +423,15 @@ print(refused)
 """
 
 
+@pytest.fixture(
+    params=[0.2, pytest.param(1.0, marks=[pytest.mark.nightly, pytest.mark.rounds])],
+    ids=["some", "many"],
+)
+def fraction(request):
+    """Of the trials."""
+    return request.param
+
+
 def survives(form, names, trials):
     """Read damaged files in a process, which must not crash and raise DataError only."""
     tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -435,39 +444,35 @@ def survives(form, names, trials):
     assert int(done.stdout) > trials // 10
 
 
-@pytest.mark.rounds
-def test_mutations_of_csv():
+def test_mutations_of_csv(fraction):
     rng = np.random.default_rng(1)
     rows = [f"{rng.normal()},{rng.choice(['red', 'blue', 'NA'])},{i % 3}" for i in range(100)]
     write("a.csv", "\n".join(["size,colour,y", *rows]).encode())
     write("b.csv", b'"size";"colour, or so";"y"\r\n1;"x ""y""";u\r\n2;"z\nz";v\r\n')
-    survives("csv", ["a.csv", "b.csv"], 250)
+    survives("csv", ["a.csv", "b.csv"], 250 * fraction)
 
 
-@pytest.mark.rounds
-def test_mutations_of_libsvm():
+def test_mutations_of_libsvm(fraction):
     rng = np.random.default_rng(1)
     lines = [
         f"{i % 2} " + " ".join(f"{j}:{rng.normal():.5g}" for j in range(1, 9, 1 + i % 3))
         for i in range(50)
     ]
     write("a.svm", "\n".join(lines).encode())
-    survives("libsvm", ["a.svm"], 800)
+    survives("libsvm", ["a.svm"], 800 * fraction)
 
 
-@pytest.mark.rounds
-def test_mutations_of_npz():
+def test_mutations_of_npz(fraction):
     np.savez("a.npz", X=np.random.default_rng(0).normal(size=(20, 4)), y=np.arange(20) % 3)
     np.savez_compressed(
         "b.npz", X=np.random.default_rng(0).normal(size=(20, 4)), y=np.arange(20) % 3
     )
     sp.save_npz("c.npz", sp.csr_matrix(np.eye(20)))
-    survives("npz", ["a.npz", "b.npz"], 300)
+    survives("npz", ["a.npz", "b.npz"], 300 * fraction)
 
 
-@pytest.mark.rounds
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
-def test_mutations_of_columns(form):
+def test_mutations_of_columns(form, fraction):
     pa = pytest.importorskip("pyarrow", reason="Parquet and Arrow files need pyarrow")
     import pyarrow.feather
     import pyarrow.parquet as pq
@@ -489,7 +494,7 @@ def test_mutations_of_columns(form):
     else:
         pyarrow.feather.write_feather(table, "a")
         pyarrow.feather.write_feather(table, "b", compression="uncompressed")
-    survives(form, ["a", "b"], 300)
+    survives(form, ["a", "b"], 300 * fraction)
 
 
 def test_options_that_cannot_be():

@@ -70,6 +70,7 @@ def test_a_wide_sparse_matrix_hashed_once(call, width):
     assert_within_the_limit([call], f"X = rows(200, {width})")
 
 
+@nightly
 def test_many_rows_of_a_wide_sparse_matrix():
     assert_within_the_limit([CALLS["cws"]], "X = rows(5000, 47_236)")
 

@@ -284,37 +284,39 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def assert_all_end_in_a_sentence(folder: Path, kinds: tuple[str, ...], seed: int, n: int) -> None:
+    arguments = [sys.executable, __file__, str(folder), ",".join(kinds), str(seed), str(n)]
+    done = subprocess.run(
+        arguments, capture_output=True, text=True, check=False, timeout=max(300, n)
+    )
+    assert done.returncode == 0, f"{done.returncode}: {done.stderr[-2000:]}"
+    for kind, line in zip(kinds, done.stdout.splitlines(), strict=True):
+        statuses = json.loads(line)
+        assert sum(statuses.values()) == n, kind
+        assert statuses["2"] > n // 4, kind  # changes are such that many are noticed
+
+
+def test_some_changed_files_end_in_a_sentence(originals: Path) -> None:
+    kinds = [kind for kind in KINDS if kind == "signed" or (originals / kind).exists()]
+    assert_all_end_in_a_sentence(originals, tuple(kinds), 0, 60)
+
+
+@pytest.mark.nightly
+@pytest.mark.rounds
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("seed", "fraction"),
-    [(0, 0.15), pytest.param(1, 1.0, marks=[pytest.mark.nightly, pytest.mark.rounds])],
-    ids=["some", "many"],
-)
-def test_changed_files_end_in_a_sentence(
-    originals: Path, tmp_path: Path, kind: str, seed: int, fraction: float
-) -> None:
+def test_changed_files_end_in_a_sentence(originals: Path, kind: str) -> None:
     from helpers import rounds  # not on the path where this file is run as a program
 
     if kind == "parquet":
         pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
-    for name in ("csv", "model", kind):
-        if (originals / name).exists():
-            (tmp_path / name).write_bytes((originals / name).read_bytes())
-    turns = rounds(fraction * TURNS[kind])
-    arguments = [sys.executable, __file__, str(tmp_path), kind, str(seed), str(turns)]
-    done = subprocess.run(
-        arguments, capture_output=True, text=True, check=False, timeout=max(300, turns)
-    )
-    assert done.returncode == 0, f"{done.returncode}: {done.stderr[-2000:]}"
-    found = json.loads(done.stdout)
-    assert sum(found.values()) == turns
-    assert found["2"] > turns // 4  # changes are such that many are noticed
+    assert_all_end_in_a_sentence(originals, (kind,), 1, rounds(TURNS[kind]))
 
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    place, wanted, seed, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    place, kinds, seed, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     if not (place / "model").exists():
         place.mkdir(parents=True, exist_ok=True)
         write_originals(place)
-    work(place, wanted, seed, count)
+    for kind in kinds.split(","):
+        work(place, kind, seed, count)

