@@ -1,4 +1,7 @@
-"""Linear models with odd rows and wrong arguments, and what the bindings of the solver refuse."""
+"""Linear models with odd rows and wrong arguments, and what the bindings of the solver refuse.
+
+Long for its tables of wrong arguments, one line for each.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Every bad input of the command is one sentence and status 2; no file is left or changed."""
+"""Every bad input of the command is one sentence and status 2; no file is left or changed.
+
+Long for its lists of bad inputs, which all verbs share.
+"""
 
 from __future__ import annotations
 

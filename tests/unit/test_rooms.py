@@ -258,3 +258,17 @@ def test_floating_point_is_strict(file: Path) -> None:
 
 def test_contraction_is_off() -> None:
     assert "-ffp-contract=off" in (ROOT / "CMakeLists.txt").read_text()
+
+
+def test_long_files_give_a_reason() -> None:
+    """A file of over 500 lines says in its head why it is one file."""
+    places = ("src", "core", "bindings", "tests", "benchmarks", "papers", "tools", "examples")
+    paths = [path for place in places for path in (ROOT / place).rglob("*")]
+    texts = {
+        named(path): path.read_text("utf-8")
+        for path in paths
+        if path.suffix in {".py", ".h", ".cpp"}
+    }
+    long = {name for name, text in texts.items() if text.count("\n") > 500}
+    silent = {name for name in long if not re.search(r"\bLong\b", texts[name][:1500])}
+    assert not silent

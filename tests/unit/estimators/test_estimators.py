@@ -1,4 +1,7 @@
-"""KernelClassifier and KernelRegressor: choices of the search, hashes, and predictions."""
+"""KernelClassifier and KernelRegressor: choices of the search, hashes, and predictions.
+
+Long, because both estimators answer the same questions on the same few tables.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""TernaryClassifier: fits, predictions, pruning, memory and files."""
+"""TernaryClassifier: fits, predictions, pruning, memory and files.
+
+Long, because pruning, memory and files are asked of the same few fitted models.
+"""
 
 from __future__ import annotations
 
