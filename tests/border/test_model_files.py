@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from helpers import rounds
 from sklearn.datasets import load_iris
 
 import kernelight
@@ -434,7 +435,10 @@ def test_damaged_files_are_refused(case, tmp_path):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_well_signed_files_of_anything(case, tmp_path):
+@pytest.mark.parametrize(
+    "trials", [30, pytest.param(100, marks=[pytest.mark.nightly, pytest.mark.rounds])]
+)
+def test_well_signed_files_of_anything(case, trials, tmp_path):
     """Numbers of the meta changed, with a digest that fits.
 
     A ValueError or a model, and never much memory.
@@ -444,7 +448,7 @@ def test_well_signed_files_of_anything(case, tmp_path):
     places = list(numbers_in(state.meta))
     tracemalloc.start()
     try:
-        for _ in range(100):
+        for _ in range(rounds(trials)):
             meta = state.meta
             number = int(
                 rng.choice([0, -1, 1, 2, 3, 7, 16, 255, 1 << 31, 1 << 40, 1 << 62, (1 << 63) - 1])

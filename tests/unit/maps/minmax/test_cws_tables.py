@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -202,18 +203,28 @@ def test_blocks_of_many_sparse_rows(way, monkeypatch):
     np.testing.assert_array_equal(hashing.gcws(X, 20, n_jobs=1).array, wanted)
 
 
+def rows_to_fold():
+    X = signed_rows(10, 21, 15, density=0.7).copy()
+    X[[0, 7, 20]] = 0.0
+    return X
+
+
+@cache
+def folded_by_twin(gamma):
+    return hash_twin.codes(rows_to_fold(), K, seed=5, gamma=gamma)
+
+
 @pytest.mark.parametrize("words", [1, 33 * 8, 40 * 8 * 21, 60 * 8 * 21, None])
 @pytest.mark.parametrize("way", WAYS)
 def test_words_that_are_folded_in_groups(way, words, monkeypatch):
     """Groups of one row and slot, of a few and of all: the codes are the twin's."""
-    X = signed_rows(10, 21, 15, density=0.7).copy()
-    X[[0, 7, 20]] = 0.0
+    X = rows_to_fold()
     force(monkeypatch, way)
     if words is not None:
         monkeypatch.setattr(poisson_slots, "WORDS_BYTES", words)
     fold = Spy(monkeypatch, "fold_words")
     for gamma in (0.3, 3.0):
-        wanted, empty = hash_twin.codes(X, K, seed=5, gamma=gamma)
+        wanted, empty = folded_by_twin(gamma)
         for stored in (X, sp.csr_array(X)):
             actual = hashing.gcws(stored, K, random_state=5, gamma=gamma)
             np.testing.assert_array_equal(actual.array, wanted)
