@@ -61,9 +61,9 @@ template <class Value>
 void bind_csv(nb::module_& m) {
     m.def(
         "csv_parse",
-        [](Text text, int delimiter, Text missing, Counts missing_ends, Counts starts, Counts rows,
-           In1<int8_t> kinds, In1<int64_t> slots, Out2<Value> features, Out2<double> aside,
-           Out2<int64_t> word_starts, Out2<int32_t> word_lengths, int threads) {
+        [](Text text, int delimiter, Text missing, Counts missing_ends, int64_t n_anywhere,
+           Counts starts, Counts rows, In1<int8_t> kinds, In1<int64_t> slots, Out2<Value> features,
+           Out2<double> aside, Out2<int64_t> word_starts, Out2<int32_t> word_lengths, int threads) {
             const int64_t pieces = pieces_of(size(text)), n_rows = size(features),
                           n_columns = size(kinds);
             require_layout(starts, pieces, size(text));
@@ -86,7 +86,8 @@ void bind_csv(nb::module_& m) {
             require(count == 0 || (ends[0] >= 0 && std::is_sorted(ends, ends + count) &&
                                    ends[count - 1] <= size(missing)),
                     "missing_ends must rise inside missing");
-            const MissingWords absent{chars(missing), ends, count};
+            require(n_anywhere >= 0 && n_anywhere <= count, "n_anywhere counts words of missing");
+            const MissingWords absent(chars(missing), ends, count, n_anywhere);
             const CsvTable<Value> table{n_columns,          kinds.data(),        slots.data(),
                                         features.data(),    size(features, 1),   aside.data(),
                                         word_starts.data(), word_lengths.data(), n_rows};
@@ -99,7 +100,7 @@ void bind_csv(nb::module_& m) {
             return nb::make_tuple(error.kind, error.at, error.column);
         },
         nb::arg("text").noconvert(), nb::arg("delimiter"), nb::arg("missing").noconvert(),
-        nb::arg("missing_ends").noconvert(), nb::arg("starts").noconvert(),
+        nb::arg("missing_ends").noconvert(), nb::arg("n_anywhere"), nb::arg("starts").noconvert(),
         nb::arg("rows").noconvert(), nb::arg("kinds").noconvert(), nb::arg("slots").noconvert(),
         nb::arg("features").noconvert(), nb::arg("aside").noconvert(),
         nb::arg("word_starts").noconvert(), nb::arg("word_lengths").noconvert(), nb::arg("threads"),
@@ -112,6 +113,32 @@ void bind_csv(nb::module_& m) {
 void bind_data(nb::module_& m) {
     m.def("text_pieces", &pieces_of, nb::arg("length"),
           "Into how many pieces a text of so many bytes is cut.");
+    m.def(
+        "count_byte",
+        [](Text text, int byte) {
+            nb::gil_scoped_release release;
+            return count_byte(chars(text), chars(text) + size(text), static_cast<char>(byte));
+        },
+        nb::arg("text").noconvert(), nb::arg("byte"), "How often a byte occurs in a text.");
+    m.def(
+        "past_last",
+        [](Text text, int byte) {
+            nb::gil_scoped_release release;
+            return past_last(chars(text), size(text), static_cast<char>(byte));
+        },
+        nb::arg("text").noconvert(), nb::arg("byte"),
+        "The place behind the last such byte of a text; 0 if there is none.");
+    m.def(
+        "find_line",
+        [](Text text, Text line, int64_t start, bool final) {
+            require(size(line) > 0, "line must have a byte");
+            require(start >= 0 && start <= size(text), "start must be in the text");
+            nb::gil_scoped_release release;
+            return find_line(chars(text), size(text), chars(line), size(line), start, final);
+        },
+        nb::arg("text").noconvert(), nb::arg("line").noconvert(), nb::arg("start"),
+        nb::arg("final"),
+        "Where the first line from start on begins that is this one; -1 if there is none.");
     m.def(
         "libsvm_layout",
         [](Text text, Out1<int64_t> rows, Out1<int64_t> entries, int threads) {

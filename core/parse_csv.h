@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -21,6 +22,7 @@
 
 #include "parallel.h"
 #include "parse_libsvm.h"
+#include "parse_marks.h"
 #include "parse_number.h"
 
 namespace kernelight {
@@ -124,10 +126,8 @@ inline int64_t csv_layout(const char* text, int64_t length, char delimiter, bool
     rows[0] = starts[0] = 0;
     if (length == 0) return 0;
     if (std::memchr(text, '"', static_cast<size_t>(length)) == nullptr) {
-        if (!final) {  // the last line end closes the last complete row
-            while (end > text && end[-1] != '\n') --end;
-        }
-        const int64_t complete = end - text;
+        // the last line end closes the last complete row
+        const int64_t complete = final ? length : past_last(text, length, '\n');
         const std::vector<int64_t> found = piece_starts(text, complete, pieces);
         std::copy(found.begin(), found.end(), starts);
         starts[pieces] = complete;
@@ -166,6 +166,24 @@ inline int64_t csv_layout(const char* text, int64_t length, char delimiter, bool
     return at - text;
 }
 
+// Where a line begins that is `line` and nothing else: the first from `from` on, which is at the
+// beginning or the end of a line; -1 if there is none. `line` is not empty and has no line end. The
+// end of the text ends a line only if it is `final`.
+inline int64_t find_line(const char* text, int64_t length, const char* line, int64_t size,
+                         int64_t from, bool final) {
+    const char* end = text + length;
+    for (const char* at = text + from; end - at >= size;) {
+        if (std::memcmp(at, line, static_cast<size_t>(size)) == 0) {
+            const char* after = csv_detail::past_line_end(at + size, end);
+            if (after && (final || after[-1] == '\n')) return at - text;
+        }
+        const void* found = std::memchr(at, '\n', static_cast<size_t>(end - at));
+        if (!found) break;
+        at = static_cast<const char*>(found) + 1;
+    }
+    return -1;
+}
+
 template <class Value>
 struct CsvTable {
     int64_t n_columns;
@@ -180,20 +198,41 @@ struct CsvTable {
 };
 
 // Words that stand for a missing value: `words` one after the other, each from ends[i - 1] (0 for
-// the first) to ends[i].
-struct MissingWords {
-    const char* words;
-    const int64_t* ends;
-    int64_t count;
-    bool has(const char* begin, const char* end) const {
-        if (begin == end) return true;
+// the first) to ends[i]. All `count` of them do among numbers, the first `n_anywhere` among words.
+class MissingWords {
+   public:
+    MissingWords(const char* words, const int64_t* ends, int64_t count, int64_t n_anywhere)
+        : words_(words), ends_(ends), count_(count), n_anywhere_(n_anywhere) {
         int64_t from = 0;
         for (int64_t i = 0; i < count; from = ends[i++])
-            if (ends[i] - from == end - begin &&
-                std::memcmp(words + from, begin, static_cast<size_t>(end - begin)) == 0)
+            if (ends[i] > from) may_be_[hash_of(words + from, ends[i] - from)] = true;
+    }
+    bool among_numbers(const char* begin, const char* end) const { return has(begin, end, count_); }
+    bool among_words(const char* begin, const char* end) const {
+        return has(begin, end, n_anywhere_);
+    }
+
+   private:
+    // By the first byte and the length, which tell nearly all words from those here.
+    static uint8_t hash_of(const char* word, int64_t length) {
+        return static_cast<uint8_t>(static_cast<unsigned char>(*word) + 41 * length);
+    }
+    bool has(const char* begin, const char* end, int64_t n_words) const {
+        const int64_t length = end - begin;
+        if (length == 0) return true;
+        if (!may_be_[hash_of(begin, length)]) return false;
+        int64_t from = 0;
+        for (int64_t i = 0; i < n_words; from = ends_[i++])
+            if (ends_[i] - from == length &&
+                std::memcmp(words_ + from, begin, static_cast<size_t>(length)) == 0)
                 return true;
         return false;
     }
+
+    const char* words_;
+    const int64_t* ends_;
+    int64_t count_, n_anywhere_;
+    std::array<bool, 256> may_be_{};
 };
 
 namespace csv_detail {
@@ -205,7 +244,7 @@ inline bool field_number(CsvField field, const MissingWords& missing, double& va
     while (field.begin < field.end && (field.end[-1] == ' ' || field.end[-1] == '\t')) --field.end;
     const char* after = parse_number(field.begin, field.end, value);
     if (after == field.end && after) return std::isfinite(value);
-    if (!missing.has(field.begin, field.end)) return false;
+    if (!missing.among_numbers(field.begin, field.end)) return false;
     value = std::numeric_limits<double>::quiet_NaN();
     return true;
 }
@@ -214,6 +253,13 @@ template <class Value>
 TextError parse_rows(const char* text, const char* at, const char* end, char delimiter,
                      const MissingWords& missing, const CsvTable<Value>& table, int64_t row,
                      int64_t row_end) {
+    Marks marks(end);
+    Mark next = marks.none();
+    const int64_t numbers =
+        std::count_if(table.kinds, table.kinds + table.n_columns,
+                      [](int8_t kind) { return kind == kFeature || kind == kAside; });
+    // Every letter of a word is a mark, and noted in vain.
+    const bool plain = 2 * numbers >= table.n_columns && delimiter != '.' && !is_digit(delimiter);
     while (at < end) {
         if (blank_row(at, end, delimiter)) {
             const void* found = std::memchr(at, '\n', static_cast<size_t>(end - at));
@@ -222,6 +268,7 @@ TextError parse_rows(const char* text, const char* at, const char* end, char del
         }
         if (row >= row_end) throw std::invalid_argument("the layout is that of another text");
         const char* row_begin = at;
+        next = marks.sought(next, at);
         for (int64_t column = 0;; ++column) {
             if (column == table.n_columns) {  // count the fields there are
                 int64_t count = column + 1;
@@ -234,10 +281,18 @@ TextError parse_rows(const char* text, const char* at, const char* end, char del
             const int64_t slot = table.slots[column];
             if (kind == kFeature || kind == kAside) {
                 double value;
-                const char* after = parse_number(at, end, value);
-                if (after && ends_field(after, end, delimiter) &&
-                    std::isfinite(static_cast<Value>(value))) {
+                const char* after = nullptr;
+                Mark ahead = next;
+                if (plain && !marks.known(next)) ahead = next = marks.note(at);
+                if (plain && marks.known(next)) after = marked_number(at, ahead, value);
+                if (after && ends_field(after, end, delimiter)) {
                     at = after;
+                    next = ahead;
+                } else if ((after = parse_number(at, end, value)) &&
+                           ends_field(after, end, delimiter) &&
+                           std::isfinite(static_cast<Value>(value))) {
+                    at = after;
+                    next = marks.sought(next, at + 1);
                 } else {
                     const CsvField field = read_field(at, end, delimiter);
                     if (!field.closed) return {kOpenQuote, field.quote - text, column};
@@ -246,6 +301,7 @@ TextError parse_rows(const char* text, const char* at, const char* end, char del
                         std::isinf(static_cast<Value>(value)))
                         return {kNotNumber, field.begin - text, column};
                     at = field.next;
+                    next = marks.sought(next, at + 1);
                 }
                 if (kind == kFeature)
                     table.features[row * table.n_features + slot] = static_cast<Value>(value);
@@ -255,12 +311,13 @@ TextError parse_rows(const char* text, const char* at, const char* end, char del
                 if (!field.closed) return {kOpenQuote, field.quote - text, column};
                 if (!field.clean) return {kAfterQuote, field.quote - text, column};
                 at = field.next;
+                next = marks.sought(next, at + 1);
                 if (kind == kWord) {
                     const int64_t bytes = field.end - field.begin,
                                   place = slot * table.n_rows + row;
                     if (bytes >= std::numeric_limits<int32_t>::max())
                         return {kLongWord, field.begin - text, column};
-                    const bool absent = missing.has(field.begin, field.end);
+                    const bool absent = missing.among_words(field.begin, field.end);
                     table.word_starts[place] = absent ? -1 : field.begin - text;
                     table.word_lengths[place] =
                         static_cast<int32_t>(field.doubled ? -1 - bytes : bytes);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "parallel.h"
+#include "parse_marks.h"
 #include "parse_number.h"
 
 namespace kernelight {
@@ -60,6 +61,12 @@ inline int64_t count_byte(const char* begin, const char* end, char wanted) {
         total += some;
     }
     return total;
+}
+
+// The place behind the last byte of this kind; 0 if there is none.
+inline int64_t past_last(const char* text, int64_t length, char wanted) {
+    while (length > 0 && text[length - 1] != wanted) --length;
+    return length;
 }
 
 // rows[i], entries[i]: bounds for all pieces before piece i; both have pieces_of(length) + 1
@@ -115,16 +122,59 @@ struct Range {
     int64_t row, row_end, entry, entry_end;
 };
 
+// Entries of a row as long as they are plain: digits, a colon, a plain number, and one blank or the
+// line end. Returns where the next entry begins, or the line end.
+template <bool kBits, class Value, class Index>
+__attribute__((always_inline)) inline const char* plain_entries(
+    const char* at, int64_t base, int64_t limit, Marks& marks, Mark& next, int64_t& previous,
+    Range& range, const LibsvmRows<Value, Index>& out) {
+    int64_t last = previous;
+    Index* index_at = out.indices + range.entry;
+    Value* value_at = out.values + range.entry;
+    const Value* value_end = out.values + range.entry_end;
+    Mark here = next;
+    const auto note = [&] { return kBits ? marks.note_by_bits(at) : marks.note(at); };
+    while (value_at < value_end && (marks.known(here) || marks.known(here = note()))) {
+        Mark ahead = here;
+        int64_t index;
+        double value;
+        const char* after = marked_whole(at, ahead, index);
+        if (!after || *after != ':') break;
+        // last < index - base < limit: a difference below zero becomes a large one
+        if (static_cast<uint64_t>(index - base - last - 1) >=
+            static_cast<uint64_t>(limit - last - 1))
+            break;
+        after = marked_number(after + 1, ahead, value);
+        if (!after || (*after != ' ' && *after != '\n')) break;
+        last = index - base;
+        *index_at++ = static_cast<Index>(last);
+        *value_at++ = static_cast<Value>(value);
+        here = ahead;
+        at = after;
+        if (*at == '\n') break;
+        ++at;
+    }
+    next = here;
+    previous = last;
+    range.entry = value_at - out.values;
+    return at;
+}
+
 // One piece; what it wrote and the first error are left in `found`. The start of row r is left at
 // starts[r + 1], as its end.
-template <class Value, class Index>
-void parse_piece(const char* text, const char* at, const char* end, int64_t base, int64_t limit,
-                 Range range, const LibsvmRows<Value, Index>& out, LibsvmFound& found) {
+template <bool kBits, class Value, class Index>
+__attribute__((always_inline)) inline void parse_piece(const char* text, const char* at,
+                                                       const char* end, int64_t base, int64_t limit,
+                                                       Range range,
+                                                       const LibsvmRows<Value, Index>& out,
+                                                       LibsvmFound& found) {
     const int64_t first_row = range.row, first_entry = range.entry;
     const auto fail = [&](int kind, const char* where) {
         found.error.kind = kind;
         found.error.at = where - text;
     };
+    Marks marks(end);
+    Mark next = marks.none();
     while (at < end) {
         at = skip_spaces(at, end);
         if (at == end) break;
@@ -146,8 +196,13 @@ void parse_piece(const char* text, const char* at, const char* end, int64_t base
                 at = skip_spaces(after, end);
             }
             int64_t previous = -1;
-            while (at < end && *at != '\n' && *at != '#') {
+            for (;;) {
+                next = marks.sought(next, at);
+                at = plain_entries<kBits>(at, base, limit, marks, next, previous, range, out);
+                at = skip_spaces(at, end);
+                if (at == end || *at == '\n' || *at == '#') break;
                 int64_t index;
+                double value;
                 after = parse_whole(at, end, index);
                 if (!after) return fail(kIndex, at);
                 if (after == end || *after != ':')
@@ -157,7 +212,6 @@ void parse_piece(const char* text, const char* at, const char* end, int64_t base
                 if (index >= limit) return fail(kBeyondLimit, at);
                 if (index <= previous) return fail(kOrder, at);
                 previous = index;
-                double value;
                 const char* value_end = parse_number(after + 1, end, value);
                 if (!value_end || !ends_token(value_end, end) ||
                     !std::isfinite(static_cast<Value>(value)))
@@ -166,9 +220,7 @@ void parse_piece(const char* text, const char* at, const char* end, int64_t base
                     throw std::invalid_argument("the layout is that of another text");
                 out.indices[range.entry] = static_cast<Index>(index);
                 out.values[range.entry++] = static_cast<Value>(value);
-                at = value_end;
-                if (at < end && *at == ' ') ++at;  // nearly always
-                at = skip_spaces(at, end);
+                at = skip_spaces(value_end, end);
             }
             found.width = std::max(found.width, previous + 1);
             out.labels[range.row] = label;
@@ -182,6 +234,17 @@ void parse_piece(const char* text, const char* at, const char* end, int64_t base
     }
 }
 
+// Where the loop is compiled, twice.
+template <class... Arguments>
+void parse_plainly(Arguments&&... arguments) {
+    parse_piece<false>(arguments...);
+}
+
+template <class... Arguments>
+KERNELIGHT_BITS void parse_by_bits(Arguments&&... arguments) {
+    parse_piece<true>(arguments...);
+}
+
 }  // namespace libsvm_detail
 
 // `rows` and `entries` are those of libsvm_layout; columns are numbered from 0 and below `limit`.
@@ -192,13 +255,18 @@ LibsvmFound libsvm_parse(const char* text, int64_t length, const int64_t* rows,
     const int64_t pieces = pieces_of(length);
     const std::vector<int64_t> starts = piece_starts(text, length, pieces);
     std::vector<LibsvmFound> parts(static_cast<size_t>(pieces));
+    const bool by_bits = has_bits();
     parallel_for(threads, pieces, [&](int64_t first, int64_t last) {
-        for (int64_t piece = first; piece < last; ++piece)
-            libsvm_detail::parse_piece(
-                text, text + starts[static_cast<size_t>(piece)],
-                text + starts[static_cast<size_t>(piece) + 1], base, limit,
-                {rows[piece], rows[piece + 1], entries[piece], entries[piece + 1]}, out,
-                parts[static_cast<size_t>(piece)]);
+        for (int64_t piece = first; piece < last; ++piece) {
+            const char* begin = text + starts[static_cast<size_t>(piece)];
+            const char* end = text + starts[static_cast<size_t>(piece) + 1];
+            const libsvm_detail::Range range{rows[piece], rows[piece + 1], entries[piece],
+                                             entries[piece + 1]};
+            LibsvmFound& part = parts[static_cast<size_t>(piece)];
+            if (by_bits)
+                libsvm_detail::parse_by_bits(text, begin, end, base, limit, range, out, part);
+            else libsvm_detail::parse_plainly(text, begin, end, base, limit, range, out, part);
+        }
     });
     LibsvmFound all;
     out.starts[0] = 0;

@@ -62,20 +62,33 @@ inline bool product_number(uint64_t significand, int64_t exponent, double& value
     const Five five = kFives.of[kReach + exponent];
     const int zeros = __builtin_clzll(significand);
     const uint64_t factor = significand << zeros;
-    const Wide product =
-        static_cast<Wide>(factor) * five.bits;   // the truth is in [product, product + factor)
-    const int shift = product >> 127 ? 74 : 73;  // leaves 53 bits and the one that is rounded
-    const Wide above = product + factor, top = product >> shift;
-    if (above < product || above >> shift != top ||
-        (product & ((static_cast<Wide>(1) << shift) - 1)) == 0)
+    const Wide product = static_cast<Wide>(factor) * five.bits;
+    // The truth is in [product, product + factor). 53 bits and the one that is rounded are the
+    // upper ones of the upper half; the others decide if they are neither all 0 nor, with what
+    // comes from below, all 1 and one more.
+    const uint64_t high = static_cast<uint64_t>(product >> 64),
+                   low = static_cast<uint64_t>(product);
+    const int cut = 9 + static_cast<int>(high >> 63);
+    const uint64_t rest = (uint64_t{1} << cut) - 1, top = high >> cut;
+    if ((low + factor < low && (high & rest) == rest) || (low == 0 && (high & rest) == 0))
         return false;
-    const uint64_t rounded = (static_cast<uint64_t>(top) >> 1) + (static_cast<uint64_t>(top) & 1);
+    const uint64_t rounded = (top >> 1) + (top & 1);
+    const int shift = 64 + cut;
     const int64_t power = shift + 1 - zeros - five.shift + exponent;
     const uint64_t scale_bits = static_cast<uint64_t>(power + 1023) << 52;
     double scale;
     std::memcpy(&scale, &scale_bits, sizeof scale);
     value = static_cast<double>(rounded) * scale;
     return true;
+}
+
+// Eight digits (as numbers, one a byte, the first in the lowest) as one number: pairs, then fours,
+// then eights.
+inline uint64_t eight_digits(uint64_t word) {
+    word = word * 10 + (word >> 8);
+    return ((word & 0x000000FF000000FFu) * 0x000F424000000064u +
+            ((word >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u) >>
+           32;
 }
 
 // Takes digits, eight at a time while there are so many; 19 fit, more wrap around.
@@ -87,12 +100,7 @@ inline const char* take_digits(const char* at, const char* end, uint64_t& number
         const uint64_t high = word & 0xF0F0F0F0F0F0F0F0u,
                        carried = (word + 0x0606060606060606u) & 0xF0F0F0F0F0F0F0F0u;
         if (high != 0x3030303030303030u || carried != 0x3030303030303030u) break;
-        word -= 0x3030303030303030u;
-        word = word * 10 + (word >> 8);  // pairs, then fours, then eights
-        word = ((word & 0x000000FF000000FFu) * 0x000F424000000064u +
-                ((word >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u) >>
-               32;
-        number = number * 100000000u + word;
+        number = number * 100000000u + eight_digits(word - 0x3030303030303030u);
         at += 8;
     }
 #endif

@@ -62,8 +62,22 @@ def _libsvm_row(line, line_start, base, limit):
     return label, indices, values
 
 
-def csv_rows(text: bytes, delimiter: bytes, kinds, missing):
-    """Rows of fields: a number (NaN: missing), a word (None: missing), or "skipped"."""
+def lines_that_are(line: bytes, text: bytes, final: bool):
+    """Where lines begin that are this one; the last has a line end, or the text is all there is."""
+    ends = rb"\r?\n|\r?\Z" if final else rb"\r?\n"
+    return [
+        match.start()
+        for match in re.finditer(
+            rb"^" + re.escape(line) + rb"(?=" + ends + rb")", text, re.MULTILINE
+        )
+    ]
+
+
+def csv_rows(text: bytes, delimiter: bytes, kinds, missing, n_anywhere):
+    """Rows of fields: a number (NaN: missing), a word (None: missing), or "skipped".
+
+    Of ``missing`` the first ``n_anywhere`` stand for a missing word, all for a missing number.
+    """
     rows, at = [], 0
     while at < len(text):
         blank = re.match(
@@ -73,12 +87,12 @@ def csv_rows(text: bytes, delimiter: bytes, kinds, missing):
         if blank:
             at += max(1, blank.end())
             continue
-        row, at = _csv_row(text, at, delimiter, kinds, missing)
+        row, at = _csv_row(text, at, delimiter, kinds, missing, n_anywhere)
         rows.append(row)
     return rows
 
 
-def _csv_row(text, at, delimiter, kinds, missing):
+def _csv_row(text, at, delimiter, kinds, missing, n_anywhere):
     start, row, count = at, [], 0
     while True:
         cell, quote, content, problem, at = _csv_field(text, at, delimiter)
@@ -89,7 +103,7 @@ def _csv_row(text, at, delimiter, kinds, missing):
             if kind == SKIP:
                 row.append("skipped")
             elif kind == WORD:
-                row.append(None if cell == b"" or cell in missing else cell)
+                row.append(None if cell == b"" or cell in missing[:n_anywhere] else cell)
             else:
                 row.append(_csv_number(cell, content, count, missing))
         count += 1

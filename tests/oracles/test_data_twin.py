@@ -15,7 +15,8 @@ from oracles import data_twin as twin
 
 from kernelight import _core
 
-MISSING = [b"NA", b"nan", b"?"]
+MISSING = [b"NA", b"nan", b"?", b"-", b"none"]
+N_ANYWHERE = 3  # of these are missing among words too
 
 
 def as_text(content: bytes):
@@ -66,6 +67,7 @@ def csv(content, kinds, delimiter=b",", threads=1):
         ord(delimiter),
         as_text(b"".join(MISSING)),
         np.cumsum([len(word) for word in MISSING]),
+        N_ANYWHERE,
         starts,
         rows,
         np.array(kinds, np.int8),
@@ -95,7 +97,7 @@ def csv(content, kinds, delimiter=b",", threads=1):
 
 def csv_twin(content, kinds, delimiter=b","):
     try:
-        return twin.csv_rows(content, delimiter, kinds, MISSING)
+        return twin.csv_rows(content, delimiter, kinds, MISSING, N_ANYWHERE)
     except twin.Wrong as wrong:
         return wrong.args
 
@@ -166,6 +168,8 @@ def csv_file(rng, kinds, rows=8, delimiter=",") -> bytes:
         "grün",
         '"two\nlines"',
         "?",
+        "-",
+        "none",
         'in"side',
         '"12"',
     ]
@@ -174,7 +178,7 @@ def csv_file(rng, kinds, rows=8, delimiter=",") -> bytes:
         cells = [
             str(rng.choice(words))
             if kind in (twin.SKIP, twin.WORD)
-            else rng.choice([number(rng), number(rng), "", "NA", ' "1.5"'])
+            else rng.choice([number(rng), number(rng), "", "NA", "-", "none", ' "1.5"'])
             for kind in kinds
         ]
         lines.append(delimiter.join(cells))
@@ -276,7 +280,7 @@ def one_number(text: str) -> float:
     return fast[0][2][0] if isinstance(fast, list) else math.inf
 
 
-def test_numbers_are_rounded_correctly():
+def hard_numbers():
     rng = np.random.default_rng(4)
     hard = [
         "2.2250738585072011e-308",
@@ -328,8 +332,90 @@ def test_numbers_are_rounded_correctly():
             near = math.ldexp(math.frexp(value)[0], int(bits) % 80 - 40)
             hard += [repr(near), f"{near:.17e}", f"{near:.18e}", f"{near:.12f}", f"{near:.16f}"]
             hard += [repr(value), f"{value:.17e}", f"{value:.9e}", f"{value:.25e}"]
-    for text in hard:
+    return hard
+
+
+def test_numbers_are_rounded_correctly():
+    for text in hard_numbers():
         assert repr(float(one_number(text))) == repr(float(text)), text
+
+
+def test_numbers_of_long_texts_are_rounded_correctly():
+    """Numbers far from the end of a text are read eight digits at a time."""
+    texts = [text for text in hard_numbers() if math.isfinite(float(text))]
+    rng = np.random.default_rng(6)
+    for _ in range(10_000):
+        value = float(rng.normal()) * 10.0 ** int(rng.integers(-3, 8))
+        texts.append(f"{value:.{rng.integers(0, 19)}f}")
+        texts.append(f"{value:.{rng.integers(1, 19)}g}")
+    wanted = [repr(float(text)) for text in texts]
+    row = "1 " + " ".join(f"{at + 1}:{text}" for at, text in enumerate(texts))
+    assert [repr(value) for value in libsvm(row.encode() + b"\n")[0][2]] == wanted
+    for ending in ("\n", "\r\n"):
+        rows = "".join(f"{text},{text}{ending}" for text in texts)
+        read = csv(rows.encode(), [1, 2])
+        assert [repr(float(value)) for value, _ in read] == wanted
+        assert [repr(float(value)) for _, value in read] == wanted
+
+
+def plain_number(rng) -> str:
+    """Digits, mostly with a point among them, and more or fewer than are read at a time."""
+    whole, fraction = rng.integers(1, 11), rng.integers(0, 20)
+    text = "".join(map(str, rng.integers(0, 10, whole + fraction)))
+    point = "." if fraction or rng.random() < 0.1 else ""
+    return f"{rng.choice(['', '-'])}{text[:whole]}{point}{text[whole:]}"
+
+
+def test_plain_numbers_and_damaged_ones():
+    rng = np.random.default_rng(7)
+    for trial in range(600):
+        ending = rng.choice(["\n", "\r\n"])
+        rows, entries = [], []
+        for _ in range(12):
+            rows.append(",".join(plain_number(rng) for _ in range(3)))
+            indices = np.cumsum(10 ** rng.integers(0, 9, 4)).tolist()
+            entries.append(" ".join(["1", *(f"{i}:{plain_number(rng)}" for i in indices)]))
+        table, sparse = (ending.join([*lines, ""]).encode() for lines in (rows, entries))
+        if trial % 3:
+            table = mutated(table, rng, b'0123456789.-+e," \n\r\tNA')
+            sparse = mutated(sparse, rng, b"0123456789:. \n#-+e\t")
+        fast = libsvm(sparse)
+        fast = [(float(label), i, v) for label, i, v in fast] if isinstance(fast, list) else fast
+        assert same(fast, libsvm_twin(sparse)), sparse
+        assert same(plain(csv(table, [1, 1, 2])), csv_twin(table, [1, 1, 2])), table
+
+
+def test_bytes_are_counted_and_found():
+    rng = np.random.default_rng(8)
+    for length in (0, 1, 15, 16, 254, 255, 256, 3000):
+        for letters in (b"a", b"ab", b"abc\n"):
+            content = bytes(rng.choice(list(letters), length).tolist())
+            for byte in b"ab\n":
+                assert _core.count_byte(as_text(content), byte) == content.count(byte)
+                assert _core.past_last(as_text(content), byte) == content.rfind(byte) + 1
+
+
+def test_lines_are_found():
+    rng = np.random.default_rng(9)
+    found = 0
+    for _ in range(3000):
+        parts = ["ab", "ab", "a", "b", ",", "\n", "\n", "\r\n", "\r", "", "ab\r\n"]
+        content = "".join(rng.choice(parts, rng.integers(0, 12))).encode()
+        line = rng.choice(["a", "ab", "ab,", "abab"]).encode()
+        for final in (False, True):
+            wanted = twin.lines_that_are(line, content, final)
+            got, end = [], 0
+            while (at := _core.find_line(as_text(content), as_text(line), end, final)) >= 0:
+                got.append(at)
+                end = at + len(line)
+            assert got == wanted, (content, line, final)
+            found += len(got)
+    assert found > 500
+    with pytest.raises(ValueError, match="line must have a byte"):
+        _core.find_line(as_text(b"a"), as_text(b""), 0, True)
+    for start in (-1, 2):
+        with pytest.raises(ValueError, match="start must be in the text"):
+            _core.find_line(as_text(b"a"), as_text(b"a"), start, True)
 
 
 def test_words_are_numbered_in_order():
