@@ -319,8 +319,9 @@ def test_columns_that_do_not_match_the_model():
 def test_encodings_that_are_none():
     plain = open_dataset(write("x.csv", CSV)).encoding.to_plain()
     for key in plain:
-        with pytest.raises(ValueError, match=r"stored encoding|This encoding"):
-            Encoding.from_plain({other: value for other, value in plain.items() if other != key})
+        if key != "missing_numbers":  # older ones have none
+            with pytest.raises(ValueError, match=r"stored encoding|This encoding"):
+                Encoding.from_plain({other: v for other, v in plain.items() if other != key})
         if key not in ("ids", "target", "missing_words", "columns"):
             with pytest.raises(ValueError, match=r"stored encoding|This encoding"):
                 Encoding.from_plain({**plain, key: None})

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelight import GCWS, Codes, LinearClassifier, open_dataset
 from kernelight.codes import codes
-from kernelight.data import byte_sources
+from kernelight.data import delimited, libsvm
 from kernelight.data.errors import DataError
 from kernelight.kernels import GMM, AcosChi2, Intersection, pairs
 from kernelight.linear import design
@@ -156,7 +156,7 @@ def test_calls_of_linear_models_are_bounded():
             assert most == 1024 or most * work * (1 + width) <= 2 * design.CALL_WORK
 
 
-@pytest.mark.parametrize("cut", [1, 1 << 18, 3 << 18])
+@pytest.mark.parametrize("cut", [1000, 1 << 18, 3 << 18])
 def test_tables_do_not_depend_on_how_work_is_cut(cut, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     words = ["red", '"two\nlines"', "", "a b"]
@@ -169,7 +169,8 @@ def test_tables_do_not_depend_on_how_work_is_cut(cut, tmp_path, monkeypatch):
     sparse = tmp_path / "rows.svm"
     sparse.write_text("\n".join(rows))
     wanted = [open_dataset(path).materialise() for path in (table, sparse)]
-    monkeypatch.setattr(byte_sources, "CALL_BYTES", cut)
+    for module in (delimited, libsvm):
+        monkeypatch.setattr(module, "CHUNK", cut)
     cut_tables = [open_dataset(path).materialise() for path in (table, sparse)]
     for (X, y), (cut_X, cut_y) in zip(wanted, cut_tables, strict=True):
         np.testing.assert_array_equal(y, cut_y)
@@ -186,8 +187,9 @@ def test_positions_of_errors_do_not_depend_on_how_work_is_cut(name, tmp_path, mo
     lines[45_000] = "1,2" if name.endswith("csv") else "1 3:x"
     path = tmp_path / name
     path.write_text("\n".join(lines))
-    for cut in (1 << 27, 1 << 18):
-        monkeypatch.setattr(byte_sources, "CALL_BYTES", cut)
+    for cut in (1 << 27, 1 << 18, 1 << 10):
+        for module in (delimited, libsvm):
+            monkeypatch.setattr(module, "CHUNK", cut)
         with pytest.raises(DataError, match=r"line 45,?001"):
             open_dataset(path).materialise()
 

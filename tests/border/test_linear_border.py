@@ -74,7 +74,7 @@ def test_rows_of_zeros(loss, intercept):
     empty = Codes(np.zeros((30, 6), dtype=int), bits=4, empty=np.ones(30, dtype=bool))
     y = np.arange(30) % 3 > 0
     models = [
-        fitted(rows, y, loss=loss, fit_intercept=intercept, tol=1e-6)
+        fitted(rows, y, loss=loss, fit_intercept=intercept, tol=1e-8)
         for rows in (empty, np.zeros((30, 4)), sp.csr_matrix((30, 4)), 1e-300 * X)
     ]
     for model in models:
@@ -365,6 +365,8 @@ def epoch_arguments(real, n_entries):
         "shrink_threshold": 0.05,
         "shrunk_for": np.zeros(N, np.uint8),
         "times_shrunk": np.zeros(N, np.uint8),
+        "loss": np.zeros(OUTPUTS),
+        "gap": np.zeros(OUTPUTS),
         "threads": 1,
     }
 
@@ -399,10 +401,12 @@ def test_bindings_work_and_refuse(kind, real):
         "order": [np.array([N], np.int32), np.array([-1], np.int32)],
         "shrunk_for": [np.zeros(N + 1, np.uint8)],
         "times_shrunk": [np.zeros(0, np.uint8)],
+        "loss": [np.zeros(OUTPUTS + 1)],
+        "gap": [np.zeros(0)],
     }
     for name, values in wrong.items():
         for value in values:
-            with pytest.raises(ValueError, match=r"must|no such|either"):
+            with pytest.raises(ValueError, match=r"must|no such|either|one sum"):
                 view.epoch(**{**epoch_arguments(real, entries), name: value})
             if name in arguments(real, entries):
                 with pytest.raises(ValueError, match=r"must|no such|either"):

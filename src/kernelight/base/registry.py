@@ -33,7 +33,8 @@ class Entry(NamedTuple):
 
 # Maps stand in the order in which `feature_map` tries them. KernelNystroem takes any kernel, but
 # learns from the data and has no theory. AlignedFourier stands after it, as it needs labels: it is
-# taken only where ``method=`` asks for it.
+# taken only where ``method=`` asks for it. Maps of partitions have no method: each makes a kernel
+# of its own of the training rows.
 ENTRIES = (
     Entry("Codes", "container", "kernelight.codes"),
     *(
@@ -65,6 +66,8 @@ ENTRIES = (
     Entry("Concat", "map", "kernelight.maps.combinations.concat", "concat"),
     Entry("KernelNystroem", "map", "kernelight.maps.nystroem.kernel_nystroem", "nystroem"),
     Entry("AlignedFourier", "map", "kernelight.maps.projections.aligned_fourier", "aligned"),
+    Entry("Ferns", "map", "kernelight.maps.partitions.ferns"),
+    Entry("ForestLeaves", "map", "kernelight.maps.partitions.forest_leaves"),
     Entry("KernelClassifier", "model", "kernelight.estimators.classifier"),
     Entry("KernelRegressor", "model", "kernelight.estimators.regressor"),
     Entry("LinearClassifier", "model", "kernelight.linear.classifier"),

@@ -16,21 +16,19 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import IO, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelight import _core
 from kernelight.data.charsets import Transcoder
 from kernelight.data.errors import DataError
 
 Text = NDArray[np.uint8]
-CHUNK = 1 << 23  # bytes of text that are parsed at a time when a file is streamed
+CHUNK = 1 << 22  # bytes of text that are read and parsed at a time; an interrupt waits for them
 LONGEST_ROW = 1 << 28  # bytes
-CALL_BYTES = 1 << 27  # of text that one compiled call parses: an interrupt waits for one call
-PIECE = 1 << 22  # bytes that are read side by side
 # A file that declares more rows than could be in it is refused. A column of 0 and 1 where a
 # fraction p of the rows is 1 takes at least H(p) = -p log2 p - (1 - p) log2 (1 - p) bits for each
 # row; 10,000 rows in a byte are H(p) = 0.0008, p = 1 / 20,000.
@@ -118,52 +116,22 @@ class ByteSource:
             )
 
     @contextmanager
-    def reader(self) -> Iterator[Reader]:
-        """The content, decompressed and (if a ``charset`` is set) as UTF-8, from its beginning."""
+    def reader(self, *, whole: bool = False) -> Iterator[Reader]:
+        """The content, decompressed and (if a ``charset`` is set) as UTF-8, from its beginning.
+
+        ``whole``: what is read will be in memory. A few kilobytes may decompress to more than fits.
+        """
         with self.opened() as handle:
             content = _OPEN[self.compression](handle) if self.compression else handle
-            yield Reader(
-                self,
-                content if self.charset is None else Transcoder(content, self.charset, self.label),
-            )
+            if self.charset is not None:
+                content = Transcoder(content, self.charset, self.label)
+            bounded = whole and (self.compression or self.charset)
+            yield Reader(self, handle, content, _available() / 2 if bounded else float("inf"))
 
     def head(self, count: int) -> bytes:
         """The first bytes of the content."""
         with self.reader() as reader:
             return reader.read(count)
-
-    def whole(self) -> Text:
-        """All of the content, in memory.
-
-        It is not mapped: a mapped file that is cut off meanwhile would end the process.
-        """
-        if self.compression or self.charset:
-            return np.frombuffer(self._decompressed(), dtype=np.uint8)
-        with self.opened() as handle, self._explained():
-            text = np.empty(os.fstat(handle.fileno()).st_size, dtype=np.uint8)
-            return text[: _filled(handle, text)]
-
-    def _decompressed(self) -> bytes:
-        """All of a compressed or decoded text.
-
-        A few kilobytes may decompress to more than fits into memory, or to one endless row.
-        """
-        most, parts, line, pending, count = _available(), list[bytes](), 1, 0, 0
-        with self.reader() as reader:
-            while part := reader.read(CHUNK):
-                parts.append(part)
-                count += len(part)
-                last = part.rfind(b"\n")
-                pending = len(part) - 1 - last if last >= 0 else pending + len(part)
-                line += part.count(b"\n")
-                if pending > LONGEST_ROW:
-                    raise self.endless_row(line)
-                if 2 * count > most:  # the pieces, and then the whole
-                    raise DataError(
-                        f"{self.label} unpacks to more than {count >> 20} MB, for which the memory "
-                        f"does not suffice: read it in batches (memory=, --memory)."
-                    )
-        return b"".join(parts)
 
     def endless_row(self, line: int) -> DataError:
         """The error of a row that does not end."""
@@ -184,6 +152,11 @@ class ByteSource:
             )
 
 
+def line_ends(text: Text) -> int:
+    """How many lines end in a text."""
+    return _core.count_byte(text, ord("\n"))
+
+
 def _available() -> float:
     """Bytes of free memory; infinite where the system does not say."""
     with suppress(OSError, ValueError, IndexError), open("/proc/meminfo") as file:
@@ -193,42 +166,46 @@ def _available() -> float:
     return float("inf")
 
 
-def _filled(handle: Any, text: Text) -> int:
-    """Read a file into ``text``, and return how many bytes there were.
-
-    Pieces are read in parallel, because new memory costs more than the reading.
-    """
-    if not hasattr(os, "preadv"):
-        return int(handle.readinto(text.data))
-
-    def piece(start: int) -> int:
-        stop, done = min(len(text), start + PIECE), start
-        while done < stop and (count := os.preadv(handle.fileno(), [text[done:stop].data], done)):
-            done += count
-        return done
-
-    starts = range(0, len(text), PIECE)
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        for start, end in zip(starts, pool.map(piece, starts), strict=True):
-            if end < min(len(text), start + PIECE):  # someone has cut it off meanwhile
-                return end
-    return len(text)
-
-
 class Reader:
     """Reads an opened source; damage becomes a sentence."""
 
-    def __init__(self, source: ByteSource, handle: IO[bytes] | Transcoder) -> None:
-        self._source, self._handle, self._done = source, handle, 0
+    def __init__(self, source: ByteSource, file: BinaryIO, content: Any, most: float) -> None:
+        self._source, self._file, self._content = source, file, content
+        self._done, self._most = 0, most  # bytes
 
     def read(self, count: int) -> bytes:
         """The next ``count`` bytes; fewer only at the end."""
         parts: list[bytes] = []
-        try:
-            while count > 0 and (part := self._handle.read(count)):
+        with self._explained():
+            while count > 0 and (part := self._content.read(count)):
                 parts.append(part)
                 count -= len(part)
                 self._done += len(part)
+        return b"".join(parts)
+
+    def fill(self, text: Text) -> int:
+        """Read the next bytes into ``text``, and return how many: fewer only at the end."""
+        done = 0
+        with self._explained():
+            while done < len(text) and (count := self._content.readinto(text[done:].data)):
+                done += count
+                self._done += count
+        if self._done > self._most:
+            raise DataError(
+                f"{self._source.label} unpacks to more than {self._done >> 20} MB, for which the "
+                f"memory does not suffice: read it in batches (memory=, --memory)."
+            )
+        return done
+
+    @property
+    def fraction(self) -> float:
+        """About how much of the file has been read."""
+        return min(1.0, self._file.tell() / max(1, self._source.n_bytes))
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
         except DataError:
             raise
         except _DAMAGE as error:
@@ -240,7 +217,36 @@ class Reader:
                 f"{self._source.label} {ends}: its {packed} data cannot be unpacked beyond byte "
                 f"{self._done} of the content."
             ) from error
-        return b"".join(parts)
+
+
+class Window:
+    """The text of a reader, some bytes at a time, in memory that is used again.
+
+    New memory costs more than what is read into it. A file is not mapped either: one that is cut
+    off meanwhile would end the process.
+    """
+
+    def __init__(self, reader: Reader, size: int) -> None:
+        self._reader, self._buffer = reader, np.empty(size, dtype=np.uint8)
+        self._kept = 0  # bytes at the beginning that were not used yet
+        self.ended = False  # whether the text has no more bytes
+
+    def more(self) -> Text:
+        """What was kept and the bytes behind it."""
+        if 2 * self._kept > len(self._buffer):  # a long row is not looked at again and again
+            larger = np.empty(2 * len(self._buffer), dtype=np.uint8)
+            larger[: self._kept] = self._buffer[: self._kept]
+            self._buffer = larger
+        end = self._kept + self._reader.fill(self._buffer[self._kept :])
+        self.ended = end < len(self._buffer)
+        self._kept = end
+        return self._buffer[:end]
+
+    def drop(self, count: int) -> None:
+        """Keep all but the first bytes of what `more` gave, whose memory is used again."""
+        rest = self._kept - count
+        self._buffer[:rest] = self._buffer[count : self._kept]
+        self._kept = rest
 
 
 def file_source(path: str, label: str | None = None) -> ByteSource:

@@ -77,6 +77,12 @@ class Transcoder:
         part, self._ready = self._ready[:count], self._ready[count:]
         return part
 
+    def readinto(self, buffer: memoryview) -> int:
+        """The same into a buffer; returns how many bytes."""
+        part = self.read(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
     def _error(self, error: UnicodeError) -> DataError:
         what, line = "", self._lines
         if isinstance(error, UnicodeDecodeError):

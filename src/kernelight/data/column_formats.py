@@ -3,16 +3,28 @@
 Where two formats fit (``03/01/2024``; ``1,234``), the whole column is read. If that leaves both,
 slashes are month first and other dates day first, and a comma followed by three digits stands
 between thousands, unless the file separates its columns by semicolons.
+
+A table has one decimal separator. If a column certainly has decimal commas (``79,50``) and no other
+certainly has decimal points (``4.5``), numbers that fit both formats have decimal commas too:
+``76.571`` is 76571 there. If both are certain, columns are read one by one (`Separators`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kernelight.data.errors import DataError, shown
-from kernelight.data.table_source import DATE, NUMBER, ColumnSelection, TableSource
+from kernelight.data.table_source import (
+    DATE,
+    NUMBER,
+    Block,
+    Categorical,
+    ColumnSelection,
+    TableSource,
+)
 from kernelight.data.text_formats import (
     BOOLEAN,
     COMMA,
@@ -33,9 +45,11 @@ from kernelight.data.text_formats import (
     narrowed,
     number_of,
 )
+from kernelight.data.units import without_unit
 
 FITS = 0.9  # of the values must be readable in a format
 _SHORTEST_CODE = 3  # digits
+MOST_LABELS = 50  # whole numbers that are classes
 
 
 def number_formats(decimal: str | None) -> tuple[str, ...]:
@@ -74,6 +88,39 @@ def are_digits_of_one_length(values: list[str] | list[bytes]) -> bool:
         and min(lengths) >= _SHORTEST_CODE
         and all(value.isascii() and value.isdigit() for value in values)
     )
+
+
+def those_read(counts: Counter[str], form: str) -> Counter[str]:
+    """The values that are numbers in a format.
+
+    Single digits with a minus behind (``2-``) are grades, unless longer numbers have one too.
+
+    >>> from collections import Counter
+    >>> from kernelight.data.column_formats import those_read
+    >>> sorted(those_read(Counter(["1", "2-", "3-"]), "decimal point"))
+    ['1']
+    >>> sorted(those_read(Counter(["1", "2-", "31.50-"]), "decimal point"))
+    ['1', '2-', '31.50-']
+    """
+    behind = [value for value in counts if value[-1:] in ("-", "\u2212")]
+    grades = {*behind} if all(len(value) == 2 for value in behind) else set()
+    return Counter({v: n for v, n in counts.items() if v not in grades and can_read(v, form)})
+
+
+def merged_counts(counts: Counter[str], unit: str | None) -> Counter[str]:
+    """How often each value occurs, without the unit of the column, if it has one."""
+    if unit is None:
+        return counts
+    merged = Counter[str]()
+    for value, bare in zip(counts, without_unit(counts, unit), strict=True):
+        merged[bare] += counts[value]
+    return merged
+
+
+def may_be_labels(counts: Counter[str], unit: str) -> bool:
+    """Whether numbers with a unit, as a target, would be classes: then they stay words."""
+    bare = merged_counts(counts, unit)
+    return len(bare) <= MOST_LABELS and all(value.isdigit() for value in bare)
 
 
 class DateFormat(NamedTuple):
@@ -150,20 +197,79 @@ def why_words(counts: Counter[str], dates: DateFormat, number: tuple[str, int], 
     )
 
 
+class Separators(NamedTuple):
+    """What columns of numbers say about the decimal separator of their table.
+
+    ``left`` has the formats that fit all values of each column. ``pointed`` has an example of
+    columns whose values with a point fit both formats.
+    """
+
+    left: Mapping[str, tuple[str, ...]]
+    pointed: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        blocks: Iterable[Iterable[tuple[str, Categorical]]],
+        known: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    ) -> Separators:
+        """What is found in blocks of columns of text; ``known`` is what other columns say."""
+        left: dict[str, tuple[str, ...]] = {}
+        pointed: dict[str, str] = {}
+        for block in blocks:
+            for name, words in block:
+                marked = [value for value in words.values if "." in value or "," in value]
+                left[name] = narrowed(left.get(name, FORMATS[NUMBER]), marked)
+                points = (v for v in marked if "." in v and can_read(v, COMMA))
+                if name not in pointed and (mark := next(points, "")):
+                    pointed[name] = mark
+        both = {name: mark for name, mark in pointed.items() if len(left[name]) > 1}
+        return cls({**known, **left}, both)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        """The formats that some column certainly has."""
+        return frozenset(forms[0] for forms in self.left.values() if len(forms) == 1)
+
+
+def readable_blocks(source: TableSource, names: Iterable[str]) -> Iterator[Block]:
+    """The blocks of some columns as text, up to damage, which is reported when rows are read."""
+    try:
+        yield from source.blocks(ColumnSelection(words=tuple(names)))
+    except DataError:
+        return
+
+
 def settled_formats(
-    formats: Mapping[str, str], several: Mapping[str, str], source: TableSource, decimal: str | None
+    formats: Mapping[str, str],
+    several: Mapping[str, str],
+    source: TableSource,
+    decimal: str | None,
+    plain: Sequence[str] = (),
+    units: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The formats of columns, and a note for each, after the columns were read as far as needed.
 
-    ``several`` says of columns of dates in several formats which these are.
+    ``several`` says of columns of dates in several formats which these are. ``plain`` are columns
+    of text whose numbers can be read without a format. ``units`` are those behind numbers.
     """
-    left, examples = _narrowed_columns(formats, several, source, decimal)
+    left, examples = _narrowed_columns(formats, several, source, decimal, units)
     chosen, notes = dict(formats), {}
+    numeric = {name: left[name] for name, form in formats.items() if form in FORMATS[NUMBER]}
+    if decimal is None and (COMMA,) in numeric.values():
+        blocks = readable_blocks(source, plain) if plain else ()
+        found = Separators.of((zip(plain, b.words, strict=True) for b in blocks), numeric)
+        commas = found.certain == {COMMA}
+        for name, example in found.pointed.items():
+            notes[name] = pointed_note(example, commas, source.has_options)
+        if commas:
+            chosen |= dict.fromkeys(plain, COMMA)
+            left |= {name: (COMMA,) for name, fitting in numeric.items() if len(fitting) > 1}
     for name, form in formats.items():
         example = examples.get(name, "")
         if form in (BOOLEAN, WRITTEN):
             if form == WRITTEN and example:
-                notes[name] = f"text such as {shown(example)} is read as numbers"
+                notes.setdefault(name, f"text such as {shown(example)} is read as numbers")
             continue
         chosen[name], assumed = _chosen(left.get(name, (form,)), example, source.comma)
         if several.get(name):
@@ -171,13 +277,32 @@ def settled_formats(
         elif chosen[name] in STORED[DATE]:
             notes[name] = f"dates such as {shown(example)}{assumed}; they become numbers"
         elif example or decimal is None:
-            value = number_of(example, chosen[name])
+            value = number_of(without_unit([example], units.get(name))[0], chosen[name])
             notes[name] = f"numbers such as {shown(example)} are read as {value:.10g}{assumed}"
     return chosen, notes
 
 
+def pointed_note(example: str, comma: bool, has_options: bool) -> str:
+    """The note on numbers with points that may stand between thousands."""
+    points, commas = (number_of(example, form) for form in (POINT, COMMA))
+    if comma:
+        return (
+            f"numbers such as {shown(example)} are read as {commas:.10g}, because other columns "
+            "have decimal commas"
+        )
+    hint = f"; decimal=',' reads them as {commas:.10g}" if has_options else ""
+    return (
+        f"numbers such as {shown(example)} are read as {points:.10g}; of the other columns some "
+        f"have decimal commas and some decimal points{hint}"
+    )
+
+
 def _narrowed_columns(
-    formats: Mapping[str, str], several: Mapping[str, str], source: TableSource, decimal: str | None
+    formats: Mapping[str, str],
+    several: Mapping[str, str],
+    source: TableSource,
+    decimal: str | None,
+    units: Mapping[str, str],
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """The formats that fit all values of a column, and an example of its values.
 
@@ -190,27 +315,29 @@ def _narrowed_columns(
     }
     plain = {name for name, form in formats.items() if form in (BOOLEAN, WRITTEN)}
     examples: dict[str, str] = {}
-    try:
-        for block in source.blocks(ColumnSelection(words=tuple(formats))):
-            for name, words in zip(formats, block.words, strict=True):
-                if name in plain:
-                    numbers = (v for v in words.values if PLAIN.fullmatch(v))
-                    examples.setdefault(name, next(numbers, ""))
-                    continue
-                odd = (
-                    v for v in words.values if not PLAIN.fullmatch(v.replace(decimal or ".", "."))
-                )
-                examples.setdefault(name, next(odd, ""))
-                if name in several and not can_read(examples[name], DAY_FIRST):
-                    examples[name] = next(
-                        (v for v in words.values if can_read(v, DAY_FIRST)), examples[name]
-                    )
-                if name in left:
-                    left[name] = narrowed(left[name], words.values)
-            if all(len(fitting) == 1 for fitting in left.values()):
-                break
-    except DataError:  # damage, which is reported when the rows are read
-        pass
+    for block in readable_blocks(source, formats):
+        for name, words in zip(formats, block.words, strict=True):
+            values = [v for v in words.values if v not in source.cells.among_numbers]
+            if name in plain:
+                numbers = (v for v in values if PLAIN.fullmatch(v))
+                examples.setdefault(name, next(numbers, ""))
+                continue
+            forms = left.get(name, (formats[name],))
+            pairs = [*zip(values, without_unit(values, units.get(name)), strict=True)]
+            odd = (
+                value
+                for value, number in pairs
+                if not PLAIN.fullmatch(value.replace(decimal or ".", "."))
+                and any(can_read(number, form) for form in forms)
+            )
+            if not examples.get(name):
+                examples[name] = next(odd, "")
+            if name in several and not can_read(examples[name], DAY_FIRST):
+                examples[name] = next((v for v in values if can_read(v, DAY_FIRST)), examples[name])
+            if name in left:
+                left[name] = narrowed(left[name], (number for _, number in pairs))
+        if all(len(fitting) == 1 for fitting in left.values()):
+            break
     return left, examples
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kernelight.data.byte_sources import ByteSource
 from kernelight.data.errors import DataError, one_line, shown
 from kernelight.data.exact_integers import Targets, restored
+from kernelight.data.number_columns import refuse_infinite
 from kernelight.data.table_source import (
     CATEGORICAL,
     DATE,
@@ -27,7 +28,6 @@ from kernelight.data.table_source import (
     Column,
     ColumnSelection,
     TableSource,
-    refuse_infinite,
     words_of,
 )
 from kernelight.data.word_counts import too_many_words
@@ -115,6 +115,7 @@ class ArrowSource(TableSource):
             dates = np.empty((batch.num_rows, len(selection.dates)), dtype="datetime64[us]")
             for at, name in enumerate(selection.dates):
                 dates[:, at] = self._dates(batch.column(name), name)
+        matrix = self.cells.without_codes(matrix)
         return Block(matrix, tuple(words), target, ids, first_row, dates=dates)
 
     def _dates(self, column: Any, name: str) -> NDArray[np.datetime64]:
@@ -161,6 +162,7 @@ class ArrowSource(TableSource):
     def _targets(self, column: Any, name: str, first_row: int) -> Targets:
         doubles = self._numbers(column, name)
         refuse_infinite(self.label, doubles[:, None], [name], first_row)
+        doubles = self.cells.without_codes(doubles)
         if self._pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if self._pa.types.is_floating(column.type) or self._pa.types.is_duration(column.type):

@@ -15,16 +15,30 @@ from kernelight.data.batches import Batch, cut, merged
 from kernelight.data.column_selection import selected, selected_by
 from kernelight.data.decisions import Decisions
 from kernelight.data.description import described
-from kernelight.data.encoded_source import cell_rule, formatted_by, percent_notes
+from kernelight.data.encoded_source import (
+    cell_rule,
+    formatted_by,
+    missing_words,
+    otherwise_spelled,
+    sign_notes,
+)
 from kernelight.data.encoding import MAX_CATEGORIES, Encoding
 from kernelight.data.encoding_learner import Learner
 from kernelight.data.errors import DataError, shown
+from kernelight.data.first_rows import missing_in_head
 from kernelight.data.formatted import FormattedSource
 from kernelight.data.missing_targets import missing_targets, with_targets
-from kernelight.data.observations import OddValues, Unvarying
-from kernelight.data.reading_options import ReadingOptions, date_target, guess_note, target_column
+from kernelight.data.observations import OddValues
+from kernelight.data.observers import Observer, observers_of
+from kernelight.data.reading_options import (
+    ReadingOptions,
+    date_target,
+    guess_note,
+    target_column,
+    text_target,
+)
 from kernelight.data.supervision import Relearning, Supervision, words_alone
-from kernelight.data.survey import SurveyOptions, missing_in_head, surveyed
+from kernelight.data.survey import SurveyOptions, surveyed
 from kernelight.data.table_source import (
     CATEGORICAL,
     DATE,
@@ -33,11 +47,10 @@ from kernelight.data.table_source import (
     ColumnSelection,
     TableSource,
     joined,
-    sliced,
 )
-from kernelight.data.target_leaks import TargetLeaks
 from kernelight.data.target_values import CrossFit, RowIndices, TrainingRows
 from kernelight.data.text_formats import BOOLEAN, NUMERIC, WRITTEN
+from kernelight.data.units import Signs
 
 PART_VALUES = 1 << 19  # features that are made of a block at a time
 
@@ -70,7 +83,7 @@ class Dataset:
         self._given = encoding
         self._encoding: Encoding | None = None
         self._formats: dict[str, str] = {}
-        self._percents: dict[str, bool] = {}
+        self._signs: dict[str, Signs] = {}
         self._left_out: list[str] = []
         self._decided = Decisions(source.label, list(source.notes))
         self.rows_left_out = 0  # of the last reading: rows whose target is missing
@@ -90,12 +103,16 @@ class Dataset:
         self._decided.rename(pair for pair in source.renamed if pair[1] not in known)
         if options.strict:
             self._decided.refuse()
-        self._source = formatted_by(encoding, source, options.decimal)
+        self._source, spelled = formatted_by(encoding, source, options.decimal)
+        if spelled and options.strict:
+            raise otherwise_spelled(source.label, spelled)
+        for name, note in spelled.items():
+            self._decided.decide(name, note)
         self._selection, unknown = selected_by(encoding, self._source, options)
         self._decided.notes += [] if unknown is None else [unknown]
         used = encoding if self._selection.target is not None else replace(encoding, target=None)
         self._encoding = used
-        self._decided.notes += percent_notes(used, source)
+        self._decided.notes += sign_notes(used, source)
 
     # -- What is known
 
@@ -109,17 +126,6 @@ class Dataset:
         """The size of the file that is read, compressed as it is; None if it is no file."""
         return self._opened.n_bytes
 
-    def _observers(self) -> list[Unvarying | TargetLeaks]:
-        """What looks at training rows for notes on their columns; these must have names."""
-        observers: list[Unvarying | TargetLeaks] = []
-        if self._source.columns is None or not self._source.headed:
-            return observers
-        if self.n_bytes is not None:
-            observers.append(Unvarying(self._selection))
-        if self._selection.target is not None and self._opened.has_options:
-            observers.append(TargetLeaks(self._selection))
-        return observers
-
     @property
     def encoding(self) -> Encoding:
         """The recipe from the columns to the features.
@@ -127,7 +133,7 @@ class Dataset:
         It is the one given, or learned from all rows when first asked for.
         """
         if self._encoding is None:
-            learner, observers = self._learner(), self._observers()
+            learner, observers = self._learner_and_observers()
             odd = OddValues(self.name, self._given, self._opened.has_options)
             for block in self._source.blocks(self._selection):
                 learner.add(block)
@@ -291,7 +297,7 @@ class Dataset:
         odd.add(block)
         odd.refuse_many()
         if self._encoding is None:
-            learner, observers = self._learner(), self._observers()
+            learner, observers = self._learner_and_observers()
             for each in (learner, *observers):
                 each.add(block)
             self._encoding = self._learned(
@@ -305,7 +311,7 @@ class Dataset:
         if not batch.X.shape[0]:
             raise self._no_targets()
         self._ids = batch.ids
-        self._decided.tell(odd.notes(), self.rows_left_out)
+        self._decided.tell([*self._opened.row_notes, *odd.notes()], self.rows_left_out)
         return batch.X, batch.y
 
     def _batch(self, block: Block, encoding: Encoding, first: int) -> Batch:
@@ -351,12 +357,8 @@ class Dataset:
         count = total = 0
         odd = OddValues(self.name, self._given, self._opened.has_options)
         self.rows_left_out = 0
-        blocks = _counted(
-            self._source.blocks(self._selection),
-            odd,
-            max(256, PART_VALUES // max(1, encoding.width)),
-        )
-        for block in blocks:
+        blocks = self._source.blocks(self._selection)
+        for block in odd.counted(blocks, max(256, PART_VALUES // max(1, encoding.width))):
             X, y, ids = self._batch(block, encoding, total)
             total += X.shape[0]
             start = 0
@@ -373,7 +375,7 @@ class Dataset:
             yield merged(waiting)
         if self.rows_left_out and not total:
             raise self._no_targets()
-        self._decided.tell(odd.notes(), self.rows_left_out)
+        self._decided.tell([*self._opened.row_notes, *odd.notes()], self.rows_left_out)
 
     @property
     def notes(self) -> list[str]:
@@ -383,7 +385,7 @@ class Dataset:
         >>> open_dataset("iris").notes
         []
         """
-        return list(self._decided.notes)
+        return [*self._decided.notes, *self._opened.row_notes]
 
     @property
     def ids(self) -> list[str] | None:
@@ -412,12 +414,19 @@ class Dataset:
         target = target_column(options.target, source, source, names) if names else None
         settled = {*options.ignore, *options.categorical, *([options.ids] if options.ids else [])}
         raised = options.max_categories != MAX_CATEGORIES
+        guessed = guess_note(options.target, source, target) is not None
         survey = surveyed(
-            source, settled, SurveyOptions(target, options.max_categories, raised, options.decimal)
+            source,
+            settled,
+            SurveyOptions(
+                target, options.max_categories, raised, options.decimal, options.strict, guessed
+            ),
         )
         if survey.target_date is not None:
             raise date_target(source.label, str(target), f" such as {shown(survey.target_date)}")
-        self._left_out, self._percents = survey.left_out, survey.percents
+        if survey.target_texts is not None:
+            raise text_target(source.label, str(target), survey.target_texts)
+        self._left_out, self._signs = survey.left_out, survey.signs
         self._decided.rename(pair for pair in source.renamed if pair[1] not in settled)
         said = options.strict and options.decimal is not None  # how numbers are written
         for name in names:
@@ -440,19 +449,20 @@ class Dataset:
         self._formats = {
             name: form for name, form in survey.formats.items() if form not in (BOOLEAN, WRITTEN)
         }
-        return FormattedSource(source, survey.formats, survey.kinds)
+        return FormattedSource(source, survey.formats, survey.kinds, survey.units)
 
-    def _learner(self) -> Learner:
+    def _learner_and_observers(self) -> tuple[Learner, list[Observer]]:
         options = self._options
-        return Learner(
+        learner = Learner(
             self.name,
             self._selection,
             self._order,
             options.task,
             self._formats,
             options.max_categories,
-            self._percents,
+            self._signs,
         )
+        return learner, observers_of(self._source, self._opened, self._selection, self._formats)
 
     def _learned(
         self, learner: Learner, blocks: Callable[[ColumnSelection], Iterable[Block]]
@@ -464,11 +474,13 @@ class Dataset:
         columns = (
             () if self._source.columns is None else tuple(c.name for c in self._source.columns)
         )
+        missing = missing_words(self._options.missing, None)
         encoding = learner.encoding(
             ids=self._selection.ids,
             ignored=(*self._options.ignore, *self._left_out),
             file_columns=() if self._source.headed else columns,
-            missing_words=self._options.missing,
+            missing_words=None if self._order is None else missing.anywhere,
+            missing_numbers=() if self._order is None else missing.among_numbers,
             zero_based=self._options.zero_based,
             charset=self._options.charset,
         )
@@ -483,12 +495,5 @@ class Dataset:
             )
         for name, note in learner.notes(encoding).items():
             self._decided.decide(name, note)
-        self._decided.look_at(encoding.target)
+        self._decided.look_at(encoding, self._options.task)
         return encoding
-
-
-def _counted(blocks: Iterable[Block], odd: OddValues, rows: int) -> Iterator[Block]:
-    """Blocks of at most ``rows`` rows, whose odd values have been counted."""
-    for block in blocks:
-        odd.add(block)
-        yield from sliced(block, rows)

@@ -8,12 +8,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernelight.data.encoding import EncodedTarget
+from kernelight.data.encoding import Encoding
 from kernelight.data.errors import DataError, DataWarning, listed, shown
 from kernelight.data.survey import Survey
+from kernelight.data.table_source import NUMBER
 from kernelight.data.text_formats import NUMERIC, decimal_of
 
+# different whole numbers that are classes without doubt: any, and those that count from 0 or 1
+MOST_CERTAIN, MOST_COUNTED = 5, 10
 MOST_LISTED = 8  # words that an option is written out for
+
+
+def may_be_quantities(labels: Sequence[Any]) -> bool:
+    """Whether the different whole numbers of a target, ascending, may be meant as quantities.
+
+    >>> may_be_quantities(range(10)), may_be_quantities(range(3, 9)), may_be_quantities(range(11))
+    (False, True, True)
+    """
+    counted = labels[0] in (0, 1) and labels[-1] - labels[0] == len(labels) - 1 if labels else True
+    return len(labels) > (MOST_COUNTED if counted else MOST_CERTAIN)
 
 
 @dataclass
@@ -30,12 +43,35 @@ class Decisions:
         self._columns.append(column)
         self.notes.append(f"column {shown(called or column)}: {what}")
 
-    def look_at(self, target: EncodedTarget | None) -> None:
-        """Note classes that look like one."""
-        for alike in () if target is None else spelt_alike(target.labels or ()):
+    def look_at(self, encoding: Encoding, task: str | None) -> None:
+        """Note words and classes that look like one, and numbers that may be quantities.
+
+        ``task`` is what the user asked for.
+        """
+        target = encoding.target
+        labels = () if target is None else target.labels or ()
+        if (
+            target is not None
+            and task is None
+            and target.kind == NUMBER
+            and may_be_quantities(labels)
+        ):
+            self.notes.append(
+                f"the target {shown(target.name)} has {len(labels)} different whole numbers, which "
+                f"are taken as classes; task='regression' takes them as quantities"
+            )
+        for alike in spelt_alike(labels):
             self.notes.append(
                 f"classes {listed(alike)} differ in spelling only; each is a class of its own"
             )
+        for column in encoding.columns or ():
+            groups = spelt_alike(column.categories)
+            if groups:
+                more = ", as do others" * (len(groups) > 1)
+                self.notes.append(
+                    f"column {shown(column.name)}: words {listed(groups[0])} differ in spelling "
+                    f"only{more}; each is a word of its own"
+                )
 
     def rename(self, renamed: Iterable[tuple[str, str]]) -> None:
         """Note columns whose names occur twice."""
@@ -79,7 +115,7 @@ class Decisions:
         fresh = [note for note in notes if note not in self._told]
         self._told.update(fresh)
         if fresh:
-            warnings.warn(DataWarning(self.label, fresh), stacklevel=_callers_level())
+            warnings.warn(DataWarning(self.label, fresh), stacklevel=callers_level())
 
 
 def _settling(survey: Survey | None, columns: Iterable[str], target: str | None) -> list[str]:
@@ -98,7 +134,7 @@ def _settling(survey: Survey | None, columns: Iterable[str], target: str | None)
     return [*options, "categorical=['NAME'] reads as words"]
 
 
-def _callers_level() -> int:
+def callers_level() -> int:
     """The ``stacklevel`` of the first line outside kernelight and scikit-learn.
 
     It is for a warning of the function that calls this one. scikit-learn's frames are passed over

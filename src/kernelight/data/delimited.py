@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import islice, pairwise
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,19 +24,29 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight.base import counted
 from kernelight.base.checks import resources
-from kernelight.data import byte_sources
-from kernelight.data.byte_sources import CHUNK, LONGEST_ROW, ByteSource, Text
+from kernelight.data.byte_sources import (
+    CHUNK,
+    LONGEST_ROW,
+    ByteSource,
+    Reader,
+    Text,
+    Window,
+    line_ends,
+)
 from kernelight.data.column_formats import are_digits_of_one_length
 from kernelight.data.dialect import (
     A_NUMBER,
-    MISSING,
+    NOT_NAMED,
     OTHER_CHARSET,
     SAMPLE_ROWS,
     Dialect,
+    MissingWords,
+    Named,
     checked_delimiter,
     kind_of,
     looks_headed,
     names_in,
+    numbers_in_names,
     rows_of,
     sample_of,
     sniffed,
@@ -42,6 +54,9 @@ from kernelight.data.dialect import (
 )
 from kernelight.data.errors import DataError, shown
 from kernelight.data.exact_integers import restored
+from kernelight.data.extra_lines import MOST_SUMS, ExtraLines, are_units, has_summary
+from kernelight.data.growing import Growing
+from kernelight.data.number_columns import count_rows
 from kernelight.data.table_source import (
     NUMBER,
     Block,
@@ -50,6 +65,7 @@ from kernelight.data.table_source import (
     ColumnSelection,
     Odd,
     TableSource,
+    joined,
 )
 from kernelight.data.word_counts import too_many_words
 
@@ -84,35 +100,36 @@ class DelimitedSource(TableSource):
         *,
         delimiter: str | None,
         header: bool | None,
-        missing: Sequence[str] | None,
+        missing: MissingWords,
         categorical: Sequence[str],
         names: Sequence[str] | None,
         settled: bool,
         threads: int,
         comma: bool = False,
-        known: Collection[str] = (),
+        named: Named = NOT_NAMED,
         strict: bool = False,
     ) -> None:
         self._loose: list[str] = []  # columns of numbers in which a word was found
+        self._last_roles: tuple[ColumnSelection, NDArray[np.int64], dict[str, int]] | None = None
         self.label, self._source, self._threads = source.label, source, threads
         self._settled = settled  # whether a model has settled what is a number
         sample, self._mark, ended = sample_of(source)
         delimiter = sniffed(sample, comma) if delimiter is None else checked_delimiter(delimiter)
         self.comma, self.delimiter = comma or delimiter == ";", delimiter
-        self._dialect = Dialect(delimiter, MISSING if missing is None else tuple(missing))
-        rows = rows_of(sample, delimiter)
-        first, second = next(rows, None), next(rows, [])
-        if first is None:
+        self._dialect = Dialect(delimiter, *missing)
+        first_rows = list(islice(rows_of(sample, delimiter), FIRST_ROWS + 2))
+        if not first_rows:
             raise DataError(f"{self.label} is empty.")
         titles = 0
-        if header is None and sum(map(bool, first)) == 1:
-            first_rows = [first, second, *islice(rows, FIRST_ROWS)]
-            titles = titles_above(first_rows, self.comma, known)
+        if header is None:
+            titles = titles_above(first_rows, self.comma, named)
             if titles:
-                self._note_titles(first, titles, strict)
-                first, second = [*first_rows[titles:], []][:2]
-        self.headed = looks_headed(first, self.comma) if header is None else header
+                self._note_titles(first_rows[0], titles, strict)
+        no_row: list[bytes] = []
+        first, second, *others = [*first_rows[titles:], no_row]
+        self.headed = self._is_headed(first_rows[titles:], named) if header is None else header
         self._offset = 0
+        line = b""  # that of the names
         if self.headed:
             more = len(second) - len(first)
             if more > 0 and not any(second[-more:]):  # rows end with delimiters, the names do not
@@ -121,11 +138,16 @@ class DelimitedSource(TableSource):
                 first = first[:more]
             if len(first) < len(second):
                 self.title_hint = "; if line 1 is a title, delete it"
-            self._names = self._distinct(names_in(first, self.label, titles + 1), known)
+            self._names = self._distinct(names_in(first, self.label, titles + 1), named.by_model)
             self.nameless = frozenset(
                 name for cell, name in zip(first, self._names, strict=True) if not cell
             )
             self._offset = self._after_rows(sample, ended, titles + 1)
+            before = self._after_rows(sample, ended, titles) if titles else 0
+            line = sample[before : self._offset].strip(b"\r\n")
+            if are_units(second, others, self._dialect.absent()):
+                self._note_units(second, 1 + sample.count(b"\n", 0, self._offset), strict)
+                self._offset = self._after_rows(sample, ended, titles + 2)
         else:
             count = len(first)
             trained = list(names or ())
@@ -133,6 +155,14 @@ class DelimitedSource(TableSource):
                 trained if len(trained) == count else [f"column_{at + 1}" for at in range(count)]
             )
         self._first_line = 1 + sample.count(b"\n", 0, self._offset)
+        self._extra = ExtraLines(
+            self.label,
+            self._dialect,
+            names=line,
+            n_columns=len(self._names),
+            first_line=self._first_line,
+            strict=strict,
+        )
         self.columns = self._kinds(sample, ended, set(categorical))
         if not self.headed and self._names[-1] in self.blank:  # rows end with a delimiter
             self.nameless = frozenset(self._names[-1:])
@@ -154,6 +184,31 @@ class DelimitedSource(TableSource):
             )
         self.notes = (f"{what}; skipped",)
 
+    def _is_headed(self, rows: Sequence[Sequence[bytes]], named: Named) -> bool:
+        """Whether the first of some rows has the names; numbers among them are noted."""
+        if named.are_in(rows[0]) or looks_headed(rows[0], self.comma):
+            return True
+        numbers = numbers_in_names(rows)
+        if numbers:
+            self.notes = (
+                *self.notes,
+                f"the first row has the names of the columns, with numbers such as {numbers[0]} "
+                f"among them; header=False reads it as values",
+            )
+        return bool(numbers)
+
+    def _note_units(self, units: Sequence[bytes], line: int, strict: bool) -> None:
+        """Note the row of units below the names, or refuse it (strict)."""
+        some = shown(next(cell for cell in units if cell not in self._dialect.absent()))
+        what = f"line {line} ({some}) has the units of the columns"
+        if strict:
+            raise DataError(f"{self.label}: {what}; delete it, or leave strict=True out.")
+        self.notes = (*self.notes, f"{what}; left out")
+
+    @property
+    def row_notes(self) -> list[str]:
+        return self._extra.notes()
+
     def _after_rows(self, sample: bytes, ended: bool, count: int) -> int:
         """Where the rows behind the names begin, which are in the row of number ``count``."""
         text = np.frombuffer(sample, np.uint8)
@@ -172,66 +227,107 @@ class DelimitedSource(TableSource):
         while cut < SAMPLE_ROWS and (position := content.find(b"\n", position) + 1):
             cut += 1
         text = text[:position] if position else text
-        starts, rows, _ = self._layout(text, final=ended and position == 0)
-        count = len(self._names)
-        parsed = self._run(
-            text, starts, rows, [(_WORD, at) for at in range(count)], 0, 0, count, np.float64
-        )
-        absent = {word.encode() for word in self._dialect.missing} | {b""}
-        # damaged: rows that are whole decide, and the damage is reported when all are read
-        if parsed is None:
-            whole = (
-                row for row in rows_of(text.tobytes(), self._dialect.delimiter) if len(row) == count
-            )
-            table = list(
-                zip(*(row for _, row in zip(range(SAMPLE_ROWS), whole, strict=False)), strict=True)
-            )
-        kinds, guessed, blank, digits = [], [], [], []
+        text = self._extra.blanked(text, self._first_line, final=False)
+        final = ended and position == 0
+        if final:
+            text = self._extra.without_footers(text, self._first_line)
+        table, n_rows = self._cells_of(text, final)
+        # a sum at the end counts for nothing, but it must be known which columns have others
+        self._extra.usual = {
+            at
+            for at, cells in enumerate(table)
+            if has_summary(cells[: -MOST_SUMS if final else None])
+        }
+        cleaned = self._extra.blanked(text, self._first_line, final=final)
+        if cleaned is not text:
+            table, n_rows = self._cells_of(cleaned, final)
+        absent = self._dialect.absent()
+        kinds, guessed, blank, digits, counting = [], [], [], [], []
         for at, name in enumerate(self._names):
-            if parsed is not None:
-                cells = [cell for cell in _cells(text, parsed[2], at) if cell is not None]
-            else:
-                cells = [cell for cell in table[at] if cell not in absent] if table else []
+            cells = [c for c in table[at] if c is not None and c not in absent] if table else []
             column, guess = kind_of(name, cells, categorical)
             kinds.append(column)
             if guess:
                 guessed.append(name)
-            if rows[-1] and not cells and column.kind == NUMBER:
+            if n_rows and not cells and column.kind == NUMBER:
                 blank.append(name)
+            numbers = column.kind == NUMBER and not guess and len(cells) == n_rows
+            if numbers and all(count_rows(np.array(some, float)) for some in (cells[:2], cells)):
+                counting.append(name)
             if column.kind == NUMBER and are_digits_of_one_length(cells):
                 digits.append(name)
         self.guessed, self._blank = frozenset(guessed), frozenset(blank)
-        self.digits = frozenset(digits)
+        self.digits, self._counting = frozenset(digits), frozenset(counting)
         return tuple(kinds)
+
+    def _cells_of(self, text: Text, final: bool) -> tuple[list[list[bytes | None]], int]:
+        """The cells of the columns of a text, None where one is missing, and how many rows it has.
+
+        Of a damaged text, rows that are whole count; the damage is reported when all are read.
+        """
+        starts, rows, _ = self._layout(text, final=final)
+        count = len(self._names)
+        roles = np.array([(_WORD, at) for at in range(count)], dtype=np.int64)
+        parsed = self._run(text, starts, rows, roles, 0, 0, count, np.float64)
+        if parsed is not None:
+            return [_cells(text, parsed[2], at) for at in range(count)], int(rows[-1])
+        whole = (
+            row for row in rows_of(text.tobytes(), self._dialect.delimiter) if len(row) == count
+        )
+        return [list(column) for column in zip(*islice(whole, SAMPLE_ROWS), strict=True)], int(
+            rows[-1]
+        )
 
     # -- Rows
 
     def whole(self, selection: ColumnSelection) -> Block:
-        text = self._source.whole()[self._mark + self._offset :]
-        return self._block(text, selection, 0, self._first_line, self._layout(text, final=True))
+        matrix = Growing(selection.dtype, len(selection.numbers))
+        parts = []
+        with self._source.reader(whole=True) as reader:
+            for part in self._parts(reader, selection, matrix):
+                # the numbers are in the matrix, and in the part only as many rows
+                parts.append(replace(part, numbers=np.empty((part.n_rows, 0))))
+        return joined(parts, selection, matrix.array)
 
     def blocks(self, selection: ColumnSelection) -> Iterator[Block]:
-        row, line, carry, wanted = 0, self._first_line, b"", CHUNK
         with self._source.reader() as reader:
-            reader.read(self._mark + self._offset)
-            while True:
-                part = reader.read(wanted)
-                content = carry + part
-                text = np.frombuffer(content, np.uint8)
-                layout = self._layout(text, final=not part)
+            yield from self._parts(reader, selection, None)
+
+    def _parts(
+        self, reader: Reader, selection: ColumnSelection, matrix: Growing | None
+    ) -> Iterator[Block]:
+        """Some rows at a time; their numbers are added to the matrix, if there is one."""
+        row, line = 0, self._first_line
+        reader.read(self._mark + self._offset)
+        window = Window(reader, CHUNK)
+        while not window.ended:
+            text = self._extra.blanked(window.more(), line, final=window.ended)
+            layout = self._layout(text, final=window.ended)
+            end = layout[2]
+            if len(text) - end > LONGEST_ROW:
+                raise self._source.endless_row(line + line_ends(text[:end]))
+            # lines that are sums or footers if they are the last ones wait for what follows
+            if not window.ended and (extra := self._extra.extra_from(text[:end], line)) < end:
+                text = text[:extra]
+                layout = self._layout(text, final=False)
                 end = layout[2]
-                if len(content) - end > LONGEST_ROW:
-                    here = line + content.count(b"\n", 0, end)
-                    raise self._source.endless_row(here)
-                if end:
-                    block = self._block(text, selection, row, line, layout)
-                    row, line = row + block.n_rows, line + content.count(b"\n", 0, end)
-                    if block.n_rows:
-                        yield block
-                carry = content[end:]
-                wanted = max(CHUNK, len(carry))  # a long row is not looked at again and again
-                if not part:
-                    return
+            lines, count = line_ends(text[:end]), int(layout[1][-1])
+            if count:
+                numbers = None if matrix is None else matrix.room(count, reader.fraction)
+                block = self._block(text, selection, row, line, layout, numbers)
+                if matrix is not None:
+                    matrix.add(count)
+                if count == lines + (text[end - 1] != ord("\n")):  # each row is one line
+                    block.locate = partial(_line_by_row, line - row)
+                else:
+                    block.locate = self._locator(text[:end].copy(), row, line)
+                yield block
+            row, line = row + count, line + lines
+            window.drop(end)
+
+    def _locator(self, text: Text, first_row: int, first_line: int) -> Callable[[int], str]:
+        """What says where a row is, by the text from the first row on."""
+        return lambda row: f"line {first_line + self._line_of(text, row - first_row)}"
 
     def _layout(
         self, text: Text, *, final: bool
@@ -245,13 +341,15 @@ class DelimitedSource(TableSource):
     def _workers(self, text: Text) -> int:
         return resources(self._threads).for_work(16 * len(text)).threads
 
-    def _block(
-        self, text: Text, selection: ColumnSelection, first_row: int, first_line: int, layout: Any
-    ) -> Block:
-        starts, rows, _ = layout
+    def _roles(self, selection: ColumnSelection) -> tuple[NDArray[np.int64], dict[str, int]]:
+        """For each column what it is read as and its place there; and the places of words.
+
+        A table may have more columns than rows in a piece, so this is done once for all pieces.
+        """
+        if self._last_roles is not None and self._last_roles[0] is selection:
+            return self._last_roles[1:]
         numbers = {name: at for at, name in enumerate(selection.numbers)}
         words = {name: at for at, name in enumerate(selection.words)}
-        aside = 0
         roles = []
         for name in self._names:
             if name in numbers:
@@ -260,15 +358,30 @@ class DelimitedSource(TableSource):
                 roles.append((_WORD, words[name]))
             elif name == selection.target and selection.target_kind == NUMBER:
                 roles.append((_ASIDE, 0))
-                aside = 1
             elif name in (selection.target, selection.ids):
                 words[name] = len(words)
                 roles.append((_WORD, words[name]))
             else:
                 roles.append((_SKIP, 0))
-        wanted = list(roles)
+        self._last_roles = selection, np.array(roles, dtype=np.int64), words
+        return self._last_roles[1:]
+
+    def _block(
+        self,
+        text: Text,
+        selection: ColumnSelection,
+        first_row: int,
+        first_line: int,
+        layout: Any,
+        numbers_into: NDArray[Any] | None,
+    ) -> Block:
+        starts, rows, _ = layout
+        wanted, words = self._roles(selection)
+        roles, aside = wanted.copy(), int((wanted[:, 0] == _ASIDE).any())
         loose = [
-            name for name in self._loose if roles[self._names.index(name)][0] in (_FEATURE, _ASIDE)
+            name
+            for name in (() if selection.strict else self._loose)
+            if roles[self._names.index(name)][0] in (_FEATURE, _ASIDE)
         ]
         # columns of numbers in which there is a word are read as words, and made numbers here
         while True:
@@ -283,11 +396,12 @@ class DelimitedSource(TableSource):
                     starts,
                     rows,
                     roles,
-                    len(numbers),
+                    len(selection.numbers),
                     aside,
                     count,
                     selection.dtype,
                     first_line=first_line,
+                    into=numbers_into,
                 )
                 break
             except _WordAmongNumbersError as odd_one:
@@ -297,10 +411,7 @@ class DelimitedSource(TableSource):
                 self._loose.append(odd_one.column)
         assert parsed is not None
         matrix, apart, spans = parsed
-
-        def locate(row: int) -> str:
-            return f"line {first_line + self._line_of(text, row - first_row)}"
-
+        locate = self._locator(text, first_row, first_line)
         odd: dict[str, Odd] = {}
         for name in loose:
             where = self._names.index(name)
@@ -316,6 +427,9 @@ class DelimitedSource(TableSource):
                     raise self._error(text, _NOT_NUMBER, at, where, first_line)
             else:
                 apart[slot] = values
+
+        if len(self.cells.codes):
+            matrix[:], apart[:] = map(self.cells.without_codes, (matrix, apart))
 
         def column(name: str, limit: int | None) -> Categorical:
             return self._words(
@@ -333,7 +447,7 @@ class DelimitedSource(TableSource):
                 target = column(selection.target, None)
         ids = None
         if selection.ids is not None:
-            if selection.ids in numbers or selection.ids not in words:
+            if selection.ids in selection.numbers or selection.ids not in words:
                 raise DataError(
                     f"{self.label}: column {shown(selection.ids)} cannot be an id and something "
                     f"else."
@@ -377,7 +491,7 @@ class DelimitedSource(TableSource):
         cells = _cells(text, _Spans(starts[None, places], lengths[None, places]), 0)
         values = np.full(known + 1, np.nan)
         strange = np.zeros(known + 1, dtype=bool)
-        absent = {word.encode() for word in self._dialect.missing} | {b""}
+        absent = self._dialect.absent()
         for code, cell in enumerate(cells):
             content = (cell or b"").strip(b" \t")
             if A_NUMBER.fullmatch(content):
@@ -402,58 +516,46 @@ class DelimitedSource(TableSource):
         text: Text,
         starts: NDArray[np.int64],
         rows: NDArray[np.int64],
-        roles: Sequence[tuple[int, int]],
+        roles: NDArray[np.int64],
         n_numbers: int,
         n_aside: int,
         n_words: int,
         dtype: Any,
         first_line: int | None = None,
+        into: NDArray[Any] | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.float64], _Spans] | None:
         """The values of rows of a text: features, those kept aside, and places of words.
 
-        Damage is an error with its line; without a ``first_line`` the result is None instead.
+        Features are written ``into`` an array, if one is given. Damage is an error with its line;
+        without a ``first_line`` the result is None instead.
         """
         count = int(rows[-1])
-        matrix = np.empty((count, n_numbers), dtype=dtype)
+        matrix = np.empty((count, n_numbers), dtype=dtype) if into is None else into
         aside = np.empty((n_aside, count))
         spans = _Spans(np.empty((n_words, count), np.int64), np.empty((n_words, count), np.int32))
-        absent = [word.encode() for word in self._dialect.missing]
+        everywhere = [word.encode() for word in self._dialect.missing]
+        absent = everywhere + [word.encode() for word in self._dialect.missing_numbers]
         ends = np.cumsum([len(word) for word in absent], dtype=np.int64)
-        kinds = np.array([kind for kind, _ in roles], dtype=np.int8)
-        slots = np.array([slot for _, slot in roles], dtype=np.int64)
-        known = (
+        kinds, slots = roles[:, 0].astype(np.int8), np.ascontiguousarray(roles[:, 1])
+        kind, at, column = _core.csv_parse(
+            text,
             ord(self._dialect.delimiter),
             np.frombuffer(b"".join(absent) or b"\0", np.uint8),
             ends,
+            len(everywhere),
+            starts,
+            rows,
+            kinds,
+            slots,
+            matrix,
+            aside,
+            *spans,
+            self._workers(text),
         )
-        for begin, end, first, last in _calls(starts, rows):
-            part, layout, apart, words = text, (starts, rows), aside, spans
-            if (first, last) != (0, count):
-                part = text[begin:end]
-                layout = self._layout(part, final=True)[:2]
-                apart = np.empty((n_aside, last - first))
-                words = _Spans(*(np.empty((n_words, last - first), each.dtype) for each in spans))
-            kind, at, column = _core.csv_parse(
-                part,
-                *known,
-                *layout,
-                kinds,
-                slots,
-                matrix[first:last],
-                apart,
-                *words,
-                self._workers(part),
-            )
-            if kind:
-                if first_line is None:
-                    return None
-                raise self._error(text, kind, begin + at, column, first_line)
-            if words is not spans:
-                aside[:, first:last] = apart
-                spans.starts[:, first:last] = np.where(
-                    words.starts < 0, words.starts, words.starts + begin
-                )
-                spans.lengths[:, first:last] = words.lengths
+        if kind and first_line is None:
+            return None
+        if kind:
+            raise self._error(text, kind, at, column, first_line or 1)
         return matrix, aside, spans
 
     def _written(
@@ -465,7 +567,8 @@ class DelimitedSource(TableSource):
         some: NDArray[np.intp],
     ) -> list[str]:
         """What stands in some rows of a column."""
-        roles = [(_WORD if at == place else _SKIP, 0) for at in range(len(self._names))]
+        roles = np.zeros((len(self._names), 2), dtype=np.int64)  # _SKIP
+        roles[place] = _WORD, 0
         parsed = self._run(text, starts, rows, roles, 0, 0, 1, np.float64)
         assert parsed is not None
         spans = _Spans(parsed[2].starts[:, some], parsed[2].lengths[:, some])
@@ -515,12 +618,12 @@ class DelimitedSource(TableSource):
     def _line_of(self, text: Text, row: int) -> int:
         """How many line ends there are before a row, which is found by halving the text."""
         begin = self._end_of(text, row) if row else 0
-        rest = text[begin : begin + 4096].tobytes()
-        blank = len(rest) - len(rest.lstrip())
-        return int(np.count_nonzero(text[:begin] == 10)) + rest[:blank].count(b"\n")
+        rest = text[begin:].tobytes()
+        blank = len(rest) - len(rest.lstrip())  # a line that was left out may be long
+        return line_ends(text[:begin]) + rest[:blank].count(b"\n")
 
     def _error(self, text: Text, kind: int, at: int, column: int, first_line: int) -> DataError:
-        where = f"{self.label}, line {first_line + int(np.count_nonzero(text[:at] == 10))}"
+        where = f"{self.label}, line {first_line + line_ends(text[:at])}"
         if kind in (_FEW, _MANY):
             return DataError(
                 f"{where}: {counted(column, 'field')} where {len(self._names)} "
@@ -549,14 +652,8 @@ class DelimitedSource(TableSource):
         )
 
 
-def _calls(
-    starts: NDArray[np.int64], rows: NDArray[np.int64]
-) -> Iterator[tuple[int, int, int, int]]:
-    """Where each compiled call begins and ends, in bytes and rows, at borders of pieces."""
-    wanted = np.arange(byte_sources.CALL_BYTES, int(starts[-1]), byte_sources.CALL_BYTES)
-    cuts = np.unique([0, *np.searchsorted(starts, wanted), len(starts) - 1])
-    for left, right in pairwise(cuts):
-        yield int(starts[left]), int(starts[right]), int(rows[left]), int(rows[right])
+def _line_by_row(offset: int, row: int) -> str:
+    return f"line {row + offset}"
 
 
 def _cells(text: Text, spans: _Spans, at: int) -> list[bytes | None]:

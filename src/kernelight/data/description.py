@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelight.base import counted
-from kernelight.data.encoding import EncodedColumn, Encoding
+from kernelight.data.encoded_columns import EncodedColumn
+from kernelight.data.encoding import Encoding
 from kernelight.data.errors import listed, shown
 from kernelight.data.table_source import NUMBER
 
@@ -49,7 +50,8 @@ def _fate(column: EncodedColumn) -> str:
         said = ", ".join(name.partition(": ")[2] for name in column.feature_names)
         return f"dates, {said or 'all the same: no feature'}"
     if column.kind == NUMBER:
-        return f"numbers written with a {column.format}"
+        unit = "" if column.unit is None else f", in {column.unit}"
+        return f"numbers written with a {column.format}{unit}"
     also = ", one for all other words" if column.others else ""
     also += ", and one for missing words" if column.missing else ""
     said = f"words, {counted(len(column.categories), 'column')} of 0 and 1{also}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from kernelight.data.byte_sources import ByteSource
@@ -15,7 +16,8 @@ SAMPLE = 1 << 22  # bytes
 SAMPLE_ROWS = 500
 MOST_TITLES = 5  # rows above the names of the columns
 DELIMITERS = (",", "\t", ";", "|")
-MISSING = (
+# Words for a missing value. An encoding that names none was learned with the first list.
+FIRST_MISSING = (
     "NA",
     "N/A",
     "n/a",
@@ -31,6 +33,27 @@ MISSING = (
     "None",
     "?",
 )
+MISSING = (
+    *FIRST_MISSING,
+    *("N.A.", "n.a.", "N.A", "n.a", "N/a", "-NaN", "#NA", "#N/A N/A", "(null)", "<null>", "\\N"),
+    *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "k.A.", "k. A."),
+    # of spreadsheets, also in other languages
+    *("#VALUE!", "#DIV/0!", "#REF!", "#NUM!", "#NAME?", "#NULL!", "#NV", "#WERT!", "#BEZUG!"),
+    *("#ZAHL!", "#VALEUR!", "#NOMBRE!", "#NOM?"),
+    # of people, in German, French and Spanish
+    *("k.A", "K.A.", "K. A.", "k.a.", "keine Angabe", "Keine Angabe", "keine Angaben"),
+    *("Keine Angaben", "nicht verfügbar", "Nicht verfügbar", "non renseigné", "Non renseigné"),
+    *("non disponible", "Non disponible", "no disponible", "No disponible", "sin datos"),
+    *("Sin datos", "sin dato", "Sin dato"),
+)
+# Words that are missing values among numbers and dates; among words they may be one of them.
+MISSING_NUMBERS = (
+    *("-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "na", "none", "NONE", "nil", "NIL"),
+    *("Nil", "missing", "Missing", "MISSING"),
+    # not available; a Dutch company is an N.V. too, and what a laboratory does not detect is N.D.
+    *("n.v.", "n. v.", "N.V.", "n.d.", "n. d.", "N.D.", "n/d", "N/D", "s.d.", "s. d.", "s/d"),
+    *("S/D", "n.c.", "N.C."),
+)
 OTHER_CHARSET = "; charset='cp1252', or the encoding that it has, reads it"
 A_NUMBER = re.compile(
     rb"[ "
@@ -39,11 +62,23 @@ A_NUMBER = re.compile(
 )
 
 
+class MissingWords(NamedTuple):
+    """What stands for a missing value: these words everywhere, and others among numbers only."""
+
+    anywhere: tuple[str, ...] = MISSING
+    among_numbers: tuple[str, ...] = MISSING_NUMBERS
+
+
 class Dialect(NamedTuple):
     """How a text is to be read."""
 
     delimiter: str
     missing: tuple[str, ...] = MISSING
+    missing_numbers: tuple[str, ...] = MISSING_NUMBERS  # missing among numbers as well
+
+    def absent(self) -> set[bytes]:
+        """What is a missing value among numbers."""
+        return {b"", *(word.encode() for word in (*self.missing, *self.missing_numbers))}
 
 
 class Sample(NamedTuple):
@@ -75,17 +110,85 @@ def sample_of(source: ByteSource) -> Sample:
 
 def looks_headed(first: Sequence[bytes], comma: bool) -> bool:
     """Whether a first row has names: something, and no number, which may have a decimal comma."""
-    cells = [cell.replace(b",", b".") for cell in first] if comma else first
-    return any(first) and not any(A_NUMBER.fullmatch(cell) for cell in cells)
+    return any(first) and not any(map(_is_number, _with_points(first, comma)))
 
 
-def titles_above(rows: Sequence[Sequence[bytes]], comma: bool, known: Collection[str] = ()) -> int:
+def _is_number(cell: bytes) -> bool:
+    return A_NUMBER.fullmatch(cell) is not None
+
+
+def _with_points(row: Sequence[bytes], comma: bool) -> list[bytes]:
+    return [cell.replace(b",", b".") if comma else cell for cell in row]
+
+
+class Named(NamedTuple):
+    """Names of columns that tell where the names are: what the user called some, a model all."""
+
+    by_user: frozenset[str] = frozenset()
+    by_model: frozenset[str] = frozenset()
+
+    def are_in(self, row: Sequence[bytes]) -> bool:
+        """Whether this row has one that the user named, or half of its cells are a model's.
+
+        A number that the user gave may be the place of a column.
+
+        >>> from kernelight.data.dialect import Named
+        >>> named = Named(frozenset(["kind", "1", "2021"]))
+        >>> [named.are_in(row) for row in ([b"a", b"kind"], [b"a", b"1"], [b"a", b"2021"])]
+        [True, False, True]
+        """
+        cells = {cell.decode(errors="replace") for cell in row if cell}
+        names = self.by_user & cells
+        if any(not re.fullmatch(r"-?[0-9]{1,9}", n) or abs(int(n)) > len(row) for n in names):
+            return True
+        return len(cells) > 0 and 2 * len(self.by_model & cells) >= len(cells)
+
+
+NOT_NAMED = Named()
+
+
+def numbers_in_names(rows: Sequence[Sequence[bytes]]) -> list[str]:
+    """The numbers in the first of some rows, if it has names and these are years or a count.
+
+    There must be words beside them, and years (two at least) or 0, 1, 2 or 1, 2, 3 and so on, which
+    none of the next rows has.
+
+    >>> from kernelight.data.dialect import numbers_in_names
+    >>> numbers_in_names([[b"country", b"2019", b"2020"], [b"Malta", b"0.5", b"0.51"]])
+    ['2019', '2020']
+    >>> numbers_in_names([[b"Malta", b"2019", b"2020"], [b"Cyprus", b"2018", b"2021"]])
+    []
+    """
+    first, *later = rows
+    places = [at for at, cell in enumerate(first) if _is_number(cell)]
+    words = any(cell and not _is_number(cell) for cell in first)
+    later = [row for row in later if len(row) == len(first)]
+    told = [_years_or_count([row[at] for at in places]) for row in (first, *later)]
+    if not words or not later or not told[0] or any(told[1:]):
+        return []
+    return [first[at].decode() for at in places]
+
+
+def _years_or_count(cells: Sequence[bytes]) -> bool:
+    """Whether cells are different years in order, or count from 0 or 1."""
+    if len(cells) < 2 or not all(re.fullmatch(rb"[0-9]{1,4}", cell) for cell in cells):
+        return False
+    numbers = [int(cell) for cell in cells]
+    steps = {after - before for before, after in pairwise(numbers)}
+    years = all(1800 <= number <= 2200 for number in numbers)
+    count = len(cells) > 2 and numbers[0] in (0, 1) and steps == {1}
+    return count or (years and (min(steps) > 0 or max(steps) < 0))
+
+
+def titles_above(rows: Sequence[Sequence[bytes]], comma: bool, named: Named = NOT_NAMED) -> int:
     """How many of the first rows are a title above the names of the columns.
 
-    A title has one cell that is not empty. It is followed by names: two cells at least, different,
-    none of them empty or a number. Where empty cells stand beside it, as spreadsheets write them,
-    it could be the names of a table of words; then something must tell: numbers in later rows, or
-    names that a model knows (``known``).
+    A title has one cell that is not empty. It is followed by names: two cells at least, none of
+    them empty or a number. They must be different, unless something tells that they are names:
+    numbers in later rows, or names that the user or a model knows. It must also where empty cells
+    stand beside the title, as spreadsheets write them: these could be the names of a table of
+    words. Where the user or a model knows the names, a title may have several cells, if they are
+    fewer than in most rows: there may be a delimiter in it.
 
     >>> from kernelight.data.dialect import titles_above
     >>> titles_above([[b"Report of March"], [b"a", b"b"], [b"1", b"2"]], comma=False)
@@ -93,19 +196,23 @@ def titles_above(rows: Sequence[Sequence[bytes]], comma: bool, known: Collection
     >>> titles_above([[b"a", b""], [b"x", b"y"], [b"u", b"v"]], comma=False)
     0
     """
+    width = Counter(map(len, rows)).most_common(1)[0][0] if any(map(named.are_in, rows)) else 0
     count = 0
-    while count < len(rows) and sum(map(bool, rows[count])) <= 1:
+    while count < len(rows) and (sum(map(bool, rows[count])) <= 1 or len(rows[count]) < width):
         count += 1
     if not 0 < count <= MOST_TITLES or count == len(rows) or not any(rows[0]):
         return 0
-    names = rows[count]
-    named = len(names) > 1 and all(names) and len({*names}) == len(names)
-    if not named or not looks_headed(names, comma):
+    names, later = rows[count], rows[count + 1 :]
+    told = named.are_in(names) or not all(looks_headed(row, comma) for row in later)
+    different = len({*names}) == len(names) or told
+    if len(names) < 2 or not all(names) or not different:
         return 0
-    if any(len(row) == len(names) for row in rows[:count]):
-        tells = {cell.decode(errors="replace") for cell in names} & {*known}
-        if not tells and all(looks_headed(row, comma) for row in rows[count + 1 :]):
-            return 0
+    if not looks_headed(names, comma) and not numbers_in_names(rows[count:]):
+        return 0
+    if any(len(row) == len(names) for row in rows[:count]) and not told:
+        return 0
+    if any(sum(map(bool, row)) > 1 for row in rows[:count]) and not named.are_in(names):
+        return 0
     return count
 
 

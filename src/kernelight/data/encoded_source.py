@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
-from kernelight.data.booleans import truth_of
-from kernelight.data.dialect import MISSING
-from kernelight.data.encoding import EncodedColumn, EncodedTarget, Encoding
-from kernelight.data.errors import DataError, shown
+import numpy as np
+
+from kernelight.data.booleans import answer_of, truth_of
+from kernelight.data.column_formats import FITS, Separators, date_format, pointed_note
+from kernelight.data.dialect import FIRST_MISSING, MISSING, MissingWords
+from kernelight.data.encoded_columns import EncodedColumn, EncodedTarget
+from kernelight.data.encoding import Encoding
+from kernelight.data.errors import DataError, listed, shown
 from kernelight.data.formatted import FormattedSource
 from kernelight.data.table_source import (
     CATEGORICAL,
@@ -20,12 +27,37 @@ from kernelight.data.table_source import (
 )
 from kernelight.data.text_formats import (
     BOOLEAN,
-    NUMERIC,
+    COMMA,
+    PLAIN,
+    POINT,
+    TIME,
     WRITTEN,
     YEAR_FIRST,
+    can_read,
+    converted,
+    date_orders,
     decimal_format,
-    decimal_of,
+    narrowed,
+    number_of,
 )
+from kernelight.data.units import currencies_in, without_unit
+
+
+def missing_words(missing: Sequence[str] | None, encoding: Encoding | None) -> MissingWords:
+    """What stands for a missing value: what the user has said, or the words of training.
+
+    If it is neither, the usual words do. What a user names replaces them, unless it begins with the
+    usual words, as the command has it: the rest is then added.
+    """
+    more: tuple[str, ...] = ()
+    if missing is not None:
+        if tuple(missing[: len(MISSING)]) != MISSING:
+            return MissingWords(tuple(missing), ())
+        more = tuple(missing[len(MISSING) :])
+    if encoding is None:
+        return MissingWords((*MISSING, *more))
+    words = FIRST_MISSING if encoding.missing_words is None else encoding.missing_words
+    return MissingWords((*words, *more), encoding.missing_numbers)
 
 
 def cell_rule(missing: Sequence[str] | None, encoding: Encoding | None) -> CellRule:
@@ -39,58 +71,82 @@ def cell_rule(missing: Sequence[str] | None, encoding: Encoding | None) -> CellR
         known = {column.name: frozenset(column.categories) for column in encoding.columns or ()}
         if encoding.target is not None:
             known[encoding.target.name] = frozenset(map(str, encoding.target.labels or ()))
-    return CellRule(frozenset(MISSING if missing is None else missing), known)
+    anywhere, among_numbers = missing_words(missing, encoding)
+    return CellRule(frozenset(anywhere), frozenset(among_numbers), known)
 
 
-def formatted_by(
-    encoding: Encoding, source: TableSource, decimal: str | None = None
-) -> TableSource:
+class Reading(NamedTuple):
+    """A source as a model reads it, and a note for each column that is spelled otherwise here."""
+
+    source: TableSource
+    notes: dict[str, str]
+
+
+def formatted_by(encoding: Encoding, source: TableSource, decimal: str | None = None) -> Reading:
     """A source whose columns of text are read in the formats of an encoding.
 
-    A ``decimal`` separator goes before that of the encoding.
+    A ``decimal`` separator goes before that of the encoding. Without one, a file that certainly has
+    another decimal separator than the training file is read with its own, and so are dates.
     """
     kinds = {column.name: column.kind for column in source.columns or ()}
-    formats = {}
-    for column in encoding.columns or ():
-        typed = not source.text and kinds.get(column.name) in (NUMBER, DATE)
-        if column.name not in kinds or typed:
-            continue
-        if column.format is not None:
-            formats[column.name] = column.format
-        elif column.kind == DATE:
-            formats[column.name] = YEAR_FIRST
-    target = encoding.target
-    if target is not None and target.format is not None and target.name in kinds:
-        as_text = source.text or kinds[target.name] == CATEGORICAL
-        formats.update({target.name: target.format} if as_text else {})
+    known = {
+        column.name: column
+        for column in _known(encoding)
+        if column.name in kinds and (source.text or kinds[column.name] not in (NUMBER, DATE))
+    }
+    formats = {name: column.format for name, column in known.items() if column.format is not None}
+    units = encoding.units
+    dates = {
+        name: formats.get(name, YEAR_FIRST) for name, column in known.items() if column.kind == DATE
+    }
+    formats |= dates
+    numbers = [name for name, column in known.items() if column.kind == NUMBER]
+    notes: dict[str, str] = {}
     if decimal is not None:
-        numbers = [column.name for column in encoding.columns or () if column.kind == NUMBER]
-        numbers += [target.name] if target is not None and target.kind == NUMBER else []
-        numbers = [name for name in numbers if name in kinds]
-        formats.update(
-            {
-                n: decimal_format(decimal)
-                for n in numbers
-                if n in formats or (source.text and decimal == ",")
-            }
-        )
-    elif source.delimiter == ",":
-        formats.update(dict.fromkeys(_with_points(formats, source), decimal_format(".")))
-    numbers = [name for name in _unformatted(encoding, source) if name not in formats]
+        formats |= {
+            name: decimal_format(decimal)
+            for name in numbers
+            if name in formats or (source.text and decimal == ",")
+        }
+    else:
+        here, notes = _separated(formats, numbers, source, units)
+        formats |= here
+    changed = _other_dates(dates, source)
+    formats |= {name: form for name, (form, _) in changed.items()}
+    notes |= {name: note for name, (_, note) in changed.items()}
+    plain = [
+        name
+        for name in numbers
+        if name not in formats and kinds[name] == CATEGORICAL and known[name].format is None
+    ]
     if not source.text:  # a delimited file can read plain numbers itself
-        formats.update(dict.fromkeys(numbers, WRITTEN))
-    formats.update(dict.fromkeys(_booleans(numbers, source), BOOLEAN))
-    return FormattedSource(source, formats, {}) if formats else source
+        formats.update(dict.fromkeys(plain, WRITTEN))
+    for name, example in _booleans(plain, source).items():
+        formats[name] = BOOLEAN
+        if truth_of(example) is None:
+            notes[name] = f"words such as {shown(example)} are read as 1 and 0, as booleans are"
+    return Reading(FormattedSource(source, formats, {}, units) if formats else source, notes)
 
 
-def percent_notes(encoding: Encoding, source: TableSource) -> list[str]:
-    """A sentence for each column with percent signs in training and none here, or the reverse.
+def otherwise_spelled(label: str, notes: Mapping[str, str]) -> DataError:
+    """The error of columns that are spelled otherwise than in training (strict)."""
+    said = "; ".join(f"column {shown(name)}: {note}" for name, note in notes.items())
+    return DataError(f"{label}: {said}. That is what is done without strict=True.")
 
-    Nothing is converted: 12 may be 12 % without its sign.
+
+def _known(encoding: Encoding) -> list[EncodedColumn | EncodedTarget]:
+    """The columns of a model and its target."""
+    return [*(encoding.columns or ()), *([encoding.target] if encoding.target is not None else [])]
+
+
+def sign_notes(encoding: Encoding, source: TableSource) -> list[str]:
+    """A sentence for each column with other signs than in training.
+
+    That is percent signs in training and none here, or the reverse, and another currency. Nothing
+    is converted: 12 may be 12 % without its sign.
     """
-    known: list[EncodedColumn | EncodedTarget] = [*(encoding.columns or ())]
-    known += [encoding.target] if encoding.target is not None else []
-    had = {column.name: column.percent for column in known if column.percent is not None}
+    had = {c.name: c.percent for c in _known(encoding) if c.percent is not None}
+    coins = {c.name: c.currency for c in _known(encoding) if c.currency is not None}
     kinds = {c.name: c.kind for c in source.columns or () if c.name in had}
     texts = [name for name, kind in kinds.items() if source.text or kind == CATEGORICAL]
     words = {name: column.values for name, column in _first_words(texts, source)}
@@ -98,6 +154,12 @@ def percent_notes(encoding: Encoding, source: TableSource) -> list[str]:
     for name in kinds:
         # numbers of a typed table have no signs
         values = words.get(name, ()) if name in texts else ("0",)
+        others = [*(currencies_in(dict.fromkeys(values, 1)).keys() - {coins.get(name)})]
+        if name in coins and others:
+            notes.append(
+                f"column {shown(name)}: values are in {listed(sorted(others))}, and in training "
+                f"they were in {shown(coins[name])}; they are not converted"
+            )
         signs = sum("%" in value for value in values)
         if had[name] and values and not signs:
             change = "in training values had a percent sign, and here none has"
@@ -109,40 +171,135 @@ def percent_notes(encoding: Encoding, source: TableSource) -> list[str]:
     return notes
 
 
-def _with_points(formats: Mapping[str, str], source: TableSource) -> list[str]:
-    """Columns with decimal commas in training and points here, where commas separate cells.
+def written_as(value: float, name: str, form: str, source: TableSource) -> str | None:
+    """The first word of a column that stands for a number in a format; None if there is none.
 
-    Elsewhere 5.123 may well be five thousand. Here cells with a comma would have to be quoted, and
-    none is.
+    Of dates the number is that of days since 1970.
     """
-    names = [name for name, form in formats.items() if form in NUMERIC and decimal_of(form) == ","]
-    texts = {name: "".join(words.values) for name, words in _first_words(names, source)}
-    return [name for name, text in texts.items() if "." in text and "," not in text]
+    for _, words in _first_words([name], source):
+        read = converted([*words.values], form)
+        if read.dtype.kind == "M":
+            read = np.where(np.isnat(read), np.nan, read.astype("datetime64[D]").astype(np.int64))
+        found = np.flatnonzero(read == value)
+        if len(found):
+            return str(words.values[int(found[0])])
+    return None
 
 
-def _unformatted(encoding: Encoding, source: TableSource) -> list[str]:
-    """Columns of words where the model has numbers without a format of their own."""
-    known: list[EncodedColumn | EncodedTarget] = [*(encoding.columns or ())]
-    known += [encoding.target] if encoding.target is not None else []
-    numbers = {column.name for column in known if column.kind == NUMBER and column.format is None}
-    return [c.name for c in source.columns or () if c.kind == CATEGORICAL and c.name in numbers]
+def _separated(
+    formats: Mapping[str, str],
+    numbers: Sequence[str],
+    source: TableSource,
+    units: Mapping[str, str],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The formats of numbers that have another decimal separator here than in training, and notes.
+
+    ``formats`` are those of training; ``numbers`` are the columns of numbers that are text here;
+    ``units`` are those behind numbers in training.
+    Where commas separate cells and no cell has one, points are decimal points. Where semicolons do
+    and no cell has a point, commas are decimal commas, as in training. Elsewhere 5.123 may well be
+    five thousand, so that another column must tell.
+    """
+    kinds = {column.name: column.kind for column in source.columns or ()}
+    texts = [n for n in numbers if n in formats or kinds[n] == CATEGORICAL or n in source.guessed]
+    words = {
+        name: replace(column, values=tuple(without_unit(column.values, units.get(name))))
+        for name, column in _first_words(texts, source)
+    }
+    # a model of a table with decimal commas has a format for every column of numbers
+    trained = COMMA in formats.values()
+    found = Separators.of([words.items()])
+    if trained or COMMA in found.certain:
+        rest = _first_words([name for name in numbers if name not in texts], source)
+        words |= rest
+        found = Separators.of([words.items()])
+    none = source.delimiter == "," and not any("," in v for w in words.values() for v in w.values)
+    pointless = source.delimiter == ";" and not any(
+        "." in v for w in words.values() for v in w.values
+    )
+    here, notes = {}, {}
+    for name, column in words.items():
+        had = formats.get(name, POINT)
+        fitting = found.left[name]
+        if len(fitting) == 1:
+            form = fitting[0]
+        elif (found.certain == {COMMA} and not trained) or found.certain == {POINT}:
+            form = next(iter(found.certain))
+        elif pointless and any("," in value for value in column.values):
+            form = COMMA
+        else:
+            form = POINT if none and name in found.pointed else had
+        reads = {f: sum(can_read(v, f) for v in column.values) for f in (form, had)}
+        percent = name not in formats and any("%" in value for value in column.values)
+        if reads[form] < max(FITS * len(column.values), reads[had]) or percent:
+            continue
+        odd = [v for v in column.values if not PLAIN.fullmatch(v)]
+        example = next((v for v in column.values if ("," in v) or ("." in v)), "")
+        if form != had:
+            here[name] = form
+            if example:
+                notes[name] = (
+                    f"numbers such as {shown(example)} are read as {number_of(example, form):.10g},"
+                    f" with a {form} (in training with a {had})"
+                )
+        elif name not in formats and odd and can_read(odd[0], form):
+            here[name] = form
+            notes[name] = (
+                f"numbers such as {shown(odd[0])} are read as {number_of(odd[0], form):.10g}"
+            )
+        elif name not in formats and trained and name in found.pointed:
+            notes[name] = pointed_note(found.pointed[name], False, source.has_options)
+    return here, notes
 
 
-def _booleans(names: Sequence[str], source: TableSource) -> list[str]:
-    """Those of some columns whose first words are booleans."""
-    return [
-        name
+def _other_dates(formats: Mapping[str, str], source: TableSource) -> dict[str, tuple[str, str]]:
+    """Columns of dates that are written otherwise than in training: the format, and a note.
+
+    Only where it is certain: 03/04/2024 may be day first or month first.
+    """
+    changed = {}
+    for name, words in _first_words(list(formats), source):
+        counts = Counter(words.values)
+        total = len(counts)
+        read = sum(can_read(value, formats[name]) for value in counts)
+        if formats[name] == TIME or read >= FITS * total:
+            continue
+        dates = date_format(counts)
+        orders = narrowed(date_orders(dates.format), counts)
+        if dates.number < FITS * total or dates.contrary or dates.format == TIME or len(orders) > 1:
+            continue
+        changed[name] = (
+            orders[0],
+            f"dates such as {shown(dates.examples[0])} are written otherwise than in training "
+            f"({formats[name]}); read as {orders[0]}",
+        )
+    return changed
+
+
+def _booleans(names: Sequence[str], source: TableSource) -> dict[str, str]:
+    """Those of some columns whose first words are booleans, with one of them."""
+    return {
+        name: words.values[0]
         for name, words in _first_words(names, source)
-        if words.values and all(truth_of(word) is not None for word in words.values)
-    ]
+        if words.values and all(answer_of(word) is not None for word in words.values)
+    }
 
 
 def _first_words(names: Sequence[str], source: TableSource) -> list[tuple[str, Categorical]]:
-    """Some columns with the words of their first rows."""
+    """Some columns with the words of their first rows, but for those that may be missing values.
+
+    Their codes do not count.
+    """
     try:
         first = (
             next(iter(source.blocks(ColumnSelection(words=tuple(names)))), None) if names else None
         )
     except DataError:  # damage, which is reported when the rows are read
         return []
-    return [] if first is None else list(zip(names, first.words, strict=True))
+    if first is None:
+        return []
+    unclear = source.cells.among_numbers
+    return [
+        (name, replace(words, values=tuple(v for v in words.values if v not in unclear)))
+        for name, words in zip(names, first.words, strict=True)
+    ]

@@ -31,7 +31,17 @@ from numpy.typing import NDArray
 
 from kernelight.data.booleans import as_known
 from kernelight.data.charsets import checked_charset
-from kernelight.data.dates import DateRecipe, recipe_from
+from kernelight.data.encoded_columns import (
+    EncodedColumn,
+    EncodedTarget,
+    column_of,
+    format_of,
+    percent_of,
+    plain_column,
+    plain_signs,
+    signs_of,
+    text_of,
+)
 from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.exact_integers import as_doubles, classes_of
 from kernelight.data.table_source import (
@@ -44,86 +54,15 @@ from kernelight.data.table_source import (
     resized,
 )
 from kernelight.data.target_values import TargetValues, TrainingRows
-from kernelight.data.text_formats import STORED
 from kernelight.data.word_counts import put_ones
 
 MEDIAN_ROWS = 20_000
 MAX_CATEGORIES = 100
 MAX_LABELS = 100_000
 CLASSIFICATION, REGRESSION = "classification", "regression"
-_VERSION = 3
+_VERSION = 4
 # of columns and targets, by the version that brought them
-_KEYS = {2: {"format", "parts", "others"}, 3: {"targets"}}
-Label = str | int | float
-
-
-@dataclass(frozen=True)
-class EncodedColumn:
-    """A column of the file and what becomes of it.
-
-    A number stays one (``fill`` where it is missing); a word becomes a column for each category.
-    """
-
-    name: str
-    kind: str
-    fill: float = 0.0
-    categories: tuple[str, ...] = ()
-    missing: bool = False  # whether missing words have a column of their own
-    recipe: DateRecipe | None = None  # of dates
-    # how numbers or dates are written, where they are text (`text_formats`)
-    format: str | None = None
-    others: bool = False  # whether all words that are no category share a column
-    targets: TargetValues | None = None  # of words, in more columns after these
-    # of numbers with signs: whether they had percent signs in training; None: some, or not known
-    percent: bool | None = None
-
-    @property
-    def width(self) -> int:
-        """How many features come of it."""
-        if self.recipe is not None:
-            return len(self.recipe.parts)
-        if self.kind == NUMBER:
-            return 1
-        return self.n_ones + (0 if self.targets is None else len(self.targets.outputs))
-
-    @property
-    def n_ones(self) -> int:
-        """How many of them are columns of 0 and 1."""
-        return len(self.categories) + self.others + self.missing
-
-    def put_values(self, X: NDArray[Any], place: int, values: NDArray[np.float64]) -> None:
-        """Put target values into ``X``, where the features of this column begin at ``place``."""
-        most = np.finfo(X.dtype).max
-        X[:, place + self.n_ones : place + self.width] = np.clip(values, -most, most)
-
-    @property
-    def feature_names(self) -> list[str]:
-        """The names of these."""
-        if self.recipe is not None:
-            return self.recipe.names(self.name)
-        if self.kind == NUMBER:
-            return [self.name]
-        own = [f"{self.name}={value}" for value in self.categories]
-        own += [f"{self.name}: other words"] * self.others + [
-            f"{self.name} is missing"
-        ] * self.missing
-        return (
-            own
-            if self.targets is None
-            else own + [f"{self.name}: {said}" for said in self.targets.outputs]
-        )
-
-
-@dataclass(frozen=True)
-class EncodedTarget:
-    """What is to be predicted: its column, classification or regression, and the classes."""
-
-    name: str
-    kind: str
-    task: str
-    labels: tuple[Label, ...] | None = None
-    format: str | None = None  # how its numbers are written, where they are text
-    percent: bool | None = None  # whether they had percent signs in training
+_KEYS = {2: {"format", "parts", "others"}, 3: {"targets"}, 4: {"unit"}}
 
 
 @dataclass(frozen=True)
@@ -154,10 +93,11 @@ class Encoding:
     ignored: tuple[str, ...] = ()
     file_columns: tuple[str, ...] = ()  # of a table without names, all of its columns in order
     dtype: str = "float64"
-    # what stands for a missing value; None: the usual words
+    # what stands for a missing value; None: the words that did when models did not name them
     missing_words: tuple[str, ...] | None = None
     zero_based: bool = False  # LIBSVM: whether indices begin at 0
     charset: str | None = None  # the encoding of the text, if it was said
+    missing_numbers: tuple[str, ...] = ()  # what is also missing in columns of numbers and dates
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -165,6 +105,22 @@ class Encoding:
         if self.columns is None:
             return None
         return [name for column in self.columns for name in column.feature_names]
+
+    def column_of_feature(self, names: Sequence[str]) -> NDArray[np.int64] | None:
+        """For each feature the place of its column among ``names``; None for sparse rows."""
+        if self.columns is None:
+            return None
+        places = {name: at for at, name in enumerate(names)}
+        return np.repeat(
+            np.array([places[column.name] for column in self.columns], dtype=np.int64),
+            [column.width for column in self.columns],
+        )
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of columns of numbers that had one in training, and of the target."""
+        every = (*(self.columns or ()), *(() if self.target is None else (self.target,)))
+        return {column.name: column.unit for column in every if column.unit is not None}
 
     @property
     def has_target_values(self) -> bool:
@@ -307,7 +263,7 @@ class Encoding:
         """Plain data that JSON can say."""
         columns = None
         if self.columns is not None:
-            columns = [_plain(column) for column in self.columns]
+            columns = [plain_column(column) for column in self.columns]
         target: dict[str, Any] | None = None
         if self.target is not None:
             labels = None if self.target.labels is None else list(self.target.labels)
@@ -321,6 +277,7 @@ class Encoding:
                 target["format"] = self.target.format
             if self.target.percent is not None:
                 target["percent"] = self.target.percent
+            target |= plain_signs(self.target)
         entries = [*(columns or ()), *([target] if target else [])]
         version = max(
             version
@@ -328,8 +285,10 @@ class Encoding:
             if version == 1 or any(_KEYS[version] & entry.keys() for entry in entries)
         )
         charset = {} if self.charset is None else {"charset": self.charset}
+        numbers = self.missing_numbers
         return {
             **charset,
+            **({"missing_numbers": list(numbers)} if numbers else {}),
             "version": version,
             "columns": columns,
             "width": self.width,
@@ -359,7 +318,7 @@ class Encoding:
             )
         columns = None
         if plain["columns"] is not None:
-            columns = tuple(_column(entry) for entry in plain["columns"])
+            columns = tuple(column_of(entry) for entry in plain["columns"])
         width = plain["width"]
         whole = isinstance(width, int) and not isinstance(width, bool) and width >= 0
         if not whole or (columns is not None and width != sum(column.width for column in columns)):
@@ -382,24 +341,25 @@ class Encoding:
             ):
                 raise ValueError("A stored encoding has labels that are neither words nor numbers.")
             target = EncodedTarget(
-                _text(entry["name"]),
+                text_of(entry["name"]),
                 entry["kind"],
                 entry["task"],
                 labels,
-                _format(entry, NUMBER),
-                _percent(entry),
+                format_of(entry, NUMBER),
+                percent_of(entry),
+                *signs_of(entry),
             )
         if plain["dtype"] not in ("float32", "float64"):
             raise ValueError(
                 f"A stored encoding has the dtype {plain['dtype']!r}; float32 or float64 is "
                 f"expected."
             )
-        ids = None if plain["ids"] is None else _text(plain["ids"])
+        ids = None if plain["ids"] is None else text_of(plain["ids"])
         ignored, file_columns = (
-            tuple(map(_text, plain[key])) for key in ("ignored", "file_columns")
+            tuple(map(text_of, plain[key])) for key in ("ignored", "file_columns")
         )
         words = plain["missing_words"]
-        words = None if words is None else tuple(map(_text, words))
+        words = None if words is None else tuple(map(text_of, words))
         if not isinstance(plain["zero_based"], bool):
             raise ValueError("A stored encoding does not say whether indices begin at 0.")
         charset = plain.get("charset")
@@ -415,71 +375,5 @@ class Encoding:
             words,
             plain["zero_based"],
             charset,
+            tuple(map(text_of, plain.get("missing_numbers", ()))),
         )
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"A stored encoding has {value!r} where a name is expected.")
-    return value
-
-
-def _format(entry: dict[str, Any], kind: str) -> str | None:
-    format = entry.get("format")
-    if format is not None and (not isinstance(format, str) or format not in STORED[kind]):
-        raise ValueError(f"A stored encoding has the format {format!r}, which is not known.")
-    return format
-
-
-def _percent(entry: dict[str, Any]) -> bool | None:
-    percent = entry.get("percent")
-    if percent is not None and not isinstance(percent, bool):
-        raise ValueError(f"A stored encoding has percent {percent!r}; true or false is expected.")
-    return percent
-
-
-def _plain(column: EncodedColumn) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": column.name}
-    if column.format is not None:
-        entry["format"] = column.format
-    if column.percent is not None:
-        entry["percent"] = column.percent
-    if column.recipe is not None:
-        parts, origin, fill = column.recipe
-        return {**entry, "parts": list(parts), "origin": origin, "fill": fill}
-    if column.kind == NUMBER:
-        return {**entry, "fill": column.fill}
-    entry |= {"categories": list(column.categories), "missing": column.missing}
-    entry |= {"others": True} if column.others else {}
-    return entry if column.targets is None else {**entry, "targets": column.targets.to_plain()}
-
-
-def _column(entry: dict[str, Any]) -> EncodedColumn:
-    name = _text(entry["name"])
-    if "parts" in entry:
-        recipe = recipe_from(entry["parts"], entry["origin"], entry["fill"])
-        return EncodedColumn(name, DATE, recipe=recipe, format=_format(entry, DATE))
-    if "categories" in entry:
-        categories, missing = tuple(map(_text, entry["categories"])), entry["missing"]
-        others = entry.get("others", False)
-        if not (isinstance(missing, bool) and isinstance(others, bool)) or len(
-            set(categories)
-        ) != len(categories):
-            raise ValueError(f"A stored encoding has categories of {shown(name)} that cannot be.")
-        targets = TargetValues.from_plain(entry["targets"]) if "targets" in entry else None
-        return EncodedColumn(
-            name,
-            CATEGORICAL,
-            categories=categories,
-            missing=missing,
-            others=others,
-            targets=targets,
-        )
-    fill = entry["fill"]
-    if isinstance(fill, bool) or not isinstance(fill, (int, float)) or not math.isfinite(fill):
-        raise ValueError(
-            f"A stored encoding fills {shown(name)} with {fill!r}; a finite number is expected."
-        )
-    return EncodedColumn(
-        name, NUMBER, fill=float(fill), format=_format(entry, NUMBER), percent=_percent(entry)
-    )

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from kernelight.base import counted
 from kernelight.data.dates import DateLearner
+from kernelight.data.encoded_columns import EncodedColumn, EncodedTarget
 from kernelight.data.encoding import (
     CLASSIFICATION,
     MAX_CATEGORIES,
     MAX_LABELS,
     MEDIAN_ROWS,
     REGRESSION,
-    EncodedColumn,
-    EncodedTarget,
     Encoding,
 )
 from kernelight.data.errors import DataError, shown
@@ -32,6 +31,7 @@ from kernelight.data.table_source import (
     ColumnSelection,
 )
 from kernelight.data.tasks import may_be_classes
+from kernelight.data.units import Signs
 from kernelight.data.word_counts import WordCounts, too_many_words
 
 
@@ -46,9 +46,9 @@ class Learner:
         task: str | None,
         formats: Mapping[str, str] | None = None,
         max_categories: int = MAX_CATEGORIES,
-        percents: Mapping[str, bool] | None = None,
+        signs: Mapping[str, Signs] | None = None,
     ) -> None:
-        self._formats, self._percents = formats or {}, percents or {}
+        self._formats, self._signs = formats or {}, signs or {}
         self._label, self._selection, self._order, self._task = label, selection, order, task
         self._heads: list[NDArray[Any]] = []
         self._head_rows = self._rows = self._width = 0
@@ -148,8 +148,8 @@ class Learner:
         def column(name: str) -> EncodedColumn:
             format = self._formats.get(name)
             if name in fills:
-                percent = self._percents.get(name)
-                return EncodedColumn(name, NUMBER, fill=fills[name], format=format, percent=percent)
+                signs = self._signs.get(name, Signs())._asdict()
+                return EncodedColumn(name, NUMBER, fill=fills[name], format=format, **signs)
             if name in recipes:
                 return EncodedColumn(name, DATE, recipe=recipes[name], format=format)
             words = self._words[name]
@@ -189,7 +189,7 @@ class Learner:
                 selection.target_kind,
                 REGRESSION,
                 format=format,
-                percent=self._percents.get(selection.target),
+                **self._signs.get(selection.target, Signs())._asdict(),
             )
         labels: list[Any] = sorted(self._labels)
         if selection.target_kind == NUMBER:
@@ -207,6 +207,12 @@ class Learner:
                 f"{self._label}: the target {shown(selection.target)} has {values}; a classifier "
                 f"needs at least two classes."
             )
+        unit = self._signs.get(selection.target, Signs()).unit
         return EncodedTarget(
-            selection.target, selection.target_kind, CLASSIFICATION, tuple(labels), format
+            selection.target,
+            selection.target_kind,
+            CLASSIFICATION,
+            tuple(labels),
+            format,
+            unit=unit,
         )

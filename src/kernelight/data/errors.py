@@ -38,7 +38,7 @@ class DataWarning(UserWarning):
     def __init__(self, label: str, notes: Sequence[str]) -> None:
         self.label, self.notes = label, tuple(notes)
         said = [f"{label}: {note}" for note in notes]
-        super().__init__(said[0] if len(said) == 1 else "\n".join(["decided by default:", *said]))
+        super().__init__(said[0] if len(said) == 1 else "\n".join(["notes on the data:", *said]))
 
 
 def one_line(text: str) -> str:

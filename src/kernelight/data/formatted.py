@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,18 +24,24 @@ from kernelight.data.table_source import (
     TableSource,
 )
 from kernelight.data.text_formats import STORED, converted
+from kernelight.data.units import without_unit
 
 
 class FormattedSource(TableSource):
     """A source with the formats of some columns, and the kinds that others turned out to have.
 
-    ``formats`` is column -> format of `text_formats`, ``kinds`` is column -> kind.
+    ``formats`` is column -> format of `text_formats`, ``kinds`` is column -> kind, ``units`` is
+    column -> the unit behind its numbers.
     """
 
     def __init__(
-        self, source: TableSource, formats: Mapping[str, str], kinds: Mapping[str, str]
+        self,
+        source: TableSource,
+        formats: Mapping[str, str],
+        kinds: Mapping[str, str],
+        units: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        self._source, self._formats = source, dict(formats)
+        self._source, self._formats, self._units = source, dict(formats), dict(units)
         self.label, self.target, self.target_kind = source.label, source.target, source.target_kind
         self.headed, self.guesses, self.text, self.notes = (
             source.headed,
@@ -106,20 +113,23 @@ class FormattedSource(TableSource):
 
     def _targets(self, name: str, words: Categorical, block: Block, odd: dict[str, Odd]) -> Targets:
         values = self._values(name, words, block, odd)
-        return restored(
-            values, lambda rows: [words.values[words.codes[row]].strip() for row in rows]
-        )
+        texts = without_unit(words.values, self._units.get(name))
+        return restored(values, lambda rows: [texts[words.codes[row]].strip() for row in rows])
 
     def _values(
         self, name: str, words: Categorical, block: Block, odd: dict[str, Odd]
     ) -> NDArray[Any]:
         """The values of a column; those that cannot be read are missing, and counted."""
         form = self._formats[name]
-        known = converted(words.values, form)
+        known = converted(without_unit(words.values, self._units.get(name)), form)
         if known.dtype.kind == "f":
             known[~np.isfinite(known)] = np.nan
         gone = np.isnat(known) if known.dtype.kind == "M" else np.isnan(known)
-        strange = np.append(gone, False)[words.codes]
+        unclear = self._source.cells.among_numbers
+        odd_values = [
+            not_read and v not in unclear for v, not_read in zip(words.values, gone, strict=True)
+        ]
+        strange = np.array([*odd_values, False])[words.codes]
         if strange.any():
             row = int(np.argmax(strange))
             text = words.values[words.codes[row]]

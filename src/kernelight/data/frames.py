@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from kernelight.data.columnar import ArrowTableSource, pyarrow_or_error
 from kernelight.data.errors import DataError, one_line, shown
 from kernelight.data.exact_integers import Targets, restored
+from kernelight.data.number_columns import refuse_infinite
 from kernelight.data.table_source import (
     CATEGORICAL,
     DATE,
@@ -34,7 +35,6 @@ from kernelight.data.table_source import (
     ColumnSelection,
     TableSource,
     distinct,
-    refuse_infinite,
     words_of,
 )
 
@@ -130,6 +130,18 @@ def frame_source(
             if _is_missing(old) or _NAMELESS.fullmatch(str(old))
         )
     return source
+
+
+def matrix_of(frame: Any) -> NDArray[Any] | None:
+    """The numbers of a pandas frame whose columns are all plain numbers of NumPy, else None.
+
+    They are those of `frame_source`, without a look at each column by itself.
+    """
+    dtypes = {*frame.dtypes}
+    if not dtypes or not all(isinstance(each, np.dtype) and each.kind in "iuf" for each in dtypes):
+        return None
+    single = np.result_type(*dtypes) == np.float32
+    return np.ascontiguousarray(frame.to_numpy(dtype=np.float32 if single else np.float64))
 
 
 def array_source(array: NDArray[Any], label: str, names: Sequence[str]) -> TableSource:
@@ -462,6 +474,7 @@ class FrameSource(TableSource):
                         f"dates."
                     )
                 dates[:, at] = column.dates()
+        matrix = self.cells.without_codes(matrix)
         return Block(matrix, words, target, ids, rows.start, dates=dates)
 
     def _words(self, name: str, rows: slice) -> Categorical:
@@ -471,6 +484,7 @@ class FrameSource(TableSource):
         doubles = self._numbers(name, rows)
         refuse_infinite(self.label, doubles[:, None], [name], rows.start)
         column = self._columns[name].part(rows)
+        doubles = self.cells.without_codes(doubles)
         if column.dtype.kind == "f" and not isinstance(column, Objects):
             return doubles
         return restored(doubles, column.written)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,10 +12,18 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight.base.checks import resources
-from kernelight.data import byte_sources
-from kernelight.data.byte_sources import CHUNK, LONGEST_ROW, ByteSource, Text
+from kernelight.data.byte_sources import (
+    CHUNK,
+    LONGEST_ROW,
+    ByteSource,
+    Reader,
+    Text,
+    Window,
+    line_ends,
+)
 from kernelight.data.errors import DataError, shown
 from kernelight.data.exact_integers import restored
+from kernelight.data.growing import Growing
 from kernelight.data.table_source import Block, ColumnSelection, TableSource
 
 _INT32 = 2**31 - 1
@@ -23,7 +31,6 @@ LARGEST_INDEX = 2**62  # that a model can have as its width
 _LABEL, _INDEX, _COLON, _VALUE, _ORDER, _BELOW, _BEYOND = range(1, 8)  # of core/parse_libsvm.h
 LINE = re.compile(rb"[ \t]*[^\s:,]+(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:[^\s:]+)*[ \t\r]*(?:#[^\n]*)?")
 ENTRY = re.compile(rb"[ \t]\d+:[^\s:]")
-_LOOK = 1 << 16  # bytes in which the end of a line is looked for
 _LABELS = re.compile(rb"^[ \t\r\v\f]*([^\s#]+)", re.MULTILINE)  # of lines that are rows
 
 
@@ -39,82 +46,48 @@ class LibsvmSource(TableSource):
         self._base, self._threads = (0 if zero_based else 1), threads
 
     def whole(self, selection: ColumnSelection) -> Block:
-        text = self._source.whole()
-        return self._parsed(text, selection, 0, 1)
+        rows = _Rows(selection, self._base)
+        with self._source.reader(whole=True) as reader:
+            for lines in self._lines(reader):
+                self._parse(lines, rows, reader.fraction)
+        return rows.block(0)
 
     def blocks(self, selection: ColumnSelection) -> Iterator[Block]:
-        row, line, carry, wanted = 0, 1, b"", CHUNK
+        first_row = 0
         with self._source.reader() as reader:
-            while True:
-                part = reader.read(wanted)
-                content = carry + part
-                end = content.rfind(b"\n", len(carry)) + 1 if part else len(content)
-                if len(content) - end > LONGEST_ROW:
-                    raise DataError(
-                        f"{self.label}, line {line}: it has more than {LONGEST_ROW} bytes."
-                    )
-                carry = content[end:]
-                wanted = max(CHUNK, len(carry))  # a long row is not copied again and again
-                if end:
-                    block = self._parsed(
-                        np.frombuffer(content, np.uint8, end), selection, row, line
-                    )
-                    row, line = row + block.n_rows, line + content.count(b"\n", 0, end)
-                    if block.n_rows:
-                        yield block
-                if not part:
-                    return
+            for lines in self._lines(reader):
+                rows = _Rows(selection, self._base)
+                self._parse(lines, rows, 1.0)
+                block = rows.block(first_row)
+                first_row += block.n_rows
+                if block.n_rows:
+                    yield block
 
-    def _parsed(
-        self, text: Text, selection: ColumnSelection, first_row: int, first_line: int
-    ) -> Block:
-        threads = resources(self._threads).for_work(16 * len(text)).threads
-        parts = [(begin, text[begin:end]) for begin, end in _calls(text)]
-        layouts = []
-        for _, part in parts:
-            rows, entries = np.zeros((2, _core.text_pieces(len(part)) + 1), dtype=np.int64)
-            _core.libsvm_layout(part, rows, entries, threads)
-            layouts.append((rows, entries))
-        most_rows = sum(int(rows[-1]) for rows, _ in layouts)
-        most_entries = sum(int(entries[-1]) for _, entries in layouts)
-        labels = np.empty(most_rows)
-        starts = np.zeros(most_rows + 1, dtype=np.int64)
-        values = np.empty(most_entries, dtype=selection.dtype)
-        limit = LARGEST_INDEX if selection.width is None else selection.width
-        indices: Any = np.empty(most_entries, dtype=np.int32)
-        n_rows = n_entries = width = 0
-        for (begin, part), (rows, entries) in zip(parts, layouts, strict=True):
-            r, e = slice(n_rows, n_rows + rows[-1]), slice(n_entries, n_entries + entries[-1])
-            here = starts[n_rows : n_rows + rows[-1] + 1]
-            most = limit if indices.dtype == np.int64 else min(limit, _INT32)
-            before = (part, rows, entries, self._base)
-            count, n_values, last, error, at = _core.libsvm_parse(
-                *before, most, labels[r], here, indices[e], values[e], threads
-            )
-            if error == _BEYOND and limit > most:
-                indices = indices.astype(np.int64)
-                count, n_values, last, error, at = _core.libsvm_parse(
-                    *before, limit, labels[r], here, indices[e], values[e], threads
+    def _lines(self, reader: Reader) -> Iterator[_Lines]:
+        """Whole lines, some at a time."""
+        first, window = 1, Window(reader, CHUNK)
+        while not window.ended:
+            text = window.more()
+            end = len(text) if window.ended else _core.past_last(text, ord("\n"))
+            if len(text) - end > LONGEST_ROW:
+                raise DataError(
+                    f"{self.label}, line {first}: it has more than {LONGEST_ROW} bytes."
                 )
-            if error:
-                raise self._error(text, error, begin + at, first_line, selection.width)
-            here += n_entries
-            n_rows, n_entries, width = n_rows + count, n_entries + n_values, max(width, last)
-        shape = (n_rows, width if selection.width is None else selection.width)
-        X = sp.csr_matrix(
-            (values[:n_entries], indices[:n_entries], starts[: n_rows + 1]), shape=shape, copy=False
-        )
-        target = (
-            None
-            if selection.target is None
-            else restored(labels[:n_rows], lambda rows: _labels(text, rows))
-        )
-        return Block(X, target=target, first_row=first_row)
+            if end:
+                lines = _Lines.of(text[:end], first, self._threads)
+                yield lines
+                first += int(lines.most_rows[-1])
+            window.drop(end)
+
+    def _parse(self, lines: _Lines, rows: _Rows, fraction: float) -> None:
+        error, at = rows.parse(lines, fraction)
+        if error:
+            raise self._error(lines.text, error, at, lines.first, rows.selection.width)
 
     def _error(
         self, text: Text, kind: int, at: int, first_line: int, width: int | None
     ) -> DataError:
-        line = first_line + int(np.count_nonzero(text[:at] == 10))
+        line = first_line + line_ends(text[:at])
         token = re.split(rb"[\s#]", text[at : at + 4096].tobytes(), maxsplit=1)[0]
         where = f"{self.label}, line {line}"
         index, _, value = token.partition(b":")
@@ -146,21 +119,92 @@ class LibsvmSource(TableSource):
         return DataError(f"{where}: index {index.decode()} is beyond {last}.")
 
 
-def _calls(text: Text) -> Iterator[tuple[int, int]]:
-    """Where each compiled call begins and ends, at ends of lines."""
-    begin, at = 0, byte_sources.CALL_BYTES - 1
-    while at < len(text):
-        ends = np.flatnonzero(text[at : at + _LOOK] == ord("\n"))
-        if not len(ends):
-            at += _LOOK
-            continue
-        end = at + int(ends[0]) + 1
-        yield begin, end
-        begin, at = end, end + byte_sources.CALL_BYTES - 1
-    yield begin, len(text)
+class _Lines(NamedTuple):
+    """Some whole lines of a file, and how many rows and entries may be in each piece of them."""
+
+    text: Text
+    first: int  # the number of the first line
+    threads: int
+    most_rows: NDArray[np.int64]  # before each piece and in all: as many as there are lines
+    most_entries: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, text: Text, first: int, threads: int) -> _Lines:
+        """Those of a text that begins with the line of this number."""
+        used = resources(threads).for_work(16 * len(text)).threads
+        most_rows, most_entries = np.zeros((2, _core.text_pieces(len(text)) + 1), dtype=np.int64)
+        _core.libsvm_layout(text, most_rows, most_entries, used)
+        return cls(text, first, used, most_rows, most_entries)
 
 
-def _labels(text: Text, rows: NDArray[np.intp]) -> list[str]:
+class _Rows:
+    """Rows that were read: labels and the arrays of a CSR matrix."""
+
+    def __init__(self, selection: ColumnSelection, base: int) -> None:
+        self.selection, self._base, self._width = selection, base, 0
+        self._labels = Growing(np.float64)
+        self._starts = Growing(np.int64)
+        self._indices, self._values = Growing(np.int32), Growing(selection.dtype)
+        self._exact: list[tuple[int, NDArray[Any]]] = []  # labels that doubles cannot hold
+
+    def parse(self, lines: _Lines, fraction: float) -> tuple[int, int]:
+        """Add the rows of some lines, and return the kind and the place of the first error.
+
+        ``fraction`` of the file has been read.
+        """
+        bounds = lines.most_rows, lines.most_entries
+        most_rows, most_entries = (int(bound[-1]) for bound in bounds)
+        limit = LARGEST_INDEX if self.selection.width is None else self.selection.width
+        labels = self._labels.room(most_rows, fraction)
+        starts = self._starts.room(most_rows + 1, fraction)
+        values = self._values.room(most_entries, fraction)
+
+        def parsed(most: int) -> tuple[Any, ...]:
+            indices: Any = self._indices.room(most_entries, fraction)
+            out = labels, starts, indices, values
+            return _core.libsvm_parse(lines.text, *bounds, self._base, most, *out, lines.threads)
+
+        narrow = self._indices.array.dtype == np.int32
+        count, n_values, width, error, at = parsed(min(limit, _INT32) if narrow else limit)
+        if error == _BEYOND and narrow and limit > _INT32:
+            self._indices.array = self._indices.array.astype(np.int64)
+            count, n_values, width, error, at = parsed(limit)
+        if error:
+            return error, at
+        starts += self._values.count
+        exact = labels[:count]
+        if self.selection.target is not None:
+            exact = restored(exact, lambda rows: _written(lines.text, rows))
+        if exact.dtype.kind == "O":
+            self._exact.append((self._labels.count, exact))
+        self._width = max(self._width, width)
+        self._labels.add(count)
+        self._starts.add(count)
+        self._indices.add(n_values)
+        self._values.add(n_values)
+        return 0, -1
+
+    def block(self, first_row: int) -> Block:
+        """All of them."""
+        self._starts.room(1, 1.0)[:] = self._values.count
+        self._starts.add(1)
+        width = self._width if self.selection.width is None else self.selection.width
+        X = sp.csr_matrix(
+            (self._values.array, self._indices.array, self._starts.array),
+            shape=(self._labels.count, width),
+            copy=False,
+        )
+        target: Any = None
+        if self.selection.target is not None:
+            target = self._labels.array
+            if self._exact:
+                target = target.astype(object)
+            for first, exact in self._exact:
+                target[first : first + len(exact)] = exact
+        return Block(X, target=target, first_row=first_row)
+
+
+def _written(text: Text, rows: NDArray[np.intp]) -> list[str]:
     """The labels of some rows as they are written."""
     written = [match[1] for match in _LABELS.finditer(text.data)]
     return [written[row].decode("ascii") for row in rows.tolist()]

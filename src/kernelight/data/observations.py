@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from kernelight.base import counted
 from kernelight.data.booleans import as_known
-from kernelight.data.encoding import EncodedColumn, Encoding
+from kernelight.data.encoded_columns import EncodedColumn
+from kernelight.data.encoding import Encoding
 from kernelight.data.errors import DataError, listed, shown
+from kernelight.data.exact_integers import INEXACT
 from kernelight.data.table_source import (
     CATEGORICAL,
+    DATE,
+    NUMBER,
     Block,
     Categorical,
     ColumnSelection,
     Odd,
     joined_odd,
+    sliced,
 )
+from kernelight.data.text_formats import YEAR_FIRST, date_example
 
 FEW_ROWS = 20
+FIRST_ROWS = 256
+LEAST_ROWS = 5  # of a new file, for a note on its empty columns
 MOST_ODD = 0.1  # of the values of a column may be something else than the column is
-MOST_NEW = 0.5  # of the words of a column may be new to a model before that is said
+MOST_NEW = 0.5  # of the words of a column may be new to an estimator before that is said
 
 
 class OddValues:
@@ -35,7 +44,10 @@ class OddValues:
         self._odd: dict[str, Odd] = {}
         self._rows = 0
         columns = encoding.columns if encoding is not None else None
+        self._formats = {column.name: column.format for column in columns or ()}
+        self._units = {} if encoding is None else encoding.units
         self._words = [_NewWords(column) for column in columns or () if column.kind == CATEGORICAL]
+        self._empty = _EmptyColumns(columns or ()) if has_options else None
 
     def add(self, block: Block) -> None:
         """Count those of a block."""
@@ -45,9 +57,17 @@ class OddValues:
             self._odd[name] = (
                 odd if known is None else known._replace(number=known.number + odd.number)
             )
+        if self._empty is not None:
+            self._empty.add(block)
         if self._words:
             for new, words in zip(self._words, block.words, strict=True):
                 new.add(words)
+
+    def counted(self, blocks: Iterable[Block], rows: int) -> Iterator[Block]:
+        """Blocks of at most ``rows`` rows, whose odd values have been counted."""
+        for block in blocks:
+            self.add(block)
+            yield from sliced(block, rows)
 
     def refuse_many(self) -> None:
         """Raise an error if a column has so many that it is probably something else."""
@@ -67,11 +87,23 @@ class OddValues:
                     else ""
                 )
                 if self._settled:
-                    hint = f", where the model has {odd.kind}s"
+                    unit = self._units.get(name)
+                    kinds = f"{odd.kind}s{'' if unit is None else f' in {shown(unit)}'}"
+                    hint = f", where the model has {kinds}{self._remedy(name, odd)}"
                 raise DataError(
                     f"{self._label}, {odd.where}, column {shown(name)}: {odd.first} is not a "
                     f"{odd.kind}{more}{hint}."
                 )
+
+    def _remedy(self, name: str, odd: Odd) -> str:
+        """What helps where a new file has something else than the model."""
+        if odd.kind == DATE:
+            example = date_example(self._formats.get(name) or YEAR_FIRST)
+            return f"; write them as in training, like {example}"
+        if name in self._units:
+            return "; write them with that unit or none"
+        word = name in self._formats and odd.first[0] in "'\""  # of a feature, and of text
+        return f"; missing=[{odd.first}] takes the word as missing" if word else ""
 
     def notes(self) -> list[str]:
         """A sentence for each column that has some."""
@@ -81,7 +113,10 @@ class OddValues:
             f"first); taken as missing"
             for name, odd in sorted(self._odd.items())
         ]
-        return odd + [new.note for new in self._words if new.many]
+        # estimators predict for fold after fold, in which a few new words are nothing unusual
+        least = 0.0 if self._has_options else MOST_NEW
+        new = [new.note for new in self._words if new.more_than(least)]
+        return odd + new + ([] if self._empty is None else self._empty.notes(self._rows))
 
 
 class _NewWords:
@@ -103,10 +138,9 @@ class _NewWords:
         self._new += int(strange.sum())
         self._words += int((words.codes >= 0).sum())
 
-    @property
-    def many(self) -> bool:
-        """Whether they are worth a note: a few new words are nothing unusual."""
-        return self._new > MOST_NEW * self._words
+    def more_than(self, fraction: float) -> bool:
+        """Whether they are more than a fraction of the words."""
+        return self._new > fraction * self._words
 
     @property
     def note(self) -> str:
@@ -115,6 +149,44 @@ class _NewWords:
             f"column {shown(self._column.name)}: {self._new:,} of {counted(self._words, 'word')} "
             f"never occurred in training ({shown(self._first)} first)"
         )
+
+
+class _EmptyColumns:
+    """Finds columns of a model that have no value at all in a new file."""
+
+    def __init__(self, columns: Sequence[EncodedColumn]) -> None:
+        self._names = {
+            kind: [column.name for column in columns if column.kind == kind]
+            for kind in (NUMBER, CATEGORICAL, DATE)
+        }
+        self._found = {name for names in self._names.values() for name in names}
+
+    def add(self, block: Block) -> None:
+        """Look at more rows, before missing values are filled."""
+        for kind, names in self._names.items():
+            for at, name in enumerate(names) if self._found else ():
+                if name in self._found and not self._is_empty(block, kind, at):
+                    self._found.remove(name)
+
+    @staticmethod
+    def _is_empty(block: Block, kind: str, at: int) -> bool:
+        if kind == CATEGORICAL:
+            return bool((block.words[at].codes < 0).all())
+        if kind == DATE:
+            assert block.dates is not None
+            return bool(np.isnat(block.dates[:, at]).all())
+        return bool(np.isnan(block.numbers[:, at]).all())
+
+    def notes(self, rows: int) -> list[str]:
+        """One sentence for all of them; of a few rows, which may well lack a value, none."""
+        names = [name for names in self._names.values() for name in names if name in self._found]
+        if not names or rows < LEAST_ROWS:
+            return []
+        many = len(names) > 1
+        return [
+            f"{'columns' if many else 'column'} {listed(names)}: no value in {counted(rows, 'row')}"
+            f", so that each row has the same, what stands for a missing one"
+        ]
 
 
 class Unvarying:
@@ -132,8 +204,10 @@ class Unvarying:
     def add(self, block: Block) -> None:
         """Look at more rows, before missing values are filled."""
         self._rows += block.n_rows
-        if len(self._places) and block.n_rows:
-            part = block.numbers[:, self._places]
+        start, step = 0, FIRST_ROWS
+        while len(self._places) and start < block.n_rows:  # most columns vary in the first rows
+            part = block.numbers[start : start + step, self._places]
+            start, step = start + step, 1 << 16
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # columns without any value
                 low = np.fmin(np.nanmin(part, axis=0), self._values)
@@ -152,11 +226,23 @@ class Unvarying:
             for name, known in zip(self._selection.words, self._words, strict=True)
             if len(known) < 2
         ]
-        names = [*(self._selection.numbers[at] for at in self._places.tolist()), *words]
-        if not names or self._rows < FEW_ROWS:
+        large = np.abs(self._values) >= INEXACT
+        rounded = [self._selection.numbers[at] for at in self._places[large].tolist()]
+        names = [*(self._selection.numbers[at] for at in self._places[~large].tolist()), *words]
+        if self._rows < FEW_ROWS:
             return []
-        many = len(names) > 1
-        return [
-            f"{'columns' if many else 'column'} {listed(names)}: every value is the same or "
-            f"missing; nothing can be learned from {'them' if many else 'it'}"
+        said = [
+            f"column {shown(name)}: its numbers are beyond 2^53, where they are rounded, and then "
+            f"all the same; categorical=[{shown(name)}] tells them apart if they differ"
+            for name in rounded
         ]
+        many = len(names) > 1
+        return (
+            said
+            if not names
+            else [
+                *said,
+                f"{'columns' if many else 'column'} {listed(names)}: every value is the same or "
+                f"missing; nothing can be learned from {'them' if many else 'it'}",
+            ]
+        )

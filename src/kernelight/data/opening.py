@@ -16,12 +16,14 @@ from kernelight.data.charsets import HEAD, UTF8, checked_charset, guessed_charse
 from kernelight.data.columnar import ColumnarSource
 from kernelight.data.dataset import Dataset
 from kernelight.data.delimited import DelimitedSource
-from kernelight.data.dialect import checked_delimiter
+from kernelight.data.dialect import Named, checked_delimiter
+from kernelight.data.encoded_source import missing_words
 from kernelight.data.encoding import CLASSIFICATION, MAX_CATEGORIES, REGRESSION, Encoding
 from kernelight.data.errors import DataError, nearest, shown
 from kernelight.data.frames import frame_source, is_frame
 from kernelight.data.libsvm import LibsvmSource, looks_like_libsvm
 from kernelight.data.npz import NpzSource
+from kernelight.data.other_formats import refuse_other_formats
 from kernelight.data.reading_options import AUTO, ReadingOptions
 from kernelight.data.table_source import TableSource
 from kernelight.data.text_formats import COMMA
@@ -152,7 +154,6 @@ def open_dataset(
     check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
     charset = None if charset is None else checked_charset(charset)
     if encoding is not None:
-        missing = encoding.missing_words if missing is None else missing
         zero_based = zero_based or encoding.zero_based
     options = ReadingOptions(
         target,
@@ -169,6 +170,7 @@ def open_dataset(
         decimal,
         charset,
     )
+    named = tuple(categorical)
     if encoding is not None:
         categorical = [c.name for c in encoding.columns or () if c.kind == "words"]
     known = () if encoding is None else encoding.names
@@ -194,13 +196,16 @@ def open_dataset(
             opened,
             delimiter=delimiter,
             header=header,
-            missing=missing,
+            missing=missing_words(missing, encoding),
             categorical=categorical,
             names=_names(encoding),
             settled=encoding is not None,
             threads=threads,
             comma=_comma(decimal, encoding),
-            known=known,
+            named=Named(
+                frozenset(n for n in (target, ids, *ignore, *named) if isinstance(n, str)) - {AUTO},
+                frozenset(known),
+            ),
             strict=strict,
         )
     elif form == "npz":
@@ -346,6 +351,7 @@ def _format(source: ByteSource) -> str:
     for magic, form in _MAGIC.items():
         if start.startswith(magic):
             return form
+    refuse_other_formats(source.label, start)
     path = source.label.lower()
     for ending in _COMPRESSED:
         path = path.removesuffix(ending)

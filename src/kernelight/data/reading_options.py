@@ -92,6 +92,15 @@ def guess_note(asked: str | int | None, source: TableSource, target: str | None)
     )
 
 
+def text_target(label: str, name: str, said: str) -> DataError:
+    """The error of a target of ids or free text; ``said`` is how many of its words occur once."""
+    return DataError(
+        f"{label}: the target {shown(name)} cannot be learned, because {said}, as ids or free text "
+        f"are: name another target (target='NAME'); categorical=[{shown(name)}] takes each word as "
+        f"a class."
+    )
+
+
 def date_target(label: str, name: str, example: str = "") -> DataError:
     """The error of a target of dates."""
     return DataError(

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.data.encoding import EncodedTarget, Encoding
+from kernelight.data.encoded_columns import EncodedTarget
+from kernelight.data.encoding import Encoding
 from kernelight.data.missing_targets import missing_targets, with_targets
 from kernelight.data.table_source import Block, Categorical, ColumnSelection
 from kernelight.data.target_values import AllRows, CrossFit, RowIndices, TargetMeans

@@ -16,22 +16,22 @@ The first 20,000 rows of every column of words are read, unless the user has sai
   is left out only if there are more.
 * Numbers are an id by the same rule, but only whole ones, and if the column is called so (``id``,
   ``index``, ``Unnamed: 0``, ``customer_id``) or has no name (as the index that pandas writes).
+* Whole numbers that count the rows, from 0 or 1, each once and in order, are left out under any
+  name: they say where a row stood in the file. With a name of time (``day``, ``t``) they are kept.
 * A column without any value is left out, unless there is nothing else.
 
 With a decimal separator that the user has named, only formats with that one are tried, and digits
-are numbers. With a decimal comma every column of numbers of a text file is read so: 1.234 is 1234.
+are numbers. With a decimal comma, named or found (`column_formats`), every column of numbers of a
+text file is read so: 1.234 is 1234.
 """
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernelight.base import counted
 from kernelight.data.booleans import truth_of
@@ -39,28 +39,43 @@ from kernelight.data.column_formats import (
     FITS,
     date_format,
     leading_zero_example,
+    may_be_labels,
+    merged_counts,
     number_formats,
     settled_formats,
+    those_read,
     why_words,
 )
-from kernelight.data.errors import DataError, shown
-from kernelight.data.exact_integers import as_doubles
+from kernelight.data.errors import listed, shown
+from kernelight.data.extra_lines import is_summary
+from kernelight.data.first_rows import HEAD_ROWS, first_values, word_counts
+from kernelight.data.row_names import (
+    FEW,
+    how_many,
+    is_time,
+    may_name_rows,
+    occur_once,
+    said_of_counter,
+    said_of_ids,
+)
 from kernelight.data.table_source import (
     CATEGORICAL,
     DATE,
     NUMBER,
-    Block,
-    Categorical,
     Column,
     ColumnSelection,
     TableSource,
 )
 from kernelight.data.text_formats import BOOLEAN, PLAIN, WRITTEN, can_read
+from kernelight.data.units import (
+    ColumnUnits,
+    Signs,
+    currencies_in,
+    said_of_currencies,
+    unit_of_column,
+)
 
-HEAD_ROWS = 20_000
-# names of columns that count or name the rows
-_ID = re.compile("id|index|unnamed: 0|rownames|.*[_ ]id", re.IGNORECASE)
-FEW = 20  # rows: with fewer, values that are all different or all missing may be so by chance
+MOST_SUMMARIES = 0.05  # of the values of a column may say that they sum up other rows
 
 
 @dataclass
@@ -70,6 +85,7 @@ class Survey:
     formats: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
+    counters: list[str] = field(default_factory=list)  # those of them that count the rows
     notes: dict[str, str] = field(default_factory=dict)  # column -> what was decided
     # columns of numbers with words among them; noted when they are read
     odd: dict[str, str] = field(default_factory=dict)
@@ -77,11 +93,19 @@ class Survey:
     # columns of too many words; noted when they are read
     many: dict[str, str] = field(default_factory=dict)
     most_words: int = 0  # of those columns
+    target_date: str | None = None  # an example, if the target is dates
+    target_texts: str | None = None  # how many occur once, if the target is ids or free text
     # columns of dates -> which formats, if several
     mixed: dict[str, str] = field(default_factory=dict)
-    # columns of numbers with signs -> whether the values have percent signs; no entry if some have
-    percents: dict[str, bool] = field(default_factory=dict)
-    target_date: str | None = None  # an example, if the target is dates
+    # columns of numbers -> what stands beside them
+    signs: dict[str, Signs] = field(default_factory=dict)
+    # columns of numbers -> what is said of their several currencies
+    currencies: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of columns of numbers that have one."""
+        return {name: signs.unit for name, signs in self.signs.items() if signs.unit is not None}
 
 
 @dataclass(frozen=True)
@@ -95,6 +119,8 @@ class SurveyOptions:
     limit: int
     raised: bool
     decimal: str | None = None
+    strict: bool = False  # whether damage is an error at once
+    guessed_target: bool = False  # whether the target is a guess
 
 
 def surveyed(source: TableSource, settled: Iterable[str], options: SurveyOptions) -> Survey:
@@ -112,7 +138,17 @@ def surveyed(source: TableSource, settled: Iterable[str], options: SurveyOptions
         )
         and c.name not in known
     ]
-    counts, rows = _counts(source, names)
+    every, rows = word_counts(source, names)
+    if options.strict and names and not rows:
+        # damage, perhaps of words that are not UTF-8, without which no column can be judged
+        words = tuple(c.name for c in source.columns or () if c.kind == CATEGORICAL)
+        for _ in source.blocks(ColumnSelection(words=tuple(n for n in names if n in words))):
+            break
+    unclear = source.cells.among_numbers
+    counts = {
+        name: Counter({word: n for word, n in words.items() if word not in unclear})
+        for name, words in every.items()
+    }
     if source.has_options:  # estimators take the columns that they are given
         # nothing was read of a damaged file, which is no reason to call its columns empty
         empty = [name for name in names if rows and not counts[name] and name != options.target]
@@ -123,8 +159,29 @@ def surveyed(source: TableSource, settled: Iterable[str], options: SurveyOptions
     for name in names:
         if name not in survey.left_out and counts[name]:
             _decide(survey, source, name, counts[name], options)
-    survey.formats, notes = settled_formats(survey.formats, survey.mixed, source, options.decimal)
+            _note_summaries(survey, name, counts[name])
+            as_words = name not in {*survey.formats, *survey.left_out}
+            if as_words and survey.kinds.get(name, CATEGORICAL) == CATEGORICAL:
+                _note_unclear(survey, source, name, [*(every[name] - counts[name])])
+    if options.guessed_target:
+        _note_target_ids(survey, source, options.target)
+    _keep_something(survey, source, {*known, options.target})
+    plain = [
+        c.name
+        for c in source.columns or ()
+        if c.name not in {*known, *survey.left_out}
+        and (
+            survey.kinds.get(c.name, c.kind) == NUMBER and c.name not in survey.formats
+            if source.text
+            else survey.formats.get(c.name) == WRITTEN
+        )
+    ]
+    survey.formats, notes = settled_formats(
+        survey.formats, survey.mixed, source, options.decimal, plain, survey.units
+    )
     survey.notes = {**notes, **survey.notes}
+    for name, said in survey.currencies.items():
+        _add_note(survey, name, said)
     return survey
 
 
@@ -145,12 +202,18 @@ def _leave_out(
         and (column.name in trailing or (source.headed and _may_go(source, column)))
     ]
     notes: dict[str, str] = {}
-    for name, (values, rows_read) in _first_values(source, names).items():
+    kept: dict[str, str] = {}
+    for name, (values, rows_read) in first_values(source, names).items():
         present = values[~np.isnan(values)]
         if len(present):
-            if rows_read >= FEW and _names_rows(source, name) and _are_ids(present):
-                once = _occurring_once(present)
-                notes[name] = f"{_how_many(once, len(present), 'numbers')}, as ids are; left out"
+            ids = said_of_ids(source, name, values)
+            counter = None if ids is not None else said_of_counter(source, name, values)
+            if counter is not None and is_time(name):
+                kept[name] = f"{counter}, and is kept because its name is one of time"
+            elif counter is not None:
+                survey.counters.append(name)
+            if ids is not None or (counter is not None and name not in kept):
+                notes[name] = f"{ids or counter}; left out"
         elif name in trailing:
             notes[name] = (
                 "it has no name and no value, as if each row ended with a delimiter; left out"
@@ -162,7 +225,28 @@ def _leave_out(
     if {*notes} == {column.name for column in source.columns or ()} - settled:
         return  # nothing would be left
     survey.left_out += notes
-    survey.notes |= notes
+    survey.notes |= {**notes, **kept}
+
+
+def _note_target_ids(survey: Survey, source: TableSource, target: str | None) -> None:
+    """Note a target of whole numbers that name or count the rows."""
+    kinds = {column.name: column.kind for column in source.columns or ()}
+    if target is None or kinds.get(target) != NUMBER or not source.headed:
+        return
+    if target in source.guessed or not (may_name_rows(source, target) or target in source.counting):
+        return
+    values, _ = first_values(source, [target])[target]
+    said = said_of_ids(source, target, values) or said_of_counter(source, target, values)
+    if said is not None and not is_time(target):
+        _add_note(survey, target, f"{said}; nothing can be learned from such a target")
+
+
+def _keep_something(survey: Survey, source: TableSource, settled: Set[str | None]) -> None:
+    """Keep columns that count the rows if nothing else is left to learn from."""
+    features = {column.name for column in source.columns or ()} - settled
+    if features and features <= {*survey.left_out}:
+        survey.left_out = [name for name in survey.left_out if name not in survey.counters]
+        survey.notes = {n: note for n, note in survey.notes.items() if n not in survey.counters}
 
 
 def _no_value(rows: int) -> str:
@@ -170,128 +254,8 @@ def _no_value(rows: int) -> str:
 
 
 def _may_go(source: TableSource, column: Column) -> bool:
-    return column.name in source.blank or (
-        column.kind == NUMBER and _names_rows(source, column.name)
-    )
-
-
-def _names_rows(source: TableSource, name: str) -> bool:
-    """Whether a column may be ids or an index by its name, or because it has none."""
-    return name in source.nameless or _ID.fullmatch(name) is not None
-
-
-def _are_ids(values: NDArray[np.float64]) -> bool:
-    whole = bool((np.isfinite(values) & (np.floor(values) == values)).all())
-    return whole and occur_once(_occurring_once(values), len(values))
-
-
-def _occurring_once(values: NDArray[np.float64]) -> int:
-    return int((np.unique(values, return_counts=True)[1] == 1).sum())
-
-
-def occur_once(once: int, total: int) -> bool:
-    """Whether so many of the values occur only once that a new row probably has an unknown one.
-
-    The fraction of values that occur once estimates the probability of that (Good and Turing). It
-    must be above one half by four standard errors of a fraction, 2 / sqrt(total), because in few
-    rows even common words occur once. So no single row decides, and a fold of the rows is judged
-    like the whole, unless the fraction is near the border.
-
-    >>> from kernelight.data.survey import occur_once
-    >>> occur_once(20, 20), occur_once(18, 20), occur_once(70, 100), occur_once(71, 100)
-    (True, False, False, True)
-    >>> occur_once(5300, 10_000)
-    True
-    """
-    return total >= FEW and once > total / 2 + 2 * math.sqrt(total)
-
-
-def _how_many(once: int, total: int, what: str) -> str:
-    return (
-        f"all {total:,} {what} are different"
-        if once == total
-        else f"{once:,} of {total:,} {what} occur once"
-    )
-
-
-def _head(source: TableSource, selection: ColumnSelection) -> Iterator[tuple[Block, int]]:
-    """The first blocks, and how many of the rows of each are among the first `HEAD_ROWS`.
-
-    Damage ends them: it is reported when the rows are read.
-    """
-    rows = 0
-    try:
-        for block in source.blocks(selection):
-            yield block, min(block.n_rows, HEAD_ROWS - rows)
-            rows += block.n_rows
-            if rows >= HEAD_ROWS:
-                break
-    except DataError:
-        return
-
-
-def _first_values(
-    source: TableSource, names: Sequence[str]
-) -> dict[str, tuple[NDArray[np.float64], int]]:
-    """The first numbers of some columns, NaN where one is missing, and how many rows there are.
-
-    Of dates it matters only whether they are there: they are 0.
-    """
-    kinds = {column.name: column.kind for column in source.columns or ()}
-    selection = ColumnSelection(
-        numbers=tuple(name for name in names if kinds[name] == NUMBER),
-        dates=tuple(name for name in names if kinds[name] == DATE),
-    )
-    if not names:
-        return {}
-    parts = []
-    for block, rows in _head(source, selection):
-        numbers = np.asarray(block.numbers[:rows], dtype=np.float64)
-        if block.dates is not None:
-            dates = np.where(np.isnat(block.dates[:rows]), np.nan, 0.0)
-            numbers = np.concatenate([numbers, dates], axis=1)
-        parts.append(numbers)
-    values = np.concatenate(parts) if parts else np.zeros((0, len(names)))
-    order = (*selection.numbers, *selection.dates)
-    columns = {name: (values[:, at], len(values)) for at, name in enumerate(order)}
-    return {name: columns[name] for name in names}
-
-
-def _counts(source: TableSource, names: Sequence[str]) -> tuple[dict[str, Counter[str]], int]:
-    """How often each word occurs in the first rows, and how many rows these are."""
-    counts: dict[str, Counter[str]] = {name: Counter() for name in names}
-    total = 0
-    for block, rows in _head(source, ColumnSelection(words=tuple(names))) if names else ():
-        for name, words in zip(names, block.words, strict=True):
-            codes = words.codes[:rows]
-            numbers = np.bincount(codes[codes >= 0], minlength=len(words.values))
-            for at in np.flatnonzero(numbers).tolist():
-                counts[name][words.values[at]] += int(numbers[at])
-        total += rows
-    return counts, total
-
-
-def missing_in_head(
-    source: TableSource, target: str | None, kinds: Mapping[str, str]
-) -> str | None:
-    """In how many of the first rows the target is missing; None if it is there."""
-    if target is None or source.columns is None:
-        return None
-    all_kinds = {column.name: column.kind for column in source.columns} | dict(kinds)
-    kind = CATEGORICAL if all_kinds.get(target, source.target_kind) == CATEGORICAL else NUMBER
-    total = gone = 0
-    for block, rows in _head(source, ColumnSelection(target=target, target_kind=kind)):
-        values = block.target
-        assert values is not None
-        if isinstance(values, Categorical):
-            missing = values.codes < 0
-        else:
-            missing = np.isnan(as_doubles(values))
-        total, gone = total + rows, gone + int(missing[:rows].sum())
-    return (
-        f"the target is missing in {gone:,} of the first {counted(total, 'row')}; they are left out"
-        if gone
-        else None
+    return column.name in source.blank | source.counting or (
+        column.kind == NUMBER and may_name_rows(source, column.name)
     )
 
 
@@ -316,18 +280,20 @@ def _decide(
     if guessed and not target and all(truth_of(value) is not None for value in counts):
         survey.formats[name] = BOOLEAN
         return
-    readable = {
-        form: sum(count for value, count in counts.items() if can_read(value, form))
-        for form in number_formats(decimal)
-    }
+    units = unit_of_column(counts, number_formats(decimal), FITS) if guessed else ColumnUnits()
+    unit = units.unit
+    if unit is not None and target and may_be_labels(counts, unit):
+        unit = None
+    counts = merged_counts(counts, unit)
+    read = {form: those_read(counts, form) for form in number_formats(decimal)}
+    readable = {form: numbers.total() for form, numbers in read.items()}
     number = max(readable, key=lambda form: readable[form])
     # With a decimal comma plain digits with a point are something else.
     every = decimal == "," and (source.text or guessed)
-    if readable[number] >= FITS * total and (every or readable[number] > plain):
+    marked = every or unit is not None or readable[number] > plain
+    if readable[number] >= FITS * total and marked:
         survey.formats[name] = number
-        percents = sum(count for value, count in counts.items() if "%" in value)
-        if not percents or 2 * percents >= total:
-            survey.percents[name] = percents > 0
+        _look_at_signs(survey, name, read[number], unit)
         return
     dates = date_format(counts)
     if dates.number >= FITS * total and not dates.contrary:
@@ -353,18 +319,75 @@ def _decide(
             if plain < total:
                 _note_odd(survey, name, counts, total - plain)
             return
-    reason = why_words(counts, dates, (number, readable[number]), total)
+    reason = units.reason or why_words(counts, dates, (number, readable[number]), total)
     ids = occur_once(once, total) and not (options.raised and len(counts) <= options.limit)
+    if target and occur_once(once, total):
+        survey.target_texts = f"{reason}{how_many(once, total, 'words')}"
+        return
     if not target and ids:
         survey.left_out.append(name)
         survey.notes[name] = (
-            f"{reason}{_how_many(once, total, 'words')}, as ids or free text are; left out"
+            f"{reason}{how_many(once, total, 'words')}, as ids or free text are; left out"
         )
         return
     if reason:
         survey.notes[name] = f"{reason}taken as words"
     if not target:
         _count_words(survey, name, counts, options)
+
+
+def _look_at_signs(survey: Survey, name: str, numbers: Counter[str], unit: str | None) -> None:
+    """Keep what stands beside the numbers of a column; several currencies are noted."""
+    signed = sum(count for value, count in numbers.items() if "%" in value)
+    percent = signed > 0 if not signed or 2 * signed >= sum(numbers.values()) else None
+    found = currencies_in(numbers)
+    survey.signs[name] = Signs(percent, unit, next(iter(found)) if len(found) == 1 else None)
+    if said := said_of_currencies(found):
+        survey.currencies[name] = said
+
+
+def _note_summaries(survey: Survey, name: str, counts: Counter[str]) -> None:
+    """Note rows that may be sums of others, or the names of the columns once more."""
+    word = next((word for word in counts if is_summary(word)), None)
+    # more of them are a word like the others, as average is between good and bad
+    most = max(1, MOST_SUMMARIES * sum(counts.values()))
+    if word is not None and counts[word] <= most:
+        _add_note(
+            survey,
+            name,
+            f"{_rows(counts[word])} {shown(word)}, as sums of other rows have; kept, so leave such "
+            f"rows out if they are sums",
+        )
+    if name in counts:
+        _add_note(
+            survey,
+            name,
+            f"{_rows(counts[name])} {shown(name)}, the name of the column; kept, so leave such "
+            f"rows out if they repeat the names of the columns",
+        )
+
+
+def _rows(number: int) -> str:
+    return f"{counted(number, 'row')} {'has' if number == 1 else 'have'}"
+
+
+def _add_note(survey: Survey, name: str, note: str) -> None:
+    before = survey.notes.get(name)
+    survey.notes[name] = note if before is None else f"{before}; {note}"
+
+
+def _note_unclear(survey: Survey, source: TableSource, name: str, unclear: Sequence[str]) -> None:
+    """Note words such as - and none, which are one word among others or a missing value."""
+    if not unclear:
+        return
+    many = len(unclear) > 1
+    what = "words" if many else "a word"
+    hint = f"; missing={[*unclear]!r} takes {'them' if many else 'it'} as missing"
+    note = (
+        f"{listed(unclear)} may stand for a missing value and {'are' if many else 'is'} taken as "
+        f"{what}{hint if source.has_options else ''}"
+    )
+    _add_note(survey, name, note)
 
 
 def _as_identifiers(survey: Survey, source: TableSource, name: str, example: str) -> None:

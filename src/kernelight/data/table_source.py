@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.base import counted
-from kernelight.data.errors import DataError, shown
+from kernelight.data.errors import DataError
 from kernelight.data.exact_integers import Targets, targets_of
+from kernelight.data.number_columns import count_rows, refuse_infinite
 
 NUMBER, CATEGORICAL, DATE = "number", "words", "date"
+_A_CODE = re.compile(r"[+-]?[0-9]{1,300}(?:\.[0-9]{0,300})?")
 FIRST_ROWS = 500  # rows that are read to find columns without values
 
 
@@ -44,6 +47,7 @@ class CellRule:
     """
 
     missing: frozenset[str]
+    among_numbers: frozenset[str] = frozenset()  # missing there, and words elsewhere
     known: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def read(self, name: str, words: Categorical) -> Categorical:
@@ -58,6 +62,22 @@ class CellRule:
     def _read(self, text: str) -> str | None:
         text = text.strip(" \t")
         return None if not text or text in self.missing else text
+
+    @cached_property
+    def codes(self) -> NDArray[np.float64]:
+        """Words for a missing value that are numbers, such as -999: they are missing as such."""
+        written = sorted(word for word in self.missing if _A_CODE.fullmatch(word))
+        return np.array(written, dtype=np.float64)
+
+    def without_codes(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Numbers with NaN instead of codes for a missing value; the same array if there are none.
+
+        It may have other digits than the word: -999.0 is -999.
+        """
+        if not len(self.codes):
+            return values
+        gone = np.isin(values.astype(np.float64), self.codes.astype(values.dtype))
+        return np.where(gone, np.nan, values) if gone.any() else values
 
 
 @dataclass(frozen=True)
@@ -150,6 +170,12 @@ class TableSource(ABC):
     renamed: tuple[tuple[str, str], ...] = ()
     n_bytes: int | None = None  # of the file that is read; None if it is no file
     _blank: frozenset[str] | None = None
+    _counting: frozenset[str] = frozenset()
+
+    @property
+    def row_notes(self) -> list[str]:
+        """What was left out of the rows that have been read."""
+        return []
 
     @property
     def blank(self) -> frozenset[str]:
@@ -157,6 +183,12 @@ class TableSource(ABC):
         if self._blank is None:
             self._blank = self._find_blank()
         return self._blank
+
+    @property
+    def counting(self) -> frozenset[str]:
+        """Columns of numbers that count the first rows, from 0 or 1."""
+        _ = self.blank  # which looks at the same rows
+        return self._counting
 
     def _find_blank(self) -> frozenset[str]:
         selection = ColumnSelection(
@@ -169,6 +201,9 @@ class TableSource(ABC):
             block = None
         if block is None or not block.n_rows:
             return frozenset()
+        self._counting = frozenset(
+            name for at, name in enumerate(selection.numbers) if count_rows(block.numbers[:, at])
+        )
         empty = np.isnan(block.numbers).all(axis=0).tolist()
         if block.dates is not None:
             empty += np.isnat(block.dates).all(axis=0).tolist()
@@ -261,10 +296,10 @@ def _few_words(column: Categorical, rows: slice) -> Categorical:
     return Categorical((codes.reshape(-1) - missing).astype(np.int32), values)
 
 
-def joined(blocks: Sequence[Block], selection: ColumnSelection) -> Block:
-    """Blocks one after another as one block."""
+def joined(blocks: Sequence[Block], selection: ColumnSelection, numbers: Any = None) -> Block:
+    """Blocks one after another as one block; its numbers, if they are together already."""
     if len(blocks) == 1:
-        return blocks[0]
+        return blocks[0] if numbers is None else replace(blocks[0], numbers=numbers)
     if not blocks:
         empty = (
             np.zeros(0)
@@ -280,7 +315,9 @@ def joined(blocks: Sequence[Block], selection: ColumnSelection) -> Block:
             if selection.dates
             else None,
         )
-    if sp.issparse(blocks[0].numbers):
+    if numbers is not None:
+        pass
+    elif sp.issparse(blocks[0].numbers):
         width = max(block.numbers.shape[1] for block in blocks)
         numbers = sp.vstack([resized(block.numbers, width) for block in blocks], format="csr")
     else:
@@ -330,20 +367,6 @@ def joined_words(parts: Sequence[Categorical]) -> Categorical:
 def resized(X: Any, width: int) -> Any:
     """A CSR matrix with more columns, of the same arrays."""
     return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], width), copy=False)
-
-
-def refuse_infinite(label: str, matrix: NDArray[Any], names: Sequence[str], first_row: int) -> None:
-    """Refuse infinity; NaN stands for a missing value."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if math.isfinite(float(matrix.sum())):
-            return
-    infinite = np.isinf(matrix)
-    if infinite.any():
-        row, column = (int(i) for i in np.unravel_index(int(np.argmax(infinite)), matrix.shape))
-        raise DataError(
-            f"{label}, row {first_row + row + 1}, column {shown(names[column])}: infinity is no "
-            f"value (numbers go up to 1.8e308)."
-        )
 
 
 def words_of(values: Sequence[Any]) -> Categorical:
@@ -416,9 +439,12 @@ class ArraySource(TableSource):
                     matrix if every else matrix[:, places], dtype=selection.dtype, order="C"
                 )
             refuse_infinite(self.label, numbers, selection.numbers, start)
+            numbers = self.cells.without_codes(numbers)
         target: Any = None
         if selection.target is not None:
             target = self._column(selection.target, start, matrix) if apart is None else apart
+            if not isinstance(target, Categorical):
+                target = self.cells.without_codes(target)
         ids = None if selection.ids is None else _texts(self._column(selection.ids, start, matrix))
         rows = slice(start, start + matrix.shape[0])
         words = tuple(_rows_of(self._words[name], rows) for name in selection.words)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.data.booleans import truth_of
+from kernelight.data.booleans import answer_of
 from kernelight.data.table_source import DATE, NUMBER
 
 POINT, COMMA = "decimal point", "decimal comma"
@@ -55,48 +55,54 @@ _MIXES: tuple[tuple[str, ...], ...] = (
 STORED = {NUMBER: FORMATS[NUMBER], DATE: (*FORMATS[DATE], *map(joined_formats, _MIXES))}
 
 PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_MINUS = "[\\-\u2212]"
 _SIGN = "[+\\-\u2212]?"
 _CODES = "USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|NZD|INR|BRL|MXN|ZAR|RUB|TRY|KRW"
-_CURRENCY = rf"(?:[$€£¥₹₩₽₺₪₫฿]|US\$|R\$|{_CODES}|Fr\.|kr\.?|zł|Kč|Ft|lei)"
+CURRENCY = rf"(?:[$€£¥₹₩₽₺₪₫฿]|US\$|R\$|{_CODES}|Fr\.|kr\.?|zł|Kč|Ft|lei)"
 _SPACE = "[ \u00a0\u202f\u2009]"
 
 
 def _number_pattern(decimal: str, thousands: str) -> re.Pattern[str]:
     groups = rf"[1-9][0-9]{{0,2}}(?:[{thousands}'’ \u00a0\u202f\u2009][0-9]{{3}})+"
-    digits = rf"(?:{groups}|[0-9]+)(?:{re.escape(decimal)}[0-9]*)?|{re.escape(decimal)}[0-9]+"
+    point = re.escape(decimal)
+    # a dash instead of cents (79,-) is no minus sign, which may stand behind a number (79,50-)
+    digits = rf"(?:{groups}|[0-9]+)(?:{point}(?:--|[-\u2013\u2014]|[0-9]*))?|{point}[0-9]+"
     return re.compile(
-        rf"(?P<open>\()?(?P<one>{_SIGN}){_SPACE}?{_CURRENCY}?{_SPACE}?(?P<two>{_SIGN})(?P<digits>{digits})(?P<power>[eE][+-]?[0-9]+)?"
-        rf"{_SPACE}?(?:%|{_CURRENCY})?(?P<close>\))?"
+        rf"(?P<open>\()?(?P<one>{_SIGN}){_SPACE}?{CURRENCY}?{_SPACE}?(?P<two>{_SIGN})(?P<digits>{digits})(?P<power>[eE][+-]?[0-9]+)?"
+        rf"(?P<behind>{_MINUS}?){_SPACE}?(?:%|{CURRENCY})?(?P<last>{_MINUS}?)(?P<close>\))?"
     )
 
 
 _NUMBERS = {POINT: (_number_pattern(".", ","), "."), COMMA: (_number_pattern(",", "."), ",")}
+# in English, German, French and Spanish
 _MONTHS = {
     name: at
     for at, names in enumerate(
         (
-            "jan january",
-            "feb february",
-            "mar march",
-            "apr april",
-            "may",
-            "jun june",
-            "jul july",
-            "aug august",
-            "sep sept september",
-            "oct october",
-            "nov november",
-            "dec december",
+            "jan january januar jän jänner janv janvier ene enero",
+            "feb february februar fév févr février febrero",
+            "mar march mär märz mrz mars marzo",
+            "apr april avr avril abr abril",
+            "may mai mayo",
+            "jun june juni juin junio",
+            "jul july juli juil juillet julio",
+            "aug august août agosto ago",
+            "sep sept september septembre septiembre",
+            "oct october okt oktober octobre octubre",
+            "nov november novembre noviembre",
+            "dec december dez dezember déc décembre dic diciembre",
         ),
         1,
     )
     for name in names.split()
 }
+_NAME = "[A-Za-z\u00c0-\u024f]{3,10}"  # of a month or a weekday
 _CLOCK = (
     r"(?P<h>[0-9]{1,2}):(?P<min>[0-9]{2})(?::(?P<s>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?"
     r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
 )
-_ZONE = r"(?: ?(?P<zone>Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?))?"
+_OFFSET = "[+-][0-9]{2}(?::?[0-9]{2})?"
+_ZONE = rf"(?: ?(?P<zone>Z|{_OFFSET}|(?:UTC|GMT)(?:{_OFFSET}|[+-][0-9])?))?"
 _REST = rf"(?:(?:T|,? +){_CLOCK}{_ZONE})?"
 _TRIPLE = r"(?P<{0}>[0-9]{{{1}}})(?P<sep>[-/.])(?P<{2}>[0-9]{{1,2}})(?P=sep)(?P<{3}>[0-9]{{{4}}})"
 _YEAR = r"(?P<y>[0-9]{4})"
@@ -111,10 +117,10 @@ _DATES = {
         _TRIPLE.format("m", "1,2", "d", "y", "2") + _REST,
     ],
     NAMED: [
-        rf"(?:[A-Za-z]{{3,9}}, ?)?(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?[ "
-        rf".-]+(?P<name>[A-Za-z]{{3,9}})[ .,-]+{_YEAR}{_REST}",
-        rf"(?:[A-Za-z]{{3,9}}, ?)?(?P<name>[A-Za-z]{{3,9}})[ "
-        rf".-]+(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?[ ,-]+{_YEAR}{_REST}",
+        rf"(?:{_NAME}, ?)?(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th|er)?[ .-]+(?:de )?"
+        rf"(?P<name>{_NAME})[ .,-]+(?:de )?{_YEAR}{_REST}",
+        rf"(?:{_NAME}, ?)?(?P<name>{_NAME})[ .-]+(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th|er)?[ ,-]+"
+        rf"{_YEAR}{_REST}",
     ],
     TIME: [_CLOCK],
 }
@@ -137,18 +143,17 @@ def number_of(text: str, form: str) -> float:
         return math.nan
     pattern, decimal = _NUMBERS[form]
     match = pattern.fullmatch(text.strip())
-    if (
-        match is None
-        or (match["open"] is None) != (match["close"] is None)
-        or (match["one"] and match["two"])
-    ):
+    if match is None or (match["open"] is None) != (match["close"] is None):
+        return math.nan
+    sign = "".join(match.group("one", "two", "behind", "last"))
+    if len(sign) > 1:
         return math.nan
     kept = "".join(
         c if c != decimal else "." for c in match["digits"] if c.isdigit() or c == decimal
     )
     value = float(kept + (match["power"] or ""))
-    below = (match["one"] or match["two"]) in ("-", "\u2212") or match["open"] is not None
-    return -value if below else value
+    below = sign in ("-", "\u2212") or match["open"] is not None
+    return -value if below and value else value
 
 
 def date_of(text: str, form: str) -> int | None:
@@ -181,9 +186,10 @@ def _moment(part: dict[str, Any]) -> int:
     moment = datetime(
         year, month, day, hour, int(part.get("min") or 0), int(part.get("s") or 0), micro
     )
-    zone = part.get("zone")
-    if zone and zone[0] in "+-":
-        digits = zone[1:].replace(":", "").ljust(4, "0")
+    zone = (part.get("zone") or "").lstrip("UTCGMZ")
+    if zone:
+        digits = zone[1:].replace(":", "")
+        digits = (digits if len(digits) > 1 else f"0{digits}").ljust(4, "0")
         away = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
         moment = moment.replace(tzinfo=timezone(away if zone[0] == "+" else -away))
         moment = moment.astimezone(timezone.utc).replace(tzinfo=None)
@@ -212,7 +218,7 @@ def can_read(text: str, form: str) -> bool:
 def converted(values: Sequence[str], form: str) -> NDArray[Any]:
     """Texts as numbers or dates; NaN or NaT where one cannot be read."""
     if form == BOOLEAN:
-        truths = map(truth_of, values)
+        truths = map(answer_of, values)
         return np.array(
             [number_of(v, POINT) if t is None else t for v, t in zip(values, truths, strict=True)]
         )
@@ -233,6 +239,17 @@ def converted(values: Sequence[str], form: str) -> NDArray[Any]:
         [np.datetime64("NaT") if at is None else np.datetime64(at, "us") for at in moments],
         dtype="datetime64[us]",
     )
+
+
+def date_example(form: str) -> str:
+    """A date in a format, or in the first of several."""
+    return {
+        YEAR_FIRST: "2024-12-31",
+        DAY_FIRST: "31.12.2024",
+        MONTH_FIRST: "12/31/2024",
+        NAMED: "31 Dec 2024",
+        TIME: "14:30",
+    }[form.split(_OR)[0]]
 
 
 def date_orders(form: str) -> tuple[str, ...]:
