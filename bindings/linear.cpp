@@ -173,12 +173,14 @@ void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) 
             [](const LinearRows<Real>& self, const Targets<Real>& targets, Out2<Real> weights,
                Out1<Real> bias, Out2<Real> dual, In1<bool> open, In1<int32_t> order, int sweeps,
                Real shrink_threshold, Out1<uint8_t> shrunk_for, Out1<uint8_t> times_shrunk,
-               int threads) {
+               Out1<double> loss, Out1<double> gap, int threads) {
                 const auto problem = problem_of(self, targets, weights, bias, dual, open);
                 const auto count = static_cast<int64_t>(order.shape(0));
                 require(shrunk_for.shape(0) == static_cast<size_t>(self.n_rows) &&
                             times_shrunk.shape(0) == shrunk_for.shape(0),
                         "shrunk_for and times_shrunk must have one number a row");
+                require(loss.shape(0) == weights.shape(1) && gap.shape(0) == weights.shape(1),
+                        "one sum an output");
                 require(std::all_of(order.data(), order.data() + count,
                                     [&](int32_t row) { return row >= 0 && row < self.n_rows; }),
                         "order must name rows");
@@ -187,15 +189,18 @@ void bind_rows(nb::module_& m, const char* rows_name, const char* targets_name) 
                     [&](const auto& design) {
                         return dual_epoch(design, problem, order.data(), count, sweeps,
                                           shrink_threshold, shrunk_for.data(), times_shrunk.data(),
-                                          threads, self.simd);
+                                          loss.data(), gap.data(), threads, self.simd);
                     },
                     self.design);
             },
             nb::arg("targets"), nb::arg("weights").noconvert(), nb::arg("bias").noconvert(),
             nb::arg("dual").noconvert(), nb::arg("open").noconvert(), nb::arg("order").noconvert(),
             nb::arg("sweeps"), nb::arg("shrink_threshold"), nb::arg("shrunk_for").noconvert(),
-            nb::arg("times_shrunk").noconvert(), nb::arg("threads"),
-            "One visit of dual coordinate descent to each row of order.")
+            nb::arg("times_shrunk").noconvert(), nb::arg("loss").noconvert(),
+            nb::arg("gap").noconvert(), nb::arg("threads"),
+            "One visit of dual coordinate descent to each row of order; loss and gap += the sums "
+            "of "
+            "the losses and of the parts of the duality gap that the rows had before.")
         .def(
             "objective",
             [](const LinearRows<Real>& self, const Targets<Real>& targets, Out2<Real> weights,

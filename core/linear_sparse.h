@@ -23,10 +23,10 @@ class SparseDesign {
     int64_t n_parts() const { return 1; }
     int64_t work(int64_t row) const { return rows_.indptr[row + 1] - rows_.indptr[row]; }
     Real row_factor(int64_t) const { return Real(1); }
-    Scratch scratch(int) const { return {}; }
+    Scratch scratch(int, int) const { return {}; }
 
-    void fetch(int64_t, const LinearLoops<Real>&, const int32_t*, int64_t, const int32_t* next,
-               int64_t next_count, Scratch&) const {
+    void fetch(int64_t, const int32_t*, int64_t, const int32_t* next, int64_t next_count,
+               Scratch&) const {
         if (next_count) __builtin_prefetch(rows_.values + rows_.indptr[next[0]]);
     }
     void dots(int64_t, const OutputLoops<Real>& loops, int outputs, const int32_t* rows,

@@ -5,6 +5,7 @@
 // so float32 copies of the same numbers give the same results.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace kernelight {
@@ -55,5 +56,19 @@ struct CsrRows {
     }
     int64_t stored(int64_t begin, int64_t end) const { return indptr[end] - indptr[begin]; }
 };
+
+// f(place, value) for the stored values of a row whose columns are among some: columns[place], both
+// ascending. Zeros that are stored count, and so does NaN.
+template <class Value, class Index, class F>
+void each_among(const CsrRows<Value, Index>& rows, int64_t row, const int64_t* columns,
+                int64_t count, F&& f) {
+    const int64_t *next = columns, *last = columns + count;
+    for (Index at = rows.indptr[row]; at < rows.indptr[row + 1]; ++at) {
+        const auto column = static_cast<int64_t>(rows.indices[at]);
+        next = std::lower_bound(next, last, column);
+        if (next == last) return;
+        if (*next == column) f(next - columns, rows.values[at]);
+    }
+}
 
 }  // namespace kernelight

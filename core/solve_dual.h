@@ -43,7 +43,7 @@ class BlockRoom {
         Real* at = store_.data();
         at += (64 - reinterpret_cast<uintptr_t>(at) % 64) % 64 / sizeof(Real);
         for (Real** array : {&block_.margin, &block_.target, &block_.cost, &block_.dual,
-                             &block_.change, &block_.inverse_curvature}) {
+                             &block_.change, &block_.kept}) {
             *array = at;
             at += kBlock * outputs;
         }
@@ -88,11 +88,23 @@ void add_up_gram(const Real* slabs, const bool* used, int64_t n_parts, const Rea
     }
 }
 
+// What take_row and shrinking will read of a row of the next block.
+template <class Real>
+void prefetch_row(const LinearProblem<Real>& problem, int64_t row, const uint8_t* shrunk_for,
+                  const uint8_t* times_shrunk) {
+    __builtin_prefetch(problem.dual + row * problem.outputs);
+    __builtin_prefetch(problem.row_cost + row);
+    __builtin_prefetch(problem.norms + row);
+    __builtin_prefetch(shrunk_for + row, 1);
+    __builtin_prefetch(times_shrunk + row, 1);
+    if (problem.labels) __builtin_prefetch(problem.labels + row);
+    else __builtin_prefetch(problem.targets + row * problem.outputs);
+}
+
 template <class Real>
 void move_row(Block<Real>& block, int outputs, int64_t from, int64_t to) {
     if (from == to) return;
-    for (Real* array :
-         {block.margin, block.target, block.cost, block.dual, block.inverse_curvature})
+    for (Real* array : {block.margin, block.target, block.cost, block.dual, block.kept})
         std::copy_n(array + from * outputs, outputs, array + to * outputs);
     block.norm[to] = block.norm[from];
 }
@@ -102,13 +114,15 @@ void move_row(Block<Real>& block, int outputs, int64_t from, int64_t to) {
 // One visit to each of `order`, the active set. Shrinking: a row whose duals all sit at a bound,
 // with gradients above `shrink_threshold` that keep them there, leaves the active set for a while.
 // `shrunk_for` says for how many coming epochs the caller may leave it out, which grows 1, 3, 7, 15
-// as long as it is found so; `times_shrunk` counts how often it was, in a row. Returns how many
-// rows changed.
+// as long as it is found so; `times_shrunk` counts how often it was, in a row. loss[output] and
+// gap[output] += the losses of the rows and their parts of the duality gap, loss + conjugate + b m,
+// just before each is visited: what it would cost a pass of its own to know exactly. Returns how
+// many rows changed.
 template <class Design>
 int64_t dual_epoch(const Design& design, const LinearProblem<typename Design::Real>& problem,
                    const int32_t* order, int64_t count, int sweeps,
                    typename Design::Real shrink_threshold, uint8_t* shrunk_for,
-                   uint8_t* times_shrunk, int threads, int simd) {
+                   uint8_t* times_shrunk, double* loss, double* gap, int threads, int simd) {
     using Real = typename Design::Real;
     const LinearLoops<Real>& all = linear_loops<Real>(simd);
     const int outputs = problem.outputs;
@@ -116,10 +130,11 @@ int64_t dual_epoch(const Design& design, const LinearProblem<typename Design::Re
     const int64_t n_parts = design.n_parts(), stride = int64_t{kBlock} * outputs;
     threads = static_cast<int>(std::clamp<int64_t>(threads, 1, n_parts));
 
-    auto scratch = design.scratch(threads);
+    auto scratch = design.scratch(threads, outputs);
     std::vector<Real> sums(static_cast<size_t>(n_parts * stride)),
         added(static_cast<size_t>(stride));
     std::vector<Real> slabs(static_cast<size_t>(Design::kRows > 1 ? n_parts * kBlock * kBlock : 1));
+    std::vector<double> losses(static_cast<size_t>(outputs));
     std::vector<char> used_store(static_cast<size_t>(n_parts));
     bool* used = reinterpret_cast<bool*>(used_store.data());
     detail::BlockRoom<Real> room(outputs);
@@ -140,10 +155,14 @@ int64_t dual_epoch(const Design& design, const LinearProblem<typename Design::Re
             const int64_t here = std::min<int64_t>(Design::kRows, count - at);
             const int64_t ahead = std::min<int64_t>(Design::kRows, count - at - here);
             for (int64_t part = first; part < end; ++part) {
-                design.fetch(part, all, rows, here, rows + here, ahead, scratch);
+                design.fetch(part, rows, here, rows + here, ahead, scratch);
                 design.dots(part, loops, outputs, rows, here, scratch, problem.weights,
                             sums.data() + part * stride);
             }
+            const int64_t begin = ahead * member.number / member.count,
+                          stop = ahead * (member.number + 1) / member.count;
+            for (int64_t r = begin; r < stop; ++r)
+                detail::prefetch_row(problem, rows[here + r], shrunk_for, times_shrunk);
             member.wait();
 
             const int64_t mine = here * member.number / member.count,
@@ -175,6 +194,17 @@ int64_t dual_epoch(const Design& design, const LinearProblem<typename Design::Re
                                 ? static_cast<uint8_t>(std::min(times + 1, kMostShrinkings))
                                 : uint8_t{0};
                     shrunk_for[rows[r]] = static_cast<uint8_t>((1 << times) - 1);
+                }
+                block.rows = here;
+                std::fill(losses.begin(), losses.end(), 0.0);
+                loops.objective[problem.loss](block, losses.data(), gap);
+                for (int64_t r = 0; r < here; ++r)
+                    for (int output = 0; output < outputs; ++output)
+                        gap[output] += double{block.dual[r * outputs + output]} *
+                                       double{block.margin[r * outputs + output]};
+                for (int output = 0; output < outputs; ++output) {
+                    loss[output] += losses[static_cast<size_t>(output)];
+                    gap[output] += losses[static_cast<size_t>(output)];
                 }
                 for (int64_t r = 0; r < n_moving; ++r)
                     detail::move_row(block, outputs, place[r], r);
@@ -235,7 +265,7 @@ void linear_weights(const Design& design, const LinearProblem<typename Design::R
     const int64_t n_parts = design.n_parts();
     std::vector<Real> added(static_cast<size_t>(kBlock * outputs));
     int32_t rows[kBlock], which[kBlock];
-    auto scratch = design.scratch(1);
+    auto scratch = design.scratch(1, outputs);
     for (int64_t at = span.begin; at < span.end; at += kBlock) {
         const int64_t here = std::min<int64_t>(kBlock, span.end - at);
         for (int64_t r = 0; r < here; ++r) {
@@ -250,7 +280,7 @@ void linear_weights(const Design& design, const LinearProblem<typename Design::R
         }
         parallel_for(threads, n_parts, [&](int64_t first, int64_t end) {
             for (int64_t part = first; part < end; ++part) {
-                design.fetch(part, all, rows, here, rows, 0, scratch);
+                design.fetch(part, rows, here, rows, 0, scratch);
                 design.add(part, loops, outputs, rows, which, here, scratch, added.data(),
                            problem.weights);
             }
@@ -272,18 +302,19 @@ void each_block(const Design& design, const LinearProblem<typename Design::Real>
     const int64_t n_parts = design.n_parts(), stride = int64_t{kBlock} * outputs;
     const int64_t chunks = (span.end - span.begin + kChunkRows - 1) / kChunkRows;
     parallel_for(threads, chunks, [&](int64_t begin, int64_t end) {
-        auto scratch = design.scratch(1);
+        auto scratch = design.scratch(1, outputs);
         std::vector<Real> sums(static_cast<size_t>(n_parts * stride));
         detail::BlockRoom<Real> room(outputs);
         Block<Real>& block = room.block();
         block.epsilon = problem.epsilon;
-        int32_t rows[kBlock];
+        int32_t rows[2 * kBlock];  // of this block, and of the next
         const int64_t stop = std::min(span.begin + end * kChunkRows, span.end);
         for (int64_t at = span.begin + begin * kChunkRows; at < stop; at += kBlock) {
             block.rows = std::min<int64_t>(kBlock, span.end - at);
-            for (int64_t r = 0; r < block.rows; ++r) rows[r] = static_cast<int32_t>(at + r);
+            const int64_t ahead = std::clamp<int64_t>(stop - at - kBlock, 0, kBlock);
+            for (int64_t r = 0; r < block.rows + ahead; ++r) rows[r] = static_cast<int32_t>(at + r);
             for (int64_t part = 0; part < n_parts; ++part) {
-                design.fetch(part, all, rows, block.rows, rows, 0, scratch);
+                design.fetch(part, rows, block.rows, rows + kBlock, ahead, scratch);
                 design.dots(part, loops, outputs, rows, block.rows, scratch, problem.weights,
                             sums.data() + part * stride);
             }

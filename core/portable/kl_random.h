@@ -35,7 +35,11 @@ enum {
     KL_STREAM_POSITION = 15,
     KL_STREAM_REMIX = 16,
     KL_STREAM_CHOICE = 17,
-    KL_STREAM_TIE = 18
+    KL_STREAM_TIE = 18,
+    KL_STREAM_FERN_COLUMN = 19,
+    KL_STREAM_FERN_CUT = 20,
+    KL_STREAM_FOREST_ROW = 21,
+    KL_STREAM_FOREST_COLUMN = 22
 };
 
 static inline uint64_t kl_mix64(uint64_t z) {

@@ -5,9 +5,8 @@
 // Equal up to rounding between instruction sets: dot products of one output are split over vectors.
 #include "simd/linear_loops.h"
 
-#include <type_traits>
-
 #include "simd/losses.h"
+#include "simd/rank_dots.h"
 
 namespace kernelight {
 namespace KERNELIGHT_SIMD {
@@ -112,71 +111,135 @@ void code_entries(const Slot* codes, const uint16_t* first, int64_t count, uint1
 
 // --- Dense rows ----------------------------------------------------------------------------------
 
-template <class Real>
-Real dot(const Real* a, const Real* b, int64_t count) {
+// The sum of all lanes, the upper half onto the lower until one is left.
+template <class Real, int width>
+inline Real total(const Real* lanes) {
+    if constexpr (width == 1) {
+        return lanes[0];
+    } else {
+        typedef Real Half __attribute__((vector_size(width / 2 * sizeof(Real))));
+        Half low, high;
+        __builtin_memcpy(&low, lanes, sizeof low);
+        __builtin_memcpy(&high, lanes + width / 2, sizeof high);
+        low += high;
+        Real sums[width / 2];
+        __builtin_memcpy(sums, &low, sizeof low);
+        return total<Real, width / 2>(sums);
+    }
+}
+
+// sums[r] += a . b[r] for `rows` rows: each vector of a serves all of them.
+template <class Real, int rows>
+void dots(const Real* a, const Real* const* b, int64_t count, Real* sums) {
     constexpr int kWidth = kBytes / static_cast<int>(sizeof(Real));
     typedef Real Vector __attribute__((vector_size(kBytes)));
     constexpr int kChains = 4;
-    Vector sum[kChains] = {};
+    Vector sum[rows][kChains];
+#pragma GCC unroll 4
+    for (int row = 0; row < rows; ++row)
+        for (int chain = 0; chain < kChains; ++chain) sum[row][chain] = Vector{};
     int64_t at = 0;
     for (; at + kChains * kWidth <= count; at += kChains * kWidth)
         for (int chain = 0; chain < kChains; ++chain) {
             Vector left, right;
             __builtin_memcpy(&left, a + at + chain * kWidth, sizeof left);
-            __builtin_memcpy(&right, b + at + chain * kWidth, sizeof right);
-            sum[chain] += left * right;
+            for (int row = 0; row < rows; ++row) {
+                __builtin_memcpy(&right, b[row] + at + chain * kWidth, sizeof right);
+                sum[row][chain] += left * right;
+            }
         }
-    const Vector all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    Real total = 0;
-    for (int lane = 0; lane < kWidth; ++lane) total += all[lane];
-    for (; at < count; ++at) total += a[at] * b[at];
-    return total;
+#pragma GCC unroll 4
+    for (int row = 0; row < rows; ++row) {
+        const Vector all = (sum[row][0] + sum[row][1]) + (sum[row][2] + sum[row][3]);
+        Real lanes[kWidth];
+        __builtin_memcpy(lanes, &all, sizeof lanes);
+        Real rest = total<Real, kWidth>(lanes);
+        for (int64_t last = at; last < count; ++last) rest += a[last] * b[row][last];
+        sums[row] += rest;
+    }
+}
+
+// Rows that share what is loaded, as many as there are registers for.
+constexpr int kDotRows = kBytes == 64 ? 4 : 2;
+
+template <class Real>
+void dots(const Real* a, const Real* const* b, int64_t rows, int64_t count, Real* sums) {
+    int64_t row = 0;
+    for (; row + kDotRows <= rows; row += kDotRows)
+        dots<Real, kDotRows>(a, b + row, count, sums + row);
+    for (; row < rows; ++row) dots<Real, 1>(a, b + row, count, sums + row);
+}
+
+template <class Real, int outputs, int rows>
+void dense_dots_of(const Real* const* x, int64_t count, const Real* weights, Real* sums) {
+    using Sum = Pack<Real, outputs>;
+    Sum even[rows], odd[rows];
+    for (int row = 0; row < rows; ++row) {
+        even[row] = Sum::load(sums + row * outputs);
+        odd[row] = Sum::zero();
+    }
+    int64_t at = 0;
+    for (; at + 2 <= count; at += 2) {
+        const Sum first = Sum::load(weights + at * outputs),
+                  second = Sum::load(weights + (at + 1) * outputs);
+        for (int row = 0; row < rows; ++row) {
+            even[row].add(x[row][at], first);
+            odd[row].add(x[row][at + 1], second);
+        }
+    }
+    for (int row = 0; row < rows; ++row) {
+        if (at < count) even[row].add(x[row][at], Sum::load(weights + at * outputs));
+        even[row].add(odd[row]);
+        even[row].store(sums + row * outputs);
+    }
 }
 
 template <class Real, int outputs>
 void dense_dots(const Real* const* x, int64_t rows, int64_t count, const Real* weights,
                 Real* sums) {
+    if constexpr (outputs == 1) {
+        dots(weights, x, rows, count, sums);
+    } else {
+        constexpr int kRows = Pack<Real, outputs>::kVectors <= 2 ? kDotRows : 1;
+        int64_t row = 0;
+        for (; row + kRows <= rows; row += kRows)
+            dense_dots_of<Real, outputs, kRows>(x + row, count, weights, sums + row * outputs);
+        for (; row < rows; ++row)
+            dense_dots_of<Real, outputs, 1>(x + row, count, weights, sums + row * outputs);
+    }
+}
+
+template <class Real, int outputs, int rows>
+void dense_add_of(const Real* const* x, int64_t count, const Real* change,
+                  Real* __restrict weights) {
     using Sum = Pack<Real, outputs>;
-    for (int64_t row = 0; row < rows; ++row) {
-        if constexpr (outputs == 1) {
-            sums[row] += dot(x[row], weights, count);
-        } else {
-            Sum even = Sum::load(sums + row * outputs), odd = Sum::zero();
-            int64_t at = 0;
-            for (; at + 2 <= count; at += 2) {
-                even.add(x[row][at], Sum::load(weights + at * outputs));
-                odd.add(x[row][at + 1], Sum::load(weights + (at + 1) * outputs));
-            }
-            if (at < count) even.add(x[row][at], Sum::load(weights + at * outputs));
-            even.add(odd);
-            even.store(sums + row * outputs);
-        }
+    const Real* __restrict from[rows];
+    Sum more[rows];
+    for (int row = 0; row < rows; ++row) {
+        from[row] = x[row];
+        more[row] = Sum::load(change + row * outputs);
+    }
+    for (int64_t at = 0; at < count; ++at) {
+        Sum sum = Sum::load(weights + at * outputs);
+        for (int row = 0; row < rows; ++row) sum.add(from[row][at], more[row]);
+        sum.store(weights + at * outputs);
     }
 }
 
 template <class Real, int outputs>
 void dense_add(const Real* const* x, int64_t rows, int64_t count, const Real* change,
                Real* weights) {
-    using Sum = Pack<Real, outputs>;
-    for (int64_t row = 0; row < rows; ++row) {
-        if constexpr (outputs == 1) {
-            const Real factor = change[row];
-            for (int64_t at = 0; at < count; ++at) weights[at] += factor * x[row][at];
-        } else {
-            const Sum more = Sum::load(change + row * outputs);
-            for (int64_t at = 0; at < count; ++at) {
-                Sum sum = Sum::load(weights + at * outputs);
-                sum.add(x[row][at], more);
-                sum.store(weights + at * outputs);
-            }
-        }
-    }
+    constexpr int kRows = 4;
+    int64_t row = 0;
+    for (; row + kRows <= rows; row += kRows)
+        dense_add_of<Real, outputs, kRows>(x + row, count, change + row * outputs, weights);
+    for (; row < rows; ++row)
+        dense_add_of<Real, outputs, 1>(x + row, count, change + row * outputs, weights);
 }
 
 template <class Real>
 void dense_gram(const Real* const* x, int64_t rows, int64_t count, Real* gram) {
-    for (int64_t i = 0; i < rows; ++i)
-        for (int64_t j = 0; j <= i; ++j) gram[i * kBlock + j] += dot(x[i], x[j], count);
+    for (int64_t i = 0; i < rows; ++i) dots(x[i], x, i + 1, count, gram + i * kBlock);
 }
 
 // --- Sparse rows ---------------------------------------------------------------------------------
@@ -210,20 +273,6 @@ void sparse_add(const Real* values, const Index* columns, int64_t count, const R
 }
 
 // --- Losses --------------------------------------------------------------------------------------
-
-// Whether any of the numbers is not 0. As bits, because an OR of integers may be reordered into
-// vectors and a maximum may not.
-template <class Real, int outputs>
-inline bool any_nonzero(const Real* values) {
-    using Bits = std::conditional_t<sizeof(Real) == 4, uint32_t, uint64_t>;
-    Bits all = 0;
-    for (int output = 0; output < outputs; ++output) {
-        Bits bits;
-        __builtin_memcpy(&bits, values + output, sizeof bits);
-        all |= bits << 1;  // -0 is 0
-    }
-    return all != 0;
-}
 
 template <class Real, int outputs>
 void take_row(const LinearProblem<Real>& problem, int64_t row, Real factor, const Real* sums,
@@ -265,17 +314,14 @@ void select_active(Block<Real>& block, int64_t begin, int64_t end) {
         const Real *m = block.margin + row * outputs, *y = block.target + row * outputs,
                    *c = block.cost + row * outputs;
         const Real *b = block.dual + row * outputs, q = block.norm[row];
-        Real* __restrict h = block.inverse_curvature + row * outputs;
-        Real move[outputs];
+        Real* __restrict h = block.kept + row * outputs;
         int active = 0;
         for (int output = 0; output < outputs; ++output)
-            h[output] = loss.inverse_curvature(c[output], q);
-        loss.template steps<outputs>(m, y, c, b, q, h, move);
-        for (int output = 0; output < outputs; ++output) move[output] -= b[output];
+            h[output] = loss.kept(m[output], y[output], c[output], b[output], q);
         for (int output = 0; output < outputs; ++output)
             active |= !(loss.bound_gradient(m[output], y[output], c[output], b[output]) >
                         block.shrink_threshold);
-        block.moves[row] = any_nonzero<Real, outputs>(move);
+        block.moves[row] = loss.template moves<outputs>(m, y, c, b, q, h);
         block.shrinkable[row] = !active;
     }
 }
@@ -289,8 +335,8 @@ void sweep(Block<Real>& block, int sweeps) {
         for (int64_t row = 0; row < block.rows; ++row) {
             const Real *m = block.margin + row * outputs, *y = block.target + row * outputs,
                        *c = block.cost + row * outputs;
-            const Real *kernel = block.gram + row * kBlock,
-                       *h = block.inverse_curvature + row * outputs, q = kernel[row];
+            const Real *kernel = block.gram + row * kBlock, q = kernel[row];
+            Real* __restrict h = block.kept + row * outputs;
             Real* __restrict b = block.dual + row * outputs;
             Real* __restrict change = block.change + row * outputs;
             Real move[outputs], next[outputs];
@@ -313,13 +359,29 @@ void sweep(Block<Real>& block, int sweeps) {
     }
 }
 
+// Sums are in the order of rows; values are computed kStep at a time, so that they vectorise.
 template <class Real, int outputs, template <class> class Loss>
 void objective(const Block<Real>& block, double* value, double* conjugate) {
     const Loss<Real> loss(block.epsilon);
-    for (int64_t at = 0; at < block.rows * outputs; ++at) {
-        const double y = block.target[at], c = block.cost[at];
-        value[at % outputs] += loss.value(block.margin[at], y, c);
-        conjugate[at % outputs] += loss.conjugate(block.dual[at], y, c);
+    constexpr int kStep = 16;
+    static_assert(kStep % outputs == 0, "a step has whole rows");
+    const int64_t count = block.rows * outputs;
+    for (int64_t base = 0; base < count; base += kStep) {
+        double values[kStep], conjugates[kStep];
+        const auto compute = [&](int step) {
+            for (int at = 0; at < step; ++at) {
+                const double y = block.target[base + at], c = block.cost[base + at];
+                values[at] = loss.value(block.margin[base + at], y, c);
+                conjugates[at] = loss.conjugate(block.dual[base + at], y, c);
+            }
+        };
+        const int step = static_cast<int>(count - base < kStep ? count - base : kStep);
+        if (step == kStep) compute(kStep);
+        else compute(step);
+        for (int at = 0; at < step; ++at) {
+            value[at % outputs] += values[at];
+            conjugate[at % outputs] += conjugates[at];
+        }
     }
 }
 
@@ -347,12 +409,19 @@ constexpr OutputLoops<Real> output_loops() {
     };
 }
 
+#if defined(__AVX512F__)
+constexpr auto kRankDots = rank_dots;
+#else
+constexpr auto kRankDots = nullptr;
+#endif
+
 template <class Real>
 constexpr LinearLoops<Real> all_loops() {
     return {{output_loops<Real, 1>(), output_loops<Real, 4>(), output_loops<Real, 8>(),
              output_loops<Real, 16>()},
             code_entries<uint8_t>,
             code_entries<uint16_t>,
+            kRankDots,
             dense_gram<Real>};
 }
 

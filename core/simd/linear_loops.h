@@ -22,7 +22,7 @@ template <class Real>
 struct LinearProblem {
     int outputs;   // one of kOutputs
     int loss;      // LossKind
-    Real epsilon;  // of the epsilon-insensitive loss
+    Real epsilon;  // of the epsilon-insensitive loss; `still` of the logistic loss
     const int32_t*
         labels;           // (rows): the output whose target is +1, the others -1; or null, and then
     const Real* targets;  // (rows, outputs)
@@ -41,7 +41,7 @@ struct LinearProblem {
 template <class Real>
 struct Block {
     int64_t rows;
-    Real *margin, *target, *cost, *dual, *change, *inverse_curvature;
+    Real *margin, *target, *cost, *dual, *change, *kept;
     Real* norm;  // (rows): |x|^2, the intercept's 1 included
     Real* gram;  // (rows, kBlock): inner products, intercept included
     // A dual at a bound, with a gradient above this that keeps it there, may leave the active set.
@@ -82,7 +82,7 @@ struct OutputLoops {
     void (*take_row)(const LinearProblem<Real>& problem, int64_t row, Real factor, const Real* sums,
                      int64_t parts, int64_t stride, Block<Real>& block, int64_t at);
     // Which of the rows [begin, end) a step would change, and which may leave the active set:
-    // moves, shrinkable, inverse_curvature.
+    // moves, shrinkable, kept.
     void (*select_active[kLossKinds])(Block<Real>& block, int64_t begin, int64_t end);
     // Coordinate descent over the rows of the block, `sweeps` times or until nothing moves: dual
     // and change; margins follow.
@@ -99,6 +99,10 @@ struct LinearLoops {
                            uint16_t* entries);
     void (*code_entries_16)(const uint16_t* codes, const uint16_t* first, int64_t count,
                             uint16_t* entries);
+    // sums[r] += weights[first[s] + ranks[r][s]] over count slots, whose entries end at `entries`:
+    // code_dots of one output by look-ups in registers; null where that is not faster.
+    void (*rank_dots)(const uint8_t* const* ranks, int64_t rows, const uint16_t* first,
+                      int64_t count, int64_t entries, const float* weights, float* sums);
     // gram[i * kBlock + j] += x[i] . x[j] for j <= i.
     void (*dense_gram)(const Real* const* x, int64_t rows, int64_t count, Real* gram);
 };

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from helpers import SIMD_NAMES
 from oracles import linear_twin as twin
+from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC, LinearSVR
@@ -17,6 +18,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from kernelight import Codes, LinearClassifier, LinearRegressor
 from kernelight.base.checks import resources
 from kernelight.linear import base, design
+from kernelight.linear.solver import Solver
 
 CLASSIFIERS = ("squared_hinge", "hinge", "logistic")
 REGRESSORS = ("squared", "epsilon_insensitive")
@@ -382,3 +384,50 @@ def test_squares_are_ridge_regression():
     ours = LinearRegressor(C=2.5, fit_intercept=False, tol=1e-12, max_iter=20_000).fit(X, y)
     theirs = Ridge(alpha=1 / (2 * 2.5), fit_intercept=False, solver="svd").fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+
+
+# --- What an epoch sees
+
+
+@pytest.mark.parametrize("loss", twin.LOSSES)
+@pytest.mark.parametrize("kind", ["codes8", "dense"])
+def test_the_gaps_that_an_epoch_sees_are_the_parts_of_the_duality_gap(kind, loss):
+    """Rows of one block are all seen before any of them moves: their parts add up to P - D."""
+    rows, X, y = task_of(loss, kind, n=50, seed=3)
+    problem = Problem(loss, X, y)
+    model = model_of(loss, tol=0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model._check_parameters()
+        model.seed_ = 0
+        targets = model._targets(rows, y, None)
+    solver = Solver(model._design(rows, targets), targets, model._settings())
+    (group,) = solver.groups
+    for _ in range(3):
+        duals = solver.duals
+        group.epoch(lambda: False)
+        losses, gaps = group._seen[-1][:, : len(group.outputs)]
+        w = [problem.X.T @ b for b in duals.T]
+        margins = problem.X @ np.stack(w, axis=1)
+        for output, (target, cost) in enumerate(problem.outputs):
+            wanted = twin.losses(loss, margins[:, output], target, cost, EPSILON)
+            np.testing.assert_allclose(losses[output], wanted.sum(), rtol=1e-9)
+        np.testing.assert_allclose(
+            gaps, problem.primals(w) - problem.duals(duals), rtol=1e-7, atol=1e-9
+        )
+        group._shrunk_for[:] = 0
+
+
+@pytest.mark.parametrize("C", np.logspace(-6, 8, 8))
+def test_a_visit_solves_a_logistic_row_whatever_its_cost(C):
+    """Rows that have nothing in common are solved by one visit each: t + q c s(t) = 0."""
+    scales = np.logspace(-2, 1.5, 12)
+    labels, weight = np.arange(12) % 2, np.logspace(-1, 1, 12)[::-1]
+    model = LinearClassifier("logistic", C=C, fit_intercept=False, tol=1e-13, max_iter=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(np.diag(scales), labels, sample_weight=weight)
+    for scale, label, cost, w in zip(scales, labels, C * weight, model.coef_[0], strict=True):
+        # w = scale a y, a = c s(t), at the optimum t = -y m = -scale^2 a
+        margin = brentq(lambda m, q=scale**2 * cost: m - q / (1 + np.exp(m)), 0, 50, xtol=1e-18)
+        np.testing.assert_allclose(w, (2 * label - 1) * margin / scale, rtol=1e-6)

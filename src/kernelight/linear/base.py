@@ -1,4 +1,7 @@
-"""The base of linear models: fits, regularization paths, batches, scores and states."""
+"""The base of linear models: fits, regularization paths, batches, scores and states.
+
+Long, because all ways to learn, scores and states must agree on what makes a fitted model.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from kernelight.base import counted
 from kernelight.base.checks import (
@@ -21,32 +25,26 @@ from kernelight.base.checks import (
     check_learned,
     check_number,
     check_positive,
-    refuse_masked,
     resources,
     seed_of,
 )
 from kernelight.base.estimator import StoredEstimator
+from kernelight.base.targets import check_target
 from kernelight.codes import Codes
 from kernelight.codes.slots import MAX_BITS
 from kernelight.linear.batches import BatchLearner, BatchState, n_epochs
-from kernelight.linear.code_layout import code_layout
-from kernelight.linear.design import (
-    CodeDesign,
-    DesignMatrix,
-    MatrixDesign,
-    Targets,
-    code_view,
-    feasible_duals,
-    groups_of,
-    packed_width,
-    spans,
-)
+from kernelight.linear.block_solver import BlockSolver, PassWatch
+from kernelight.linear.code_scores import CodeScorer
+from kernelight.linear.design import CodeDesign, DesignMatrix, MatrixDesign, Targets, feasible_duals
+from kernelight.linear.equal_rows import tolerance_factor, with_equal_rows_united
 from kernelight.linear.output_group import SolverSettings
 from kernelight.linear.solver import Solver
+from kernelight.linear.stored_rows import StoredRows
+from kernelight.state import may_change, read_only
 
 Self = TypeVar("Self", bound="LinearModel")
 
-SMALL = 100_000  # rows times outputs below which double precision is used
+SMALL = 30_000  # rows times outputs below which double precision is used
 FINE_TOL = 1e-5  # a smaller tolerance needs double precision
 MAX_ROWS = 2**31 - 1
 
@@ -121,7 +119,8 @@ class LinearModel(StoredEstimator, ABC):
         y : array of shape (n_samples,)
             Labels or numbers; for a regression also (n_samples, n_targets).
         sample_weight : array of shape (n_samples,), optional
-            Factors of C for each row; a weight of 2 is the same as having the row twice.
+            Factors of C for each row; a weight of 2 is the same as having the row twice: to the
+            bit for fewer than 100,000 rows times outputs, otherwise up to ``tol``.
 
         Returns
         -------
@@ -136,8 +135,9 @@ class LinearModel(StoredEstimator, ABC):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> bool:
         C = check_positive("C", self.C)
         X, targets = self._checked_task(X, y, sample_weight)
+        factor = tolerance_factor(targets)
         design, targets = self._design(X, targets), targets.scaled(C)
-        solver = Solver(design, targets, self._settings())
+        solver = Solver(design, targets, self._settings(factor))
         start = getattr(self, "_duals", None)
         if self.warm_start and start is not None and start.shape == (X.shape[0], targets.n_outputs):
             solver.start_from(feasible_duals(start, targets, self.loss))
@@ -190,7 +190,7 @@ class LinearModel(StoredEstimator, ABC):
         checked = self._copy()
         X, targets = checked._checked_task(X, y, sample_weight)
         design, first = checked._design(X, targets), targets.scaled(float(values[0]))
-        solver = Solver(design, first, checked._settings())
+        solver = Solver(design, first, checked._settings(tolerance_factor(targets)))
         models, scores = [], []
         for at, C in enumerate(values.tolist()):
             if at:
@@ -221,11 +221,11 @@ class LinearModel(StoredEstimator, ABC):
         X = self._checked_rows(X, y, reset=first)
         if X.shape[0] == 0:
             raise ValueError("X has no rows: a batch needs at least 1.")
-        self._refuse_no_target(y)
+        self._check_target(X, y)
         check_consistent_length(X, y)
         targets = self._batch_targets(X, y, sample_weight, classes, first)
         learner = BatchLearner(
-            self._settings(self.seed_ + self.n_seen_),
+            self._settings(seed=self.seed_ + self.n_seen_),
             self._resources(),
             C,
             np.random.default_rng([self.seed_, self.n_seen_]),
@@ -239,12 +239,26 @@ class LinearModel(StoredEstimator, ABC):
         self.n_seen_, self.n_iter_ = n_seen, n_epochs(X.shape[0])
         self.objective_ = self.dual_gap_ = np.full(targets.n_outputs, np.nan)
 
-    def _refuse_no_target(self, y: Any) -> None:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        refuse_masked("y", y)
+    def batch_targets(self, X: Any, y: Any) -> Targets:
+        """The targets of a batch of rows for `learn_stored`; the model must be fitted."""
+        X = self._checked_rows(X, y, reset=False)
+        self._check_target(X, y)
+        return self._batch_targets(X, y, None, None, False)
+
+    def learn_stored(self: Self, stored: StoredRows, passes: int, watch: PassWatch) -> Self:
+        """Learn anew from stored rows, see `block_solver`; there is no certificate afterwards."""
+        with self._trial() as trial:
+            solver = BlockSolver(stored, trial._settings(), check_positive("C", self.C))
+            solver.run(passes, watch)
+            trial._keep(solver.last, *solver.last.coefficients())
+            trial.n_seen_, trial.n_iter_ = stored.n_rows, solver.n_visits
+            trial.objective_ = trial.dual_gap_ = np.full(stored.targets.n_outputs, np.nan)
+            trial.__dict__.pop("_batch_state", None)  # it is of other rows
+        return self
+
+    def _check_target(self, X: Any, y: Any) -> None:
+        n_rows = X.shape[0] if len(getattr(X, "shape", ())) == 2 else None
+        check_target(y, n_rows, classes=is_classifier(self), owner=type(self).__name__)
 
     def _copy(self: Self) -> Self:
         """A shallow copy with all attributes, also those that ``copy`` leaves out as unstored."""
@@ -263,7 +277,7 @@ class LinearModel(StoredEstimator, ABC):
     def _checked_task(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Targets]:
         self._check_parameters()
         self.__dict__.pop("_batch_state", None)  # it is of other rows
-        self._refuse_no_target(y)
+        self._check_target(X, y)
         self.seed_ = seed_of(self.random_state)
         X = self._checked_rows(X, y, reset=True)
         if X.shape[0] > MAX_ROWS:
@@ -271,7 +285,8 @@ class LinearModel(StoredEstimator, ABC):
                 f"X has {X.shape[0]:,} rows, but fit takes at most {MAX_ROWS:,}: "
                 "use partial_fit with batches of rows."
             )
-        return X, self._targets(X, y, sample_weight)
+        self.n_seen_ = X.shape[0]
+        return with_equal_rows_united(X, self._targets(X, y, sample_weight))
 
     def _checked_rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         """``X`` as codes or a checked matrix; of the kind and width of `fit`, unless ``reset``."""
@@ -328,12 +343,12 @@ class LinearModel(StoredEstimator, ABC):
     def _resources(self) -> Resources:
         return resources(self.n_jobs)
 
-    def _settings(self, seed: int | None = None) -> SolverSettings:
+    def _settings(self, factor: float = 1.0, seed: int | None = None) -> SolverSettings:
         return SolverSettings(
             loss=self.loss,
             epsilon=float(getattr(self, "epsilon", 0.0)),
             intercept=bool(self.fit_intercept),
-            tol=float(self.tol),
+            tol=factor * float(self.tol),
             max_iter=int(self.max_iter),
             seed=self.seed_ if seed is None else seed,
             threads=self._resources().threads,
@@ -348,19 +363,18 @@ class LinearModel(StoredEstimator, ABC):
                     f"The weights reach {largest:g}, beyond single precision: scale y down."
                 )
             weights = weights.astype(np.float32)
-        self.weights_ = weights
+        self.weights_ = weights if self.bits_ is None else read_only(weights)
         self.intercept_ = bias
         self.seen_ = np.packbits(solver.rows.seen) if isinstance(solver.rows, CodeDesign) else None
         self.n_iter_ = solver.n_iter
-        self.n_seen_ = solver.rows.n_rows
         self.objective_, self.dual_gap_ = solver.objective, solver.gap
         self._duals = solver.duals if self.warm_start else None
         self.__dict__.pop("_tables", None)
 
     def _warn_unless_converged(self, solver: Solver, finished: bool, stacklevel: int) -> None:
-        if finished and solver.converged:
-            return
         gap = solver.relative_gap
+        if finished and (solver.converged or gap <= self.tol):
+            return
         reached = f"its duality gap is {gap:.2g} of the objective, tol is {self.tol:g}"
         if not finished and not np.isfinite(gap):
             reached = "its duality gap is not known"
@@ -379,7 +393,8 @@ class LinearModel(StoredEstimator, ABC):
     def coef_(self) -> NDArray[Any]:
         """The coefficients of all features, (n_outputs, n_features).
 
-        For codes this is a new array, with zeros for codes that did not occur in ``fit``.
+        For codes this is a new array, read-only, with zeros for codes that did not occur in
+        ``fit``.
         """
         if not hasattr(self, "weights_"):
             raise AttributeError(f"{type(self).__name__} has no coef_ before fit: call fit first.")
@@ -387,7 +402,7 @@ class LinearModel(StoredEstimator, ABC):
             return np.asarray(self.weights_.T)
         full = np.zeros((self.weights_.shape[1], self.n_features_in_), dtype=self.weights_.dtype)
         full[:, self._seen().reshape(-1)] = self.weights_.T
-        return full
+        return read_only(full)
 
     def _seen(self) -> NDArray[np.bool_]:
         """Which codes have weights, (slots, 2^bits)."""
@@ -398,39 +413,28 @@ class LinearModel(StoredEstimator, ABC):
 
     def _scores(self, X: Any) -> NDArray[Any]:
         """The scores of rows, (n_rows, n_outputs)."""
-        check_is_fitted(self)
+        self._check_fitted()
         X = self._checked_rows(X, reset=False)
         if not isinstance(X, Codes):
             return np.asarray(
                 safe_sparse_dot(X, self.weights_, dense_output=True) + self.intercept_
             )
-        use = self._resources().for_work(X.array.size)
         out = np.empty((len(X), self.weights_.shape[1]))
-        for outputs, layout, weights in self._prepared():
-            view, which = code_view(X, layout, np.float32, use), slice(outputs.start, outputs.stop)
-            margins = np.empty((len(X), weights.shape[1]), dtype=np.float32)
-            bias = np.zeros(weights.shape[1], dtype=np.float32)
-            for begin, end in spans(len(X), X.n_components, weights.shape[1]):
-                view.margins(weights, bias, margins, begin, end, use.threads)
-            # Intercepts are added in double precision: a large one would round the margins.
-            np.add(margins[:, : len(outputs)], self.intercept_[which], out=out[:, which])
+        self.code_scorer().scores(X, self.intercept_, out, self._resources())
         return out
 
-    def _prepared(self) -> Any:
-        """For each group of outputs the layout of its weights, and the weights; a cache."""
-        if "_tables" not in self.__dict__:
-            seen = self._seen()
-            tables = []
-            for outputs in groups_of(self.weights_.shape[1]):
-                width = packed_width(len(outputs))
-                layout = code_layout(seen, width, 4)
-                weights = np.zeros((layout.n_entries, width), dtype=np.float32)
-                weights[layout.places(seen), : len(outputs)] = self.weights_[
-                    :, outputs.start : outputs.stop
-                ]
-                tables.append((outputs, layout, weights))
-            self._tables = tables
-        return self._tables
+    def code_scorer(self) -> CodeScorer:
+        """The weights as prepared for scores of codes; a cache.
+
+        Changes inside an array would not be noticed, so that the weights are read-only; other
+        weights are assigned.
+        """
+        scorer: CodeScorer | None = self.__dict__.get("_tables")
+        if scorer is None or not scorer.is_of(self.weights_, self.seen_):
+            if may_change(self.weights_):
+                self.weights_ = read_only(self.weights_.copy())
+            self._tables = scorer = CodeScorer(self.weights_, self.seen_, self._seen())
+        return scorer
 
     # --- Storing
 

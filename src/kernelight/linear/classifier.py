@@ -95,12 +95,13 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     classes_ : array of shape (n_classes,)
         The class labels, sorted.
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        The coefficients w. For codes they are made anew whenever they are asked for.
+        The coefficients w. For codes they are made anew whenever they are asked for, read-only.
     intercept_ : array of shape (1,) or (n_classes,)
         The intercepts b.
     weights_ : array of shape (n_features, n_outputs) or (n_codes, n_outputs)
         The coefficients as they are kept, with 1 or n_classes outputs: for codes only those of the
-        codes that occur in a slot, as all others are 0.
+        codes that occur in a slot, as all others are 0. Those of codes are read-only: to change
+        them, assign another array.
     n_iter_ : int
         Epochs of the fit.
     objective_, dual_gap_ : arrays of shape (1,) or (n_classes,)
@@ -113,7 +114,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     takes memory for twice the weights, a number for each row and class, at most 64 MB, and for
     codes of more than 8 bits some bytes for each code that a slot can have.
 
-    Problems of fewer than 100,000 rows times classes, and those with ``tol`` below 1e-5, are solved
+    Problems of fewer than 30,000 rows times classes, and those with ``tol`` below 1e-5, are solved
     in double precision, others in single precision (dense or sparse float64 rows always in double).
 
     Examples

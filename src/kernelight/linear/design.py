@@ -23,11 +23,12 @@ from kernelight.linear.normal_equations import is_narrow
 
 # Outputs that are learned at once, padding included: see core/simd/linear_loops.h.
 PACKED_WIDTHS = (1, 4, 8, 16)
-RANK_BYTES = 48 << 20  # up to this size, a copy of the codes as ranks is made
+RANK_BYTES = 56 << 20  # up to this size, a copy of the codes as ranks is made
 DENSE_BYTES = 8 << 20  # up to this size as an array, a sparse matrix becomes dense
 COUNTED_BITS = 8  # codes of more bits are marked as occurring, but not counted
 # Stored numbers that one compiled call visits for one output: an interrupt waits for one call.
 CALL_WORK = 1 << 27
+GRAM_ROWS = 128  # of a Gram matrix of codes, in one compiled call
 COUNT_WORK = 1 << 29  # codes that one compiled call counts
 # Rows of a chunk, kChunkRows in core/solve_dual.h: sums over rows start anew with each chunk, so
 # calls must not cut one.
@@ -150,17 +151,24 @@ class CodeDesign:
     """Codes, with an entry of weights for each code that occurs in a slot.
 
     ``also`` are (slots, 2^bits) flags of codes that have an entry though they do not occur here.
+    ``counts`` are those of more rows, of which these are a part.
     """
 
     def __init__(
-        self, codes: Codes, dtype: Any, resources: Resources, also: NDArray[np.bool_] | None = None
+        self,
+        codes: Codes,
+        dtype: Any,
+        resources: Resources,
+        also: NDArray[np.bool_] | None = None,
+        counts: NDArray[Any] | None = None,
     ) -> None:
         self.codes, self.dtype, self.resources = codes, np.dtype(dtype), resources
         self.n_rows, n_slots = codes.shape
         self.n_features = n_slots << codes.bits
         self.work = n_slots
         self.empty = codes.empty if codes.empty.any() else None
-        self.counts = code_counts(codes, resources)
+        self.counts = code_counts(codes, resources) if counts is None else counts
+        self._is_part = counts is not None  # and is visited too rarely for a copy as ranks
         if also is not None:
             self.counts = (self.counts > 0) | also
         self._layouts: dict[int, CodeLayout] = {}
@@ -177,9 +185,20 @@ class CodeDesign:
             self._layouts[width] = code_layout(self.counts, width, self.dtype.itemsize)
         return self._layouts[width]
 
+    def share_layouts(self, layouts: dict[int, CodeLayout]) -> None:
+        """Take layouts from here, and put new ones there, for designs of the same counts."""
+        self._layouts = layouts
+
     def gram(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """The inner products of some rows."""
-        return np.asarray(self.codes[rows].collisions(n_jobs=1) / float(self.codes.n_components))
+        """The inner products of some rows: those at and above the diagonal, and their mirror."""
+        codes, n_slots = self.codes[rows], float(self.codes.n_components)
+        K = np.empty((len(rows), len(rows)))
+        for begin in range(0, len(rows), GRAM_ROWS):
+            end = min(begin + GRAM_ROWS, len(rows))
+            counts = codes[begin:end].collisions(codes[begin:], n_jobs=1)
+            np.divide(counts, n_slots, out=K[begin:end, begin:])
+            K[end:, begin:end] = K[begin:end, end:].T
+        return K
 
     def n_entries(self, width: int) -> int:
         """How many entries the weights have, those that stay 0 included."""
@@ -188,7 +207,7 @@ class CodeDesign:
     def view(self, width: int) -> Any:
         """The rows as compiled functions take them."""
         layout, codes = self.layout(width), self.codes
-        if codes.array.nbytes > RANK_BYTES:
+        if self._is_part or codes.array.nbytes > RANK_BYTES:
             return code_view(codes, layout, self.dtype, self.resources)
         if self._ranks is None:
             self._ranks = np.empty_like(codes.array)
@@ -264,6 +283,15 @@ class Targets:
     @property
     def n_outputs(self) -> int:
         return len(self.above)
+
+    def of_rows(self, rows: NDArray[np.intp] | slice, row_cost: NDArray[np.float64]) -> Targets:
+        """The targets of some rows, with other costs."""
+        return replace(
+            self,
+            labels=None if self.labels is None else self.labels[rows],
+            values=None if self.values is None else self.values[rows],
+            row_cost=row_cost,
+        )
 
     def scaled(self, factor: float) -> Targets:
         """The same targets with all costs multiplied by ``factor``."""

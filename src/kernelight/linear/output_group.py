@@ -35,12 +35,21 @@ SWEEPS = 10  # coordinate steps inside a block: more make a block exact, fewer m
 # Shrinking: a dual at a bound leaves the active set while its gradient keeps it there by more than
 # this.
 SHRINK_THRESHOLD = 0.05
+# The logistic loss leaves a row alone whose logit is nearer to its margin than this times the root
+# of the tolerance: all rows together may then have an eighth of the gap that is allowed.
+STILL = 0.5
 # epochs before the first check of the certificate, and at most between two checks
 FIRST_CHECK, MAX_WAIT = 3, 8
 # A second-order method is tried when more than the first number of epochs are still to come, and
 # at least the second number are done.
 SLOW_EPOCHS, MIN_EPOCHS = 30, 15
+# Until two epochs are known, one is expected to multiply the gap by this.
+FIRST_FALL = 0.25
 SECOND_ORDER_ROUNDS = 4  # tries in a row
+# How much of the last change of margins is expected to come again: at first, and later this times
+# the best of the steps for the last costs, because margins come to rest as costs grow.
+FIRST_ONWARD, LESS_ONWARD = 0.9, 0.8
+ONWARD = np.arange(0.0, 1.3, 0.15, dtype=np.float32)
 MIN_NORM = 1e-12  # for a row of zeros without an intercept: its step must not divide by 0
 
 
@@ -80,9 +89,16 @@ class OutputGroup:
         self.growth = 1.0  # factor of all costs since the last solve
         self._last_epochs: int | None = None  # epochs of the last solve
         self._was_second_order = False  # whether the last solve needed a second-order method
+        # of the last costs of a path: margins, their change, and how much of it will come again
+        self._past: list[NDArray[Any]] = []
+        self._onward = FIRST_ONWARD
         # Shrinking, for each row: epochs that it still stays out of the active set, and how often
         # it was shrunk in succession.
         self._shrunk_for, self._times_shrunk = np.zeros((2, n), dtype=np.uint8)
+        # for each of the last two epochs, the losses of the rows that were visited and their parts
+        # of the duality gap, (2, width)
+        self._seen: list[NDArray[np.float64]] = []
+        self._visited = 0  # rows that the last epoch visited
         self._random = np.random.default_rng([settings.seed, outputs.start])
         self.set_targets(targets)
 
@@ -114,9 +130,10 @@ class OutputGroup:
         )
         make = getattr(_core, f"LinearTargets{suffix(dtype)}")
         loss = LOSSES.index(self.settings.loss)
-        self._targets = make(
-            *self._target_arrays, self.settings.intercept, loss, self.settings.epsilon
-        )
+        epsilon = self.settings.epsilon
+        if self.settings.loss == "logistic":
+            epsilon = STILL * math.sqrt(self.settings.tol)
+        self._targets = make(*self._target_arrays, self.settings.intercept, loss, epsilon)
         self.open = np.arange(self.width) < count
         self.gap[:] = self.objective[:] = np.inf  # those of other costs do not apply
 
@@ -173,6 +190,13 @@ class OutputGroup:
                 dual, self.settings.intercept, weights, bias, begin, end, self.settings.threads
             )
 
+    def margins(self) -> NDArray[Any]:
+        """The margins of all rows, (rows, width)."""
+        margins = np.empty((self.rows.n_rows, self.width), dtype=self.rows.dtype)
+        for begin, end in self.spans():
+            self.view.margins(self.weights, self.bias, margins, begin, end, self.settings.threads)
+        return margins
+
     def discard_gap(self) -> None:
         """Forget the gap of the last check, as the weights have changed; check again if cheap."""
         if self.rows.n_rows <= call_rows(self.rows.work, self.width):
@@ -188,6 +212,25 @@ class OutputGroup:
             piece = self.weights[begin : begin + (1 << 14)].astype(np.float64)
             half += (piece**2).sum(axis=0) / 2
         return half[: len(self.outputs)]
+
+    def adopt(
+        self,
+        weights: NDArray[Any],
+        bias: NDArray[Any],
+        dual: NDArray[Any],
+        shrunk: NDArray[np.uint8],
+    ) -> None:
+        """Go on with these arrays, which are changed in place.
+
+        ``shrunk`` is that of another group of these rows.
+        """
+        self.weights, self.bias, self.dual = weights, bias, dual
+        self._shrunk_for, self._times_shrunk = (np.ascontiguousarray(each) for each in shrunk)
+
+    @property
+    def shrunk(self) -> NDArray[np.uint8]:
+        """(2, rows): what shrinking knows of each row."""
+        return np.stack([self._shrunk_for, self._times_shrunk])
 
     def certify(self, stopped: Callable[[], bool] = lambda: False) -> bool:
         """Compute the duality gap of each output and close those that have converged.
@@ -243,6 +286,7 @@ class OutputGroup:
         self._shrunk_for[order[shrunk]] -= 1
         order = order[~shrunk]
         step = call_rows(self.rows.work, self.width)
+        seen = np.zeros((2, self.width))
         for begin in range(0, len(order), step):
             if stopped():
                 return
@@ -257,16 +301,74 @@ class OutputGroup:
                 SHRINK_THRESHOLD,
                 self._shrunk_for,
                 self._times_shrunk,
+                *seen,
                 self.settings.threads,
             )
+        self._seen, self._visited = [*self._seen[-1:], seen], len(order)
         self.n_iter += 1
 
-    def _finish(self, stopped: Callable[[], bool]) -> bool:
-        """Second-order methods as long as they halve some gap; True if no output is open then."""
+    def _expected_gap(self) -> tuple[float, float]:
+        """The relative gap to expect after the last epoch, and the factor of one epoch.
+
+        From the gaps that rows had just before they were visited: those of rows that were shrunk
+        are nearly 0. No certificate, but it says when one is worth its pass over all rows.
+        """
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            half = self._half_norms()
+            open_outputs = self.open[: len(half)]
+            gaps = [
+                float(
+                    np.max((gap[: len(half)] / (half + loss[: len(half)]))[open_outputs], initial=0)
+                )
+                for loss, gap in self._seen
+            ]
+        if len(gaps) < 2 or not 0 < gaps[1] < gaps[0] < math.inf:
+            return gaps[-1] * FIRST_FALL, FIRST_FALL
+        return gaps[1] ** 2 / gaps[0], gaps[1] / gaps[0]
+
+    def _expected_margins(self) -> NDArray[Any] | None:
+        """The margins to expect of the solution for costs that have grown, from the last ones.
+
+        They change on by a fraction of their last change: by somewhat less of it than would have
+        given the active set of the last costs from those before.
+        """
+        if self.growth <= 1 or self.settings.loss != "squared_hinge":
+            self._past = []
+            return None
+        now = self.margins()
+        if not self._past:
+            self._past, self._onward = [now], FIRST_ONWARD
+            return None
+        change = now - self._past[0]
+        if len(self._past) > 1:
+            targets = self._target_array()
+            active = targets * now < 1
+            errors = [
+                np.count_nonzero((targets * (self._past[0] + step * self._past[1]) < 1) != active)
+                for step in ONWARD
+            ]
+            self._onward = LESS_ONWARD * float(ONWARD[int(np.argmin(errors))])
+        self._past = [now, change]
+        return np.asarray(now + now.dtype.type(self._onward) * change)
+
+    def _target_array(self) -> NDArray[Any]:
+        """The targets of all rows, (rows, width)."""
+        labels, values = self._target_arrays[:2]
+        if labels is None:
+            return np.asarray(values)
+        own = labels[:, None] == np.arange(self.width)
+        return np.where(own, 1, -1).astype(self.rows.dtype)
+
+    def _finish(self, stopped: Callable[[], bool], expected: NDArray[Any] | None = None) -> bool:
+        """Second-order methods as long as they halve some gap; True if no output is open then.
+
+        ``expected`` are the margins that the solution probably has.
+        """
         for _ in range(SECOND_ORDER_ROUNDS):
             before = self.gap.copy()
-            if stopped() or not second_order.improve(self):
+            if stopped() or not second_order.improve(self, expected):
                 return False
+            expected = None
             self._was_second_order = True
             if self.certify(stopped):
                 return True
@@ -281,9 +383,13 @@ class OutputGroup:
         is tried; if that fails too, the next try waits until twice as many would be needed.
         """
         start, checks = self.n_iter, []
-        was_slow = self._was_second_order or (self._last_epochs or 0) >= MIN_EPOCHS
-        # the active set of the last costs is a good first guess
-        if was_slow and self._finish(stopped):
+        last_epochs = self._last_epochs or 0
+        was_slow = self._was_second_order or last_epochs >= MIN_EPOCHS
+        margins = None
+        if was_slow or 2 * last_epochs >= MIN_EPOCHS:  # the next costs may need them
+            margins = self._expected_margins()
+        if was_slow and self._finish(stopped, margins):
+            self.growth = 1.0
             return
         if self.growth > 1:
             self.rescale(self.growth)
@@ -291,27 +397,40 @@ class OutputGroup:
         next_check = start + (
             FIRST_CHECK if self._last_epochs is None else max(1, self._last_epochs // 2)
         )
-        patience = SLOW_EPOCHS
-        while not stopped() and self.n_iter < start + self.settings.max_iter:
+        patience, last = SLOW_EPOCHS, start + self.settings.max_iter
+        self._seen = []
+        while not stopped() and self.n_iter < last:
             self.epoch(stopped)
-            if self.n_iter < next_check and self.n_iter < start + self.settings.max_iter:
+            if self.n_iter < next_check and self.n_iter < last:
                 continue
-            if self.certify(stopped):
+            expected, fall = self._expected_gap()
+            # the fewer rows an epoch visits, the more of them a pass over all rows costs
+            worth = self.settings.tol * (1 + self._visited / self.rows.n_rows)
+            certain = not expected > worth or self.n_iter == last  # NaN: what has overflowed
+            if not certain:
+                checks.append((self.n_iter, expected))
+                needed = _epochs_to(self.settings.tol, expected, fall)
+            elif self.certify(stopped):
                 self._last_epochs = self.n_iter - start
                 return
-            checks.append((self.n_iter, self.relative_gap))
-            needed = self._epochs_needed(checks)
+            else:
+                checks.append((self.n_iter, self.relative_gap))
+                needed = self._epochs_needed(checks)
             stuck = (
                 second_order.has_normal_equations(self)
                 and len(checks) > 1
                 and not checks[-1][1] < checks[-2][1]
             )
-            if (needed > patience or stuck) and self.n_iter - start >= MIN_EPOCHS:
-                if self._finish(stopped):
+            slow = (needed > patience or stuck) and self.n_iter - start >= MIN_EPOCHS
+            if slow and self.n_iter < last:
+                if (not certain and self.certify(stopped)) or self._finish(stopped):
                     self._last_epochs = self.n_iter - start
                     return
                 checks, patience = [], 2 * patience
-            next_check = self.n_iter + min(needed, MAX_WAIT)
+            soon = _epochs_to(self.settings.tol, checks[-1][1], fall) if checks else needed
+            # what is expected costs no pass over all rows: it is asked twice as often
+            wait = min(needed, soon) if certain else max(1, needed // 2)
+            next_check = self.n_iter + min(wait, MAX_WAIT)
         self._last_epochs = self.n_iter - start
         self.certify(stopped)
 
@@ -319,6 +438,12 @@ class OutputGroup:
         """Epochs still to come, if the gap keeps falling as between the last two checks."""
         if len(checks) < 2 or not 0 < checks[-1][1] < checks[-2][1] < math.inf:
             return 2
-        fall = math.log(checks[-2][1] / checks[-1][1]) / (checks[-1][0] - checks[-2][0])
-        needed = math.log(checks[-1][1] / max(self.settings.tol, 1e-300)) / fall
-        return int(min(max(needed, 1), 1e6))
+        epochs, gaps = checks[-1][0] - checks[-2][0], checks[-1][1] / checks[-2][1]
+        return _epochs_to(self.settings.tol, checks[-1][1], gaps ** (1 / epochs))
+
+
+def _epochs_to(tol: float, gap: float, fall: float) -> int:
+    """Epochs until the gap is at most ``tol``, if each multiplies it by ``fall`` < 1."""
+    if not 0 < gap < math.inf:
+        return 2
+    return int(min(max(math.log(gap / max(tol, 1e-300)) / -math.log(fall), 1), 1e6))

@@ -42,7 +42,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
     ----------
     coef_ : array of shape (n_features,) or (n_targets, n_features)
         The coefficients w; the second shape for ``y`` of two dimensions. For codes they are made
-        anew whenever they are asked for.
+        anew whenever they are asked for, read-only.
     intercept_ : array of shape (n_targets,)
         The intercepts b.
     weights_, n_iter_, objective_, dual_gap_
@@ -116,7 +116,8 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
     def coef_(self) -> NDArray[Any]:
         """The coefficients of all features, (n_features,) or (n_targets, n_features).
 
-        For codes this is a new array, with zeros for codes that did not occur in ``fit``.
+        For codes this is a new array, read-only, with zeros for codes that did not occur in
+        ``fit``.
         """
         coefficients = super().coef_
         return coefficients[0] if self.flat_ else coefficients

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 TOL_FRACTION = 0.25
 
 
-def improve(group: OutputGroup) -> bool:
-    """Solve the open outputs of a group by a second-order method; False if none was improved."""
+def improve(group: OutputGroup, expected: NDArray[Any] | None = None) -> bool:
+    """Solve the open outputs of a group by a second-order method; False if none was improved.
+
+    ``expected`` are the margins (rows, outputs) that the solution probably has.
+    """
     if group.settings.loss in ("squared_hinge", "squared"):
-        return _improve_active_set(group)
+        return _improve_active_set(group, expected)
     return has_normal_equations(group) and _improve_weights(group)
 
 
@@ -36,30 +39,31 @@ def has_normal_equations(group: OutputGroup) -> bool:
     return narrow and group.settings.loss not in ("squared_hinge", "squared")
 
 
-def _improve_active_set(group: OutputGroup) -> bool:
+def _improve_active_set(group: OutputGroup, expected: NDArray[Any] | None) -> bool:
     """New duals from the inner products of working sets, and the weights that belong to them."""
     hinge = group.settings.loss == "squared_hinge"
-    margins = np.empty((group.rows.n_rows, group.width), dtype=group.rows.dtype)
-    for begin, end in group.spans():
-        group.view.margins(group.weights, group.bias, margins, begin, end, group.settings.threads)
+    margins = group.margins() if expected is None else expected
     dual, solved = group.dual.copy(), np.zeros(group.width, dtype=bool)
     outputs = np.flatnonzero(group.open).tolist()
     tasks = []
     for output in outputs:
         y, costs = group.targets_of(output)
-        rows = active_set_newton.working_set(margins[:, output], y, costs, dual[:, output], hinge)
+        margin = margins[:, output]
+        active = np.ones(len(y), dtype=bool)
+        if hinge:  # where nothing else is expected, the active set of a smaller C is a good guess
+            active = dual[:, output] != 0 if expected is None else y * margin < 1
+        rows = active_set_newton.working_set(margin, y, costs, active)
         if rows is not None:
-            tasks.append((output, rows, y[rows], costs[rows]))
+            tasks.append((output, rows, y[rows], costs[rows], active[rows]))
     # epochs for the other outputs cost nearly as much as epochs for all
     if 2 * len(tasks) < len(outputs):
         return False
-    for output, rows, y, costs in tasks:
+    for output, rows, y, costs, active in tasks:
         with active_set_newton.reserved_memory(len(rows)):
             K = group.rows.gram(rows)
             K += float(group.settings.intercept)
-            solution = active_set_newton.solve(
-                K, y, costs, dual[rows, output], hinge, TOL_FRACTION * group.settings.tol
-            )
+            tol = TOL_FRACTION * group.settings.tol
+            solution = active_set_newton.solve(K, y, costs, dual[rows, output], hinge, tol, active)
             del K
         if solution is not None:
             dual[:, output] = 0

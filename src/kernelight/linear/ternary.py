@@ -17,9 +17,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from kernelight.base import checks, counted
 from kernelight.base.estimator import StoredEstimator, labels_from_plain, plain_labels
+from kernelight.base.targets import check_target
 from kernelight.codes import Codes, slots_provenance
 from kernelight.codes.slots import n_words
 from kernelight.linear.classifier import class_factors, class_weight_from_plain, plain_class_weight
+from kernelight.linear.equal_rows import MOST_UNITED, united_rows
 from kernelight.linear.memory_report import MemoryReport
 from kernelight.linear.ternary_fit import (
     TernaryProblem,
@@ -169,9 +171,7 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         codes = _as_codes(codes)
         if not len(codes):
             raise ValueError("codes has no rows: fit needs at least one row.")
-        if y is None:
-            raise ValueError("TernaryClassifier requires y to be passed, but the target y is None.")
-        checks.refuse_masked("y", y)
+        check_target(y, len(codes), classes=True, owner="TernaryClassifier")
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         check_consistent_length(codes, y)
@@ -182,7 +182,13 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
                 "two."
             )
         weights = checks.as_row_weights(sample_weight, len(codes))
-        weights = weights * class_factors(self.class_weight, self.classes_, y, weights)[sides]
+        factors = class_factors(self.class_weight, self.classes_, y, weights)
+        if len(codes) * len(self.classes_) < MOST_UNITED:
+            united = united_rows(codes, sides, weights)
+            if united is not None:
+                rows, weights = united.counting
+                codes, sides = codes[rows], sides[rows]
+        weights = weights * factors[sides]
         if not weights.sum() > 0.0:
             raise ValueError(
                 "The weights of all rows are 0: at least one row must have a sample weight and a "

@@ -51,6 +51,32 @@ def flowers():
 # --- Threads, groups of outputs, instruction sets, seeds
 
 
+@pytest.mark.parametrize("simd", SIMD_NAMES)
+@pytest.mark.parametrize("n", [1, 17, 64, 150])
+def test_margins_and_sums_of_one_output(monkeypatch, simd, n):
+    """Slots with 1 ... 256 codes: with AVX-512 their weights are looked up in registers."""
+    monkeypatch.setenv("KERNELIGHT_SIMD", simd)
+    rng = np.random.default_rng(n)
+    sizes = np.concatenate([[1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 128, 200, 255, 256]] * 9)
+    array = rng.integers(0, sizes, (n, len(sizes)))
+    codes = Codes(array, bits=8, empty=np.arange(n) % 13 == 5)
+    rows = design.CodeDesign(codes, np.float32, resources(1))
+    features = codes.to_csr().toarray()[:, rows.seen.reshape(-1)].astype(np.float64)
+    weights = np.zeros((rows.n_entries(1), 1), dtype=np.float32)
+    places = rows.layout(1).places(rows.seen)
+    weights[places, 0] = rng.standard_normal(features.shape[1])
+    dual = rng.standard_normal((n, 1)).astype(np.float32)
+    margins, bias = np.empty((n, 1), dtype=np.float32), np.full(1, 0.5, dtype=np.float32)
+    view = rows.view(1)
+    view.margins(weights, bias, margins, 0, n, 1)
+    expected = features @ weights[places].astype(np.float64) + 0.5
+    np.testing.assert_allclose(margins, expected, rtol=0, atol=2e-5)
+    expected = weights[places] + features.T @ dual.astype(np.float64)
+    view.add_duals(dual, True, weights, bias, 0, n, 1)
+    np.testing.assert_allclose(weights[places], expected, rtol=0, atol=1e-5)
+    assert bias[0] == pytest.approx(0.5 + dual.sum(), abs=1e-4)
+
+
 def with_threads(monkeypatch, threads):
     """Run epochs on this many threads, however small the problem."""
     real = output_group.OutputGroup.__init__

@@ -216,7 +216,7 @@ def test_newton_solves_slow_problems(monkeypatch, kind):
     y = LABELS[:500]
     options = {"C": 1000.0, "tol": 1e-6, "max_iter": 20_000}
     with_newton = LinearClassifier(**options).fit(X, y)
-    monkeypatch.setattr(second_order, "improve", lambda group: False)
+    monkeypatch.setattr(second_order, "improve", lambda group, expected: False)
     without = LinearClassifier(**options).fit(X, y)
     assert (with_newton.dual_gap_ <= 1e-6 * with_newton.objective_).all()
     assert with_newton.n_iter_ < without.n_iter_ / 2
