@@ -29,6 +29,7 @@ using Out1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using AnyIn = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using AnyOut = nb::ndarray<nb::c_contig, nb::device::cpu>;
 
 inline void require(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);

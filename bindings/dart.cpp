@@ -149,7 +149,7 @@ void bind_dart(nb::module_& m) {
         using Code = decltype(codes_type);
         return [](const WeightedRows& x, double scale, uint64_t seed, int bits,
                   std::optional<In1<uint64_t>> ids, const TableArg& table, In1<int64_t> subset,
-                  Out2<Code> codes, int threads) {
+                  Out2<Code> codes, std::optional<Out2<int64_t>> winners, int threads, int simd) {
             const uint64_t k = codes.shape(1);
             const DartRule rule = dart_rule(seed, k, scale, x.rule());
             require(bits >= 1 && bits <= 8 * static_cast<int>(sizeof(Code)),
@@ -159,12 +159,16 @@ void bind_dart(nb::module_& m) {
             const DartTable darts = table.of(k, x.n_cols());
             require(static_cast<int64_t>(codes.shape(0)) == x.n_rows(),
                     "codes must have one row a row");
+            require(!winners || (winners->shape(0) == codes.shape(0) && winners->shape(1) == k),
+                    "winners must have the shape of the codes");
             const int64_t n_subset = static_cast<int64_t>(subset.shape(0));
             require_inside(subset.data(), n_subset, x.n_rows());
             double uncovered = 0.0;
             x.visit([&](auto rows, WeightRule) {
-                uncovered = dart_encode(rows, rule, darts, ids ? ids->data() : nullptr,
-                                        subset.data(), n_subset, bits, codes.data(), threads);
+                uncovered =
+                    dart_encode(rows, rule, darts, ids ? ids->data() : nullptr, subset.data(),
+                                n_subset, bits, codes.data(), winners ? winners->data() : nullptr,
+                                threads, lane_loops(usable_level(simd)));
             });
             return uncovered;
         };
@@ -172,9 +176,10 @@ void bind_dart(nb::module_& m) {
 #define ENCODE_ARGS \
     nb::arg("rows"), nb::arg("scale"), nb::arg("seed"), nb::arg("bits"), \
         nb::arg("ids").noconvert().none(), nb::arg("table"), nb::arg("subset").noconvert(), \
-        nb::arg("codes").noconvert(), nb::arg("threads"), \
-        "Codes of the rows of subset, from a table as far as it reaches; empty rows are left as " \
-        "they are."
+        nb::arg("codes").noconvert(), nb::arg("winners").noconvert().none(), nb::arg("threads"), \
+        nb::arg("simd"), \
+        "Codes of the rows of subset, and the features that won their slots, from a table as far " \
+        "as it reaches; empty rows are left as they are."
     m.def("dart_encode", encode(uint8_t{}), ENCODE_ARGS);
     m.def("dart_encode", encode(uint16_t{}), ENCODE_ARGS);
     m.def("dart_encode", encode(uint64_t{}), ENCODE_ARGS);

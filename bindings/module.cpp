@@ -12,10 +12,13 @@ void bind_data(nb::module_& m);
 void bind_fold(nb::module_& m);
 void bind_frozen(nb::module_& m);
 void bind_pairwise(nb::module_& m);
+void bind_partitions(nb::module_& m);
 void bind_codes(nb::module_& m);
 void bind_project(nb::module_& m);
 void bind_project_tables(nb::module_& m);
+void bind_rows_of_numbers(nb::module_& m);
 void bind_linear(nb::module_& m);
+void bind_scores(nb::module_& m);
 void bind_ternary(nb::module_& m);
 }  // namespace kernelight
 
@@ -33,9 +36,12 @@ NB_MODULE(_core, m) {
     kernelight::bind_fold(m);
     kernelight::bind_frozen(m);
     kernelight::bind_pairwise(m);
+    kernelight::bind_partitions(m);
     kernelight::bind_codes(m);
     kernelight::bind_project(m);
     kernelight::bind_project_tables(m);
+    kernelight::bind_rows_of_numbers(m);
     kernelight::bind_linear(m);
+    kernelight::bind_scores(m);
     kernelight::bind_ternary(m);
 }

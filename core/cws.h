@@ -188,6 +188,11 @@ inline void reset(CwsBest* best, int64_t n_rows) {
         for (int64_t lane = 0; lane < kSlotBlock; ++lane) best[row].value[lane] = __builtin_inff();
 }
 
+inline CwsWinners moved(CwsWinners winners, int64_t row, int64_t slot) {
+    if (winners.features) winners.features += row * winners.stride + slot;
+    return winners;
+}
+
 template <class Code>
 auto finish_for(const CwsLoops& loops) {
     if constexpr (sizeof(Code) == 1) return loops.finish8;
@@ -195,12 +200,12 @@ auto finish_for(const CwsLoops& loops) {
     else return loops.finish64;
 }
 
-// codes: (n_rows, code_stride), already moved to the column of first_slot. Empty rows are left as
-// they are.
+// codes: (n_rows, code_stride), already moved to the column of first_slot, and so are the winners.
+// Empty rows are left as they are.
 template <class Code>
 void cws_scan(const CwsListing& listing, const CwsTables& tables, const int32_t* local,
               uint64_t seed, const CwsCoding& coding, Code* codes, int64_t code_stride,
-              const CwsLoops& loops, int threads) {
+              CwsWinners winners, const CwsLoops& loops, int threads) {
     const uint64_t code_stream = kl_stream(seed, KL_STREAM_CWS_CODE);
     const int64_t row_blocks = listing.n_blocks();
     parallel_for(threads, tables.n_blocks() * row_blocks, [&](int64_t begin, int64_t end) {
@@ -216,9 +221,94 @@ void cws_scan(const CwsListing& listing, const CwsTables& tables, const int32_t*
             loops.scan(entries, slice, best.data());
             const auto finish = finish_for<Code>(loops);
             finish(entries, slice, code_stream, tables.first_slot + slot, slots_here, coding,
-                   rows_here, best.data(), codes + row * code_stride + slot, code_stride);
+                   rows_here, best.data(), codes + row * code_stride + slot, code_stride,
+                   moved(winners, row, slot));
         }
     });
+}
+
+// One row at a time: listed, scanned and turned into codes, with tables that have every coordinate
+// of it.
+template <class Rows, class Code>
+class CwsRow {
+   public:
+    CwsRow(const Rows& rows, const WeightRule& rule, double p, const CwsTables& tables,
+           const int32_t* local, uint64_t seed, const CwsCoding& coding, const CwsLoops& loops)
+        : rows_(rows),
+          rule_(rule),
+          p_(p),
+          tables_(tables),
+          local_(local),
+          code_stream_(kl_stream(seed, KL_STREAM_CWS_CODE)),
+          coding_(coding),
+          loops_(loops) {}
+
+    // The entries of a row, until the next is listed.
+    CwsEntries list(int64_t row) {
+        const auto most = static_cast<size_t>(rows_.stored(row, row + 1));
+        if (most > weights_.size())
+            coordinate_.resize(most), row_.resize(most), weights_.resize(most), logs_.resize(most);
+        int64_t count = 0;
+        each_weight(rows_, row, rule_, [&](uint64_t coordinate, double weight) {
+            coordinate_[static_cast<size_t>(count)] = static_cast<int32_t>(coordinate);
+            weights_[static_cast<size_t>(count++)] = weight;
+        });
+        loops_.logs(weights_.data(), count, p_, logs_.data());
+        return {coordinate_.data(), row_.data(), logs_.data(), count};
+    }
+
+    bool knows(const CwsEntries& entries) const {
+        return std::all_of(entries.coordinate, entries.coordinate + entries.count,
+                           [&](int32_t coordinate) { return local_[coordinate] >= 0; });
+    }
+
+    // The codes of all slots of the tables; there must be an entry.
+    void encode(const CwsEntries& entries, Code* out) const {
+        for (int64_t block = 0; block < tables_.n_blocks(); ++block)
+            encode_block(entries, block, out);
+    }
+
+    // The same for one block of slots.
+    void encode_block(const CwsEntries& entries, int64_t block, Code* out) const {
+        const int64_t slot = block * kSlotBlock;
+        const CwsSlice slice{tables_.values + block * tables_.block_stride(), local_, tables_.ids};
+        CwsBest best;
+        reset(&best, 1);
+        loops_.scan(entries, slice, &best);
+        finish_for<Code>(loops_)(entries, slice, code_stream_, tables_.first_slot + slot,
+                                 std::min(kSlotBlock, tables_.n_slots - slot), coding_, 1, &best,
+                                 out + slot, 0, {nullptr, 0});
+    }
+
+   private:
+    const Rows& rows_;
+    const WeightRule& rule_;
+    double p_;
+    const CwsTables& tables_;
+    const int32_t* local_;
+    uint64_t code_stream_;
+    const CwsCoding& coding_;
+    const CwsLoops& loops_;
+    std::vector<int32_t> coordinate_, row_;  // row_ stays 0
+    std::vector<double> weights_;
+    std::vector<float> logs_;
+};
+
+// A few rows, one after the other: what one call costs is then hardly more than the scan. Rows that
+// are empty are marked, and their codes left as they are. Returns whether the tables have every
+// coordinate; if not, nothing that was written counts.
+template <class Rows, class Code>
+bool cws_encode_few(const Rows& rows, const WeightRule& rule, double p, const CwsTables& tables,
+                    const int32_t* local, uint64_t seed, const CwsCoding& coding, Code* codes,
+                    bool* empty, const CwsLoops& loops) {
+    CwsRow<Rows, Code> one(rows, rule, p, tables, local, seed, coding, loops);
+    for (int64_t row = 0; row < rows.n_rows; ++row) {
+        const CwsEntries entries = one.list(row);
+        if (!one.knows(entries)) return false;
+        empty[row] = entries.count == 0;
+        if (entries.count > 0) one.encode(entries, codes + row * tables.n_slots);
+    }
+    return true;
 }
 
 // The same without listing and tables, row by row: cells are drawn for a few coordinates at a time,
@@ -227,7 +317,8 @@ void cws_scan(const CwsListing& listing, const CwsTables& tables, const int32_t*
 template <class Rows, class Code>
 void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64_t* ids,
                 int64_t first_slot, int64_t n_slots, uint64_t seed, const CwsCoding& coding,
-                Code* codes, int64_t code_stride, const CwsLoops& loops, int threads) {
+                Code* codes, int64_t code_stride, CwsWinners winners, const CwsLoops& loops,
+                int threads) {
     constexpr int64_t batch = 512;  // coordinates met together
     const uint64_t stream = kl_stream(seed, KL_STREAM_CWS),
                    code_stream = kl_stream(seed, KL_STREAM_CWS_CODE);
@@ -278,6 +369,9 @@ void cws_stream(const Rows& rows, const WeightRule& rule, double p, const uint64
                 const uint64_t mixed = kl_cws_code(key, winner_id[lane], t);
                 codes[row * code_stride + slot + lane] =
                     static_cast<Code>((coding.lowest ? winner_id[lane] : mixed) & code_mask);
+                if (winners.features)
+                    *moved(winners, row, slot + lane).features =
+                        static_cast<int64_t>(winner_id[lane] >> 1);
             }
         }
     });

@@ -11,8 +11,9 @@
 //   1.25 (ln k + 2) to twice that per slot, whatever its width.
 // - by rank, per slot: a row takes the first dart of each slot that it owns. Cost: sum of limits / T
 //   darts per slot (rejection sampling), which is far less when rows are dense and columns even.
-//   Four darts are tested together without a branch; with their keys they fill one cache line, so
-//   lists are padded to a multiple of four.
+//   Many rows are tested together, one in each lane (simd/lane_loops.h). Of a few rows, four darts
+//   are tested together without a branch; with their keys they fill one cache line, so lists are
+//   padded to a multiple of four.
 //
 // What a table does not cover is enumerated on the fly: a coordinate whose value exceeds its limit,
 // and the whole row with larger rank limits in the rare case that a slot stays empty.
@@ -27,6 +28,7 @@
 #include "cws.h"
 #include "parallel.h"
 #include "portable/kl_dart.h"
+#include "simd/lane_loops.h"
 
 namespace kernelight {
 
@@ -48,17 +50,6 @@ struct DartRecord {
     uint64_t key;
 };
 static_assert(sizeof(DartRecord) == 16, "Python allocates two 64-bit words a dart");
-
-// Four entries of a table by rank.
-struct DartGroup {
-    static constexpr int64_t size = 4;
-    struct {
-        float weight;
-        uint32_t coordinate;
-    } probe[size];
-    uint64_t key[size];
-};
-static_assert(sizeof(DartGroup) == 64, "Python allocates eight 64-bit words a group");
 
 struct DartTable {
     bool by_rank;
@@ -196,15 +187,17 @@ inline void dart_by_rank(uint64_t k, const int64_t* starts, int64_t n_ids,
                           last = slot_starts[slot + 1] * DartGroup::size;
             entries.clear();
             for (int64_t at = first; at < last; ++at) entries.push_back(get(at));
-            std::sort(entries.begin(), entries.end(),
-                      [](const Entry& a, const Entry& b) { return a.key < b.key; });
+            std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+                return a.key != b.key ? a.key < b.key : a.coordinate < b.coordinate;
+            });
             for (int64_t at = first; at < last; ++at) put(at, entries[at - first]);
         }
     });
 }
 
-// Scratch of one thread: the row under work and its least keys. ids null: the identity of a
-// coordinate is its number.
+// Scratch of one thread: the row under work and its least keys, with kWinners also the coordinates
+// that have them, the smaller one of equals. ids null: the identity of a coordinate is its number.
+template <bool kWinners>
 class DartRow {
    public:
     DartRow(const DartRule& rule, const DartTable& table, const uint64_t* ids,
@@ -215,13 +208,15 @@ class DartRow {
           stream_(rule.stream()),
           rate_(rule.rate()),
           dense_(table.by_rank ? n_coordinates : 0, 0.0f),
-          best_(rule.k) {}
+          best_(rule.k),
+          winner_(kWinners ? rule.k : 0) {}
 
     // Sum of the values that the table did not cover: what a larger table would have saved.
     double uncovered_sum = 0.0;
 
+    // out and winners: those of all slots of this row.
     template <class Rows, class Code>
-    void encode(const Rows& rows, int64_t row, int bits, Code* out) {
+    void encode(const Rows& rows, int64_t row, int bits, Code* out, int64_t* winners) {
         const size_t most = static_cast<size_t>(rows.stored(row, row + 1));
         if (most > values_.size()) coordinates_.resize(most), values_.resize(most);
         count_ = 0;
@@ -238,9 +233,23 @@ class DartRow {
         const uint64_t mask = low_bits(bits);
         for (uint64_t slot = 0; slot < rule_.k; ++slot)
             out[slot] = static_cast<Code>(best_[slot] & mask);
+        if constexpr (kWinners)
+            for (uint64_t slot = 0; slot < rule_.k; ++slot)
+                winners[slot] = static_cast<int64_t>(identity(winner_[slot]) >> 1);
     }
 
    private:
+    uint64_t identity(uint64_t coordinate) const { return ids_ ? ids_[coordinate] : coordinate; }
+
+    void keep(uint64_t slot, uint64_t key, uint64_t coordinate) {
+        if constexpr (kWinners) {
+            const bool less = key < best_[slot];
+            if (less || (key == best_[slot] && coordinate < winner_[slot]))
+                winner_[slot] = coordinate;
+        }
+        best_[slot] = std::min(best_[slot], key);
+    }
+
     void enumerate_uncovered() {
         for (size_t at = 0; at < count_; ++at) {
             if (table_.covers(coordinates_[at], values_[at])) continue;
@@ -250,19 +259,26 @@ class DartRow {
     }
 
     void enumerate(size_t at, float rank_limit) {
-        const uint64_t id = ids_ ? ids_[coordinates_[at]] : coordinates_[at];
-        kl_dart_each(kl_child(stream_, id), rule_.k, rate_, values_[at], rank_limit,
-                     kl_dart_keep_least, best_.data());
+        struct Here {
+            DartRow* row;
+            uint64_t coordinate;
+        } here{this, coordinates_[at]};
+        kl_dart_each(
+            kl_child(stream_, identity(coordinates_[at])), rule_.k, rate_, values_[at], rank_limit,
+            [](void* context, kl_dart dart) {
+                const Here& here = *static_cast<Here*>(context);
+                here.row->keep(dart.slot, dart.key, here.coordinate);
+            },
+            &here);
     }
 
     // Coordinates beyond their limit were enumerated before; what a table has of them does no harm.
     bool scan_by_weight() {
-        uint64_t* best = best_.data();
         for (size_t at = 0; table_.limits && at < count_; ++at) {
             const DartRecord* record = table_.records + table_.starts[coordinates_[at]];
             const DartRecord* end = table_.records + table_.starts[coordinates_[at] + 1];
             for (; record < end && record->weight < values_[at]; ++record)
-                best[record->slot] = std::min(best[record->slot], record->key);
+                keep(record->slot, record->key, coordinates_[at]);
         }
         return full();
     }
@@ -280,7 +296,8 @@ class DartRow {
                                                    values[group->probe[at].coordinate])
                              << at;
                 if (owned == 0) continue;
-                best_[slot] = std::min(best_[slot], group->key[__builtin_ctz(owned)]);
+                const int first = __builtin_ctz(owned);
+                keep(slot, group->key[first], group->probe[first].coordinate);
                 break;
             }
         }
@@ -307,25 +324,109 @@ class DartRow {
     const uint64_t* ids_;
     uint64_t stream_, rate_;
     std::vector<float> dense_;  // value of every coordinate, 0 between rows; for tables by rank
-    std::vector<uint64_t> best_;
+    std::vector<uint64_t> best_, winner_;
     std::vector<uint64_t> coordinates_;
     std::vector<float> values_;
     size_t count_ = 0;
 };
 
-// Codes of the rows of `subset`, all of one level; codes is (n_rows, k). Empty rows are left as
-// they are. Returns the sum of the values that the table did not cover.
+// Groups of rows side by side, by a table by rank. What a table does not cover, and a row of which
+// a slot stays empty, is left to DartRow.
+template <class Rows, class Code>
+class DartLanes {
+   public:
+    static constexpr int64_t kBytes = 1 << 19;  // of the values of a group: they stay in the cache
+
+    static bool suits(const Rows& rows, const DartTable& table, int64_t n_subset, int bits,
+                      const LaneLoops& loops) {
+        return table.by_rank && table.limits && bits <= 32 && 2 * n_subset >= loops.lanes &&
+               2 * rows.n_cols * loops.lanes * static_cast<int64_t>(sizeof(float)) <= kBytes;
+    }
+
+    DartLanes(const Rows& rows, const DartRule& rule, const DartTable& table, int bits,
+              const LaneLoops& loops)
+        : rows_(rows),
+          rule_(rule),
+          table_(table),
+          code_mask_(low_bits(bits)),
+          loops_(loops),
+          values_(static_cast<size_t>(2 * rows.n_cols * loops.lanes), 0.0f) {}
+
+    // Rows subset[0 .. count); again(row) is called for those that are left.
+    template <class Again>
+    void encode(const int64_t* subset, int64_t count, Code* codes, Again&& again) {
+        Code* out[kMostLanes] = {};
+        uint32_t filled = 0;
+        for (int64_t lane = 0; lane < count; ++lane) {
+            out[lane] = codes + subset[lane] * static_cast<int64_t>(rule_.k);
+            const size_t before = touched_.size();
+            bool covered = true;
+            each_weight(rows_, subset[lane], rule_.weight, [&](uint64_t coordinate, double weight) {
+                const float value = rule_.value(weight);
+                covered &= table_.covers(coordinate, value);
+                touched_.push_back(coordinate * static_cast<uint64_t>(loops_.lanes) +
+                                   static_cast<uint64_t>(lane));
+                values_[touched_.back()] = value;
+            });
+            if (covered && touched_.size() > before) filled |= uint32_t{1} << lane;
+            else if (!covered) again(subset[lane]);
+        }
+        const uint32_t without =
+            lane_darts<Code>(loops_)(table_.groups, table_.starts, 0, static_cast<int64_t>(rule_.k),
+                                     values_.data(), filled, code_mask_, out, &steps_);
+        for (int64_t lane = 0; lane < count; ++lane)
+            if (without >> lane & 1) again(subset[lane]);
+        for (const uint64_t at : touched_) values_[at] = 0.0f;
+        touched_.clear();
+    }
+
+   private:
+    const Rows& rows_;
+    const DartRule& rule_;
+    const DartTable& table_;
+    uint64_t code_mask_;
+    const LaneLoops& loops_;
+    std::vector<float> values_;
+    std::vector<uint64_t> touched_;
+    int64_t steps_ = 0;
+};
+
+// Codes of the rows of `subset`, all of one level; codes is (n_rows, k), and so are the winning
+// features, if they are asked for: rows are then taken one by one. Empty rows are left as they are.
+// Returns the sum of the values that the table did not cover.
 template <class Rows, class Code>
 double dart_encode(const Rows& rows, const DartRule& rule, const DartTable& table,
                    const uint64_t* ids, const int64_t* subset, int64_t n_subset, int bits,
-                   Code* codes, int threads) {
+                   Code* codes, int64_t* winners, int threads, const LaneLoops& loops) {
     std::mutex lock;
     double uncovered = 0.0;
-    parallel_for(threads, n_subset, [&](int64_t begin, int64_t end) {
-        DartRow scratch(rule, table, ids, 2 * rows.n_cols);
-        for (int64_t at = begin; at < end; ++at)
-            scratch.encode(rows, subset[at], bits,
-                           codes + subset[at] * static_cast<int64_t>(rule.k));
+    const auto k = static_cast<int64_t>(rule.k);
+    if (winners) {
+        parallel_for(threads, n_subset, [&](int64_t begin, int64_t end) {
+            DartRow<true> scratch(rule, table, ids, 2 * rows.n_cols);
+            for (int64_t at = begin; at < end; ++at)
+                scratch.encode(rows, subset[at], bits, codes + subset[at] * k,
+                               winners + subset[at] * k);
+            const std::lock_guard<std::mutex> hold(lock);
+            uncovered += scratch.uncovered_sum;
+        });
+        return uncovered;
+    }
+    const bool in_lanes = DartLanes<Rows, Code>::suits(rows, table, n_subset, bits, loops);
+    const int64_t step = in_lanes ? loops.lanes : 1;
+    parallel_for(threads, (n_subset + step - 1) / step, [&](int64_t begin, int64_t end) {
+        DartRow<false> scratch(rule, table, ids, 2 * rows.n_cols);
+        const auto one = [&](int64_t row) {
+            scratch.encode(rows, row, bits, codes + row * k, nullptr);
+        };
+        const int64_t last = std::min(n_subset, end * step);
+        if (in_lanes) {
+            DartLanes<Rows, Code> lanes(rows, rule, table, bits, loops);
+            for (int64_t at = begin * step; at < last; at += step)
+                lanes.encode(subset + at, std::min(step, last - at), codes, one);
+        } else {
+            for (int64_t at = begin; at < last; ++at) one(subset[at]);
+        }
         const std::lock_guard<std::mutex> hold(lock);
         uncovered += scratch.uncovered_sum;
     });

@@ -2,11 +2,8 @@
 // comparisons, never reordered).
 #include "simd/cws_loops.h"
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
 #include "portable/kl_cws.h"
+#include "simd/lanes.h"
 
 namespace kernelight {
 namespace KERNELIGHT_SIMD {
@@ -41,101 +38,22 @@ void fill(uint64_t coordinate_key, int64_t first_slot, int64_t n_blocks, float* 
 // least a and who had it. The strict comparison and the ascending order of entries send ties to the
 // smaller coordinate.
 //
-// Lanes holds as many floats as one register. Minima are stored whole, not under a mask: a masked
-// store cannot be forwarded to the next load of the same row.
-#if defined(__AVX512F__)
-
-struct Lanes {
-    static constexpr int64_t width = 16;
-    __m512 v;
-    static Lanes load(const float* p) { return {_mm512_loadu_ps(p)}; }
-    static Lanes all(float x) { return {_mm512_set1_ps(x)}; }
-    friend Lanes operator*(Lanes a, Lanes b) { return {_mm512_mul_ps(a.v, b.v)}; }
-    friend Lanes operator+(Lanes a, Lanes b) { return {_mm512_add_ps(a.v, b.v)}; }
-    friend Lanes operator-(Lanes a, Lanes b) { return {_mm512_sub_ps(a.v, b.v)}; }
-    Lanes floor() const {
-        return {_mm512_roundscale_ps(v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
-    }
-    void keep_least(float* value, int32_t* winner, int32_t self) const {
-        const __m512 old = _mm512_load_ps(value);
-        const __m512i old_winner = _mm512_load_epi32(winner);
-        const __mmask16 less = _mm512_cmp_ps_mask(v, old, _CMP_LT_OQ);
-        _mm512_store_ps(value, _mm512_min_ps(v, old));
-        _mm512_store_epi32(winner, _mm512_mask_set1_epi32(old_winner, less, self));
-    }
-};
-
-#elif defined(__AVX2__)
-
-struct Lanes {
-    static constexpr int64_t width = 8;
-    __m256 v;
-    static Lanes load(const float* p) { return {_mm256_loadu_ps(p)}; }
-    static Lanes all(float x) { return {_mm256_set1_ps(x)}; }
-    friend Lanes operator*(Lanes a, Lanes b) { return {_mm256_mul_ps(a.v, b.v)}; }
-    friend Lanes operator+(Lanes a, Lanes b) { return {_mm256_add_ps(a.v, b.v)}; }
-    friend Lanes operator-(Lanes a, Lanes b) { return {_mm256_sub_ps(a.v, b.v)}; }
-    Lanes floor() const { return {_mm256_floor_ps(v)}; }
-    void keep_least(float* value, int32_t* winner, int32_t self) const {
-        const __m256 old = _mm256_load_ps(value);
-        const __m256i old_winner = _mm256_load_si256(reinterpret_cast<__m256i*>(winner));
-        const __m256i less = _mm256_castps_si256(_mm256_cmp_ps(v, old, _CMP_LT_OQ));
-        _mm256_store_ps(value, _mm256_min_ps(v, old));
-        _mm256_store_si256(reinterpret_cast<__m256i*>(winner),
-                           _mm256_blendv_epi8(old_winner, _mm256_set1_epi32(self), less));
-    }
-};
-
-#else
-
-// Four floats in the compiler's own vector type: SSE2, NEON, or whatever the machine has.
-struct Lanes {
-    typedef float Floats __attribute__((vector_size(16)));
-    typedef int32_t Ints __attribute__((vector_size(16)));
-    static constexpr int64_t width = 4;
-    Floats v;
-    static Lanes load(const float* p) {
-        Lanes out;
-        __builtin_memcpy(&out.v, p, sizeof out.v);
-        return out;
-    }
-    static Lanes all(float x) { return {Floats{x, x, x, x}}; }
-    friend Lanes operator*(Lanes a, Lanes b) { return {a.v * b.v}; }
-    friend Lanes operator+(Lanes a, Lanes b) { return {a.v + b.v}; }
-    friend Lanes operator-(Lanes a, Lanes b) { return {a.v - b.v}; }
-    Lanes floor() const {  // kl_floor_float, lane by lane without a branch
-        const Ints small = (v < 8388608.0f) & (v > -8388608.0f);
-        const Floats inside = select(small, v, v - v);
-        const Floats whole = __builtin_convertvector(__builtin_convertvector(inside, Ints), Floats);
-        const Floats down = select(whole > inside, whole - 1.0f, whole);
-        return {select(small, down, v)};
-    }
-    void keep_least(float* value, int32_t* winner, int32_t self) const {
-        Floats old;
-        Ints old_winner;
-        __builtin_memcpy(&old, value, sizeof old);
-        __builtin_memcpy(&old_winner, winner, sizeof old_winner);
-        const Ints less = v < old;
-        old = select(less, v, old);
-        old_winner = (less & self) | (~less & old_winner);
-        __builtin_memcpy(value, &old, sizeof old);
-        __builtin_memcpy(winner, &old_winner, sizeof old_winner);
-    }
-
-   private:
-    static Floats select(Ints mask, Floats yes, Floats no) {
-        return (Floats)((mask & (Ints)yes) | (~mask & (Ints)no));
-    }
-};
-
-#endif
+// Minima are stored whole, not under a mask: a masked store cannot be forwarded to the next load of
+// the same row.
+inline void keep_least(Floats v, float* value, int32_t* winner, uint32_t self) {
+    const Floats old = Floats::load(value);
+    const Ints old_winner = Ints::load(winner);
+    const Mask less = v < old;
+    v.or_less(old).store(value);
+    less.pick(Ints::all(self), old_winner).store(winner);
+}
 
 // Cells of a coordinate some entries ahead are fetched early: rows of few nonzeros would wait for
 // each.
 constexpr int64_t kAhead = 6;
 
 void scan(const CwsEntries& entries, const CwsSlice& slice, CwsBest* best) {
-    constexpr int64_t parts = kSlotBlock / Lanes::width;
+    constexpr int64_t parts = kSlotBlock / Floats::width;
     const int32_t* coordinates = entries.coordinate;
     const int32_t* rows = entries.row;
     const float* log_values = entries.log_value;
@@ -148,21 +66,21 @@ void scan(const CwsEntries& entries, const CwsSlice& slice, CwsBest* best) {
             const float* later = slice.of(coordinates[at + kAhead]);
             for (int64_t line = 0; line < kCellBlock; line += 16) __builtin_prefetch(later + line);
         }
-        Lanes inverse_r[parts], beta[parts], r[parts], q[parts];
+        Floats inverse_r[parts], beta[parts], r[parts], q[parts];
         for (int64_t part = 0; part < parts; ++part) {
-            inverse_r[part] = Lanes::load(cell + part * Lanes::width);
-            beta[part] = Lanes::load(cell + kSlotBlock + part * Lanes::width);
-            r[part] = Lanes::load(cell + 2 * kSlotBlock + part * Lanes::width);
-            q[part] = Lanes::load(cell + 3 * kSlotBlock + part * Lanes::width);
+            inverse_r[part] = Floats::load(cell + part * Floats::width);
+            beta[part] = Floats::load(cell + kSlotBlock + part * Floats::width);
+            r[part] = Floats::load(cell + 2 * kSlotBlock + part * Floats::width);
+            q[part] = Floats::load(cell + 3 * kSlotBlock + part * Floats::width);
         }
         do {
-            const Lanes log_value = Lanes::all(log_values[at]);
+            const Floats log_value = Floats::all(log_values[at]);
             CwsBest& mine = best[rows[at]];
             for (int64_t part = 0; part < parts; ++part) {
-                const Lanes t = (log_value * inverse_r[part] + beta[part]).floor();
-                const Lanes a = q[part] - r[part] * t;
-                a.keep_least(mine.value + part * Lanes::width, mine.winner + part * Lanes::width,
-                             static_cast<int32_t>(at));
+                const Floats t = (log_value * inverse_r[part] + beta[part]).floor();
+                const Floats a = q[part] - r[part] * t;
+                keep_least(a, mine.value + part * Floats::width, mine.winner + part * Floats::width,
+                           static_cast<uint32_t>(at));
             }
             ++at;
         } while (at < last && coordinates[at] == coordinate);
@@ -181,7 +99,7 @@ inline float floor_of(float y) {
 template <class Code>
 void finish(const CwsEntries& entries, const CwsSlice& slice, uint64_t code_stream,
             int64_t first_slot, int64_t n_slots, const CwsCoding& coding, int64_t n_rows,
-            const CwsBest* best, Code* out, int64_t out_stride) {
+            const CwsBest* best, Code* out, int64_t out_stride, CwsWinners winners) {
     const uint64_t code_mask = low_bits(coding.bits);
     uint64_t slot_keys[kSlotBlock];
     for (int64_t lane = 0; lane < kSlotBlock; ++lane)
@@ -208,6 +126,9 @@ void finish(const CwsEntries& entries, const CwsSlice& slice, uint64_t code_stre
                     code_mask);
         __builtin_memcpy(out + row * out_stride, codes,
                          static_cast<size_t>(n_slots) * sizeof(Code));
+        if (winners.features)
+            for (int64_t lane = 0; lane < n_slots; ++lane)
+                winners.features[row * winners.stride + lane] = static_cast<int64_t>(id[lane] >> 1);
     }
 }
 

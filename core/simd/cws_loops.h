@@ -44,6 +44,13 @@ __attribute__((always_inline)) inline uint64_t low_bits(int bits) {
     return ~uint64_t{0} >> (64 - bits);
 }
 
+// Where the winning features go, beside the codes: (rows, stride), moved to the slot of the first
+// code. Null: nobody asks for them.
+struct CwsWinners {
+    int64_t* features;
+    int64_t stride;
+};
+
 struct CwsCoding {
     int bits;
     uint64_t t_mask;  // which bits of t* take part
@@ -59,17 +66,17 @@ struct CwsLoops {
                  int64_t block_stride);
     // One slot block over one row block: lowers what best holds already.
     void (*scan)(const CwsEntries&, const CwsSlice&, CwsBest* best);
-    // Winners to codes: out is (rows, out_stride), n_slots <= kSlotBlock of them are written; rows
-    // with no entry are left alone.
+    // Winners to codes: out is (rows, out_stride), n_slots <= kSlotBlock of them are written, and
+    // as many winning features; rows with no entry are left alone.
     void (*finish8)(const CwsEntries&, const CwsSlice&, uint64_t code_stream, int64_t first_slot,
                     int64_t n_slots, const CwsCoding&, int64_t n_rows, const CwsBest* best,
-                    uint8_t* out, int64_t out_stride);
+                    uint8_t* out, int64_t out_stride, CwsWinners winners);
     void (*finish16)(const CwsEntries&, const CwsSlice&, uint64_t code_stream, int64_t first_slot,
                      int64_t n_slots, const CwsCoding&, int64_t n_rows, const CwsBest* best,
-                     uint16_t* out, int64_t out_stride);
+                     uint16_t* out, int64_t out_stride, CwsWinners winners);
     void (*finish64)(const CwsEntries&, const CwsSlice&, uint64_t code_stream, int64_t first_slot,
                      int64_t n_slots, const CwsCoding&, int64_t n_rows, const CwsBest* best,
-                     uint64_t* out, int64_t out_stride);
+                     uint64_t* out, int64_t out_stride, CwsWinners winners);
 };
 
 namespace baseline {

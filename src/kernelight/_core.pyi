@@ -45,25 +45,59 @@ def cws_fill(cells: Annotated[NDArray[numpy.float32], dict(shape=(None, None), o
     """Draw the cells of ids[begin:end]."""
 
 @overload
-def cws_scan(listing: CwsListing, tables: CwsTables, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None: ...
+def cws_scan(listing: CwsListing, tables: CwsTables, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> None: ...
 
 @overload
-def cws_scan(listing: CwsListing, tables: CwsTables, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None: ...
+def cws_scan(listing: CwsListing, tables: CwsTables, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> None: ...
 
 @overload
-def cws_scan(listing: CwsListing, tables: CwsTables, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+def cws_scan(listing: CwsListing, tables: CwsTables, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> None:
     """
-    Codes of slots first_slot .. first_slot + n_slots of all listed rows, from a column on; empty rows are left as they are.
+    Codes of slots first_slot .. first_slot + n_slots of all listed rows, from a column on, and the feature that won each slot, from column first_slot of winners on; empty rows are left as they are.
+    """
+
+class CwsLists:
+    """The darts of every slot, the likeliest first."""
+
+    def __init__(self, groups: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu')], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+def cws_largest(rows: WeightedRows, p: float, where: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], simd: int) -> float:
+    """
+    Raise largest to the logarithms of the weights of all rows; returns the sum of weights.
+    """
+
+def cws_rank(tables: CwsTables, coding: CwsCoding, most_a: float, lists: CwsLists, threads: int) -> None:
+    """Write the lists of the first slots of the tables, up to most_a."""
+
+@overload
+def cws_encode_lists(rows: WeightedRows, p: float, lists: CwsLists, tables: CwsTables, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> tuple[int, int, int, int]: ...
+
+@overload
+def cws_encode_lists(rows: WeightedRows, p: float, lists: CwsLists, tables: CwsTables, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> tuple[int, int, int, int]: ...
+
+@overload
+def cws_encode_lists(rows: WeightedRows, p: float, lists: CwsLists, tables: CwsTables, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> tuple[int, int, int, int]:
+    """
+    The same codes as cws_scan by lists; what it took: steps, groups of rows, rows that were scanned, slot blocks that were. The tables must have every coordinate.
     """
 
 @overload
-def cws_stream(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None: ...
+def cws_encode_few(rows: WeightedRows, p: float, tables: CwsTables, coding: CwsCoding, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu')], simd: int) -> bool: ...
 
 @overload
-def cws_stream(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None: ...
+def cws_encode_few(rows: WeightedRows, p: float, tables: CwsTables, coding: CwsCoding, out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu')], simd: int) -> bool:
+    """
+    Codes of a few rows, listed and scanned on one thread; whether the tables have every coordinate, without which nothing counts.
+    """
 
 @overload
-def cws_stream(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+def cws_stream(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> None: ...
+
+@overload
+def cws_stream(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> None: ...
+
+@overload
+def cws_stream(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> None:
     """
     The same without listing and tables, for rows or widths that would not fit.
     """
@@ -96,19 +130,30 @@ def dart_by_rank(k: int, starts: Annotated[NDArray[numpy.int64], dict(shape=(Non
     """The same darts, one list a slot, sorted by rank."""
 
 @overload
-def dart_encode(rows: WeightedRows, scale: float, seed: int, bits: int, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, table: DartTable, subset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> float: ...
+def dart_encode(rows: WeightedRows, scale: float, seed: int, bits: int, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, table: DartTable, subset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> float: ...
 
 @overload
-def dart_encode(rows: WeightedRows, scale: float, seed: int, bits: int, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, table: DartTable, subset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> float: ...
+def dart_encode(rows: WeightedRows, scale: float, seed: int, bits: int, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, table: DartTable, subset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> float: ...
 
 @overload
-def dart_encode(rows: WeightedRows, scale: float, seed: int, bits: int, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, table: DartTable, subset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> float:
+def dart_encode(rows: WeightedRows, scale: float, seed: int, bits: int, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, table: DartTable, subset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> float:
     """
-    Codes of the rows of subset, from a table as far as it reaches; empty rows are left as they are.
+    Codes of the rows of subset, and the features that won their slots, from a table as far as it reaches; empty rows are left as they are.
     """
 
 def text_pieces(length: int) -> int:
     """Into how many pieces a text of so many bytes is cut."""
+
+def count_byte(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], byte: int) -> int:
+    """How often a byte occurs in a text."""
+
+def past_last(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], byte: int) -> int:
+    """The place behind the last such byte of a text; 0 if there is none."""
+
+def find_line(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], line: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], start: int, final: bool) -> int:
+    """
+    Where the first line from start on begins that is this one; -1 if there is none.
+    """
 
 def libsvm_layout(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], entries: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
     """
@@ -136,10 +181,10 @@ def csv_layout(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='
     """
 
 @overload
-def csv_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], delimiter: int, missing: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], kinds: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], aside: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], word_starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], word_lengths: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> tuple: ...
+def csv_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], delimiter: int, missing: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_anywhere: int, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], kinds: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], aside: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], word_starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], word_lengths: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> tuple: ...
 
 @overload
-def csv_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], delimiter: int, missing: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], kinds: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], aside: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], word_starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], word_lengths: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> tuple:
+def csv_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], delimiter: int, missing: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_anywhere: int, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], kinds: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], aside: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], word_starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], word_lengths: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> tuple:
     """
     Rows of a delimited text into the arrays of their kinds; returns kind, place and column of the first error.
     """
@@ -229,6 +274,48 @@ def pair_sums_sparse(x_values: Annotated[NDArray[numpy.float64], dict(shape=(Non
     """
     The same (and 3 dot) for x in CSR and y in CSC, canonical, of one value and one index type.
     """
+
+class FernTables:
+    """The tests of ferns."""
+
+    def __init__(self, columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], cuts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], medians: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], ranks: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
+class Forest:
+    """Decision trees."""
+
+    def __init__(self, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_left: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], n_cols: int) -> None: ...
+
+@overload
+def encode_ferns(tables: FernTables, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, indptr: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, n_cols: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None: ...
+
+@overload
+def encode_ferns(tables: FernTables, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, indptr: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, n_cols: int, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """Codes of the tests of ferns; NaN is missing."""
+
+@overload
+def encode_leaves(forest: Forest, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, indptr: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, n_cols: int, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None: ...
+
+@overload
+def encode_leaves(forest: Forest, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, indptr: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, n_cols: int, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+    """The number of the leaf of each tree, for each row; NaN is missing."""
+
+def bin_columns(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, indptr: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, n_cols: int, columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], highs: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], bins: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], lows: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """
+    The bin of every row in some columns, and the smallest number of each bin.
+    """
+
+def grow_forest(bins: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], lows: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], highs: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, seed: int, n_trees: int, n_draws: int, n_looked: int, max_leaves: int, min_rows: int, first_tree: int, left: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], right: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], column: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], threshold: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], missing_left: Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu')], gain: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """
+    Random trees of binned columns, for classes (labels) or quantities (values).
+    """
+
+MOST_BINS: int = 255
+
+MOST_CUTS: int = 255
+
+STREAM_FERN_COLUMN: int = 19
+
+STREAM_FERN_CUT: int = 20
 
 @overload
 def codes_collisions(a: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], a_empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, b: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], b_empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None: ...
@@ -366,6 +453,32 @@ STREAM_REMIX: int = 16
 
 STREAM_CHOICE: int = 17
 
+def is_plain(values: object, n_cols: int) -> bool:
+    """
+    Whether values are a C-ordered float32 or float64 array of that width, with at least one row and finite.
+    """
+
+class ColumnScaling:
+    """A scaling of the columns of dense rows."""
+
+    @staticmethod
+    def units(form: int, origin: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, unit: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> ColumnScaling:
+        """
+        (x - origin) / unit; form: 0 as it is, 1 floored at 0, 2 with complements.
+        """
+
+    @staticmethod
+    def ranks(form: int, knots: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], ranks: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> ColumnScaling:
+        """Ranks between knots."""
+
+    def __call__(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(order='C', device='cpu')], threads: int) -> None:
+        """Scale dense rows into out."""
+
+def settings() -> tuple:
+    """
+    The environment variables KERNELIGHT_NUM_THREADS, OMP_NUM_THREADS and KERNELIGHT_SIMD.
+    """
+
 class LinearTargets32:
     """What rows should give, and what an error costs."""
 
@@ -374,8 +487,10 @@ class LinearTargets32:
 class LinearRows32:
     """Rows of a linear model."""
 
-    def epoch(self, targets: LinearTargets32, weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], dual: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], open: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sweeps: int, shrink_threshold: float, shrunk_for: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], times_shrunk: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> int:
-        """One visit of dual coordinate descent to each row of order."""
+    def epoch(self, targets: LinearTargets32, weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], dual: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], open: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sweeps: int, shrink_threshold: float, shrunk_for: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], times_shrunk: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], gap: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> int:
+        """
+        One visit of dual coordinate descent to each row of order; loss and gap += the sums of the losses and of the parts of the duality gap that the rows had before.
+        """
 
     def objective(self, targets: LinearTargets32, weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], dual: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], open: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], conjugate: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], begin: int, end: int, threads: int) -> None:
         """
@@ -396,8 +511,10 @@ class LinearTargets64:
 class LinearRows64:
     """Rows of a linear model."""
 
-    def epoch(self, targets: LinearTargets64, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], dual: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], open: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sweeps: int, shrink_threshold: float, shrunk_for: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], times_shrunk: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> int:
-        """One visit of dual coordinate descent to each row of order."""
+    def epoch(self, targets: LinearTargets64, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], dual: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], open: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sweeps: int, shrink_threshold: float, shrunk_for: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], times_shrunk: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], gap: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> int:
+        """
+        One visit of dual coordinate descent to each row of order; loss and gap += the sums of the losses and of the parts of the duality gap that the rows had before.
+        """
 
     def objective(self, targets: LinearTargets64, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], dual: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], open: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], conjugate: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], begin: int, end: int, threads: int) -> None:
         """
@@ -451,6 +568,37 @@ def code_ranks(array: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), o
 @overload
 def code_ranks(array: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, bits: int, local: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
     """out[i, s] = the rank of a code within its slot."""
+
+class SlotWinners:
+    """Which features share each slot, and the column of each feature."""
+
+    def __init__(self, features: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_features: int, n_columns: int) -> None: ...
+
+class CodeWeights:
+    """The weights of codes, and where they lie."""
+
+    def __init__(self, bits: int, local: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, segment_slot: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], segment_entry: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], part_segment: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
+    @overload
+    def scores(self, array: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None: ...
+
+    @overload
+    def scores(self, array: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+        """out[i, :] = the sums of the weights of row i, over sqrt(slots)."""
+
+    @overload
+    def attribute(self, array: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, winners: SlotWinners, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], rest: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], squares: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None, rest_squares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int) -> None: ...
+
+    @overload
+    def attribute(self, array: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, winners: SlotWinners, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], rest: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], squares: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')] | None, rest_squares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int) -> None:
+        """
+        Add the terms of all slots to the columns that share them, and their squares; slots without a winner go to rest.
+        """
+
+def attribute_minmax(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, indptr: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, n_cols: int, factors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], duals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], threads: int) -> None:
+    """
+    out[i, c, f] += sum over rows j of y of duals[j, c] factors[i, j] min(x_if, y_jf).
+    """
 
 def ternary_sweep(columns: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_filled: int, positive: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], losses: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], penalties: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], orders: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], coefficients: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], scores: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], moves: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], decrease: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int, simd: int) -> None:
     """

@@ -57,6 +57,17 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"binary": True},
         {"binary": True, "metric": "cosine", "gamma": 2.0, "n_candidates": 300},
     ],
+    "Ferns": [
+        {"depth": 1},
+        {"depth": 12},
+        {"depth": 3, "weights": (0.5, 0.0, 2.0, 1.0, 1e-3, 7.0)},
+    ],
+    "ForestLeaves": [
+        {"forest": "extra", "max_leaf_nodes": 6},
+        {"forest": "histogram", "max_leaf_nodes": 6},
+        {"forest": "histogram", "max_samples": 25, "min_samples_leaf": 2, "task": "regression"},
+        {"max_leaf_nodes": 300, "max_features": 2, "task": "regression"},
+    ],
     "RandomFourier": [
         {"gamma": "median"},
         {"projection": "orthogonal"},
@@ -111,6 +122,12 @@ CHECKED: dict[str, list[dict[str, Any]]] = {
         {"gamma": 2.0, "sampler": "dart"},
     ],
     "AlignedFourier": [{"binary": True}, {"weighting": "sample", "metric": "cosine"}],
+    "Ferns": [{"depth": 2}, {"depth": 12}],
+    "ForestLeaves": [
+        {"forest": "extra", "task": "regression"},
+        {"max_leaf_nodes": 3},
+        {"forest": "histogram"},
+    ],
     "RandomFourier": [
         {"features": "phase", "gamma": "median"},
         {"features": "folded", "projection": "orthogonal"},
@@ -173,7 +190,11 @@ def _concat(
     )
 
 
-MAKERS |= {"ProductMap": _product, "Concat": _concat}
+def _leaves(cls, n_components, random_state, **options):
+    return cls(n_components, random_state=random_state, **options)
+
+
+MAKERS |= {"ProductMap": _product, "Concat": _concat, "ForestLeaves": _leaves}
 OPTIONS |= {
     "ProductMap": [
         {"bits": 4},

@@ -108,3 +108,18 @@ def test_similarity_undoes_the_bits(case):
     P = codes.collisions(codes[:2]) / codes.n_components
     floor = 2.0**-codes.bits
     np.testing.assert_allclose(made.similarity(codes, codes[:2]), (P - floor) / (1 - floor))
+
+
+@every_code
+def test_winners_come_with_the_same_codes(case):
+    made, X = case.fitted(), case.rows()
+    if not made.has_winners:
+        with pytest.raises(ValueError, match="only maps such as GCWS have winners"):
+            made.encode_with_winners(X)
+        return
+    codes, winners = made.encode_with_winners(X)
+    assert codes == made.encode(X)
+    assert winners.starts.shape == (codes.n_components + 1,)
+    assert winners.features.shape[1] == winners.starts[-1] == made.n_winners
+    assert winners.features.shape[0] in (1, len(codes))
+    assert winners.features.max(initial=-1) < made.n_features_in_

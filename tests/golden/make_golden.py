@@ -19,6 +19,8 @@ import numpy as np
 HERE = Path(__file__).parent
 VECTORS = HERE / "hash_v1.json"
 PROJECTION_VECTORS = HERE / "projection_v1.json"
+FERN_VECTORS = HERE / "ferns_v1.json"
+FOREST_VECTORS = HERE / "forest_v1.json"
 SEEDS = (0, 1, 12345678901234567890)
 K = 20
 
@@ -221,6 +223,80 @@ def turns_of(twin, width, projection, seed):
     return {"width": width, "projection": projection, "seed": seed, "turns": y}
 
 
+# -- ferns
+
+FERN_COLUMNS = 6
+FERN_WEIGHTS = (None, (0.5, 0.0, 3.0, 1.0, 0.125, 1e-3))
+FERN_SIZES = ((20, 8), (5, 13), (3, 1))
+
+
+def fern_rows():
+    """Columns of more than 255 values, of some, of two and of one; a missing number in each."""
+    n = np.arange(600)
+    X = np.stack(
+        [(7 * n * n + 3 * n) % 599 / 8.0, n % 7, n % 2, np.ones(600), -((n * n) % 31) / 3.0, n], 1
+    )
+    X[n[::97], n[::97] % FERN_COLUMNS] = np.nan
+    return X
+
+
+def fern_vectors():
+    from oracles import fern_twin as twin
+
+    X = fern_rows()
+    made = []
+    for seed in SEEDS:
+        for weights in FERN_WEIGHTS:
+            for n_slots, depth in FERN_SIZES:
+                tests = twin.drawn_tests(X, n_slots, depth, seed, weights)
+                case = {"seed": seed, "weights": weights, "n_slots": n_slots, "depth": depth}
+                made.append(case | {"codes": twin.codes(tests, X[::29]).tolist()})
+    return {"algorithm_version": 1, "rows": [hexadecimal(row) for row in X], "codes": made}
+
+
+# -- forests of binned columns
+
+FOREST_SIZE = {"n_trees": 2, "n_looked": 2, "max_leaves": 7, "min_rows": 2, "max_samples": 140}
+
+
+def forest_cases():
+    """Name, rows, target and weights of each: 300 rows have bins of several numbers."""
+    X = fern_rows()[:300]
+    known = np.nan_to_num(X)
+    value = known[:, 0] / 4 + 5 * known[:, 1]
+    weights = 1.0 + np.arange(300) % 5
+    weights[::50] = 0.0
+    return [
+        ("classes", X, (value // 12).astype(int), None),
+        ("two classes", X, (value > 25).astype(int), weights),
+        ("quantities", X, np.stack([value, known[:, 4]], 1), None),
+        ("quantity", X, value, weights),
+    ]
+
+
+def forest_vectors():
+    from oracles import forest_twin as twin
+
+    made = []
+    for seed in SEEDS:
+        for name, X, y, weights in forest_cases():
+            arrays = twin.forest(X, y, weights, "classes" in name, seed=seed, **FOREST_SIZE)
+            starts, left, right, columns, thresholds, missing_left, _ = arrays
+            made.append(
+                {
+                    "seed": seed,
+                    "case": name,
+                    "starts": starts,
+                    "left": left,
+                    "right": right,
+                    "columns": columns,
+                    "thresholds": hexadecimal(np.asarray(thresholds, dtype=np.float64)),
+                    "missing_left": [int(side) for side in missing_left],
+                }
+            )
+    return {"algorithm_version": 1, "trees": made}
+
+
 # -- files
 
 
@@ -249,6 +325,21 @@ def write_files():
         if name != "random_fourier":
             write_once(fitted.encode(near(NARROW)), f"codes_{name}.kl")
 
+    for name, fitted in fitted_partitions().items():
+        write_once(fitted, f"{name}.kl")
+        write_once(fitted.encode(fern_rows()[::29]), f"codes_{name}.kl")
+
+
+def fitted_partitions():
+    from kernelight import Ferns, ForestLeaves
+
+    X = fern_rows()
+    labels = (np.nan_to_num(X[:, 0]) + 5 * np.nan_to_num(X[:, 1])) > 40
+    return {
+        "ferns": Ferns(20, depth=6, weights=FERN_WEIGHTS[1], random_state=12345).fit(X),
+        "forest_leaves": ForestLeaves(7, max_leaf_nodes=20, random_state=12345).fit(X, labels),
+    }
+
 
 def write_once(made, name):
     if not (HERE / name).exists():
@@ -270,5 +361,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(HERE.parent))
     VECTORS.write_text(text(vectors()))
     PROJECTION_VECTORS.write_text(text(projection_vectors()))
+    FERN_VECTORS.write_text(text(fern_vectors()))
+    FOREST_VECTORS.write_text(text(forest_vectors()))
     if "--files" in sys.argv:
         write_files()

@@ -222,6 +222,11 @@ def coordinate_darts(seed, i, rate, value, rank_end):
 
 def dart_keys(coordinates, weight, k, *, seed=0, scale=1.0):
     """The least key of every slot of one row that is not empty (uint64)."""
+    return dart_samples(coordinates, weight, k, seed=seed, scale=scale)[0]
+
+
+def dart_samples(coordinates, weight, k, *, seed=0, scale=1.0):
+    """The least key of every slot of one row that is not empty, and the coordinate that has it."""
     rate = dart_rate(k)
     value = float_above(weight * scale).astype(np.float64)
     total = float(value.sum())
@@ -239,7 +244,11 @@ def dart_keys(coordinates, weight, k, *, seed=0, scale=1.0):
         best = np.full(k, MASK, dtype=U64)
         np.minimum.at(best, slot.astype(np.int64), key)
         if (best != U64(MASK)).all():
-            return best
+            own = np.repeat(coordinates, [len(part) for part, _ in darts])
+            least = key == best[slot.astype(np.int64)]
+            winner = np.full(k, MASK, dtype=U64)
+            np.minimum.at(winner, slot[least].astype(np.int64), own[least])
+            return best, winner
         rank_end = float(np.float32(rank_end * 1.5))
 
 
@@ -292,6 +301,28 @@ def exponentiated_codes(
         samples = cws_samples(coordinates, weight, slots, seed=seed, p=options.get("p", 1.0))
         words = cws_word(seed, slots, *samples, t_bits=options.get("t_bits"))
     return folded(words, counts, seed=seed, bits=bits)
+
+
+# -- 9. winners
+
+
+def winners(
+    rows, k, *, sampler="cws", gamma=None, normalize=None, center=None, scale=1.0, seed=0, p=1.0
+):
+    """The features that won each base slot, -1 in empty rows, and where those of a slot begin."""
+    counts = [1] * k if gamma is None else base_counts(seed, k, gamma)
+    n_base = sum(counts)
+    out = np.full((len(rows), n_base), -1, dtype=np.int64)
+    for n, row in enumerate(rows):
+        coordinates, weight = weights(row, center=center, l1=normalize == "l1")
+        if len(weight) == 0 or n_base == 0:
+            continue
+        if sampler == "dart":
+            _, i_star = dart_samples(coordinates, weight, n_base, seed=seed, scale=scale)
+        else:
+            i_star, _ = cws_samples(coordinates, weight, np.arange(n_base), seed=seed, p=p)
+        out[n] = (i_star // U64(2)).astype(np.int64)
+    return out, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 # -- the whole

@@ -167,6 +167,11 @@ class Codes(Immutable):
         )
 
     @property
+    def has_empty(self) -> bool:
+        """Whether any row is empty."""
+        return self._empty is not None
+
+    @property
     def provenance(self) -> str:
         """Digest of everything that defines the codes; ``""`` if made by hand."""
         return self._provenance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,13 @@ from kernelight.kernels.prepare import row_peaks
 if TYPE_CHECKING:
     from kernelight.kernels.product import Product
     from kernelight.kernels.sum import Sum
+
+
+class MinMaxForm(NamedTuple):
+    """min-max of rows to the power ``p``, or exp(-gamma (1 - it)) where there is a ``gamma``."""
+
+    p: float = 1.0
+    gamma: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,14 @@ class Kernel(ABC):
         but no such d leaves it undefined: users then give gamma as a number.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define dissimilarity.")
+
+    @property
+    def minmax_form(self) -> MinMaxForm | None:
+        """How the kernel is made of the min-max of prepared rows; None if it is another kernel.
+
+        Such kernels are sums over columns: see `column_parts`.
+        """
+        return None
 
     def _diagonal(self, A: Any) -> NDArray[Any]:
         """The kernel of each prepared row with itself."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.base.checks import Matrix, check_nonnegative, check_positive
-from kernelight.kernels.base import Kernel, decayed, finish, with_diagonal
+from kernelight.kernels.base import Kernel, MinMaxForm, decayed, finish, with_diagonal
 from kernelight.kernels.pairs import MINMAX, OVERLAP, in_common_type, pair_sums
 from kernelight.kernels.prepare import (
     as_center,
@@ -48,6 +48,11 @@ class MinMax(Kernel):
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         return with_diagonal(_powered_minmax(A, B, 1.0), self, A, B)
+
+    @property
+    def minmax_form(self) -> MinMaxForm:
+        """The form in which columns have parts."""
+        return MinMaxForm()
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,11 @@ class GMM(Kernel):
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         return with_diagonal(_powered_minmax(A, B, self.p), self, A, B)
 
+    @property
+    def minmax_form(self) -> MinMaxForm:
+        """The form in which columns have parts."""
+        return MinMaxForm(self.p)
+
 
 @dataclass(frozen=True)
 class ExpGMM(Kernel):
@@ -105,6 +115,11 @@ class ExpGMM(Kernel):
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         return finish(decayed(_powered_minmax(A, B, self.p), self.gamma), self, A, B)
 
+    @property
+    def minmax_form(self) -> MinMaxForm:
+        """The form in which columns have parts."""
+        return MinMaxForm(self.p, self.gamma)
+
     def dissimilarity(self, X: Any) -> NDArray[np.float64]:
         """1 - GMM(u, v)."""
         return 1.0 - GMM(self.p)(X).astype(np.float64)
@@ -126,6 +141,11 @@ class NGMM(Kernel):
 
     def pairwise(self, A: Any, B: Any = None) -> NDArray[Any]:
         return with_diagonal(pair_sums(MINMAX, A, B), self, A, B)
+
+    @property
+    def minmax_form(self) -> MinMaxForm:
+        """The form in which columns have parts."""
+        return MinMaxForm()
 
 
 @dataclass(frozen=True)
@@ -181,18 +201,30 @@ def _powered_minmax(A: Matrix, B: Matrix | None, p: float) -> NDArray[Any]:
         # the usual case; values too large for it are scaled down below
         with suppress(OverflowError):
             return pair_sums(MINMAX, A, B)
+    K = np.zeros((A.shape[0], (A if B is None else B).shape[0]), A.dtype)
+    for rows, left, columns, right in scaled_bands(A, B, p):
+        same = B is None and np.array_equal(rows, columns)
+        K[np.ix_(rows, columns)] = pair_sums(MINMAX, left, None if same else right)
+    return K
+
+
+def scaled_bands(
+    A: Matrix, B: Matrix | None, p: float
+) -> Iterator[tuple[NDArray[np.intp], Matrix, NDArray[np.intp], Matrix]]:
+    """Rows of both matrices whose kernel may be above 0, to the power p and at a common scale.
+
+    Numbers of rows of ``A``, these rows, numbers of rows of ``B`` (of ``A`` if None), those rows.
+    """
     a_peaks = row_peaks(A).astype(np.float64)
     b_peaks = a_peaks if B is None else row_peaks(B).astype(np.float64)
-    K = np.zeros((a_peaks.size, b_peaks.size), A.dtype)
     # two bands and the digits of a row fit into the type
     width = -math.log(np.finfo(A.dtype).tiny) / 2.6
     for rows, columns in _neighbours(_bands(a_peaks, p, width), _bands(b_peaks, p, width)):
         top = max(a_peaks[rows].max(), b_peaks[columns].max())
         left = _power(A[rows], top, p)
         same = B is None and np.array_equal(rows, columns)
-        right = None if same else _power((A if B is None else B)[columns], top, p)
-        K[np.ix_(rows, columns)] = pair_sums(MINMAX, left, right)
-    return K
+        right = left if same else _power((A if B is None else B)[columns], top, p)
+        yield rows, left, columns, right
 
 
 def _bands(peaks: NDArray[np.float64], p: float, width: float) -> dict[int, NDArray[np.intp]]:

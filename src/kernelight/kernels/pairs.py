@@ -50,19 +50,20 @@ def _dense(form: int, A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     if form == DOT:
         return np.asarray(A @ B.T)
     out = np.empty((A.shape[0], B.shape[0]), A.dtype)
+    use = resources().for_work(A.shape[0] * B.size)
     # Ctrl-C is handled between two calls.
     step = max(512, _CALL_TERMS // max(1, B.size))
     if A is B and A.shape[0] * B.size // 2 <= _CALL_TERMS:
-        _core.pair_sums_dense(A, A, out, form, True, *resources())
+        _core.pair_sums_dense(A, A, out, form, True, *use)
         return out
     for start in range(0, A.shape[0], step):
         part = slice(start, min(start + step, A.shape[0]))
         if A is not B:
-            _core.pair_sums_dense(A[part], B, out[part], form, False, *resources())
+            _core.pair_sums_dense(A[part], B, out[part], form, False, *use)
             continue
         # The lower triangle, a panel of rows at a time; the upper one mirrors it.
         panel = np.empty((part.stop - start, part.stop), A.dtype)
-        _core.pair_sums_dense(A[part], A[: part.stop], panel, form, False, *resources())
+        _core.pair_sums_dense(A[part], A[: part.stop], panel, form, False, *use)
         out[part, : part.stop] = panel
         out[:start, part] = panel[:, :start].T
     return out

@@ -1,6 +1,6 @@
 """Feature maps: transformers whose inner products estimate a kernel.
 
-`base` says what every map is, `feature_map` chooses one for a kernel; each of the four packages has
+`base` says what every map is, `feature_map` chooses one for a kernel; each of the five packages has
 one family of maps. ``METHODS`` has the word of ``method=`` for each map, with the name of its
 class.
 """

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelight.base import registry
 from kernelight.base.checks import Matrix, as_matrix
 from kernelight.base.estimator import StoredEstimator
-from kernelight.codes import Codes, provenance_of
+from kernelight.codes import Codes, Winners, provenance_of
 from kernelight.kernels.base import Kernel
 from kernelight.theory import collision_variance
 
@@ -222,16 +222,47 @@ class CodeMap(FeatureMap):
 
         That is the class, parameters, seed, decisions of ``fit`` and the algorithm version.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         return provenance_of(registry.kind_of(type(self)), self._identity())
 
     def encode(self, X: Any) -> Codes:
         """The codes of each row of ``X``."""
-        X = self._validated(X, reset=False)
-        array, empty, bits = self._encode(X)
+        return self._codes(*self._encode(self._validated(X, reset=False)))
+
+    def _codes(self, array: NDArray[Any], empty: NDArray[np.bool_], bits: int) -> Codes:
         return Codes._adopt(
             array, bits, empty=empty, provenance=self.provenance, n_features=self.n_features_in_
         )
+
+    @property
+    def has_winners(self) -> bool:
+        """Whether each slot belongs to some features of a row, which then won it."""
+        return False
+
+    @property
+    def n_winners(self) -> int:
+        """How many winners a row has in all slots together."""
+        return self._n_slots()
+
+    def encode_with_winners(self, X: Any) -> tuple[Codes, Winners]:
+        """The codes of each row, the same as `encode` gives, and which features won each slot.
+
+        Only for maps that have winners; see `Winners`.
+        """
+        if not self.has_winners:
+            raise ValueError(
+                f"{type(self).__name__} mixes all features of a row into each slot of its code, so "
+                "that no slot belongs to some of them: only maps such as GCWS have winners."
+            )
+        X = self._validated(X, reset=False)
+        array, empty, bits, winners = self._encode_with_winners(X)
+        return self._codes(array, empty, bits), winners
+
+    def _encode_with_winners(
+        self, X: Matrix
+    ) -> tuple[NDArray[Any], NDArray[np.bool_], int, Winners]:
+        """`_encode`, and the winners; for maps that have them."""
+        raise NotImplementedError
 
     def transform(self, X: Any) -> Any:
         """The one-hot features of each row: a sparse (n, k 2^bits) float32 matrix.

@@ -71,7 +71,7 @@ class ScaledMap:
         parts: list[Any] = []
         filled: NDArray[Any] | None = None
         empty = np.zeros(X.shape[0], dtype=np.bool_)
-        for rows in self._blocks(X):
+        for rows in _ranges(X.shape[0], self._step(X)):
             part = self._block(X[rows])
             if sp.issparse(part):
                 parts.append(part)
@@ -99,8 +99,11 @@ class ScaledMap:
         ``width`` is how many numbers the function makes of a row meanwhile, where that is more than
         the features.
         """
+        step = self._step(X, width)
+        if X.shape[0] <= step:
+            return of_features(self._block(X))
         return np.concatenate(
-            [of_features(self._block(X[rows])) for rows in self._blocks(X, width)]
+            [of_features(self._block(X[rows])) for rows in _ranges(X.shape[0], step)]
         )
 
     def _block(self, X: Matrix) -> Features:
@@ -112,14 +115,15 @@ class ScaledMap:
         features = self.feature_map.transform(rows)
         return features if sp.issparse(features) else np.asarray(features, dtype=np.float32)
 
-    def _blocks(self, X: Matrix, width: int | None = None) -> Iterator[slice]:
-        """Ranges of rows small enough that only a few values exist at a time."""
+    def _step(self, X: Matrix, width: int | None = None) -> int:
+        """How many rows to take at a time, so few that only some values exist."""
+        if X.shape[0] <= _FEWEST:
+            return _FEWEST
         most = max(
             self.n_outputs if width is None else width,
             0 if sp.issparse(X) else self.scaling.n_features_out,
         )
-        step = min(max(_FEWEST, _BLOCK_VALUES // max(1, most)), _MOST)
-        return (slice(start, start + step) for start in range(0, X.shape[0], step))
+        return min(max(_FEWEST, _BLOCK_VALUES // max(1, most)), _MOST)
 
     # -- States: alone, or as parts of a larger state
 
@@ -160,3 +164,7 @@ class ScaledMap:
         """
         scaling = Scaling(scale, n_features, arrays_under(state, "scaling"))
         return cls(scaling, fitted_part(state, "map", "map") if state.meta.get("parts") else None)
+
+
+def _ranges(n_rows: int, step: int) -> Iterator[slice]:
+    return (slice(start, start + step) for start in range(0, n_rows, step))

@@ -2,8 +2,9 @@
 
 - `ColumnScaler`: a step of a pipeline, as scikit-learn has them; it can be saved. Its docstring has
   the formula of each scaling.
-- `Scaling`: a fitted scaling as plain data. `fit_scaling` learns one from checked rows, and calling
-  it scales others. `ColumnScaler.scaling_` and `ScaledMap.scaling` are such objects.
+- `Scaling`: a fitted scaling as plain data. `fit_scaling` learns one from checked rows,
+  `fit_scalings` several; calling it scales others. `ColumnScaler.scaling_` and `ScaledMap.scaling`
+  are such objects.
 - `SCALING_NAMES` and `SPARSE_SCALING_NAMES`: the scalings of dense and of sparse rows.
 - `suitable_scalings`: which of them are worth trying; `are_histograms`: whether rows should stay as
   they are; `WIDEST`: up to how many columns sparse rows can have the scaling "max".
@@ -18,6 +19,7 @@ from kernelight.scaling.scaling import (
     Scaling,
     are_histograms,
     fit_scaling,
+    fit_scalings,
     suitable_scalings,
 )
 
@@ -30,5 +32,6 @@ __all__ = [
     "Scaling",
     "are_histograms",
     "fit_scaling",
+    "fit_scalings",
     "suitable_scalings",
 ]

@@ -16,16 +16,18 @@ Weights of rows count as repetitions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelight import _core
 from kernelight.base import counted
-from kernelight.base.checks import Matrix, check_learned
+from kernelight.base.checks import Matrix, check_learned, resources
 
 SCALING_NAMES = (
     "none",
@@ -43,6 +45,9 @@ WIDEST = 1 << 24
 QUANTILE_ROWS = 10_000  # ranks are learned from at most so many rows
 _FARTHEST = 1e6  # scaled values are clipped to this size
 _COMPLEMENT = "+complement"
+_AS_IT_IS, _FLOORED, _COMPLEMENTED = range(3)  # the forms of core/scaling.h
+_FEW = 1 << 14  # numbers that one thread scales at once
+_WORK = 8  # operations to scale one number
 _BLOCK_VALUES = 1 << 20  # numbers that are taken into double precision at once
 _EQUAL_SUMS = 1e-5  # relative: sums of single-precision rows that were divided by their sums
 Arrays = dict[str, NDArray[Any]]
@@ -163,36 +168,25 @@ class Scaling:
                 X.dtype, copy=False
             )
             return type(X)((values, X.indices[:end], X.indptr), shape=X.shape, copy=False)
-        scaled = self._scaled(X)
-        if not self.name.endswith(_COMPLEMENT):
-            return np.ascontiguousarray(scaled, dtype=X.dtype)
-        both = np.empty((X.shape[0], 2 * X.shape[1]), dtype=X.dtype)
-        np.maximum(scaled, 0, out=both[:, : X.shape[1]], casting="same_kind")
-        np.maximum(1 - scaled, 0, out=both[:, X.shape[1] :], casting="same_kind")
-        both[:, X.shape[1] :][:, self._constant()] = 0
-        return both
+        out = np.empty((X.shape[0], self.n_features_out), dtype=X.dtype)
+        self._compiled(X, out, resources().for_work(_WORK * X.size).threads if X.size > _FEW else 1)
+        return out
 
-    def _scaled(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        """Dense rows, scaled, without complements."""
-        if self._base == "minmax":
-            scaled = _units(X, self.arrays["low"], self.arrays["span"])
-            return scaled if self.name.endswith(_COMPLEMENT) else np.maximum(scaled, 0)
-        if self._base == "standard":
-            return _units(X, self.arrays["mean"], self.arrays["deviation"])
+    @cached_property
+    def _compiled(self) -> _core.ColumnScaling:
+        """What scales dense rows; it looks at the arrays, and is neither stored nor pickled."""
+        form = _COMPLEMENTED if self.name.endswith(_COMPLEMENT) else _AS_IT_IS
+        learned = [np.ascontiguousarray(self.arrays[name]) for name in self._LEARNED[self._base]]
+        if self._base == "quantile":
+            return _core.ColumnScaling.ranks(form, *learned)
         if self._base == "max":
-            return _units(X, 0.0, self.arrays["peak"])
-        ranks = np.zeros(X.shape)
-        for column, (start, end) in enumerate(pairwise(self.arrays["starts"])):
-            if end > start:  # a constant column has no knots
-                knots, levels = self.arrays["knots"][start:end], self.arrays["ranks"][start:end]
-                ranks[:, column] = np.interp(X[:, column], knots, levels)
-        return ranks
+            return _core.ColumnScaling.units(form, None, *learned)
+        if self._base == "minmax" and form == _AS_IT_IS:
+            form = _FLOORED
+        return _core.ColumnScaling.units(form, *learned)
 
-    def _constant(self) -> NDArray[np.bool_]:
-        """Which columns were constant in training."""
-        if self._base == "minmax":
-            return np.asarray(self.arrays["span"] == 0)
-        return np.asarray(np.diff(self.arrays["starts"]) == 0)
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
 
 
 def _units(values: NDArray[Any], origin: Any, unit: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -259,6 +253,21 @@ def fit_scaling(
             span = _finite(high - low)
         return Scaling(name, X.shape[1], {"low": low, "span": span})
     return Scaling(name, X.shape[1], _quantiles(X, low, high, rng, weight))
+
+
+def fit_scalings(
+    names: Sequence[str],
+    X: Matrix,
+    rng: np.random.Generator,
+    weight: NDArray[np.float64] | None = None,
+) -> list[Scaling]:
+    """Learn several scalings from rows: what a scaling and its complement share is learned once."""
+    learned: dict[str, Scaling] = {}
+    for name in names:
+        base = name.removesuffix(_COMPLEMENT)
+        if base not in learned:
+            learned[base] = fit_scaling(base, X, rng, weight)
+    return [replace(learned[name.removesuffix(_COMPLEMENT)], name=name) for name in names]
 
 
 def _moments(

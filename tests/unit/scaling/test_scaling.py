@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from oracles import scaling_twin
 from sklearn.base import clone
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
@@ -260,3 +263,27 @@ def same(encoded, wanted):
             each.toarray() if sp.issparse(each) else each for each in (encoded, wanted)
         )
         np.testing.assert_allclose(encoded, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", SCALING_NAMES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1.0, 1e-300, 1e300])
+def test_compiled_scaling_is_that_of_the_twin(name, dtype, size):
+    """Equal to the bit: values of training, between, beyond and far beyond them."""
+    rng = np.random.default_rng(3)
+    with np.errstate(over="ignore"):
+        seen = (rng.normal(size=(300, 7)) * size).clip(-np.finfo(dtype).max, np.finfo(dtype).max)
+    seen = seen.astype(dtype)
+    seen[:, 2] = 5  # constant
+    seen[:, 3] = np.round(rng.normal(size=300))  # many equal values
+    seen[:200, 4] = 0
+    scaling = fit_scaling(name, seen, rng)
+    later = np.vstack([seen, -seen, seen / 3, np.full((1, 7), np.finfo(dtype).max)])
+    later = np.vstack([later, np.full((1, 7), -np.finfo(dtype).max), np.zeros((1, 7), dtype)])
+    wanted = scaling_twin.scaled(name, scaling.arrays, later)
+    for rows in (slice(None), slice(0, 1), slice(100, 165)):
+        actual = scaling(np.ascontiguousarray(later[rows]))
+        assert actual.dtype == dtype
+        np.testing.assert_array_equal(actual, wanted[rows])
+    again = pickle.loads(pickle.dumps(scaling))
+    np.testing.assert_array_equal(again(later), wanted)

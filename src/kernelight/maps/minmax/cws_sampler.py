@@ -2,12 +2,14 @@
 
 Memory beyond input and output stays under 256 MB whatever the width: the listing of a batch of rows
 takes at most 40 MB, tables for one call at most 48 MB, tables kept for the next call at most 96 MB,
-twice that while they grow, and words that wait to be folded some 32 MB.
+twice that while they grow, lists of coordinates at most 32 MB, and words that wait to be folded
+some 32 MB.
 """
 
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +17,9 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight.base.checks import Matrix, Resources
+from kernelight.maps.minmax.cws_lists import ListKeeper
 from kernelight.maps.minmax.poisson_slots import BaseSlots, SlotRange
-from kernelight.maps.minmax.scheme import MinMaxScheme, RowRange, row_ranges
+from kernelight.maps.minmax.scheme import MinMaxScheme, RowRange, Settled, all_rows, row_ranges
 
 LISTING_BYTES = 40 << 20
 CALL_BYTES = 48 << 20
@@ -24,6 +27,7 @@ KEPT_BYTES = 96 << 20
 # Nonzeros times slots of one compiled call, for each thread: some tenths of a second, so that
 # Ctrl-C is handled.
 SCAN_WORK, STREAM_WORK = 1 << 29, 1 << 24
+FEW_ROWS, FEW_WORK = 8, 1 << 22  # up to so many rows, and nonzeros times slots, in one call
 ROW_BLOCK = 96  # rows whose running minima, 256 bytes each, fit the first-level cache
 BYTES_PER_ENTRY = 12 + 8  # coordinate, row, logarithm; and the weight while listing
 BYTES_PER_CELL_BLOCK = 4 * _core.CELL_BLOCK
@@ -53,27 +57,65 @@ class CwsSampler:
 
     def __init__(self, scheme: MinMaxScheme) -> None:
         self.scheme = scheme
-        self._slots = BaseSlots(scheme, word_bits=64, whole=False)
-        self._base = self._slots.base
+        self.slots = BaseSlots(scheme, word_bits=64, whole=False)
+        self._base = self.slots.base
         self._slot_blocks = -(-self._base.n_components // _core.SLOT_BLOCK)
+        self._keeper = ListKeeper(self._base.n_components)
         self._kept: _Tables | None = None
+        self._whole: tuple[_Tables, _core.CwsTables] | None = None  # a view of all that is kept
         self._lock = threading.Lock()
+        self.settled: Settled | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CwsSampler, (self.scheme,)
 
-    def encode(self, X: Matrix, resources: Resources) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Codes of every row, and which rows are empty."""
+    def encode(
+        self, X: Matrix, resources: Resources, winners: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Codes of every row, and which rows are empty.
+
+        Into ``winners`` go the features that won the base slots, (n, base slots); those of empty
+        rows are left as they are. Rows are then scanned, whatever their number.
+        """
         codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
         empty = np.ones(X.shape[0], dtype=bool)
+        few = winners is None and X.shape[0] <= FEW_ROWS
+        if few and self._encode_few(all_rows(X), codes, empty, resources):
+            return codes, empty
         for at, rows in row_ranges(
-            X, LISTING_BYTES // BYTES_PER_ENTRY, most_rows=self._slots.most_rows
+            X, LISTING_BYTES // BYTES_PER_ENTRY, most_rows=self.slots.most_rows
         ):
-            empty[at] = self._encode_range(rows, codes[at], resources)
+            won = None if winners is None else winners[at]
+            empty[at] = self._encode_range(rows, codes[at], won, resources)
         return codes, empty
 
+    def _encode_few(
+        self, rows: RowRange, codes: NDArray[Any], empty: NDArray[np.bool_], resources: Resources
+    ) -> bool:
+        """A few rows in one compiled call; False where the tables that are kept will not do."""
+        kept = self._kept
+        work = rows.values.size * self._base.n_components
+        if kept is None or self.scheme.gamma is not None or rows.is_wide or work > FEW_WORK:
+            return False
+        whole = self._whole
+        if whole is None or whole[0] is not kept:
+            self._whole = whole = (kept, kept.view())
+        return _core.cws_encode_few(
+            rows.weighted(self.scheme),
+            self.scheme.p,
+            whole[1],
+            self._coding,
+            codes,
+            empty,
+            resources.simd,
+        )
+
     def _encode_range(
-        self, rows: RowRange, codes: NDArray[Any], resources: Resources
+        self,
+        rows: RowRange,
+        codes: NDArray[Any],
+        winners: NDArray[np.int64] | None,
+        resources: Resources,
     ) -> NDArray[np.bool_]:
         """Survey the rows, list their nonzeros, then scan with tables.
 
@@ -84,7 +126,7 @@ class CwsSampler:
         too_long = rows.values.size > LISTING_BYTES // BYTES_PER_ENTRY
         if too_long or (rows.is_wide and rows.indices is None):
             _core.cws_survey(rows.weighted(self.scheme), counts, None, resources.threads)
-            return self._stream(rows, np.equal(counts, 0), codes, resources)
+            return self._stream(rows, np.equal(counts, 0), codes, winners, resources)
         if rows.is_wide:
             rows = rows.renumbered()
         used = np.zeros(rows.n_coordinates, dtype=np.uint8)
@@ -94,42 +136,83 @@ class CwsSampler:
         kept = None if rows.ids is not None else self._keep(coordinates, rows, resources)
         empty = np.equal(counts, 0)
         if kept is None and len(coordinates) * BYTES_PER_CELL_BLOCK > CALL_BYTES:
-            return self._stream(rows, empty, codes, resources)
+            return self._stream(rows, empty, codes, winners, resources)
+        if (
+            winners is None
+            and kept is not None
+            and self._encode_by_lists(rows, weighted, counts, kept, empty, codes, resources)
+        ):
+            return empty
         listing = self._list(weighted, counts, len(coordinates), resources)
         if kept is None:
-            self._scan_in_groups(listing, coordinates, rows, empty, codes, resources)
+            self._scan_in_groups(listing, coordinates, rows, empty, codes, winners, resources)
         else:
-            for part in self._slots.ranges(
+            for part in self.slots.ranges(
                 codes, empty, resources, most=_most_slots(SCAN_WORK, rows, resources)
             ):
-                self._scan(listing, kept.view(part.first_slot), part, resources)
+                self._scan(listing, kept.view(part.first_slot), part, winners, resources)
         return empty
+
+    def _encode_by_lists(
+        self,
+        rows: RowRange,
+        weighted: _core.WeightedRows,
+        counts: NDArray[np.int64],
+        kept: _Tables,
+        empty: NDArray[np.bool_],
+        codes: NDArray[Any],
+        resources: Resources,
+    ) -> bool:
+        """Sample rows side by side, where that is worth it; see `cws_lists`."""
+        p = self.scheme.p
+        lists = self._keeper.lists_for(
+            weighted, p, counts, kept.view(), kept.where, kept.filled, self._coding, resources
+        )
+        if lists is None:
+            return False
+        for part in self.slots.ranges(
+            codes, empty, resources, most=_most_slots(SCAN_WORK, rows, resources)
+        ):
+            tables = kept.view(part.first_slot)
+            work = _core.cws_encode_lists(
+                weighted, p, lists.view, tables, self._coding, *part, *resources
+            )
+            self._keeper.learn(counts, work, part.n_slots)
+        return True
 
     def _scan(
         self,
         listing: _core.CwsListing,
         tables: _core.CwsTables,
         part: SlotRange,
+        winners: NDArray[np.int64] | None,
         resources: Resources,
     ) -> None:
         """Words or codes of some slots, whose cells are those of the first blocks of ``tables``."""
-        _core.cws_scan(listing, tables, self._coding(), *part, *resources)
+        _core.cws_scan(listing, tables, self._coding, *part, winners, *resources)
 
+    @cached_property
     def _coding(self) -> _core.CwsCoding:
         t_mask: int = 2**64 - 1 if self._base.t_bits is None else 2**self._base.t_bits - 1
         lowest = self._base.coding == "lowest"
         return _core.CwsCoding(self.scheme.seed, self._base.bits, t_mask, lowest)
 
     def _stream(
-        self, rows: RowRange, empty: NDArray[np.bool_], codes: NDArray[Any], resources: Resources
+        self,
+        rows: RowRange,
+        empty: NDArray[np.bool_],
+        codes: NDArray[Any],
+        winners: NDArray[np.int64] | None,
+        resources: Resources,
     ) -> NDArray[np.bool_]:
-        for part in self._slots.ranges(
+        for part in self.slots.ranges(
             codes, empty, resources, most=_most_slots(STREAM_WORK, rows, resources)
         ):
             for at, some in rows.cut(STREAM_WORK * resources.threads // part.n_slots):
                 weighted, here = some.weighted(self.scheme), part._replace(out=part.out[at])
+                won = None if winners is None else winners[at]
                 _core.cws_stream(
-                    weighted, self.scheme.p, rows.ids, self._coding(), *here, *resources
+                    weighted, self.scheme.p, rows.ids, self._coding, *here, won, *resources
                 )
         return empty
 
@@ -157,6 +240,7 @@ class CwsSampler:
         rows: RowRange,
         empty: NDArray[np.bool_],
         codes: NDArray[Any],
+        winners: NDArray[np.int64] | None,
         resources: Resources,
     ) -> None:
         """Tables of a few slot blocks at a time, drawn, used and overwritten."""
@@ -169,10 +253,10 @@ class CwsSampler:
         where[coordinates] = np.arange(len(coordinates), dtype=np.int32)
         tables = _Tables(cells, ids, where, len(ids)).view()
         most = min(per_group * _core.SLOT_BLOCK, _most_slots(SCAN_WORK, rows, resources))
-        for part in self._slots.ranges(codes, empty, resources, most=most):
+        for part in self.slots.ranges(codes, empty, resources, most=most):
             slots = (part.first_slot, part.n_slots)
             _core.cws_fill(cells, ids, 0, len(ids), self.scheme.seed, *slots, *resources)
-            self._scan(listing, tables, part, resources)
+            self._scan(listing, tables, part, winners, resources)
 
     def _keep(
         self, coordinates: NDArray[np.int32], rows: RowRange, resources: Resources

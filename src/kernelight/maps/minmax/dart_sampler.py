@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,14 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight.base.checks import Matrix, Resources
 from kernelight.maps.minmax.poisson_slots import BaseSlots
-from kernelight.maps.minmax.scheme import WIDE, MinMaxScheme, RowRange, all_rows, row_ranges
+from kernelight.maps.minmax.scheme import (
+    WIDE,
+    MinMaxScheme,
+    RowRange,
+    Settled,
+    all_rows,
+    row_ranges,
+)
 
 TABLE_BYTES = {True: 64 << 20, False: 128 << 20}  # by rank, by weight
 ALL_TABLES_BYTES = 128 << 20
@@ -36,9 +45,11 @@ BUILD_COST = {True: 5.0, False: 2.0}
 MAX_LEVEL = 100
 NO_LEVEL = MAX_LEVEL + 1  # of an empty row
 SLOTS_PER_CALL = 1 << 19  # rows times slots of one compiled call, so that Ctrl-C is handled
+_ONLY_ROW = np.zeros(1, dtype=np.intp)
 
 
-class _Level(NamedTuple):
+@dataclass(frozen=True)
+class _Level:
     """The table of one level; without limits there is none."""
 
     limits: NDArray[np.float32] | None
@@ -47,6 +58,7 @@ class _Level(NamedTuple):
     records: NDArray[np.uint64]
     rank_limit: float
 
+    @cached_property
     def view(self) -> _core.DartTable:
         """The table as the compiled functions take it."""
         return _core.DartTable(
@@ -63,64 +75,76 @@ class DartSampler:
     def __init__(self, scheme: MinMaxScheme, scale: float) -> None:
         self.scheme = scheme
         self.scale = scale
-        self._slots = BaseSlots(scheme, word_bits=32, whole=True)
-        self._base = self._slots.base
+        self.slots = BaseSlots(scheme, word_bits=32, whole=True)
+        self._base = self.slots.base
         self._levels: dict[int, _Level] = {}
         self._wanted: dict[int, NDArray[np.float32]] = {}  # largest values seen at each level
         # rows that were enumerated on the fly because there was no table, by level
         self._debt: dict[int, float] = {}
         self._lock = threading.Lock()
+        self.settled: Settled | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DartSampler, (self.scheme, self.scale)
 
-    def encode(self, X: Matrix, resources: Resources) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Codes of every row, and which rows are empty."""
+    def encode(
+        self, X: Matrix, resources: Resources, winners: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Codes of every row, and which rows are empty.
+
+        Into ``winners`` go the features that won the base slots, (n, base slots); those of empty
+        rows are left as they are. Rows are then taken one by one.
+        """
         codes = np.zeros((X.shape[0], self.scheme.n_components), dtype=self.scheme.dtype)
         empty = np.ones(X.shape[0], dtype=bool)
         rows = all_rows(X)
         wide = rows.is_wide and rows.indices is not None
         for at, part in row_ranges(
-            X, WIDE if wide else sys.maxsize, most_rows=self._slots.most_rows
+            X, WIDE if wide else sys.maxsize, most_rows=self.slots.most_rows
         ):
             # A table of renumbered columns is of no use to the next range, and one row alone is not
             # worth a table.
             sampler = DartSampler(self.scheme, self.scale) if wide else self
             part = part.renumbered() if wide and part.values.size <= WIDE else part
-            empty[at] = sampler._encode_range(part, at.start, codes[at], resources)
+            won = None if winners is None else winners[at]
+            empty[at] = sampler._encode_range(part, at.start, codes[at], won, resources)
         return codes, empty
 
     def _encode_range(
-        self, rows: RowRange, first_row: int, codes: NDArray[Any], resources: Resources
+        self,
+        rows: RowRange,
+        first_row: int,
+        codes: NDArray[Any],
+        winners: NDArray[np.int64] | None,
+        resources: Resources,
     ) -> NDArray[np.bool_]:
         weighted = rows.weighted(self.scheme)
         sums = np.empty(rows.n_rows)
         counts = np.empty(len(sums), dtype=np.int64)
         _core.dart_sums(weighted, self.scale, sums, counts, resources.threads)
         empty = np.equal(counts, 0)
-        _refuse_far_sums(sums, empty, self.scale, first_row)
+        levels = _levels_of(sums, empty, self.scale, first_row)
         resources = resources.for_work(
             rows.values.size + len(counts) * 10 * self._base.n_components
         )
-        levels = np.where(empty, NO_LEVEL, np.frexp(sums)[1] - 1)
-        for part in self._slots.ranges(codes, empty, resources, most=self._base.n_components):
-            self._encode_levels(weighted, rows, levels, part.out, resources)
+        for part in self.slots.ranges(codes, empty, resources, most=self._base.n_components):
+            self._encode_levels(weighted, rows, levels, part.out, winners, resources)
         return empty
 
     def _encode_levels(
         self,
         weighted: _core.WeightedRows,
         rows: RowRange,
-        levels: NDArray[Any],
+        levels: list[tuple[int, NDArray[np.intp]]],
         codes: NDArray[Any],
+        winners: NDArray[np.int64] | None,
         resources: Resources,
     ) -> None:
         """Encode the rows, one level after the other."""
         step = max(8 * resources.threads, SLOTS_PER_CALL // self._base.n_components)
-        for level in np.unique(levels[levels != NO_LEVEL]).tolist():
-            subset = np.flatnonzero(levels == level)
+        for level, subset in levels:
             with self._lock:
-                table = self._table(level, weighted, subset, rows, resources).view()
+                table = self._table(level, weighted, subset, rows, resources).view
             uncovered = 0.0
             for begin in range(0, len(subset), step):
                 part = subset[begin : begin + step]
@@ -133,7 +157,8 @@ class DartSampler:
                     table,
                     part,
                     codes,
-                    resources.threads,
+                    winners,
+                    *resources,
                 )
             with self._lock:
                 self._debt[level] = self._debt.get(level, 0.0) + uncovered / 2.0**level
@@ -213,6 +238,22 @@ class DartSampler:
         ordered = _on_cache_lines(int(slot_starts[-1]))
         _core.dart_by_rank(k, starts, records, slot_starts, ordered, resources.threads)
         return _Level(limits, True, slot_starts, ordered, rank_limit)
+
+
+def _levels_of(
+    sums: NDArray[np.float64], empty: NDArray[np.bool_], scale: float, first_row: int
+) -> list[tuple[int, NDArray[np.intp]]]:
+    """The levels of row sums, ascending, with the rows of each; an empty row has none."""
+    if len(sums) == 1 and 0.0 < sums[0] < math.inf:  # the usual case of a prediction
+        level = math.frexp(sums[0])[1] - 1
+        if abs(level) <= MAX_LEVEL:
+            return [(level, _ONLY_ROW)]
+    _refuse_far_sums(sums, empty, scale, first_row)
+    levels = np.where(empty, NO_LEVEL, np.frexp(sums)[1] - 1)
+    return [
+        (level, np.flatnonzero(levels == level))
+        for level in np.unique(levels[levels != NO_LEVEL]).tolist()
+    ]
 
 
 def _refuse_far_sums(

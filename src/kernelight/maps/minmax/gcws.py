@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,14 +10,20 @@ from numpy.typing import NDArray
 
 from kernelight.base import checks
 from kernelight.base.checks import Matrix, as_matrix
-from kernelight.codes import Codes
+from kernelight.codes import Codes, Winners
 from kernelight.kernels import GMM, NGMM, ExpGMM, Intersection, MinMax
 from kernelight.kernels.base import Kernel
 from kernelight.maps.base import CodeMap
 from kernelight.maps.minmax.cws_sampler import CwsSampler
 from kernelight.maps.minmax.dart_sampler import DartSampler
 from kernelight.maps.minmax.sampler_rule import choose_sampler, row_facts
-from kernelight.maps.minmax.scheme import MinMaxScheme, check_center, identity, minmax_scheme
+from kernelight.maps.minmax.scheme import (
+    MinMaxScheme,
+    Settled,
+    check_center,
+    identity,
+    minmax_scheme,
+)
 from kernelight.theory import bbit_collision, kernel_from_bbit
 
 
@@ -185,12 +192,65 @@ class GCWS(CodeMap):
         )
 
     def _encode(self, X: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
-        scheme = self._scheme(self.sampler_)
-        if scheme != self._sampler.scheme:
-            self._settle()  # parameters were changed after fit
+        return self._sampled(X, None)
+
+    def _sampled(
+        self, X: Matrix, winners: NDArray[np.int64] | None
+    ) -> tuple[NDArray[Any], NDArray[np.bool_], int]:
+        self._resettle()
+        scheme = self._sampler.scheme
         check_center(X, scheme)
-        codes, empty = self._sampler.encode(X, checks.resources(self.n_jobs))
+        codes, empty = self._sampler.encode(X, checks.resources(self.n_jobs), winners)
         return codes, empty, scheme.bits
+
+    @property
+    def has_winners(self) -> bool:
+        """True: a slot is won by one feature, or with a ``gamma`` by that of each base sample."""
+        return True
+
+    @property
+    def n_winners(self) -> int:
+        """The base samples of a row: one for each slot, or with a ``gamma`` as many as drawn."""
+        self._resettle()
+        return int(self._sampler.slots.starts[-1])
+
+    def _encode_with_winners(
+        self, X: Matrix
+    ) -> tuple[NDArray[Any], NDArray[np.bool_], int, Winners]:
+        self._resettle()
+        slots = self._sampler.slots
+        features = np.full((X.shape[0], slots.starts[-1]), -1, dtype=np.int64)
+        codes, empty, bits = self._sampled(X, features)
+        return codes, empty, bits, Winners(features, slots.starts)
+
+    def _resettle(self) -> Settled:
+        """Make the sampler again if parameters were changed after fit; what it was made of.
+
+        Objects that are the same ones as at the last look need no check. A centre may be an array,
+        whose numbers can change.
+        """
+        settled = self._sampler.settled
+        parameters = (
+            *(self.n_components, self.bits, self.t_bits, self.coding, self.p, self.gamma),
+            *(self.normalize, self.sampler_, self.scale_, self.seed_),
+        )
+        if settled is not None and all(map(is_, parameters, settled.parameters)):
+            return settled
+        if self._scheme(self.sampler_) != self._sampler.scheme:
+            self._settle()
+        settled = Settled(parameters, super().provenance)
+        if self.center is None:
+            self._sampler.settled = settled
+        return settled
+
+    @property
+    def provenance(self) -> str:
+        """A digest of everything that defines a code.
+
+        That is the class, parameters, seed, decisions of ``fit`` and the algorithm version.
+        """
+        self._check_fitted()
+        return self._resettle().provenance
 
     def _identity(self) -> dict[str, Any]:
         return identity(self._scheme(self.sampler_), self.sampler_, self.scale_)

@@ -61,13 +61,15 @@ class BaseSlots:
         self.scheme = scheme
         self.base = scheme
         self.most_rows = sys.maxsize
+        #: Where the base slots of each slot begin, and the end of the last.
+        self.starts = np.arange(scheme.n_components + 1, dtype=np.int64)
         self._whole = whole
         if scheme.gamma is not None:
             counts = base_counts(scheme, scheme.gamma)
             self.base = replace(
                 scheme, n_components=n_base_slots(scheme), bits=word_bits, gamma=None
             )
-            self._starts = np.concatenate([[0], np.cumsum(counts)])
+            self.starts = np.concatenate([[0], np.cumsum(counts)])
             longest = int(counts.sum() if whole else counts.max()) + _core.SLOT_BLOCK
             self.most_rows = max(1, WORDS_BYTES // (BYTES_PER_WORD * longest))
 
@@ -84,7 +86,7 @@ class BaseSlots:
             yield from _cut(0, self.scheme.n_components, most, codes)
             return
         for begin, end in self._groups(len(codes)):
-            starts = self._starts[begin : end + 1]
+            starts = self.starts[begin : end + 1]
             first = int(starts[0]) // _core.SLOT_BLOCK * _core.SLOT_BLOCK
             words = np.empty((len(codes), int(starts[-1]) - first), dtype=np.uint64)
             yield from _cut(first, int(starts[-1]), most, words)
@@ -107,7 +109,7 @@ class BaseSlots:
         room = WORDS_BYTES // (BYTES_PER_WORD * max(1, n_rows)) - _core.SLOT_BLOCK
         begin, last = 0, self.scheme.n_components
         while begin < last:
-            end = int(np.searchsorted(self._starts, self._starts[begin] + room, side="right")) - 1
+            end = int(np.searchsorted(self.starts, self.starts[begin] + room, side="right")) - 1
             end = last if self._whole else max(end, begin + 1)
             yield begin, end
             begin = end

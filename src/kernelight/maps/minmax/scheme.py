@@ -135,6 +135,13 @@ def check_center(X: Matrix, scheme: MinMaxScheme) -> None:
         check_center_fits(X, scheme.center)
 
 
+class Settled(NamedTuple):
+    """The parameters a sampler was last found to fit, as objects, and what its codes are called."""
+
+    parameters: tuple[Any, ...]
+    provenance: str
+
+
 class RowRange(NamedTuple):
     """Some rows of a checked matrix as the core takes them, without a copy of their values.
 

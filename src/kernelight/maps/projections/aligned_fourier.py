@@ -30,6 +30,7 @@ from kernelight.maps.projections.random_fourier import (
     row_rule,
 )
 from kernelight.maps.projections.readouts import BitReadout, FourierReadout
+from kernelight.maps.projections.splitmix import drawn_by_weight
 from kernelight.state import State
 
 _CANDIDATES = 4  # for each frequency that is kept, unless asked otherwise
@@ -396,8 +397,4 @@ def drawn_from(q: NDArray[np.float64], count: int, seed: int) -> NDArray[np.int6
     """
     words = np.empty(count, dtype=np.uint64)
     _core.fill_words(seed, _core.STREAM_CHOICE, words)
-    edges = np.cumsum(q)
-    uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    # an edge above the number: never a weight of 0
-    first_above = np.searchsorted(edges, uniform * edges[-1], side="right")
-    return np.sort(np.minimum(first_above, np.flatnonzero(q)[-1])).astype(np.int64)
+    return np.sort(drawn_by_weight(q, words))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from helpers import frozen, signed_rows, uneven_rows
+from helpers import SIMD_NAMES, frozen, signed_rows, uneven_rows
 from oracles import hash_twin
 
 from kernelight import GCWS, hashing
@@ -75,6 +75,27 @@ def test_tables_change_nothing(order, options):
     np.testing.assert_array_equal(codes, plain(X, **options))
     # and once more, from the tables that are there
     np.testing.assert_array_equal(encode(made, X), codes)
+
+
+@pytest.mark.parametrize("simd", SIMD_NAMES)
+@pytest.mark.parametrize("n_rows", [1, 5, 16, 90])
+def test_rows_side_by_side(n_rows, simd, build_at_once, monkeypatch):
+    """By rank, many rows of a level are tested together; some are beyond the table, or empty."""
+    monkeypatch.setenv("KERNELIGHT_SIMD", simd)
+    monkeypatch.setattr(DartSampler, "_by_rank", lambda self, level: True)
+    X = np.abs(signed_rows(12, 90, 20, sigma=0.3, density=0.9))
+    X = frozen(np.vstack([X, np.zeros((1, 20))]))
+    for storage in (np.asarray, sp.csr_array, lambda rows: rows.astype(np.float32)):
+        for bits in (8, 16):
+            made = sampler(64, scale=2.0**-4, bits=bits)
+            encode(made, storage(X))
+            monkeypatch.setattr(dart_sampler, "BUILD_COST", {True: np.inf, False: np.inf})
+            later = X[-n_rows:].copy()
+            later[::5] *= 1.9
+            later = storage(later)
+            wanted = plain(later, 64, scale=2.0**-4, bits=bits)
+            np.testing.assert_array_equal(encode(made, later), wanted)
+            monkeypatch.setattr(dart_sampler, "BUILD_COST", {True: 0.0, False: 0.0})
 
 
 def test_tables_agree_with_the_twin(order):
