@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from kernelight.codes import Codes
     from kernelight.data.opening import open_dataset
     from kernelight.estimators.classifier import KernelClassifier
+    from kernelight.estimators.contributions import Contributions
+    from kernelight.estimators.contributions_display import ContributionsDisplay
     from kernelight.estimators.regressor import KernelRegressor
     from kernelight.linear.classifier import LinearClassifier
     from kernelight.linear.regressor import LinearRegressor
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from kernelight.maps.feature_map import feature_map
     from kernelight.maps.minmax.gcws import GCWS
     from kernelight.maps.nystroem.kernel_nystroem import KernelNystroem
+    from kernelight.maps.partitions.ferns import Ferns
+    from kernelight.maps.partitions.forest_leaves import ForestLeaves
     from kernelight.maps.projections.aligned_fourier import AlignedFourier
     from kernelight.maps.projections.binary_fourier import BinaryFourier
     from kernelight.maps.projections.random_fourier import RandomFourier
@@ -39,6 +43,10 @@ __all__ = [
     "Codes",
     "ColumnScaler",
     "Concat",
+    "Contributions",
+    "ContributionsDisplay",
+    "Ferns",
+    "ForestLeaves",
     "KernelClassifier",
     "KernelNystroem",
     "KernelRegressor",
@@ -67,6 +75,8 @@ __all__ = [
 # used. The registry says where classes live; kernels are names of `kernelight.kernels`.
 _HOMES = {entry.name: entry.module for entry in ENTRIES if entry.family != "kernel"} | {
     "State": "kernelight.state",
+    "Contributions": "kernelight.estimators.contributions",
+    "ContributionsDisplay": "kernelight.estimators.contributions_display",
     "feature_map": "kernelight.maps.feature_map",
     "load": "kernelight.base.registry",
     "open_dataset": "kernelight.data.opening",

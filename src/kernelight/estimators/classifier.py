@@ -10,19 +10,44 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
 from kernelight.base import checks
-from kernelight.base.estimator import labels_from_plain, plain_labels
+from kernelight.base.estimator import labels_from_plain, plain_labels, plain_value
+from kernelight.data.decisions import callers_level
 from kernelight.estimators.calibration import Calibration, calibrated, calibration_from
-from kernelight.estimators.kernel_model import KernelModel, plain_scalar, takes_batches
+from kernelight.estimators.kernel_model import KernelModel, takes_batches
+from kernelight.estimators.leak_notes import Told
 from kernelight.estimators.routes import Task, labels_of
 from kernelight.estimators.scoring import positive_class
-from kernelight.estimators.search import HeldOut
+from kernelight.estimators.search_result import HeldOut
+from kernelight.estimators.support_model import Lesson
 
 # a class is rare if its fraction of the rows is below RARE, and below RARE_OF_EQUAL times that of
 # equally large classes
 RARE, RARE_OF_EQUAL = 0.05, 0.2
+MOST_NAMED = 8  # classes in a sentence
+FEW_ROWS = 20  # that need no note on classes of one row
+
+
+def warn_of_single_rows(labels: list[Any]) -> None:
+    """Warn of classes that have one row only, if there are any."""
+    if not labels:
+        return
+    more = len(labels) - MOST_NAMED
+    names = ", ".join(map(repr, labels[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+    one = len(labels) == 1
+    have, them = ("class", "has 1 row"), "it"
+    if not one:
+        have, them = ("classes", "have 1 row each"), "them"
+    _warn(
+        f"The {have[0]} {names} {have[1]}: it is learned from, but no score can say whether new "
+        f"rows of {them} are recognised; join {them} with another class, or leave the row out."
+    )
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, UserWarning, stacklevel=callers_level())
 
 
 def _has_probabilities(model: KernelClassifier) -> bool:
@@ -49,13 +74,22 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     ----------
     kernel : str or Kernel, default="gmm"
         The name of a kernel (see `kernels.get`), or a kernel object, which has its own parameters.
-    n_components : int, default=1024
-        Codes or features of a row. More are nearer to the kernel, at a cost in proportion.
+        "auto" is the average of three models: of the kernel gmm, of `Ferns` and of `ForestLeaves`.
+        It is for tables where boosted trees do well, takes several times as long as gmm, and learns
+        from all rows at once. ``scale`` and ``p`` are then those of gmm, and each model has its own
+        C; ``method`` must be None. Weights of rows are weights in its trees, not repetitions.
+    n_components : int or None, default=None
+        Codes or features of a row. More are nearer to the kernel, at a cost in proportion. None is
+        1,024, where there is a feature map.
     method : str or None, default=None
-        "gcws", "fourier", "nystroem", "sign", "binary", "aligned" or "product" (see `feature_map`);
-        None is the one that suits the kernel. "exact" is scikit-learn's SVC on the Gram matrix,
-        one-vs-rest, for at most 15,000 rows. It has the hinge loss whatever ``loss`` says, its own
-        meaning of C, and no use for ``n_components`` and ``bits``.
+        "gcws", "fourier", "nystroem", "sign", "binary", "aligned" or "product" (see `feature_map`).
+        "ridge" is kernel ridge regression on the exact kernel (classes as 1 and -1, a least-squares
+        SVM); "exact" is scikit-learn's SVC on the Gram matrix, one-vs-rest, with the hinge loss
+        whatever ``loss`` says and its own meaning of C. Both take at most 15,000 rows, and have no
+        use for ``n_components`` and ``bits``.
+        None is "ridge" up to 3,200 rows, where it costs no more and is more accurate, unless
+        ``n_components``, ``bits`` or ``loss`` is given; else the map that suits the kernel.
+        `to_codes` turns a model of "ridge" into one of a feature map.
     bits : int, default=8
         Bits of a code, where the map has a choice (GCWS and products of codes).
     gamma : float, "scale" or "tune", default="tune"
@@ -72,8 +106,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         None (or "none"), "minmax", "quantile", "standard", "minmax+complement",
         "quantile+complement" or "max"; see `ColumnScaler`. Sparse rows take None and "max".
     cv : int, splitter, iterable of splits or None, default=None
-        Splits for the search, which then uses all rows in both rounds. None holds out one of five
-        folds, or each in turn; see Notes.
+        Splits for the search, whose last round then uses all rows. None leaves out single rows or
+        folds; see Notes.
     scoring : str, callable or None, default=None
         What the search maximises on held-out rows: None is accuracy; otherwise the name of a scorer
         of scikit-learn ("balanced_accuracy", "roc_auc", "average_precision", "neg_log_loss", "f1",
@@ -100,7 +134,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         The values in use; None for a parameter that the kernel does not have.
     sources_ : dict
         Where each of them comes from: "given", "rule" (gamma="scale"), "tuned", "default" (too few
-        rows to tune), "only" (no other scaling suits the rows) or "none" (the kernel has none).
+        rows to tune), "only" (no other scaling suits the rows), "none" (the kernel has none) or
+        "members" (kernel="auto": each model has its own, and C_ is that of gmm).
     search_ : list of dict
         What was tried, with scores: ``pandas.DataFrame(model.search_)`` is a table.
     validation_score_ : float or None
@@ -122,18 +157,21 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     scaling_ : Scaling
         From rows to scaled rows; ``scaling_.name`` is ``scale_``.
     map_ : FeatureMap or None
-        The fitted map of scaled rows; None for method="exact".
+        The fitted map of scaled rows; None for the exact kernel.
     model_ : LinearClassifier or SupportModel
-        The model of codes or features, or of support rows for method="exact".
+        The model of codes or features, or of support rows for the exact kernel.
+    feature_importances_ : array
+        The importance of each column: how far what it adds to scores (`explain`) is spread over the
+        training rows, relative to all columns. For min-max kernels only.
     n_rows_, n_features_in_ : int
         Rows learned from, those of `partial_fit` included, and columns of X.
 
     Notes
     -----
-    The grid:
+    What is tried:
 
     ========= =====================================================================================
-    parameter values that are tried
+    parameter values
     ========= =====================================================================================
     scale     "minmax", None, "quantile", "standard", "minmax+complement", "quantile+complement".
               Sparse rows: "max" (up to 2^24 columns) and None. Histograms (nonnegative rows with
@@ -141,15 +179,18 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
               "standard", and not None for negative values.
     gamma     1/4, 1, 4 and 16 times that of the median pair of rows (where K is exp(-1))
     p         1/4, 1/2, 1, 2, 4
-    C         0.03, 0.1, 0.3, 1, 3, 10, 30
+    C         0.01, 0.03, 0.1, ..., up to 30 on features and to 1,000 on the exact kernel; for
+              other losses and "exact" 0.03 to 30
     ========= =====================================================================================
 
-    With more than three combinations of scale, gamma and p, a first round scores all of them, with
-    256 components, at most 3,000 rows and C = 0.1, 1, 10. The best three are scored with all
-    components and all C on at most 12,000 rows ("exact": 1,500 and 4,000 rows). Rows are hashed
-    once for a combination and a round, never for a C. One of five folds is held out. With fewer
-    than 2,000 rows one fold would be too small to choose by: all five are held out in turn (two of
-    them in the first round), on the same codes.
+    Combinations of scale, gamma and p meet in a race of kernel ridge regressions, in which each row
+    is scored by the model of all others, in closed form: on 300 rows, the best on 900, and if some
+    are close on 1,800. They are compared by their squared errors. The winner is then scored as the
+    model that will be trained: for "ridge" on all rows, each left out by itself; else with two or
+    three C on at most 8,000 rows, of which one of five folds is held out (with fewer than 2,000
+    rows all five in turn). With more rows, up to three that are close meet there before. Where
+    ``scoring`` is given, or gamma or p is tuned, that round has the best three, and 12,000 rows for
+    a ``scoring``.
 
     With fewer than 100 rows, or fewer than 10 to hold out (a class of fewer than five rows holds
     none out), nothing is tuned: scale is the first of the table, gamma that of the median pair,
@@ -160,7 +201,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     they still have too few of it (500 of 12,000), all five folds are held out in turn.
 
     Memory: training holds the codes of all rows, n k bytes (2 n k above 8 bits), or dense features,
-    4 n k bytes. Everything else, predictions included, goes by blocks of rows.
+    4 n k bytes; "ridge" about 12 n^2 bytes, and 16 n^2 where C is so large that it takes double
+    precision: 123 or 164 MB at 3,200 rows. Everything else, predictions included, goes by blocks of
+    rows.
 
     Examples
     --------
@@ -178,7 +221,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     def __init__(
         self,
         kernel: Any = "gmm",
-        n_components: int = 1024,
+        n_components: int | None = None,
         *,
         method: str | None = None,
         bits: int = 8,
@@ -221,7 +264,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"KernelClassifier needs at least two classes, got 1 class, {self.classes_[0]!r}."
+                f"KernelClassifier needs at least two classes, got 1 class, "
+                f"{plain_value(self.classes_[0])!r}."
             )
         self._check_own_parameters()
         positive = positive_class(labels, self.classes_, weight)
@@ -230,20 +274,22 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
     def _check_own_parameters(self) -> None:
         checks.check_class_weight(self.class_weight)
 
-    def _warn_before_search(self, task: Task) -> None:
-        if self.scoring is not None or self.class_weight is not None:
-            return
+    def _warn_of_target(self, task: Task, told: Told, *, tuned: bool) -> None:
         counts = np.bincount(task.class_numbers, weights=task.weight, minlength=len(self.classes_))
-        fractions = counts / counts.sum()
+        n_rows = np.bincount(task.class_numbers, minlength=len(self.classes_))
+        single = (n_rows == 1) & (counts > 0) & (counts <= 1)
+        if told < Told.CLASSES and len(task.class_numbers) >= FEW_ROWS:
+            warn_of_single_rows(self.classes_[single].tolist())
+        if not tuned or self.scoring is not None or self.class_weight is not None:
+            return
+        fractions = np.where(single, 1.0, counts / counts.sum())
         rarest = int(np.argmin(fractions))
         if fractions[rarest] < min(RARE, RARE_OF_EQUAL / len(fractions)):
-            warnings.warn(
-                f"The class {plain_scalar(self.classes_[rarest])!r} has "
+            _warn(
+                f"The class {plain_value(self.classes_[rarest])!r} has "
                 f"{100 * fractions[rarest]:.2g} % of the rows and hardly counts in the accuracy, "
                 f"which is what is tuned: if it matters, use scoring='balanced_accuracy' or "
-                f"scoring='average_precision', or class_weight='balanced'.",
-                UserWarning,
-                stacklevel=2,
+                f"scoring='average_precision', or class_weight='balanced'."
             )
 
     def _learn_from_held_out(self, held: HeldOut | None) -> None:
@@ -259,6 +305,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
             self.calibration_ = calibrated(
                 held.scores, held.task.class_numbers, held.task.balanced_weight
             )
+
+    def _taught(self, lesson: Lesson) -> NDArray[Any]:
+        return np.asarray(self.classes_[lesson.target])
 
     def _has_own_probabilities(self) -> bool:
         return self.map_ is not None and self.model_.loss == "logistic"
@@ -307,7 +356,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest score, for each row."""
-        scores = self.decision_function(X)
+        return self._predicted(self.decision_function(X))
+
+    def _predicted(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         return labels_of(scores, self.classes_)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
@@ -318,7 +369,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         the search holds out; without a search, on rows held out for this alone. With fewer than ten
         held-out rows probabilities are a rough guess.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if self._has_own_probabilities():
             return self.scaled_map_.stream(
                 self._validated(X, reset=False), self.model_.predict_proba
@@ -331,6 +382,14 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         """The logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
+
+    def _score_units(self) -> tuple[Any, Any]:
+        return 1.0, 0.0
+
+    @property
+    def output_names_(self) -> list[str]:
+        """What each score is of, for `explain`."""
+        return [str(label) for label in self.classes_[1 if len(self.classes_) == 2 else 0 :]]
 
     def _plain_target(self) -> dict[str, Any]:
         meta: dict[str, Any] = {"classes": plain_labels(self.classes_)}

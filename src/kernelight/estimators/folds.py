@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 
 from kernelight.estimators.routes import RowIndices, Task
 from kernelight.estimators.scoring import Scoring
@@ -100,6 +99,8 @@ def stratified_folds(labels: NDArray[Any], rng: np.random.Generator) -> NDArray[
 
 def splits_of(cv: Any, y: NDArray[Any], classification: bool) -> list[Split]:
     """The splits of ``cv``, as scikit-learn reads it; made once, because it may be a generator."""
+    from sklearn.model_selection import check_cv  # here: most fits have no cv, and it loads slowly
+
     n_rows = len(y)
     splitter = check_cv(cv, y, classifier=classification)
     splits = [
@@ -110,6 +111,21 @@ def splits_of(cv: Any, y: NDArray[Any], classification: bool) -> list[Split]:
             "cv gave no splits: it is empty, or a generator that an earlier fit has used up."
         )
     return [(as_rows(train, n_rows), as_rows(held, n_rows)) for train, held in splits]
+
+
+def splits_among(splits: list[Split], rows: RowIndices, n_rows: int) -> list[Split]:
+    """Splits of ``n_rows`` rows as splits of some of them, whose indices are ``rows``.
+
+    Parts may become empty.
+    """
+    new_index = np.full(n_rows, -1, dtype=np.intp)
+    new_index[rows] = np.arange(len(rows))
+
+    def moved(part: RowIndices) -> RowIndices:
+        places = new_index[part]
+        return np.asarray(places[places >= 0])
+
+    return [(moved(train), moved(held)) for train, held in splits]
 
 
 def as_rows(rows: NDArray[Any], n_rows: int) -> RowIndices:

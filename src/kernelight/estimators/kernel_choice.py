@@ -20,7 +20,9 @@ from kernelight.maps.nystroem.kernel_nystroem import KernelNystroem
 
 TUNE = "tune"
 SCALE = "scale"  # for gamma: by a rule instead of a search
-EXACT = "exact"
+EXACT = "exact"  # an SVM on the Gram matrix
+AUTO = "auto"  # for kernel: an average of models, see `average_search`
+RIDGE = "ridge"  # kernel ridge regression on the Gram matrix
 P_GRID = (0.25, 0.5, 1.0, 2.0, 4.0)
 GAMMA_STEPS = (0.25, 1.0, 4.0, 16.0)  # times the gamma of the median pair of rows
 MEDIAN_ROWS = 256  # rows whose pairs give that median

@@ -1,6 +1,7 @@
 """What `KernelClassifier` and `KernelRegressor` share: the fit, scores by blocks, and states.
 
-`KernelModel._fit` is the place to begin: it names the steps of a fit, in their order.
+`KernelModel._fit` is the place to begin: it names the steps of a fit, in their order. Long,
+because a fit, a later batch, `to_codes` and a state must agree on what makes a fitted model.
 """
 
 from __future__ import annotations
@@ -14,44 +15,74 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from kernelight.base import checks, registry
 from kernelight.base.checks import Matrix
-from kernelight.base.estimator import StoredEstimator, arrays_under, fitted_part, with_parts
+from kernelight.base.estimator import (
+    StoredEstimator,
+    arrays_under,
+    fitted_part,
+    plain_value,
+    with_parts,
+)
+from kernelight.base.targets import check_target
 from kernelight.data.encoding import Encoding
 from kernelight.data.frames import column_values
 from kernelight.data.supervision import KnownTargets, Supervision
 from kernelight.estimators import preprocessing, sample_weights
-from kernelight.estimators.exact_svm import SupportModel, support_model_of
-from kernelight.estimators.folds import Relearn, Split, splits_of
-from kernelight.estimators.kernel_choice import EXACT, TUNE, KernelChoice, map_for
+from kernelight.estimators.additive import Background
+from kernelight.estimators.average_model import GMM, AverageModel
+from kernelight.estimators.average_search import AverageSearch
+from kernelight.estimators.explaining import ExplainedModel
+from kernelight.estimators.folds import Relearn, Split, splits_among, splits_of
+from kernelight.estimators.kernel_choice import AUTO, EXACT, RIDGE, TUNE, KernelChoice, map_for
+from kernelight.estimators.leak_notes import Told, warn_of_leaks
 from kernelight.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
-from kernelight.estimators.routes import ExactRoute, LinearRoute, Route, RowIndices, Task, scores_of
+from kernelight.estimators.route_choice import route_for
+from kernelight.estimators.routes import LinearRoute, Route, RowIndices, Task, scores_of
 from kernelight.estimators.scoring import about_one_class, refuse_binary, resolve_scoring
-from kernelight.estimators.search import HeldOut, Search, SearchResult
-from kernelight.estimators.search_space import SearchSpace
+from kernelight.estimators.search import Search
+from kernelight.estimators.search_result import HeldOut, SearchResult
+from kernelight.estimators.search_space import DEFAULT_COMPONENTS, SearchSpace
 from kernelight.estimators.state_checks import check_restored
 from kernelight.estimators.summary import summarize
+from kernelight.estimators.support_model import Lesson, SupportModel, support_model_of
 from kernelight.kernels.base import Kernel
 from kernelight.kernels.plain import from_plain, to_plain
+from kernelight.linear.block_solver import PassWatch
+from kernelight.linear.classifier import plain_class_weight
+from kernelight.linear.design import Targets
+from kernelight.linear.stored_rows import StoredRows
 from kernelight.maps.base import FeatureMap
-from kernelight.maps.scaled_map import ScaledMap
+from kernelight.maps.scaled_map import Features, ScaledMap
 from kernelight.scaling import SCALING_NAMES, Scaling
 from kernelight.state import State
 
 Self = TypeVar("Self", bound="KernelModel")
-METHODS = (None, *registry.METHODS, EXACT)
+METHODS = (None, *registry.METHODS, RIDGE, EXACT)
+# what `KernelModel.to_codes` takes from the new model
+_LEARNED_ANEW = {
+    *("model_", "validation_score_", "held_out_", "calibration_", "errors_"),
+    *("target_mean_", "target_scale_"),
+}
+
+
+_NO_BATCHES = (
+    "kernel='auto' learns from all rows at once, as its forest does: use fit, or kernel='gmm' for "
+    "batches."
+)
 
 
 class _Given(NamedTuple):
     """What ``fit`` was given, with X as a matrix that has no rows of weight 0."""
 
     X: Matrix
+    table: Any  # the rows of X before they were encoded
     y: Any  # of all rows
     weight: NDArray[np.float64] | None  # of all rows
     rows: RowIndices | None  # those that X holds; None means all
     relearn: Relearn | None
 
 
-class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
-    """A scaling, a kernel, and a model: linear on a feature map, or an exact SVM.
+class KernelModel(CallbackSupportMixin, StoredEstimator, ExplainedModel, ABC):  # type: ignore[misc]  # scikit-learn has no types
+    """A scaling, a kernel, and a model: linear on a feature map, or one of the exact kernel.
 
     Parameters that are "tune" are chosen by the search.
     """
@@ -95,53 +126,80 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         -------
         self
         """
+        return self._fit_by(X, y, sample_weight)
+
+    def _fit_by(
+        self: Self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        batches: bool = False,
+        told: Told = Told.NOTHING,
+    ) -> Self:
+        """`fit`; with ``batches`` more rows will come, so that method=None is a feature map."""
         with self._trial() as trial:
-            trial._fit(X, y, sample_weight)
+            trial._fit(X, y, sample_weight, None, told, batches=batches)
         return self
 
-    def _fit_features(self: Self, X: Any, y: Any, relearn: Relearn | None) -> Self:
-        """`fit` for features that were made with the help of labels.
+    def fit_features(
+        self: Self, X: Any, y: Any, relearn: Relearn | None = None, *, part: bool = False
+    ) -> Self:
+        """`fit` for features of a table, whose columns have been looked at for leaks of the target.
 
-        ``relearn`` makes those of some rows again without the labels of others.
+        Where features were made with the help of the target, ``relearn`` makes those of some rows
+        again without the targets of others. Rows may be a ``part`` of those that will come.
         """
         with self._trial() as trial:
-            trial._fit(X, y, None, relearn)
+            told = Told.CLASSES if part else Told.LEAKS
+            trial._fit(X, y, None, relearn, told, batches=part)
         return self
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, y: Any, sample_weight: Any, relearn: Relearn | None = None) -> None:
-        """`fit`, on an object that may be left half done."""
-        given = self._read(X, y, sample_weight, relearn)
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        weight: Any,
+        relearn: Relearn | None,
+        told: Told,
+        *,
+        batches: bool = False,
+    ) -> None:
+        """`fit`, on an object that may be left half done; what ``told`` says was told before."""
+        given = self._read(X, y, weight, relearn)
         self.seed_ = checks.seed_of(self.random_state)
-        route, space = self._route(), self._space()
+        self._route(None)  # refuses wrong parameters
+        space = self._space()
         space.choice.warn_unused()
-        route.check_n_rows(given.X.shape[0])
         y = self._check_target(given.y)
+        if told < Told.LEAKS:
+            target = y if given.rows is None else y[given.rows]
+            warn_of_leaks(given.table, self._column_names, target, classes=self._is_classifier)
         X, task, splits = self._rows_and_task(given, y, space.cv)
         refuse_binary(self.scoring, task)
+        route = self._route(None if batches else X.shape[0])  # weights may have repeated rows
+        route.check_n_rows(X.shape[0])
 
         # relearn knows the rows as they were given, not united or repeated by their weights
         relearn = given.relearn if X is given.X else None
-        search = Search(space, route, X, task, self.seed_, splits, relearn)
-        if search.searches:
-            self._warn_before_search(task)
+        search = self._search(space, route, X, task, splits, relearn)
+        self._warn_of_target(task, told, tuned=search.searches)
         progress = Progress(self, [*search.steps, search.final_step])
         result = search.run(progress)
         with progress.task(f"{X.shape[0]:,} rows", search.final_step):
-            self._train(result, space, route, X, task)
+            self.model_, self.scaled_map_ = search.train(result)
+        self.kernel_ = space.choice.make(result.setting.gamma, result.setting.p)
+        self.learn_background(X, task.weight)
         self._record(result, task, len(y))
         self._learn_from_held_out(result.held)
         progress.finish()
 
     def _read(self, X: Any, y: Any, sample_weight: Any, relearn: Relearn | None) -> _Given:
         """Check what was given, leave out rows of weight 0, and learn the encoding."""
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                f"is None."
-            )
         checks.refuse_masked("y", y)
         X, y = preprocessing.as_table_or_array(X), column_values(y)
+        self._check_form(y, preprocessing.n_rows(X) or None)
         weight, rows = None, None
         if sample_weight is not None:
             weight = checks.as_row_weights(sample_weight, preprocessing.n_rows(X))
@@ -161,7 +219,8 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         supervision = Supervision(known_targets, keep=relearns.append)
         matrix = self._validated(X, reset=True, supervision=supervision)
         check_consistent_length(matrix if rows is None else weight, y)
-        return _Given(matrix, y, weight, rows, relearns[0] if relearns else None)
+        table = matrix if self._encoding is None else X
+        return _Given(matrix, table, y, weight, rows, relearns[0] if relearns else None)
 
     def _rows_and_task(
         self, given: _Given, y: NDArray[Any], cv: Any
@@ -171,32 +230,30 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         splits = None if cv is None else splits_of(cv, y, self._is_classifier)
         if rows is not None:
             assert weight is not None
-            splits = None if splits is None else sample_weights.splits_among(splits, rows, len(y))
+            if splits is not None:
+                splits = splits_among(splits, rows, len(y))
+                if not all(len(part) for split in splits for part in split):
+                    raise ValueError(
+                        "cv must give splits with a row of a weight above 0 in each part."
+                    )
             y, weight = y[rows], weight[rows]
-        chosen: RowIndices | None = None
-        if splits is not None:
-            united = sample_weights.unite_equal_rows(X, y, weight, splits)
-            if united is not None:
-                chosen, sums, splits = united
-        elif weight is not None:
-            chosen, sums = sample_weights.repeat_rows(X, y, weight), None
-        if chosen is not None:
-            X, y, weight = X[chosen], y[chosen], sums
+        X, y, weight, splits = sample_weights.as_repetitions(X, y, weight, splits)
         if self.medians_ is not None and weight is not None:
             self.medians_ = preprocessing.column_medians(X, weight)
         return X, self._task(y, weight), splits
 
-    def _train(
-        self, result: SearchResult, space: SearchSpace, route: Route, X: Matrix, task: Task
-    ) -> None:
-        """Fit the final model to all rows, with what the search has chosen."""
-        setting = result.setting
-        self.kernel_ = space.choice.make(setting.gamma, setting.p)
-        prepared = result.prepared or route.prepare(
-            self.kernel_, setting.scaling, X, task, space.n_components
-        )
-        self.model_ = route.fit(prepared, task, result.C)
-        self.scaled_map_ = prepared.scaled_map
+    def _search(
+        self,
+        space: SearchSpace,
+        route: Route,
+        X: Matrix,
+        task: Task,
+        splits: list[Split] | None,
+        relearn: Relearn | None,
+    ) -> Search | AverageSearch:
+        if self._is_average:
+            return AverageSearch(space, route, X, task, self.seed_, splits, relearn, self.n_jobs)
+        return Search(space, route, X, task, self.seed_, splits, relearn)
 
     def _record(self, result: SearchResult, task: Task, n_rows: int) -> None:
         """Keep what the search has chosen, and what it says about it."""
@@ -207,7 +264,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         self.n_rows_ = n_rows
         if result.score is not None and about_one_class(self.scoring, task):
             assert task.classes is not None
-            label = plain_scalar(task.classes[task.positive])
+            label = plain_value(task.classes[task.positive])
             self.held_out_ += f", {label!r} being the positive class"
 
     def _validated(self, X: Any, *, reset: bool, supervision: Supervision | None = None) -> Matrix:
@@ -215,21 +272,22 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
 
         With ``reset``, as in ``fit``, the encoding is learned.
         """
-        if not reset:
-            check_is_fitted(self)
-        X = preprocessing.as_table_or_array(X)
         encoding = None if reset else self._encoding
+        if not reset:
+            self._check_fitted()
+            names, width = self.__dict__.get("feature_names_in_"), self.n_features_in_
+            plain = preprocessing.plain_rows(X, names, width) if encoding is None else None
+            if plain is not None:
+                return plain
+        X = preprocessing.as_table_or_array(X)
         if encoding is None and not preprocessing.needs_encoding(X):
             features = super()._validated(X, reset=reset)
         else:
             validate_data(self, X, reset=reset, skip_check_array=True)
-            names = preprocessing.column_names(
-                self.n_features_in_, getattr(self, "feature_names_in_", None)
-            )
+            names, medians = self._column_names, getattr(self, "medians_", None)
             if reset:
                 features, encoding = preprocessing.fit_encoding(X, names, supervision)
             else:
-                medians = getattr(self, "medians_", None)
                 features = preprocessing.apply_encoding(X, names, encoding, medians)
             features = preprocessing.check_features(features, self)
         if reset:
@@ -243,8 +301,19 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         return getattr(self, "encoding_", None)
 
     @property
+    def _column_names(self) -> list[str]:
+        return preprocessing.column_names(
+            self.n_features_in_, getattr(self, "feature_names_in_", None)
+        )
+
+    @property
     def _is_classifier(self) -> bool:
         return self._linear_class == "LinearClassifier"
+
+    @property
+    def _is_average(self) -> bool:
+        """Whether the parameters ask for an average of models."""
+        return isinstance(self.kernel, str) and self.kernel == AUTO
 
     @property
     def _width(self) -> int:
@@ -254,7 +323,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
     def _partial_fit(self: Self, X: Any, y: Any, sample_weight: Any) -> Self:
         """`partial_fit` of both classes; the first batch is fitted."""
         if not self.__sklearn_is_fitted__():
-            return self.fit(X, y, sample_weight)
+            return self._fit_by(X, y, sample_weight, batches=True)
         with self._trial() as trial:
             trial._learn_batch(X, y, sample_weight)
         return self
@@ -265,28 +334,61 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         Scaling, kernel, map and C stay what they are.
         """
         if self.map_ is None:
-            raise ValueError(
-                "method='exact' learns from all rows at once: use fit, or another method."
-            )
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+            if isinstance(self.model_, AverageModel):
+                raise ValueError(_NO_BATCHES)
+            if self.model_.lesson is None:
+                raise ValueError(
+                    "method='exact' learns from all rows at once: use fit, or another method."
+                )
+            codes, params = self.to_codes(), self.get_params(deep=False)
+            for name, value in vars(codes).items():
+                if name not in params:
+                    setattr(self, name, value)
         X = self._validated(X, reset=False)
-        target = self._batch_target(column_values(y))
-        check_consistent_length(X, target)
+        checks.refuse_masked("y", y)
+        y = column_values(y)
+        self._check_form(y, X.shape[0])
+        target = self._batch_target(y)
         weight = None if sample_weight is None else checks.as_row_weights(sample_weight, X.shape[0])
         self.model_ = self.model_._copy()  # with its replay buffer, which copy() leaves behind
         self.model_.partial_fit(self.scaled_map_.encode(X), target, sample_weight=weight)
+        self.background_ = None  # it is of another model now
         self.n_rows_ += X.shape[0]
 
-    def _warn_before_search(self, task: Task) -> None:
-        """Warn where the scoring may not be what the user wants."""
+    def encoded_batch(self, X: Any, y: Any) -> tuple[Features, Targets]:
+        """A batch of rows as `learn_stored` takes them: what the map makes of them, and targets."""
+        features = self.scaled_map_.encode(self._validated(X, reset=False))
+        return features, self.model_.batch_targets(features, self._batch_target(y))
+
+    def learn_stored(self: Self, stored: StoredRows, passes: int, watch: PassWatch) -> Self:
+        """Learn anew from rows of `encoded_batch`; scaling, kernel, map and C stay what they are.
+
+        ``watch`` is called after each block, with the number of the pass and the rows of the block.
+        """
+        with self._trial() as trial:
+            trial.model_ = self.model_._copy().learn_stored(stored, passes, watch)
+            trial.background_ = None  # it is of another model now
+            trial.n_rows_ = stored.n_rows
+        return self
+
+    def predict_encoded(self, features: Features) -> NDArray[Any]:
+        """`predict` for rows that the map has encoded."""
+        return self._predicted(scores_of(self.model_, features))
+
+    @abstractmethod
+    def _predicted(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """The predictions that follow from scores."""
+
+    def _warn_of_target(self, task: Task, told: Told, *, tuned: bool) -> None:
+        """Warn of targets that can hardly be learned, or are not what is ``tuned`` for."""
         return
 
     @abstractmethod
     def _learn_from_held_out(self, held: HeldOut | None) -> None:
         """Learn probabilities or the size of errors from held-out rows; None if there are none."""
+
+    def _check_form(self, y: Any, n_rows: int | None) -> None:
+        check_target(y, n_rows, classes=self._is_classifier, owner=type(self).__name__)
 
     @abstractmethod
     def _check_target(self, y: Any) -> NDArray[Any]:
@@ -306,11 +408,14 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         It is for callers that would have to read the rows first, which may take long.
         """
         trial = type(self)(**self.get_params(deep=False))
-        trial.seed_ = 0 if _is_generator(self.random_state) else checks.seed_of(self.random_state)
-        trial._route()
-        choice = trial._space().choice
+        # to take a seed from a generator would change it
+        generator = checks.is_generator(self.random_state)
+        trial.seed_ = 0 if generator else checks.seed_of(self.random_state)
+        trial._route(None)
+        space = trial._space()
+        choice = space.choice
         trial._check_own_parameters()
-        if trial.method != EXACT:
+        if trial.method not in (EXACT, RIDGE):
             gamma, p = (
                 None if isinstance(value, str) else value for value in (choice.gamma, choice.p)
             )
@@ -319,7 +424,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
             )
             map_for(
                 kernel,
-                trial.n_components,
+                space.n_components,
                 trial.method,
                 bits=trial.bits,
                 n_rows=1,
@@ -339,29 +444,29 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
             return KnownTargets.of_quantities(np.asarray(y, dtype=np.float64), weight)
         return KnownTargets.of_classes(task.classes.tolist(), task.class_numbers, weight)
 
-    def _route(self) -> Route:
-        """The way to a model that ``method`` names, after a check of its parameters."""
+    def _route(self, n_rows: int | None) -> Route:
+        """The way to a model for so many rows, after a check of its parameters; see `route_for`."""
         checks.check_choice("loss", self.loss, self._losses)
         checks.check_choice("method", self.method, METHODS)
         checks.resources(self.n_jobs)
-        if self.method == EXACT:
-            if self.loss == "logistic":
-                raise ValueError(
-                    "method='exact' is an SVM, which has no logistic loss: use loss='hinge', or "
-                    "another method."
-                )
-            return ExactRoute()
-        return LinearRoute(self.method, self.bits, self.seed_, self.n_jobs)
+        if self._is_average and self.method is not None:
+            raise ValueError(
+                f"kernel='auto' has its own methods: leave method=None, or name the kernel that "
+                f"method={self.method!r} is for."
+            )
+        return route_for(self, self._losses[0], n_rows)
 
     def _space(self) -> SearchSpace:
         """The parameters that may be tuned, after a check of all that the search depends on."""
-        n_components = checks.check_int("n_components", self.n_components, 1)
+        n_components = DEFAULT_COMPONENTS
+        if self.n_components is not None:
+            n_components = checks.check_int("n_components", self.n_components, 1)
         checks.check_int("bits", self.bits, 1, 16)
         checks.check_positive_or("C", self.C, (TUNE,))
         if not isinstance(self.verbose, (bool, np.bool_)):
             checks.check_int("verbose", self.verbose, 0)
         scale = checks.check_choice("scale", self.scale, (None, *SCALING_NAMES, TUNE))
-        choice = KernelChoice(self.kernel, self.gamma, self.p)
+        choice = KernelChoice(GMM if self._is_average else self.kernel, self.gamma, self.p)
         scoring = resolve_scoring(self.scoring, self._is_classifier)
         return SearchSpace(
             choice, n_components, "none" if scale is None else scale, self.C, self.cv, scoring
@@ -369,12 +474,10 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """(n,) or (n, m) scores, block by block."""
-        check_is_fitted(self)
         return self._scores_of(self._validated(X, reset=False))
 
     def _scores_of(self, X: Matrix) -> NDArray[np.float64]:
-        # an exact SVM makes a kernel value for each support row on the way
-        width = self.model_.rows.shape[0] if self.map_ is None else None
+        width = self.model_.width if self.map_ is None else None
         return self.scaled_map_.stream(
             X, lambda encoded: scores_of(self.model_, encoded), width=width
         )
@@ -386,8 +489,64 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
 
     @property
     def map_(self) -> FeatureMap | None:
-        """The feature map of scaled rows; None for method="exact"."""
+        """The feature map of scaled rows; None for the exact kernel and for kernel="auto"."""
         return self.scaled_map_.feature_map
+
+    def to_codes(self: Self, n_components: int = DEFAULT_COMPONENTS) -> Self:
+        """The same model by a feature map instead of the exact kernel, as a new estimator.
+
+        Kernel ridge regression keeps its rows, so that a linear model on their codes (or features,
+        where the kernel has no codes) learns from them with the same scaling and kernel, and with
+        the same C up to 30. Its size and the time of a prediction do not grow with the rows, and it
+        can learn from more batches. A model of a feature map is returned as it is.
+
+        >>> from sklearn.datasets import load_iris
+        >>> from kernelight import KernelClassifier
+        >>> exact = KernelClassifier().fit(*load_iris(return_X_y=True))
+        >>> exact.map_ is None, exact.to_codes(256).map_.n_components
+        (True, 256)
+        """
+        check_is_fitted(self)
+        if self.map_ is not None:
+            return self
+        if isinstance(self.model_, AverageModel):
+            raise ValueError(
+                "kernel='auto' is an average of several models, and has no codes of its own: fit "
+                "kernel='gmm' instead."
+            )
+        if self.model_.lesson is None:
+            raise ValueError(
+                "An exact SVM keeps its support rows only, and not what they were to be learned "
+                "as: fit again, with another method."
+            )
+        n_components = checks.check_int("n_components", n_components, 1)
+        given = self.get_params(deep=False) | {"method": None, "n_components": n_components}
+        # the rows are scaled already, and nothing is left to be chosen
+        chosen = {"kernel": self.kernel_, "scale": None, "cv": None, "gamma": TUNE, "p": 1.0}
+        highest = LinearRoute.LARGEST_C
+        inner = type(self)(
+            **(given | chosen | {"C": min(self.C_, highest), "random_state": self.seed_})
+        )
+        lesson = self.model_.lesson
+        target = self._taught(lesson)
+        if self._is_classifier and len(np.unique(target)) < len(self.classes_):
+            raise ValueError(
+                "a class has no rows of a weight above 0, so that no codes can be learned from the "
+                "rows of this model: fit again, with n_components."
+            )
+        inner._fit_by(self.model_.rows, target, lesson.weight, told=Told.CLASSES)
+        result = type(self)(**given)
+        for name, value in vars(self).items():
+            if name not in given:
+                setattr(result, name, getattr(inner, name) if name in _LEARNED_ANEW else value)
+        result.C_ = inner.C_
+        result.scaled_map_ = ScaledMap(self.scaling_, inner.map_)
+        result.learn_background(self.model_.rows, lesson.weight, scaled=True)
+        return result
+
+    @abstractmethod
+    def _taught(self, lesson: Lesson) -> NDArray[Any]:
+        """The target of the rows that a model of the exact kernel has kept."""
 
     def summary(self) -> str:
         """A text for ``print``: what was chosen and why, sizes, and the score on held-out rows."""
@@ -420,9 +579,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         params["scoring"] = str(self.scoring) if isinstance(self.scoring, str) else None
         params["verbose"] = int(params["verbose"])
         if isinstance(params.get("class_weight"), dict):
-            params["class_weight"] = [
-                [plain_scalar(key), float(value)] for key, value in self.class_weight.items()
-            ]
+            params["class_weight"] = plain_class_weight(self.class_weight)
         return {**params, "random_state": self.seed_}
 
     @classmethod
@@ -441,6 +598,10 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         meta = own.meta | {"kernel": to_plain(self.kernel_)} | self._plain_target()
         if self._encoding is not None:
             meta["encoding"] = self._encoding.to_plain()
+        arrays |= self._background_arrays()
+        if isinstance(self.model_, AverageModel):
+            members, held = self.model_.to_parts()
+            return State(meta | {"members": members}, arrays | held)
         if isinstance(self.model_, SupportModel):
             arrays |= {f"support.{name}": array for name, array in self.model_.arrays().items()}
             return State(meta, arrays)
@@ -462,10 +623,24 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
         if self.encoding_ is not None:
             width = checks.check_int("The width of its encoding", self.encoding_.width, 1, 1 << 62)
         self.kernel_ = from_plain(meta["kernel"])
+        kept = arrays_under(state, "background")  # files of earlier versions have none
+        self.background_ = Background(**kept) if kept else None
         self.scaled_map_ = ScaledMap.from_parts(state, self.scale_, width)
-        if self.map_ is None:  # ``method`` may have been changed after fit
+        n_classes = len(self.classes_) if self._is_classifier else None
+        if "members" in meta:  # parameters may have been changed after fit
+            self.model_ = AverageModel.from_parts(
+                state, meta["members"], self.kernel_, width, n_scores, n_classes
+            )
+            if self.map_ is not None or self.scale_ != "none":
+                raise ValueError("the members of an average have their own scalings and maps.")
+            return
+        if self.map_ is None:
             self.model_ = support_model_of(
-                self.kernel_, arrays_under(state, "support"), self.scaling_.n_features_out, n_scores
+                self.kernel_,
+                arrays_under(state, "support"),
+                self.scaling_.n_features_out,
+                n_scores,
+                n_classes,
             )
             return
         self.model_ = fitted_part(state, "model", "model")
@@ -475,26 +650,19 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ABC):  # type: ignore[m
 
     def _settle(self) -> None:
         """Check parameters, choices and parts: a state may hold anything."""
-        self._route()
+        self._route(None)
         self._space()
         self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
         check_restored(self)
 
 
-def _is_generator(random_state: Any) -> bool:
-    """Whether to take a seed from it would change it."""
-    return isinstance(random_state, (np.random.RandomState, np.random.Generator))
-
-
-def plain_scalar(value: Any) -> Any:
-    """A label or a number of an array as a Python object."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def takes_batches(model: KernelModel) -> bool:
     """Whether there is a `partial_fit`; an AttributeError says why not, as `available_if` wants."""
-    if model.method == EXACT:
+    if model._is_average:
+        raise AttributeError(_NO_BATCHES)
+    if model.method in (EXACT, RIDGE):
         raise AttributeError(
-            "method='exact' learns from all rows at once: use fit, or another method for batches."
+            f"method={model.method!r} learns from all rows at once: use fit, or another method for "
+            f"batches."
         )
     return True

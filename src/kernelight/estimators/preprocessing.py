@@ -12,7 +12,8 @@ Every function but the first takes an X that `as_table_or_array` has returned:
 2. `fit_encoding` makes the features of training rows, `apply_encoding` those of later rows;
 3. `check_features` returns them as the core takes them.
 
-`column_medians` learns what replaces a number that is missing in later rows only.
+`column_medians` learns what replaces a number that is missing in later rows only; `as_block` is X
+as it was given, for those who look for leaks of the target.
 """
 
 from __future__ import annotations
@@ -25,11 +26,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from kernelight.base.checks import as_matrix
+from kernelight.base.checks import as_matrix, is_plain
 from kernelight.data.dataset import Dataset
-from kernelight.data.encoding import MEDIAN_ROWS, EncodedColumn, Encoding
+from kernelight.data.encoded_columns import EncodedColumn
+from kernelight.data.encoding import MEDIAN_ROWS, Encoding
 from kernelight.data.errors import DataError, shown
-from kernelight.data.frames import array_source, as_table, frame_source, is_frame, is_pandas
+from kernelight.data.frames import (
+    array_source,
+    as_table,
+    frame_source,
+    is_frame,
+    is_pandas,
+    matrix_of,
+)
 from kernelight.data.reading_options import ReadingOptions
 from kernelight.data.supervision import Supervision
 from kernelight.data.table_source import (
@@ -37,6 +46,7 @@ from kernelight.data.table_source import (
     DATE,
     NUMBER,
     ArraySource,
+    Block,
     ColumnSelection,
     TableSource,
 )
@@ -70,6 +80,18 @@ def as_table_or_array(X: Any) -> Any:
         return np.array(X, dtype=object) if array.dtype.kind in "US" and array.ndim == 2 else array
     except (TypeError, ValueError):
         return X  # rows of different lengths, for instance: scikit-learn raises the error
+
+
+def plain_rows(X: Any, names: Sequence[Any] | None, width: int) -> NDArray[Any] | None:
+    """The rows of X where they need no other check, as those of most predictions; else None.
+
+    ``names`` are the columns that scikit-learn would ask for: X is then a pandas frame of plain
+    numbers with the same names in the same order. Without names X is an array.
+    """
+    if names is not None:
+        same = is_pandas(X) and X.columns.tolist() == [*names]
+        X = matrix_of(X) if same else None
+    return X if is_plain(X, width) else None
 
 
 def needs_encoding(X: Any) -> bool:
@@ -184,6 +206,17 @@ def _source(X: Any, names: Sequence[str]) -> TableSource:
     return source
 
 
+def as_block(X: Any, names: Sequence[str]) -> tuple[ColumnSelection, Block]:
+    """All rows of X before they are encoded, and which of their columns are what."""
+    source = _source(X, names)
+    by_kind = {
+        kind: tuple(column.name for column in source.columns or () if column.kind == kind)
+        for kind in (NUMBER, CATEGORICAL, DATE)
+    }
+    selection = ColumnSelection(by_kind[NUMBER], by_kind[CATEGORICAL], dates=by_kind[DATE])
+    return selection, source.whole(selection)
+
+
 def _numbers(source: TableSource, names: Sequence[str]) -> NDArray[Any]:
     """All columns of a source, which are numbers; NaN where one is missing."""
     numbers: NDArray[Any] = source.whole(
@@ -201,6 +234,18 @@ def check_features(matrix: NDArray[Any], model: Any) -> NDArray[Any]:
 def n_rows(X: Any) -> int:
     """The number of rows of X; 0 where X is no table, which scikit-learn refuses later."""
     return int(X.shape[0]) if len(getattr(X, "shape", ())) == 2 else 0
+
+
+def cells_of(X: Any) -> NDArray[Any]:
+    """The cells of X as they were given: an array of its rows and columns."""
+    if sp.issparse(X):
+        return np.asarray(X.toarray())
+    if is_frame(X) and not is_pandas(X):
+        cells = np.empty((X.num_rows, X.num_columns), dtype=object)
+        for at, column in enumerate(X.columns):
+            cells[:, at] = column.to_pylist()
+        return cells
+    return np.asarray(X.to_numpy() if is_pandas(X) else X)
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:

@@ -68,7 +68,7 @@ def unwatched(event: Event) -> None:
 
 
 class Step(NamedTuple):
-    """A planned part of a job: its kind, its expected work, and how many models it scores."""
+    """A planned part of a job: its kind, its expected work, and how many settings it scores."""
 
     kind: str
     work: float
@@ -97,6 +97,10 @@ class Job:
         """Expect these steps, too."""
         for step in steps:
             self._planned[step.kind] += step.work
+
+    def skip(self, step: Step) -> None:
+        """Expect this step no more."""
+        self._planned[step.kind] -= step.work
 
     def begin(self) -> None:
         """A step begins now."""
@@ -177,6 +181,12 @@ class Progress:
         if HAS_CALLBACKS:
             self._context = estimator._init_callback_context(max_subtasks=len(plan))
             self._context.call_on_fit_task_begin(estimator=estimator)
+
+    def skip(self, step: Step, count: int = 1) -> None:
+        """A step that was planned ``count`` times is not needed."""
+        for _ in range(count):
+            self._job.skip(step)
+            self._tries -= step.tries
 
     @contextmanager
     def task(self, name: str, step: Step) -> Iterator[TaskResult]:

@@ -11,11 +11,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from kernelight.base import checks, counted
-from kernelight.base.estimator import arrays_under
+from kernelight.base.estimator import arrays_under, plain_value
 from kernelight.estimators.calibration import ConformalErrors, errors_from
-from kernelight.estimators.kernel_model import KernelModel, plain_scalar, takes_batches
+from kernelight.estimators.kernel_model import KernelModel, takes_batches
 from kernelight.estimators.routes import Task
-from kernelight.estimators.search import HeldOut
+from kernelight.estimators.search_result import HeldOut
+from kernelight.estimators.support_model import Lesson
 from kernelight.state import State
 
 
@@ -50,7 +51,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         How large errors on held-out rows were, for `predict_interval`. `partial_fit` does not
         change it.
     model_ : LinearRegressor or SupportModel
-        The model of codes or features, or of support rows for method="exact".
+        The model of codes or features, or of support rows for the exact kernel.
 
     Examples
     --------
@@ -70,7 +71,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
     def __init__(
         self,
         kernel: Any = "gmm",
-        n_components: int = 1024,
+        n_components: int | None = None,
         *,
         method: str | None = None,
         bits: int = 8,
@@ -119,7 +120,9 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
             raise ValueError(
                 "y has numbers so large that their mean is beyond the largest number: scale y down."
             )
-        unit = np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
+        # rounding may have made a constant vary
+        varies = spread > 8 * np.finfo(np.float64).eps * np.abs(mean)
+        unit = np.where(np.isfinite(spread) & varies, spread, 1.0)
         self.target_mean_, self.target_scale_ = _number_or_array(mean), _number_or_array(unit)
         scaled = away / self.target_scale_
         return Task(
@@ -131,6 +134,9 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
             mean=self.target_mean_,
             unit=self.target_scale_,
         )
+
+    def _taught(self, lesson: Lesson) -> NDArray[Any]:
+        return np.asarray(lesson.target * self.target_scale_ + self.target_mean_)
 
     def _check_own_parameters(self) -> None:
         checks.check_number("epsilon", self.epsilon, 0.0)
@@ -160,7 +166,10 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The target of each row, of shape (n,) or (n, m)."""
-        scores = self._scores(X).astype(np.float64)  # single precision would round a large mean
+        return self._predicted(self._scores(X))
+
+    def _predicted(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        scores = scores.astype(np.float64)  # single precision would round a large mean
         scores = scores.reshape(len(scores), *np.shape(self.target_mean_))
         return np.asarray(scores * self.target_scale_ + self.target_mean_)
 
@@ -171,7 +180,8 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
 
         Of rows like those of `fit`, at least the fraction ``coverage`` lies inside, each target by
         itself (split conformal, from errors on the rows that the search held out). All intervals of
-        a target are equally wide.
+        a target are equally wide. With method="ridge" each row is left out by itself (the
+        jackknife): about that fraction, without a guarantee.
 
         >>> import numpy as np
         >>> from kernelight import KernelRegressor
@@ -184,11 +194,11 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         True
         """
         check_is_fitted(self)
-        half = self._half_width(coverage)
+        half = self.half_width(coverage)
         middle = self.predict(X)
         return middle - half, middle + half
 
-    def _half_width(self, coverage: float) -> Any:
+    def half_width(self, coverage: float) -> Any:
         """Half the width of an interval, for each target and in its units."""
         if self.errors_ is None:
             raise ValueError(
@@ -218,6 +228,16 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
     def _n_targets(self) -> int:
         return int(np.size(self.target_mean_))
 
+    def _score_units(self) -> tuple[Any, Any]:
+        return self.target_scale_, self.target_mean_
+
+    @property
+    def output_names_(self) -> list[str]:
+        """What each score is of, for `explain`."""
+        if self._n_targets() == 1:
+            return ["prediction"]
+        return [f"target_{at + 1}" for at in range(self._n_targets())]
+
     def _plain_target(self) -> dict[str, Any]:
         return {}
 
@@ -244,8 +264,8 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         for mean, unit in zip(
             np.ravel(self.target_mean_), np.ravel(self.target_scale_), strict=True
         ):
-            checks.check_number("target_mean_", plain_scalar(mean), -np.inf)
-            checks.check_positive("target_scale_", plain_scalar(unit))
+            checks.check_number("target_mean_", plain_value(mean), -np.inf)
+            checks.check_positive("target_scale_", plain_value(unit))
         if self.map_ is not None and self.model_.n_targets_ != self._n_targets():
             raise ValueError("its model has another number of targets.")
 

@@ -1,25 +1,30 @@
-"""The two ways from scaled rows to a model: `LinearRoute` and `ExactRoute`.
+"""The ways from scaled rows to a model: `LinearRoute`, `RidgeRoute` and `ExactRoute`.
 
-The first is a feature map and a linear model, the second the Gram matrix and an SVM. The search
-asks the same of both: prepare rows once, score held-out rows for several C, fit the final model.
-What depends on C comes after `prepare`, so that a grid over C costs neither hashes nor kernels.
+The first is a feature map and a linear model; the others are the Gram matrix with kernel ridge
+regression or with an SVM. The search asks the same of all: prepare rows once, score held-out rows
+for several C, fit the final model. What depends on C comes after `prepare`, so that a grid over C
+costs neither hashes nor kernels.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelight.base.checks import Matrix
-from kernelight.estimators import exact_svm
-from kernelight.estimators.kernel_choice import map_for
+from kernelight.codes import Codes
+from kernelight.estimators import exact_svm, kernel_ridge
+from kernelight.estimators.kernel_choice import EXACT, RIDGE, map_for
+from kernelight.estimators.support_model import Duals, Lesson, SupportModel, support_model
 from kernelight.kernels.base import Kernel
 from kernelight.linear.classifier import LinearClassifier, class_factors
 from kernelight.linear.regressor import LinearRegressor
@@ -28,7 +33,11 @@ from kernelight.scaling import Scaling
 
 # a model within a hundredth of its minimum is good enough to compare settings, and far cheaper
 SEARCH_TOL = 1e-2
+# beyond this many rows it is good enough to predict with, too, and takes about half the time
+LOOSE_ROWS = 50_000
 MAP_ROWS = 16_384  # a map learns (landmarks, a sampler, frequencies) from at most so many rows
+MANY_COMPONENTS = 512  # so many follow the exact kernel closely enough to share its C
+_NEVER = -1e3  # the score of a class that is never predicted
 RowIndices = NDArray[np.intp]
 
 
@@ -63,6 +72,17 @@ class Task:
         """The index of each label among the classes."""
         assert self.classes is not None
         return np.searchsorted(self.classes, self.y)
+
+    @property
+    def columns(self) -> NDArray[np.float64]:
+        """The target as (n, m) numbers: 1 for a class and -1 for the rest, or quantities.
+
+        Two classes have one column, which is 1 for the second.
+        """
+        if self.classes is None:
+            return np.asarray(self.y, dtype=np.float64).reshape(len(self.y), -1)
+        own = np.arange(len(self.classes))[1 if len(self.classes) == 2 else 0 :]
+        return np.where(self.class_numbers[:, None] == own, 1.0, -1.0)
 
     @property
     def balanced_weight(self) -> NDArray[np.float64] | None:
@@ -102,14 +122,32 @@ class Route(ABC):
 
     #: Whether `prepare` learns from labels, so that it must not see the rows it is scored on.
     learns_labels: bool = field(default=False, init=False)
-    #: Rows of the two rounds of the search, and at most how many times as many for a rare class.
-    rough_rows: int = field(default=3_000, init=False)
+    #: Rows of the last round of the search, and at most how many times as many for a rare class.
     fine_rows: int = field(default=12_000, init=False)
     growth: int = field(default=2, init=False)
+    #: Rows of a round of the race, at most.
+    race_rows: int = field(default=1_800, init=False)
+    largest_c: float = field(default=math.inf, init=False)
 
     def check_n_rows(self, n_rows: int) -> None:
         """Refuse more rows than this route can take, before anything else is done."""
         return
+
+    @abstractmethod
+    def c_steps(self, task: Task, n_components: int) -> Sequence[int] | None:
+        """Which C to try near that of kernel ridge regression, in steps of the grid.
+
+        None is the whole grid: C has another meaning here.
+        """
+
+    def gram(
+        self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int
+    ) -> NDArray[Any]:
+        """The inner products of rows as a model of this route sees them.
+
+        The exact kernel, unless features are cheap to make and learn nothing from labels.
+        """
+        return kernel(scaling(X))
 
     @abstractmethod
     def work(self, n_rows: int, n_components: int, n_fits: int) -> float:
@@ -149,9 +187,17 @@ class LinearRoute(Route):
     bits: int
     seed: int
     n_jobs: int | None
+    #: A larger C takes long, and is hardly ever better.
+    LARGEST_C: ClassVar[float] = 30.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "learns_labels", self.method == "aligned")
+        object.__setattr__(self, "largest_c", self.LARGEST_C)
+
+    def c_steps(self, task: Task, n_components: int) -> Sequence[int] | None:
+        if task.loss not in ("squared_hinge", "squared"):
+            return None
+        return (0, 1) if n_components >= MANY_COMPONENTS else (-1, 0, 1)
 
     def work(self, n_rows: int, n_components: int, n_fits: int) -> float:
         return float(n_rows) * n_components * (1 + n_fits)
@@ -172,6 +218,18 @@ class LinearRoute(Route):
         some = X if len(learn) == X.shape[0] else X[learn]
         scaled_map = ScaledMap(scaling, feature_map.fit(scaling(some), task.y[learn]))
         return Prepared(kernel, scaled_map, scaled_map.encode(X))
+
+    def gram(
+        self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int
+    ) -> NDArray[Any]:
+        if self.learns_labels:
+            return super().gram(kernel, scaling, X, task, n_components)
+        features = self.prepare(kernel, scaling, X, task, n_components).inputs
+        if isinstance(features, Codes):
+            counts = features.collisions(n_jobs=self.n_jobs)
+            return np.divide(counts, features.n_components, dtype=np.float32)
+        products = features @ features.T
+        return np.asarray(products.toarray() if sp.issparse(products) else products)
 
     def apply(self, prepared: Prepared, X: Matrix) -> Prepared:
         return replace(prepared, inputs=prepared.scaled_map.encode(X))
@@ -212,7 +270,10 @@ class LinearRoute(Route):
         return full
 
     def fit(self, prepared: Prepared, task: Task, C: float) -> Any:
-        return self._linear_model(task, C).fit(prepared.inputs, task.y, sample_weight=task.weight)
+        model = self._linear_model(task, C)
+        if len(task.y) > LOOSE_ROWS:
+            model.set_params(tol=SEARCH_TOL)
+        return model.fit(prepared.inputs, task.y, sample_weight=task.weight)
 
     def _linear_model(self, task: Task, C: float) -> Any:
         shared: dict[str, Any] = {
@@ -227,16 +288,23 @@ class LinearRoute(Route):
 
 
 @dataclass(frozen=True)
-class ExactRoute(Route):
-    """The Gram matrix, and scikit-learn's SVC or SVR."""
+class GramRoute(Route):
+    """The Gram matrix of all rows, and a model of its columns."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rough_rows", 1_500)
         object.__setattr__(self, "fine_rows", 4_000)
         object.__setattr__(self, "growth", 1)  # Gram matrices grow with the square
 
     def work(self, n_rows: int, n_components: int, n_fits: int) -> float:
         return float(n_rows) * n_rows * (1 + n_fits)
+
+    def check_n_rows(self, n_rows: int) -> None:
+        exact_svm.refuse_many_rows(n_rows, self.method_name)
+
+    @property
+    @abstractmethod
+    def method_name(self) -> str:
+        """The value of ``method`` that asks for this route."""
 
     def prepare(
         self, kernel: Kernel, scaling: Scaling, X: Matrix, task: Task, n_components: int
@@ -245,9 +313,6 @@ class ExactRoute(Route):
 
     def apply(self, prepared: Prepared, X: Matrix) -> Prepared:
         return self._prepared(prepared.kernel, prepared.scaled_map, X)
-
-    def check_n_rows(self, n_rows: int) -> None:
-        exact_svm.refuse_many_rows(n_rows)
 
     def _prepared(self, kernel: Kernel, scaled_map: ScaledMap, X: Matrix) -> Prepared:
         rows = scaled_map.encode(X)
@@ -270,17 +335,96 @@ class ExactRoute(Route):
             scores.append(np.asarray(held_gram @ duals.coefficients + duals.intercept))
         return scores
 
-    def fit(self, prepared: Prepared, task: Task, C: float) -> exact_svm.SupportModel:
-        assert prepared.rows is not None
-        return exact_svm.support_model(
-            prepared.kernel, prepared.rows, self._duals(prepared.inputs, task, C)
-        )
+    @abstractmethod
+    def _duals(self, gram: NDArray[Any], task: Task, C: float) -> Duals:
+        """The model of the rows of a Gram matrix."""
 
-    def _duals(self, gram: NDArray[Any], task: Task, C: float) -> exact_svm.Duals:
+
+@dataclass(frozen=True)
+class ExactRoute(GramRoute):
+    """The Gram matrix, and scikit-learn's SVC or SVR."""
+
+    @property
+    def method_name(self) -> str:
+        return EXACT
+
+    def c_steps(self, task: Task, n_components: int) -> Sequence[int] | None:
+        return None
+
+    def fit(self, prepared: Prepared, task: Task, C: float) -> SupportModel:
+        assert prepared.rows is not None
+        return support_model(prepared.kernel, prepared.rows, self._duals(prepared.inputs, task, C))
+
+    def _duals(self, gram: NDArray[Any], task: Task, C: float) -> Duals:
         weight = np.ones(len(task.y)) if task.weight is None else task.weight
         if task.classes is None:
             return exact_svm.regress(gram, task.y, C, task.epsilon, weight)
         return exact_svm.classify(gram, task.y, task.classes, C, weight, task.class_weight)
+
+
+@dataclass(frozen=True)
+class RidgeRoute(GramRoute):
+    """The Gram matrix, and kernel ridge regression: the squared loss, whatever the task's loss is.
+
+    A weight of a class is a weight of its rows. Rows of weight 0 are not learned from.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # the last round is on all rows, and costs no less than a round of the race
+        object.__setattr__(self, "race_rows", 1_200)
+
+    @property
+    def method_name(self) -> str:
+        return RIDGE
+
+    def c_steps(self, task: Task, n_components: int) -> Sequence[int] | None:
+        return (0,)
+
+    def fit(self, prepared: Prepared, task: Task, C: float) -> SupportModel:
+        return self._model(prepared, task, self._duals(prepared.inputs, task, C))
+
+    def fit_and_leave_out(
+        self, prepared: Prepared, task: Task, C: float
+    ) -> tuple[SupportModel, NDArray[np.float64]]:
+        """The final model, and the (n, m) scores of each row by the model of all others.
+
+        All weights must be above 0.
+        """
+        duals, scores = kernel_ridge.duals_and_leave_one_out(
+            prepared.inputs, task.columns, costs(task, C)
+        )
+        return self._model(prepared, task, _with_intercept(duals, task)), scores
+
+    def _model(self, prepared: Prepared, task: Task, duals: Duals) -> SupportModel:
+        assert prepared.rows is not None
+        target = task.y if task.classes is None else task.class_numbers
+        lesson = Lesson(np.ascontiguousarray(target), task.weight)
+        return support_model(prepared.kernel, prepared.rows, duals, lesson)
+
+    def _duals(self, gram: NDArray[Any], task: Task, C: float) -> Duals:
+        cost, columns = costs(task, C), task.columns
+        used = np.flatnonzero(cost)
+        part = gram if len(used) == len(cost) else gram[np.ix_(used, used)]
+        coefficients = np.zeros(columns.shape)
+        coefficients[used] = kernel_ridge.duals(part, columns[used], cost[used])
+        return _with_intercept(coefficients, task)
+
+
+def costs(task: Task, C: float) -> NDArray[np.float64]:
+    """What the squared error of each row costs in kernel ridge regression."""
+    weight = task.balanced_weight
+    return np.full(len(task.y), C) if weight is None else C * weight
+
+
+def _with_intercept(coefficients: NDArray[np.float64], task: Task) -> Duals:
+    """The duals of kernel ridge regression; a class that no row was learned of scores lowest."""
+    duals = Duals(coefficients, coefficients.sum(axis=0))
+    if task.classes is not None and len(task.classes) > 2:
+        known = np.bincount(task.class_numbers, weights=task.weight, minlength=len(task.classes))
+        coefficients[:, known == 0] = 0.0
+        duals.intercept[known == 0] = _NEVER
+    return duals
 
 
 def spread(n_rows: int, most: int) -> RowIndices:
@@ -292,8 +436,8 @@ def spread(n_rows: int, most: int) -> RowIndices:
 
 def scores_of(model: Any, encoded: Any) -> NDArray[np.float64]:
     """(n, m) or (n,) scores of a final model for what `ScaledMap.encode` made of rows."""
-    if isinstance(model, exact_svm.SupportModel):
-        return model.scores(encoded)
+    if hasattr(model, "scores"):  # no linear model
+        return np.asarray(model.scores(encoded))
     return np.asarray(
         model.decision_function(encoded) if hasattr(model, "classes_") else model.predict(encoded)
     )

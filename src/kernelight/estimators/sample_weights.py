@@ -26,18 +26,32 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.base.checks import Matrix
 from kernelight.estimators.folds import Split
 from kernelight.estimators.routes import RowIndices
-from kernelight.linear.fingerprints import row_fingerprints
+from kernelight.linear.equal_rows import rows_in_order, united_rows
 
 Weight = NDArray[np.float64]
 MAX_REPEATED_VALUES = 1 << 26  # numbers in repeated rows: half a gigabyte
 COARSE = 0.5  # the fraction of weight on rows that have equals with another target
 _TRAIN, _HELD = 1, 2
+
+
+def as_repetitions(
+    X: Matrix, y: NDArray[Any], weight: Weight | None, splits: list[Split] | None
+) -> tuple[Matrix, NDArray[Any], Weight | None, list[Split] | None]:
+    """Rows, targets, weights and splits that are the same for weights and for repeated rows."""
+    chosen: RowIndices | None = None
+    sums: Weight | None = None
+    if splits is not None:
+        united = unite_equal_rows(X, y, weight, splits)
+        if united is not None:
+            chosen, sums, splits = united
+    elif weight is not None:
+        chosen = repeat_rows(X, y, weight)
+    return (X, y, weight, splits) if chosen is None else (X[chosen], y[chosen], sums, splits)
 
 
 def rows_that_count(weight: Weight, labels: NDArray[Any] | None) -> RowIndices:
@@ -50,16 +64,6 @@ def rows_that_count(weight: Weight, labels: NDArray[Any] | None) -> RowIndices:
     return np.flatnonzero((weight > 0) | ~np.isin(labels, np.unique(labels[weight > 0])))
 
 
-def splits_among(splits: list[Split], rows: RowIndices, n_rows: int) -> list[Split]:
-    """Splits of ``n_rows`` rows as splits of some of them, whose indices are ``rows``."""
-    new_index = np.full(n_rows, -1, dtype=np.intp)
-    new_index[rows] = np.arange(len(rows))
-    moved = [tuple(new_index[part][new_index[part] >= 0] for part in split) for split in splits]
-    if not all(len(part) for split in moved for part in split):
-        raise ValueError("cv must give splits with a row of a weight above 0 in each part.")
-    return [(train, held) for train, held in moved]
-
-
 def unite_equal_rows(
     X: Matrix, y: NDArray[Any], weight: Weight | None, splits: list[Split]
 ) -> tuple[RowIndices, Weight, list[Split]] | None:
@@ -69,21 +73,15 @@ def unite_equal_rows(
     with the sums of weights and the splits of these rows. None where nothing is to be done: all
     weights are 1 and all rows differ, or a split holds a row twice.
     """
-    n_rows = X.shape[0]
-    parts = _parts(splits, n_rows)
-    if parts is None:
+    parts = _parts(splits, X.shape[0])
+    united = None if parts is None else united_rows(X, y, weight, parts)
+    if united is None:
         return None
-    order, new_row, new_target = _in_order(X, y, parts)
-    first = np.flatnonzero(new_row | new_target | _changes(parts[order]))
-    weights = np.ones(n_rows) if weight is None else weight[order]
-    if len(first) == n_rows and (weights == 1.0).all():
-        return None
-    starts = np.zeros(n_rows, dtype=np.intp)
-    starts[first] = 1
-    new_index = np.empty(n_rows, dtype=np.intp)
-    new_index[order] = np.cumsum(starts) - 1
-    moved = [(np.unique(new_index[train]), np.unique(new_index[held])) for train, held in splits]
-    return order[first], np.add.reduceat(weights, first), moved
+    moved = [
+        (np.unique(united.new_index[train]), np.unique(united.new_index[held]))
+        for train, held in splits
+    ]
+    return united.rows, united.weights, moved
 
 
 def repeat_rows(X: Matrix, y: NDArray[Any], weight: Weight) -> RowIndices | None:
@@ -95,26 +93,12 @@ def repeat_rows(X: Matrix, y: NDArray[Any], weight: Weight) -> RowIndices | None
     whole = (weight == np.round(weight)).all() and weight.all()
     if not whole or total * X.shape[1] > MAX_REPEATED_VALUES:
         return None
-    order, new_row, new_target = _in_order(X, y, np.zeros(X.shape[0], dtype=np.intp))
+    order, new_row, new_target = rows_in_order(X, y, np.zeros(X.shape[0], dtype=np.intp))
     group = np.cumsum(new_row) - 1
     n_targets = np.bincount(group, weights=new_row | new_target)
     if weight[order][n_targets[group] > 1].sum() <= COARSE * total:
         return None
     return np.repeat(np.arange(X.shape[0]), weight.astype(np.intp))
-
-
-def _in_order(
-    X: Matrix, y: NDArray[Any], parts: RowIndices
-) -> tuple[RowIndices, NDArray[np.bool_], NDArray[np.bool_]]:
-    """An order of rows by content, target and part, and where in it row and target are new.
-
-    New means not equal to those of the row before.
-    """
-    keys = row_fingerprints(X)
-    numbers = y if y.dtype.kind in "biuf" else np.unique(y, return_inverse=True)[1]
-    targets = row_fingerprints(np.ascontiguousarray(numbers), stream=2)
-    order = np.lexsort((parts, targets, keys))
-    return order, _differs(X, keys[order], order), _changes(targets[order])
 
 
 def _parts(splits: list[Split], n_rows: int) -> RowIndices | None:
@@ -131,26 +115,3 @@ def _parts(splits: list[Split], n_rows: int) -> RowIndices | None:
             side[rows] += sign
         parts = np.unique(4 * parts + side, return_inverse=True)[1]
     return parts
-
-
-def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where a value is not the one before."""
-    return np.append(True, values[1:] != values[:-1])
-
-
-def _differs(X: Matrix, keys: NDArray[np.uint64], order: RowIndices) -> NDArray[np.bool_]:
-    """Where a row is not equal to the one before, for rows in the order of their keys.
-
-    Rows of equal keys are compared value by value.
-    """
-    differs = _changes(keys)
-    same = np.flatnonzero(~differs)
-    step = 1 << 16 if sp.issparse(X) else max(1, (1 << 20) // max(1, X.shape[1]))
-    for begin in range(0, len(same), step):
-        some = same[begin : begin + step]
-        unequal = X[order[some]] != X[order[some - 1]]
-        if sp.issparse(unequal):
-            differs[some] = np.asarray(unequal.sum(axis=1)).ravel() > 0
-        else:
-            differs[some] = unequal.any(axis=1)
-    return differs

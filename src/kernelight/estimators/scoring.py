@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, r2_score
+from sklearn.metrics import get_scorer, get_scorer_names, r2_score
 
 from kernelight.estimators.calibration import calibrated, logistic_probabilities
 from kernelight.estimators.routes import Task, labels_of
@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 CLASSES, QUANTITIES = "classes", "quantities"
 # scores this close are a tie: models of the search are only near their minimum
 SCORE_TIE = 1e-4
+DEFAULT_SCORING = {True: "accuracy", False: "r2"}
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,15 @@ class Scoring:
     score: Callable[[Task, Array], float]
     tie: Callable[[float], float]  # how close to a score others are a tie with it
     by_class: bool = False  # whether each class counts alike, however few rows it has
+    is_default: bool = False  # accuracy or R^2
 
 
 def resolve_scoring(scoring: Any, classification: bool) -> Scoring:
     """What the parameter ``scoring`` of an estimator stands for."""
-    if scoring is None:
+    if scoring is None or (isinstance(scoring, str) and scoring == DEFAULT_SCORING[classification]):
         default = _accuracy if classification else _r2
-        return Scoring("accuracy" if classification else "R^2", default, lambda score: SCORE_TIE)
+        name = "accuracy" if classification else "R^2"
+        return Scoring(name, default, lambda score: SCORE_TIE, is_default=True)
     if isinstance(scoring, str):
         scorer = scorer_named(str(scoring), SCORING_EXAMPLES[classification])
         name = str(scoring)
@@ -193,7 +196,7 @@ def _no_score_func() -> None:
 
 def _accuracy(task: Task, scores: Array) -> float:
     assert task.classes is not None
-    return float(accuracy_score(task.y, labels_of(scores, task.classes), sample_weight=task.weight))
+    return float(np.average(task.y == labels_of(scores, task.classes), weights=task.weight))
 
 
 def _r2(task: Task, scores: Array) -> float:

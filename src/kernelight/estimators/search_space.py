@@ -22,10 +22,11 @@ from kernelight.estimators.kernel_choice import (
 )
 from kernelight.estimators.routes import MAP_ROWS, Task, spread
 from kernelight.estimators.scoring import Scoring
-from kernelight.scaling import Scaling, fit_scaling, suitable_scalings
+from kernelight.scaling import Scaling, fit_scalings, suitable_scalings
 
 C_GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 DEFAULT_C, DEFAULT_P = 1.0, 1.0
+DEFAULT_COMPONENTS = 1024
 
 #: What ``sources_`` may say of a parameter, with the words of the summary.
 SOURCES = {
@@ -35,6 +36,7 @@ SOURCES = {
     "default": "default, too few rows to tune",
     "only": "the only one for these rows",
     "none": "the kernel has none",
+    "members": "by each member",
 }
 
 
@@ -81,12 +83,17 @@ class SearchSpace:
                 X, nonnegative=choice.nonnegative, fixed_width=choice.fixed_width
             )
         settings = []
-        for name in names if tune else names[:1]:
-            scaling = fit_scaling(name, X, rng, task.weight)
+        for scaling in fit_scalings(names if tune else names[:1], X, rng, task.weight):
             for p in self._powers(tune):
                 gammas = self._gammas(X, task, scaling, p, tune)
                 settings += [Setting(scaling, gamma, p) for gamma in gammas]
         return settings
+
+    @property
+    def tunes_kernel(self) -> bool:
+        """Whether a parameter of the kernel is tuned."""
+        given = {"gamma": self.choice.gamma, "p": self.choice.p}
+        return any(value == TUNE and self.choice.has(name) for name, value in given.items())
 
     def c_values(self, *, tune: bool) -> tuple[float, ...]:
         """The values of C, ascending."""

@@ -27,6 +27,7 @@ def check_restored(model: Any) -> None:
     _check_search(model)
     if model.map_ is not None:
         _check_scores(model)
+    model._check_background()
 
 
 def _check_preprocessing(model: Any) -> None:

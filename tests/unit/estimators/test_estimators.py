@@ -18,7 +18,9 @@ from sklearn.svm import SVC
 
 import kernelight
 from kernelight import GCWS, KernelClassifier, KernelRegressor, kernels
-from kernelight.estimators import C_GRID, exact_svm, folds, kernel_choice, kernel_model
+from kernelight.estimators import exact_svm, folds, kernel_choice, kernel_model, routes
+from kernelight.estimators.routes import LinearRoute
+from kernelight.estimators.search import Search
 from kernelight.maps import scaled_map
 
 IRIS = load_iris(return_X_y=True)
@@ -45,8 +47,8 @@ def hashed(monkeypatch):
 def test_a_grid_over_c_hashes_once(hashed, scale):
     X, y = circles(400)
     model = KernelClassifier(n_components=32, scale=scale).fit(X, y)
-    assert hashed == {32: 400}
-    assert len(model.search_) == len(C_GRID)
+    assert hashed == {32: 400 + 400}  # for the race, and for the model
+    assert len({entry["C"] for entry in model.search_}) >= 4
     assert model.sources_ == {"scale": "given", "gamma": "none", "p": "given", "C": "tuned"}
 
 
@@ -55,15 +57,15 @@ def test_the_final_model_takes_the_codes_of_the_search(hashed):
     model = KernelClassifier(n_components=300).fit(X, y)
     scales = {entry["scale"] for entry in model.search_}
     assert len(scales) == 6
-    assert hashed == {256: 6 * 400, 300: 3 * 400}
+    assert hashed == {300: 6 * 400 + 400}
 
 
 def test_many_rows_are_hashed_once_and_c_is_chosen_on_some(hashed):
     X, y = circles(13_000)
     model = KernelClassifier(n_components=16, scale="minmax").fit(X, y)
-    assert hashed == {16: 13_000}
-    assert {entry["n_rows"] for entry in model.search_} == {12_000}
-    assert model.held_out_ == "2,400 rows held out"
+    assert hashed == {16: 900 + 13_000}
+    assert {entry["n_rows"] for entry in model.search_} == {300, 900, 8_000}
+    assert model.held_out_ == "1,600 rows held out"
 
 
 def test_few_rows_get_defaults():
@@ -90,7 +92,7 @@ def test_a_rare_class_is_learned_from_alone():
     y = np.where(np.arange(300) < 3, 7, y)
     model = KernelClassifier(n_components=16, scale=None).fit(X, y)
     assert model.classes_.tolist() == [0, 1, 7]
-    assert len(model.search_) == len(C_GRID)
+    assert model.search_
 
 
 def test_folds_are_stratified():
@@ -502,3 +504,47 @@ def test_prediction_takes_a_block_at_a_time():
     tracemalloc.stop()
     # All codes would take 15 MB, their one-hot features in a sparse matrix 120, written out 15,000.
     assert peak < 12e6
+
+
+# -- Many rows -------------------------------------------------------------------------------------
+
+
+def test_settings_that_are_close_meet_on_more_rows_where_there_are_many():
+    X, y = circles(9_000)
+    model = KernelClassifier(n_components=32).fit(X, y)
+    sizes = [entry["n_rows"] for entry in model.search_]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == 8_000
+    # up to three settings with one C each, then one setting with up to three
+    last = [(entry["scale"], entry["C"]) for entry in model.search_ if entry["n_rows"] == 8_000]
+    assert last[-1][0] == model.scale_
+    assert 1 <= len({scale for scale, _ in last}) <= 3
+    small = KernelClassifier(n_components=32).fit(X[:8_000], y[:8_000])
+    assert {entry["scale"] for entry in small.search_ if entry["n_rows"] == 8_000} == {small.scale_}
+
+
+@pytest.mark.parametrize(
+    ("raced", "last", "n_rows", "grown"),
+    [
+        (1.0, 3.2, 8_000, 3.2),  # no more rows than the last round has
+        (3.2, 3.2, 80_000, 3.2),  # it has not grown before
+        (1.0, 3.2, 80_000, 10.0),  # 3.2 times from 900 to 8,000 rows: on with the square root
+        (1.0, 3.2, 800_000, 10.0),  # no larger than what is worth its time on many rows
+        (3.2, 30.0, 800_000, 30.0),  # never smaller than what the last round has chosen
+    ],
+)
+def test_c_grows_on_as_it_has_grown(raced, last, n_rows, grown):
+    X = np.random.default_rng(0).random((n_rows, 1))
+    y = (X[:, 0] > 0.5).astype(int)
+    task = KernelClassifier()._task(y, None)
+    route = LinearRoute(None, 8, 0, 1)
+    space = KernelClassifier(n_components=1024, scale="minmax")._space()
+    search = Search(space, route, X, task, 0)
+    assert search._for_all_rows(last, raced) == pytest.approx(grown, rel=0.05)
+
+
+@pytest.mark.parametrize(("limit", "tol"), [(100, routes.SEARCH_TOL), (200, 1e-3)])
+def test_many_rows_are_trained_to_the_tolerance_of_the_search(monkeypatch, limit, tol):
+    monkeypatch.setattr(routes, "LOOSE_ROWS", limit)
+    X, y = IRIS
+    assert KernelClassifier(n_components=16, C=1.0).fit(X, y).model_.tol == tol

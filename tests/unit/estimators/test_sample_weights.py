@@ -11,6 +11,7 @@ from sklearn.base import clone
 from kernelight import KernelClassifier, KernelRegressor, LinearClassifier
 from kernelight.estimators import sample_weights
 from kernelight.estimators.preprocessing import column_medians
+from kernelight.linear import equal_rows
 from kernelight.scaling import SCALING_NAMES, SPARSE_SCALING_NAMES, fit_scaling
 
 RNG = np.random.default_rng(5)
@@ -139,9 +140,7 @@ def test_splits_that_repeat_rows_are_left_alone():
 @pytest.mark.parametrize("sparse", [False, True])
 def test_equal_fingerprints_do_not_make_rows_equal(monkeypatch, sparse):
     monkeypatch.setattr(
-        sample_weights,
-        "row_fingerprints",
-        lambda X, stream=0: np.zeros(X.shape[0], dtype=np.uint64),
+        equal_rows, "row_fingerprints", lambda X, stream=0: np.zeros(X.shape[0], dtype=np.uint64)
     )
     rows = np.repeat(X[:5], 2, axis=0)
     half = [(np.arange(6), np.arange(6, 10))]
