@@ -23,11 +23,11 @@ import pytest
 from in_process import called
 
 from kernelight import GCWS, KernelClassifier
-from kernelight.data import byte_sources
+from kernelight.data import DataError, byte_sources, open_dataset
 
 SMALL = ("-k", "16", "-C", "1", "--scale", "none", "--quiet")
 OLD = b"what was there before"
-ROWS = "".join(f"{at},{at % 7},{'yes' if at % 2 else 'no'}\n" for at in range(40))
+ROWS = "".join(f"{at % 37},{at % 7},{'yes' if at % 2 else 'no'}\n" for at in range(40))
 TABLE = "a,b,kind\n" + ROWS
 LINES = "".join(f"{at % 2} 1:{at} 3:{at % 5}\n" for at in range(40))
 
@@ -477,7 +477,7 @@ def listening():
 def test_an_interrupt_leaves_nothing(models, monkeypatch, moment):
     """Ctrl-C while a model is trained, and while it is written."""
 
-    def interrupted(*_):
+    def interrupted(*_, **__):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(10)
 
@@ -584,12 +584,22 @@ def test_no_permission(models, tmp_path):
     assert os.listdir("open") == os.listdir("shut") == []
 
 
-def test_a_file_that_is_cut_off_while_it_is_read(models):
-    """The text is in memory: a mapped file would take the process along (SIGBUS)."""
-    with open("long.csv", "w") as file:
-        file.write("a,b,kind\n" + ROWS * 500)
-    text = byte_sources.file_source("long.csv").whole()
-    size = len(text)
-    os.truncate("long.csv", 10)
-    assert bytes(text[-4:]) == b"yes\n"
-    assert size == len("a,b,kind\n" + ROWS * 500)
+@pytest.mark.parametrize("name", ["long.csv", "long.svm"])
+def test_a_file_that_is_cut_off_while_it_is_read(name, models, monkeypatch):
+    """It is not mapped, which would take the process along (SIGBUS)."""
+    with open(name, "w") as file:
+        file.write("a,b,kind\n" + ROWS * 500 if name.endswith("csv") else "1 2:3\n0 1:2\n" * 9000)
+    for module in ("delimited", "libsvm"):
+        monkeypatch.setattr(f"kernelight.data.{module}.CHUNK", 4096)
+    more, texts = byte_sources.Window.more, []
+
+    def cutting(window):
+        texts.append(more(window))
+        os.truncate(name, 10)
+        return texts[-1]
+
+    data = open_dataset(name)
+    monkeypatch.setattr(byte_sources.Window, "more", cutting)
+    with pytest.raises(DataError, match="has changed since it was opened"):
+        data.materialise()
+    assert len(texts) > 1

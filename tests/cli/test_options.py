@@ -10,8 +10,10 @@ import pytest
 from in_process import called, run
 
 from kernelight import KernelClassifier, KernelRegressor, TableMap, TableModel
-from kernelight.cli import app
+from kernelight.cli import app, messages
 from kernelight.data.encoding import MAX_CATEGORIES
+from kernelight.estimators import DEFAULT_COMPONENTS
+from kernelight.estimators.route_choice import RIDGE_ROWS
 from kernelight.tables.similarity import TOP
 
 FIT = "fit absent.csv -o m.klt"
@@ -56,6 +58,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (f"{FIT} --scoring xyzzy", "for quantities 'neg_mean_absolute_error'"),
         (f"{FIT} --memory 12Q", "--memory must be a size such as '512M' or '2G', got '12Q'."),
         (f"{FIT} --passes 0", "--passes must be at least 1, got 0."),
+        (
+            f"{FIT} --passes 5",
+            "--passes is for rows that are read again within a limit of memory: give the limit "
+            "too, such as --memory 1G, or leave it out.",
+        ),
         (f"{FIT} --seed -1", "--seed must be between 0 and "),
         (
             f"{FIT} --task class",
@@ -121,6 +128,10 @@ def test_wrong_options_are_refused_before_the_file_is_looked_at(line: str, said:
             "--epsilon is for quantities, but the target is a class: leave it out.",
         ),
         (
+            "quantities.csv --epsilon 0.1",
+            "--epsilon is of --loss epsilon_insensitive: give that too, or leave --epsilon out.",
+        ),
+        (
             "quantities.csv --loss hinge",
             "or take one for quantities: squared, epsilon_insensitive.",
         ),
@@ -130,7 +141,10 @@ def test_wrong_options_are_refused_before_the_file_is_looked_at(line: str, said:
             "--balanced is for classes, but the target is a quantity: leave it out.",
         ),
         ("classes.csv --target 7", "classes.csv has 3 columns: --target 7 is none of them."),
-        ("classes.csv --kernel exp_gmm --gamma 1e9 -C 1", "gamma * --components must be at most "),
+        (
+            "classes.csv --kernel exp_gmm --gamma 1e9 -C 1 -k 64",
+            "gamma * --components must be at most ",
+        ),
     ],
 )
 def test_options_for_the_other_kind_of_target(options: str, said: str) -> None:
@@ -192,7 +206,13 @@ def test_a_number_of_threads_that_cannot_be_is_refused(
 def test_defaults_in_the_help_are_those_of_the_library() -> None:
     map_ = signature(TableMap).parameters
     for verb, texts in {
-        "fit": (f"{MAX_CATEGORIES} by", "default: gmm", "default: 1024", "default: 8"),
+        "fit": (
+            f"{MAX_CATEGORIES} by",
+            "default: gmm",
+            f"default {DEFAULT_COMPONENTS},",
+            f"to {RIDGE_ROWS:,} rows",
+            "default: 8",
+        ),
         "encode": (
             f"kernel, {map_['kernel'].default} by default",
             f"row; {map_['n_components'].default} by default",
@@ -246,3 +266,42 @@ def test_python_refuses_parameters_before_the_file_is_looked_at() -> None:
     generator = np.random.default_rng(0)
     KernelClassifier(random_state=generator, cv=iter(())).check_parameters()
     assert generator.random() == np.random.default_rng(0).random()  # none was drawn
+
+
+#: A sentence of the library with each parameter that advice may give a value for.
+ADVICE = {
+    "ignore=['a b', 'c']": "--ignore 'a b' --ignore c",
+    "categorical=['zip']": "--categorical zip",
+    "task='regression'": "--task regression",
+    "loss='hinge'": "--loss hinge",
+    "scoring='f1'": "--scoring f1",
+    "method='gcws'": "--method gcws",
+    "format='csv'": "--format csv",
+    "header='no'": "--header no",
+    "ids='name'": "--ids name",
+    "target='price'": "--target price",
+    "memory='1G'": "--memory 1G",
+    "missing=['?']": "--missing '?'",
+    "decimal=','": "--decimal ,",
+    "charset='latin-1'": "--encoding latin-1",
+    "kernel='gmm'": "--kernel gmm",
+}
+
+
+@pytest.mark.parametrize("advice", ADVICE)
+def test_advice_of_the_library_names_options(advice: str) -> None:
+    said = messages.sentence(ValueError(f"x.csv: something is wrong; {advice} helps."))
+    assert said == f"x.csv: something is wrong; {ADVICE[advice]} helps."
+
+
+def test_every_parameter_of_advice_has_a_sentence() -> None:
+    assert {advice.partition("=")[0] for advice in ADVICE} == {
+        *messages._ADVISED_PARAMETERS.split("|")
+    }
+
+
+@pytest.mark.parametrize("name", [*messages.OPTIONS, *messages._SAME_NAME_OPTIONS.split("|")])
+def test_a_sentence_about_a_parameter_is_about_an_option(name: str) -> None:
+    for verb in ("must be at least 1, got 0.", "is ignored."):
+        said = messages.sentence(ValueError(f"{name} {verb}"))
+        assert said == f"{messages.option(name)} {verb}"

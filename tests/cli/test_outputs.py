@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 from in_process import called, run
 
 from kernelight import KernelClassifier, TableMap, TableModel
+from kernelight.cli import app
 
 SMALL = ("-k", 16, "-C", 1, "--scale", "none")
 
@@ -115,3 +119,37 @@ def test_compare_names_a_guessed_target_once() -> None:
     assert answer.said.count("column 'kind' is taken as the target because it is the last") == 1
     for verb in ("evaluate", "predict"):
         assert called(verb, "model.klt", "table.csv").said == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "evaluate model.klt table.csv",
+        "evaluate model.klt table.csv --json",
+        "predict model.klt table.csv",
+        "predict model.klt table.csv -o new.csv",
+        "fit table.csv -o new.klt -k 16 -C 1 --scale none",
+        "encode table.csv -o new.npz -k 16",
+        "similarity table.csv",
+        "info model.klt",
+        "kernels",
+        "theory components --error 0.1",
+        "--version",
+    ],
+)
+def test_a_full_disk_behind_standard_output_is_named(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["kernelight", *line.split()])
+    said = StringIO()
+    full = open("/dev/full", "w")  # noqa: SIM115 (closed below, where it may fail)
+    try:
+        with redirect_stdout(full), redirect_stderr(said), pytest.raises(SystemExit) as end:
+            app.main()
+    finally:
+        with suppress(OSError):
+            full.close()
+    assert end.value.code == 2
+    last = said.getvalue().splitlines()[-1]
+    assert last == "kernelight: standard output: No space left on device."

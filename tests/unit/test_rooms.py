@@ -26,6 +26,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "base.sparse": (set(), NUMERIC),
     "base.checks": ({"_core", "base.sparse"}, NUMERIC),
     "base.files": (set(), set()),
+    "base.targets": ({"base.checks"}, NUMERIC),
     "base.registry": ({"base.files", "state"}, set()),
     "base.estimator": (
         {"base.checks", "base.files", "base.registry", "state"},
@@ -41,7 +42,11 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "hashing": (BASE | {"maps"}, NUMERIC),
     "linear": (BASE, NUMERIC | {"sklearn", "threadpoolctl"}),
     "neighbors": (BASE | {"theory"}, NUMERIC | {"sklearn"}),
-    "estimators": (BASE | {"data", "kernels", "maps", "linear", "scaling"}, NUMERIC | {"sklearn"}),
+    # matplotlib for displays only, on demand
+    "estimators": (
+        BASE | {"data", "kernels", "maps", "linear", "scaling"},
+        NUMERIC | {"sklearn", "matplotlib"},
+    ),
     # sklearn for data sets by name only
     "data": (
         {"_core", "base.checks", "base.files", "base.sparse"},
@@ -105,7 +110,7 @@ def room_of(file: Path) -> str:
 def may_import(module: str, room: str, allowed: set[str]) -> bool:
     """Whether ``room`` may import ``module``: its own, the words of messages, or an allowed one."""
     path = module.split(".")
-    if path[0] == room or module in {"base.counted", "base.bytes_text"}:
+    if path[0] == room or module in {"base.counted", "base.bytes_text", "base.naming"}:
         return True
     return path[0] in allowed or ".".join(path[:2]) in allowed | {room}
 

@@ -40,8 +40,9 @@ def main() -> None:
 def _version(asked: bool) -> None:
     if asked:
         from kernelight import __version__
+        from kernelight.cli.show import say
 
-        print(f"kernelight {__version__}")
+        say(f"kernelight {__version__}")
         raise typer.Exit
 
 
@@ -126,11 +127,13 @@ def fit(
     ],
     memory: opt.Memory = None,
     passes: Annotated[
-        int,
+        int | None,
         typer.Option(
-            metavar="COUNT", help="How often each row is seen where rows do not fit into --memory."
+            metavar="COUNT",
+            help="Passes over all rows, at most, where they do not fit into --memory; 3 by "
+            "default.",
         ),
-    ] = 3,
+    ] = None,
     half: Annotated[
         bool, typer.Option("--half", help="Store the weights in half precision.")
     ] = False,
@@ -195,6 +198,57 @@ def predict(
         opt.reading_options(columns, file_format, target=None, jobs=jobs),
         proba=proba,
         interval=interval,
+        output=output,
+        quiet=quiet,
+        as_json=as_json,
+    )
+
+
+@app.command(
+    cls=GroupedHelp,
+    epilog="Examples: kernelight explain model.klt new.csv --top 3; "
+    "kernelight explain model.klt table.csv --importance",
+)
+@with_groups
+def explain(
+    model: opt.ModelFile,
+    data: opt.Data,
+    *,
+    top: Annotated[
+        int | None,
+        typer.Option(metavar="COUNT", help="Only so many columns, the strongest; all by default."),
+    ] = None,
+    importance: Annotated[
+        bool,
+        typer.Option(
+            "--importance", help="Instead of each row, the importance of each column over all."
+        ),
+    ] = False,
+    background: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Rows over which contributions average 0; those of training by default.",
+        ),
+    ] = None,
+    output: opt.TableOutput = None,
+    columns: opt.Columns,
+    file_format: opt.FileFormat,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a line of JSON for each row and column.")
+    ] = False,
+) -> None:
+    """Say what each column adds to the score of each row of a file."""
+    _run(
+        "explain",
+        model,
+        data,
+        opt.reading_options(columns, file_format, target=None, jobs=jobs),
+        top=top,
+        importance=importance,
+        background=background,
         output=output,
         quiet=quiet,
         as_json=as_json,

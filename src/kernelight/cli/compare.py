@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+from kernelight.cli import show
 from kernelight.cli.output import check_different, check_output
 from kernelight.data import open_dataset
 from kernelight.data.dialect import MISSING
@@ -51,18 +52,19 @@ def run(
         study.small = _for_file(study.small, data, reading_options, study.task)
     # The result is printed first: it must not be lost with a report that cannot be written.
     if as_json:
-        print(study.to_json())
+        show.say(study.to_json())
     elif not quiet:
-        print_study(study)
+        with show.printing():
+            print_study(study)
         for card in study.cards:
             if card.command is not None:
-                print(
+                show.say(
                     f"{'Train it' if card is study.recommendation else 'Train the small one'}: "
                     f"{card.command}"
                 )
     report = write_report(study, output)
     if not as_json:
-        print(f"The report is {report}.")
+        show.say(f"The report is {report}.")
     if study.interrupted:
         sys.exit(1)
 

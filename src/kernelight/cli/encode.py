@@ -79,7 +79,7 @@ def run(
             }
         )
     elif not quiet:
-        print(
+        show.say(
             f"{kind.capitalize()} of {counted(rows, 'row')}, by {table_map.map_!r}, are in "
             f"{output}."
         )

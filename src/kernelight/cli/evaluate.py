@@ -15,11 +15,12 @@ def run(model: str, data: str, reading_options: dict[str, Any], *, as_json: bool
     if as_json:
         show.as_json({"model": model, "data": data, **scores})
         return
+    seen = fitted.trained_on_ == data and scores["rows"] == fitted.n_rows_
     if scores["task"] == "regression":
         r2 = "none: the target is constant" if scores["r2"] is None else f"{scores['r2']:.4f}"
         show.pairs(
             {
-                **_rows(scores),
+                **_rows(scores, seen),
                 "R^2": r2,
                 "root mean squared error": f"{scores['root_mean_squared_error']:.6g}",
                 "mean absolute error": f"{scores['mean_absolute_error']:.6g}",
@@ -32,13 +33,13 @@ def run(model: str, data: str, reading_options: dict[str, Any], *, as_json: bool
     )
     show.pairs(
         {
-            **_rows(scores),
+            **_rows(scores, seen),
             "accuracy": accuracy,
             "balanced accuracy": _percent(scores["balanced_accuracy"]),
             **_probability_scores(scores, len(fitted.classes_)),
         }
     )
-    print()
+    show.say()
     rows = [
         (
             entry["class"],
@@ -50,7 +51,7 @@ def run(model: str, data: str, reading_options: dict[str, Any], *, as_json: bool
     ]
     show.table(("class", "rows", "precision", "recall"), rows, right=(1, 2, 3))
     if "calibration" in scores:
-        print()
+        show.say()
         lines = [
             (_percent(entry["predicted"]), _percent(entry["observed"]), f"{entry['rows']:,}")
             for entry in scores["calibration"]
@@ -86,10 +87,12 @@ def _auc(scores: dict[str, Any], n_classes: int) -> str:
     return f"{scores['roc_auc']:.4f}, mean over {averaged}, each against the rest"
 
 
-def _rows(scores: dict[str, Any]) -> dict[str, str]:
+def _rows(scores: dict[str, Any], seen: bool) -> dict[str, str]:
+    """How many rows there are, and whether the model was trained on these."""
+    remark = ", which the model was trained on: the scores of new rows are lower" * seen
     dropped = scores["rows_without_target"]
     without_target = {"rows left out, without a target": f"{dropped:,}"} if dropped else {}
-    return {"rows": f"{scores['rows']:,}", **without_target}
+    return {"rows": f"{scores['rows']:,}{remark}", **without_target}
 
 
 def _percent(fraction: float | None) -> str:

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from kernelight.cli.messages import note, on_one_line, sentence, usage
+from kernelight.cli.messages import Notes, on_one_line, sentence, usage
 from kernelight.cli.show import printing
 
 INTERRUPTED, WRONG_INPUT, INTERNAL_ERROR = 1, 2, 3
@@ -32,7 +32,7 @@ def run_and_exit(command: Callable[[], Any]) -> NoReturn:
     _allow_any_file_name()
     try:
         with warnings.catch_warnings(), _cleaning_up_on_sigterm():
-            warnings.showwarning = note
+            warnings.showwarning = Notes()
             status = command()
         if sys.stdout is not None:
             with printing():

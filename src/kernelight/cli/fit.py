@@ -14,6 +14,7 @@ from kernelight.estimators import SCORING_EXAMPLES, scoring_kind
 TUNED = ("C", "gamma", "p")
 ESTIMATORS: dict[str, Any] = {CLASSIFICATION: KernelClassifier, REGRESSION: KernelRegressor}
 KINDS = {CLASSIFICATION: "classes", REGRESSION: "quantities"}
+EPSILON_LOSS = "epsilon_insensitive"
 LOSSES = {task: tuple(kind._losses) for task, kind in ESTIMATORS.items()}
 
 
@@ -24,7 +25,7 @@ def run(
     reading_options: dict[str, Any],
     *,
     memory: str | None,
-    passes: int,
+    passes: int | None,
     half: bool,
     quiet: bool,
     as_json: bool,
@@ -32,6 +33,7 @@ def run(
     """Read, train, write the model, and print what was chosen."""
     check_output(output, data)
     given = {name: _number(name, value) for name, value in parameters.items() if value is not None}
+    method = given.get("method")
     tasks = _tasks_of(given, reading_options.get("task"))
     _refuse_conflict(tasks)
     ESTIMATORS[next(iter(tasks.values()), CLASSIFICATION)](**given).check_parameters()
@@ -44,6 +46,10 @@ def run(
                     f"{option} is for {KINDS[its_task]}, but the target is a {kind}: leave it "
                     f"out{_alternative(option, task)}."
                 )
+        if "epsilon" in given and given.get("loss") != EPSILON_LOSS and method != "exact":
+            raise ValueError(
+                f"--epsilon is of --loss {EPSILON_LOSS}: give that too, or leave --epsilon out."
+            )
         return ESTIMATORS[task](**given)
 
     model = TableModel(estimator)
@@ -60,7 +66,7 @@ def run(
                 "task": model.task,
                 "features": fitted.n_features_in_,
                 "kernel": fitted.kernel,
-                "components": fitted.n_components,
+                "components": None if fitted.map_ is None else fitted.scaled_map_.n_outputs,
                 "scale": fitted.scale_,
                 "gamma": fitted.gamma_,
                 "p": fitted.p_,
@@ -73,9 +79,9 @@ def run(
         )
         return
     if not quiet:
-        print(model.summary())
-        print()
-    print(f"The model is {output}.")
+        show.say(model.summary())
+        show.say()
+    show.say(f"The model is {output}.")
 
 
 def _tasks_of(given: dict[str, Any], task: str | None) -> dict[str, str]:

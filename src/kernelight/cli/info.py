@@ -46,7 +46,7 @@ def run(file: str, *, as_json: bool) -> None:
         raise ValueError(f"{file} does not describe a {state.kind}: {error!r}.") from error
     show.pairs({"file": file, "kind": state.kind, "size": bytes_text(size), **facts})
     if arrays:
-        print()
+        show.say()
         rows = [(name, *_row(array)) for name, array in state.arrays.items()]
         show.table(("array", "type", "shape", "bytes"), rows, right=(3,))
 

@@ -41,7 +41,7 @@ def run(*, as_json: bool) -> None:
             for name, rows, parameters, value in KERNELS
         ]
         show.table(HEADS, short)
-        print(
+        show.say(
             "\ngaussian is scikit-learn's rbf: gamma = 1 / (2 sigma^2)."
             "\nrbf compares directions; folded_rbf suits nonnegative rows."
         )

@@ -24,13 +24,24 @@ def usage(error: Any) -> str:
     return text if text.endswith("?") else f"{text.rstrip('.')}; {command} -h says what there is."
 
 
-def note(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning as a sentence, without the line of code; a replacement of showwarning."""
-    notes = getattr(message, "notes", None)  # of a DataWarning: a line for each
-    lines = [f"{message.label}: {note}" for note in notes] if notes else [str(message)]  # type: ignore[union-attr]
-    if sys.stderr is not None:
+class Notes:
+    """Prints warnings as sentences, without the line of code; a replacement of showwarning.
+
+    A sentence is printed once, however often a table is read.
+    """
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def __call__(self, message: Warning | str, *_: Any, **__: Any) -> None:
+        """Print what is new in a warning."""
+        notes = getattr(message, "notes", None)  # of a DataWarning: a line for each
+        lines = [f"{message.label}: {note}" for note in notes] if notes else [str(message)]  # type: ignore[union-attr]
         for line in lines:
-            print(f"kernelight: note: {_in_options(on_one_line(line))}", file=sys.stderr)
+            text = _in_options(on_one_line(line))
+            if text not in self._said and sys.stderr is not None:
+                print(f"kernelight: note: {text}", file=sys.stderr)
+            self._said.add(text)
 
 
 def sentence(error: BaseException) -> str:
@@ -94,6 +105,7 @@ def _in_options(text: str) -> str:
     for python, command in (
         ("class_weight='balanced'", "--balanced"),
         ("strict=True", "--strict"),
+        ("header=False", "--no-header"),
         ("There is no kernel named", "--kernel: there is no kernel named"),
         ("max_categories", option("max_categories")),
     ):

@@ -354,19 +354,30 @@ class ModelParameters:
     """Parameters of `KernelClassifier` and `KernelRegressor`; "tune" leaves them to the search."""
 
     kernel: Annotated[
-        str, _model_option(metavar="NAME", help="The kernel; kernelight kernels lists them.")
+        str,
+        _model_option(
+            metavar="NAME",
+            help="The kernel; kernelight kernels lists them. auto is the average of models of gmm, "
+            "ferns and the leaves of a forest, for tables on which boosted trees do well.",
+        ),
     ] = "gmm"
     components: Annotated[
-        int,
-        _model_option("--components", "-k", metavar="COUNT", help="Codes or features of a row."),
-    ] = 1024
+        int | None,
+        _model_option(
+            "--components",
+            "-k",
+            metavar="COUNT",
+            help="Codes or features of a row; by default 1024, or the exact kernel for a table of "
+            "up to 3,200 rows.",
+        ),
+    ] = None
     bits: Annotated[int, _model_option(metavar="COUNT", help="Bits of a code.")] = 8
     method: Annotated[
         str | None,
         _model_option(
             metavar="NAME",
-            help=f"The feature map: {', '.join(METHODS)}; by default the one for the kernel. exact "
-            "is an SVM without a map.",
+            help=f"The feature map: {', '.join(METHODS)}; by default the one for the kernel. ridge "
+            "and exact have none: ridge regression and an SVM on the exact kernel.",
         ),
     ] = None
     C: Annotated[

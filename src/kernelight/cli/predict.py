@@ -40,4 +40,4 @@ def run(
             rows += len(part.values)
             watch(Event("predicting", rows))
     if output is not None and not quiet:
-        print(f"{rows:,} predictions are in {output}.")
+        show.say(f"{rows:,} predictions are in {output}.")

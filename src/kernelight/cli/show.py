@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from kernelight.base import bytes_text
+from kernelight.base import bytes_text, naming
+
+
+def printing() -> AbstractContextManager[None]:
+    """Name standard output in errors of writing to it, which have no name of a file."""
+    return naming("standard output")
+
+
+def say(text: str = "") -> None:
+    """Print a line to standard output."""
+    with printing():
+        print(text)
 
 
 def as_json(answer: Any) -> None:
     """Print one JSON document."""
-    print(json.dumps(answer, indent=2, sort_keys=False, default=_plain))
+    say(json.dumps(answer, indent=2, sort_keys=False, default=_plain))
 
 
 def _plain(value: Any) -> Any:
@@ -53,7 +63,8 @@ def table(
         shown.add_column(head, justify="right" if at in right else "left", overflow="fold")
     for row in rows:
         shown.add_row(*(Text(plain(cell)) for cell in row))  # as Text: a class may be called [/b]
-    console.print(shown, soft_wrap=not console.is_terminal)
+    with printing():
+        console.print(shown, soft_wrap=not console.is_terminal)
 
 
 def pairs(values: dict[str, Any]) -> None:
@@ -61,22 +72,9 @@ def pairs(values: dict[str, Any]) -> None:
     width = max(map(len, values), default=0)
     for name, value in values.items():
         lines = str(value).splitlines() or [""]
-        print(f"{name:<{width}}  {lines[0]}")
+        say(f"{name:<{width}}  {lines[0]}")
         for line in lines[1:]:
-            print(" " * (width + 2) + line)
-
-
-@contextmanager
-def printing() -> Iterator[None]:
-    """Name standard output in errors of writing to it, which have no name of a file."""
-    try:
-        yield
-    except BrokenPipeError:  # the reader has seen enough: no error
-        raise
-    except OSError as error:
-        if error.filename is None and error.errno is not None:
-            raise OSError(error.errno, os.strerror(error.errno), "standard output") from error
-        raise
+            say(" " * (width + 2) + line)
 
 
 def about(seconds: float) -> str:

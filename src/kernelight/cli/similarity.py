@@ -50,7 +50,7 @@ def run(
             out.write(_columns(pairs))
             n_pairs += len(pairs.a)
     if output is not None and not quiet:
-        print(f"{counted(n_pairs, 'pair')} {'is' if n_pairs == 1 else 'are'} in {output}.")
+        show.say(f"{counted(n_pairs, 'pair')} {'is' if n_pairs == 1 else 'are'} in {output}.")
 
 
 def _comparable(

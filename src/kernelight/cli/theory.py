@@ -20,4 +20,4 @@ def run(what: str, arguments: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         show.as_json({"components" if what == "components" else "bytes": count})
     else:
-        print(text)
+        show.say(text)

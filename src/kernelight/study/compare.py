@@ -17,7 +17,16 @@ from kernelight.base import counted
 from kernelight.study.cells import Cell
 from kernelight.study.clock import Clock, Watch
 from kernelight.study.details import fitted_of, picture_of
-from kernelight.study.inputs import Target, check_seed, components_of, given_by, seconds_of, taken
+from kernelight.study.effects import effects_of
+from kernelight.study.inputs import (
+    TableColumns,
+    Target,
+    check_seed,
+    components_of,
+    given_by,
+    seconds_of,
+    taken,
+)
 from kernelight.study.journal import Journal, fingerprint
 from kernelight.study.measure import probability_scores
 from kernelight.study.models import Data, Model, train
@@ -112,7 +121,7 @@ def compare(
     if not 1 <= repeats <= 5:
         raise ValueError(f"repeats must be between 1 and 5, got {repeats}.")
     given = given_by(X, target, task)
-    X, checked = taken(X, y, target, task, seed)
+    X, checked, columns = taken(X, y, target, task, seed)
     values, task = checked.values, checked.task
     grid = components_of(components)
     plan = make_plan(X, values, task, seed, repeats, grid, kernels)
@@ -142,7 +151,7 @@ def compare(
             "kernels": None if kernels is None else list(kernels),
         }
         settings |= {"command": command or _call(name, settings)}
-        return _finished(run, plan, data, checked, name, settings, interrupted, given)
+        return _finished(run, plan, data, checked, columns, name, settings, interrupted, given)
 
 
 def _finished(
@@ -150,6 +159,7 @@ def _finished(
     plan: StudyPlan,
     data: Data,
     target: Target,
+    columns: TableColumns,
     name: str,
     settings: dict[str, Any],
     interrupted: bool,
@@ -168,6 +178,7 @@ def _finished(
         predicted = model.predict(test.X)
         calibration = probability_scores(model, test).get("calibration")
     in_time = not interrupted and run.clock.to_the_end > 0
+    effects = effects_of(model, test, *columns) if in_time else None
     picture = picture_of(model, test, data.seed, run.clock.to_the_end) if in_time else None
     if not interrupted and not in_time:
         run.left_out.append(["Picture of the codes", NO_TIME])
@@ -215,6 +226,7 @@ def _finished(
         seconds=run.clock.elapsed,
         interrupted=interrupted,
         picture=picture,
+        effects=effects,
         calibration=calibration,
         **fitted_of(test, predicted, target.classes),
     )

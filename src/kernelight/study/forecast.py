@@ -5,8 +5,9 @@ Seconds grow in proportion to rows and folds, and with components to the power 0
 
 from __future__ import annotations
 
+from kernelight.estimators import DEFAULT_COMPONENTS
 from kernelight.study.cells import Cell
-from kernelight.study.plan import DEFAULT_COMPONENTS, Round
+from kernelight.study.plan import Round
 from kernelight.study.threads import is_busy
 
 COMPONENTS_POWER = 0.8
@@ -38,9 +39,10 @@ def cell_seconds(stage: Round, before: list[Cell]) -> float:
 def default_fit_seconds(n_rows: int, folds: int, small: Cell) -> float:
     """Seconds of the default fit, scored on ``folds`` folds; from a small cell of its kernel.
 
-    Its search tries six scalings on 3,000 rows with 256 components, and three of them on 12,000
-    rows with all components. Then it is fitted to all rows, and once more for each fold. What a fit
-    and a search over C take is known from the small cell.
+    Foreseen on the safe side, so that it ends in time on a busy machine: as if each of six scalings
+    were fitted to 3,000 rows with 256 components, and three of them to 12,000 rows with all
+    components. Then it is fitted to all rows, and once more for each fold. What a fit and a search
+    over C take is known from the small cell.
     """
     search = max(1.0, (small.seconds / small.fit_seconds - 1) / N_SCALINGS)
     first = N_SCALINGS * min(n_rows, 3_000) * (256 / DEFAULT_COMPONENTS) ** COMPONENTS_POWER

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 
 from kernelight import open_dataset
 from kernelight.base import counted
-from kernelight.data import Dataset, DataWarning
+from kernelight.data import Dataset, DataWarning, Encoding
 from kernelight.data.frames import column_values, is_frame
 from kernelight.data.supervision import KnownTargets, Supervision
 from kernelight.data.tasks import infer_task
-from kernelight.estimators import positive_class, preprocessing
+from kernelight.estimators import positive_class, preprocessing, warn_of_leaks
 from kernelight.kernels import Gaussian
 from kernelight.study.plan import MIN_ROWS, cut
 from kernelight.study.recommend import Given
@@ -63,8 +63,17 @@ def check_seed(seed: Any) -> None:
         raise ValueError(f"seed must be a whole number of at least 0, got {seed!r}.")
 
 
-def taken(X: Any, y: Any, target: str | None, task: str | None, seed: int) -> tuple[Any, Target]:
-    """Checked rows and their target; ``target`` names a column of X, instead of y.
+class TableColumns(NamedTuple):
+    """The names of the columns of a table (None for sparse rows), and how they became features."""
+
+    names: list[str] | None
+    encoding: Encoding | None
+
+
+def taken(
+    X: Any, y: Any, target: str | None, task: str | None, seed: int
+) -> tuple[Any, Target, TableColumns]:
+    """Checked rows, their target and columns; ``target`` names a column of X, instead of y.
 
     Target encodings are learned without the test rows of the plan.
     """
@@ -75,8 +84,14 @@ def taken(X: Any, y: Any, target: str | None, task: str | None, seed: int) -> tu
             "compare needs the target: y, or target= with the name of a column of X, and not both."
         )
     elif target is None:
-        rows = rows_of(X, y, task, seed)
-        return rows, target_of(rows, y, task)
+        (rows, encoding), table = rows_of(X, y, task, seed), preprocessing.as_table_or_array(X)
+        found = target_of(rows, y, task)
+        encoded = preprocessing.needs_encoding(table)
+        names = preprocessing.column_names_in(table if encoded or is_frame(table) else rows)
+        warn_of_leaks(
+            table if encoded else rows, names, found.values, classes=found.classes is not None
+        )
+        return rows, found, TableColumns(names, encoding)
     else:
         data = open_dataset(X, target=target, task=task)
     if any(column.others for column in data.encoding.columns or ()):
@@ -88,8 +103,11 @@ def taken(X: Any, y: Any, target: str | None, task: str | None, seed: int) -> tu
     X, y = data.materialise()
     if y is None:
         raise ValueError(f"{data.name} has no target: name its column.")
-    rows = rows_of(X)
-    return rows, target_of(rows, y, task)
+    rows, _ = rows_of(X)
+    of_table = TableColumns(None, None)
+    if data.encoding.columns is not None:
+        of_table = TableColumns([each.name for each in data.encoding.columns], data.encoding)
+    return rows, target_of(rows, y, task), of_table
 
 
 class _IsTestRow:
@@ -129,11 +147,14 @@ def given_by(X: Any, target: str | None, task: str | None) -> Given:
     return Given(encoded="missing" if table.dtype.kind == "f" else "words", comment=comment)
 
 
-def rows_of(X: Any, y: Any = None, task: str | None = None, seed: int = 0) -> Any:
+def rows_of(
+    X: Any, y: Any = None, task: str | None = None, seed: int = 0
+) -> tuple[Any, Encoding | None]:
     """Dense or CSR rows of floating-point numbers.
 
-    Words and missing values become numbers, as in files.
+    Words and missing values become numbers, as in files, by the encoding that is returned.
     """
+    encoding: Encoding | None = None
     X = table = preprocessing.as_table_or_array(X)
     if preprocessing.needs_encoding(X):
 
@@ -144,7 +165,7 @@ def rows_of(X: Any, y: Any = None, task: str | None = None, seed: int = 0) -> An
             return KnownTargets.of_classes(target.classes, target.values, None)
 
         test = _IsTestRow(lambda: target_of(table, y, task), seed)
-        X, _ = preprocessing.fit_encoding(
+        X, encoding = preprocessing.fit_encoding(
             table,
             preprocessing.column_names_in(table),
             None if y is None else Supervision(known, test),
@@ -152,7 +173,7 @@ def rows_of(X: Any, y: Any = None, task: str | None = None, seed: int = 0) -> An
     if sp.issparse(X):
         # a check of the indices, which scikit-learn would follow out of bounds
         X = Gaussian().prepare(X)
-    return check_array(
+    rows = check_array(
         X,
         accept_sparse="csr",
         dtype=(np.float64, np.float32),
@@ -160,6 +181,7 @@ def rows_of(X: Any, y: Any = None, task: str | None = None, seed: int = 0) -> An
         estimator="compare",
         input_name="X",
     )
+    return rows, encoding
 
 
 def target_of(X: Any, y: Any, task: str | None) -> Target:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kernelight.base import naming
 from kernelight.study.cells import Cell
 
 MAGIC = "kernelight-study"
@@ -39,10 +40,12 @@ class Journal:
         if self._path is None:
             return
         head = _line({"kind": MAGIC, "of": digest})
-        text = self._path.read_bytes() if self._path.exists() else b""
+        with naming(self._path):
+            text = self._path.read_bytes() if self._path.exists() else b""
         # A new file, or one whose first line was cut off when the process was killed.
         if len(text) < len(head) and head.startswith(text):
-            self._path.write_bytes(head)
+            with naming(self._path):
+                self._path.write_bytes(head)
         else:
             self._read(text, digest)
 
@@ -86,12 +89,12 @@ class Journal:
                     "remove the line, or give another file."
                 ) from error
         if rest:
-            with self._path.open("r+b") as file:
+            with naming(self._path), self._path.open("r+b") as file:
                 file.truncate(len(whole) + 1)
 
     def _append(self, entry: dict[str, Any]) -> None:
         assert self._path is not None
-        with self._path.open("ab") as file:
+        with naming(self._path), self._path.open("ab") as file:
             file.write(_line(entry))
             file.flush()
             os.fsync(file.fileno())

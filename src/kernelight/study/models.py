@@ -30,7 +30,7 @@ from kernelight import (
     LinearClassifier,
     LinearRegressor,
 )
-from kernelight.estimators import C_GRID, SCORE_TIE
+from kernelight.estimators import C_GRID, DEFAULT_COMPONENTS, SCORE_TIE
 from kernelight.scaling import WIDEST
 from kernelight.study.plan import LINEAR, Candidate, Split
 
@@ -69,6 +69,8 @@ class Model:
     classes: NDArray[Any] | None = None
     #: Decision values of a classifier without probabilities.
     scores: Callable[[Any], NDArray[np.float64]] | None = None
+    #: The fitted estimator, of kernels.
+    estimator: Any = None
 
 
 @dataclass(frozen=True)
@@ -109,21 +111,23 @@ def tune(
         return _tune_linear(data, splits, settings)
     settings = dict.fromkeys(candidate.searched, "tune") | settings
     with _quiet():
-        model = _estimator(candidate, data, k, settings, C="tune", cv=splits).fit(data.X, data.y)
+        model = _estimator(candidate, data, k, settings, C="tune", cv=splits).fit_features(
+            data.X, data.y, part=True
+        )
     chosen = _settings_of(model)
     return Tuned(
-        chosen,
-        model.C_,
-        model.validation_score_,
-        _curve_of(model, chosen),
-        _is_clear(model, data, splits),
+        chosen, model.C_, model.validation_score_, _curve_of(model, chosen), _is_clear(model, data)
     )
 
 
 def default_model(data: Data) -> Any:
-    """KernelClassifier() or KernelRegressor(), with the seed and the threads of the study."""
+    """The estimator with the seed and the threads of the study, else as it comes.
+
+    Without a number of components it would take the exact kernel for few rows, whose models cannot
+    be compared by their components.
+    """
     kind = KernelClassifier if data.is_classification else KernelRegressor
-    return kind(random_state=data.seed, n_jobs=data.n_jobs)
+    return kind(n_components=DEFAULT_COMPONENTS, random_state=data.seed, n_jobs=data.n_jobs)
 
 
 def fit_default(data: Data, splits: list[Split]) -> tuple[Tuned, Model, float]:
@@ -134,7 +138,7 @@ def fit_default(data: Data, splits: list[Split]) -> tuple[Tuned, Model, float]:
     """
     default = default_model(data)
     with _quiet():
-        model = clone(default).fit(data.X, data.y)
+        model = clone(default).fit_features(data.X, data.y, part=True)
         chosen = _settings_of(model)
         scores, seconds = [], 0.0
         for train_rows, held_out in splits:
@@ -142,7 +146,7 @@ def fit_default(data: Data, splits: list[Split]) -> tuple[Tuned, Model, float]:
             part = (
                 clone(default)
                 .set_params(C=model.C_, **chosen)
-                .fit(data.X[train_rows], data.y[train_rows])
+                .fit_features(data.X[train_rows], data.y[train_rows], part=True)
             )
             seconds += (time.perf_counter() - start) * len(data.y) / len(train_rows)
             scores.append(data.at(held_out).score(part.predict(data.X[held_out])))
@@ -164,24 +168,33 @@ def _settings_of(model: Any) -> dict[str, Any]:
 
 
 def _curve_of(model: Any, chosen: dict[str, Any]) -> list[tuple[float, float]]:
-    """The score of each C at the chosen settings, in the last round of the search."""
-    finest = model.search_[-1]["n_rows"], model.search_[-1]["n_components"]
-    curve = [
-        (entry["C"], entry["score"])
-        for entry in model.search_
-        if all(entry[name] == value for name, value in chosen.items())
-        and (entry["n_rows"], entry["n_components"]) == finest
-    ]
-    # the first round may have had the same size: entries of the last one come later, and count
-    return sorted(dict(curve).items())
+    """The score of each C at the chosen settings, in the last round that tried several."""
+    curves: dict[Any, dict[float, float]] = {}
+    for entry in model.search_:
+        if all(entry[name] == value for name, value in chosen.items()):
+            stage = entry["n_rows"], entry["n_components"]
+            curves.setdefault(stage, {})[entry["C"]] = entry["score"]
+    last = list(curves.values())
+    several = [curve for curve in last if len(curve) > 1]
+    return sorted((several or last)[-1].items())
 
 
-def _is_clear(model: Any, data: Data, splits: list[Split]) -> bool:
-    """Whether the chosen scale leads every other by more than one standard error."""
-    others = [entry["score"] for entry in model.search_ if entry["scale"] != model.scale_]
-    n_held_out = sum(len(held_out) for _, held_out in splits)
-    lead = model.validation_score_ - max(others, default=model.validation_score_)
-    return bool(lead > standard_error(model.validation_score_, n_held_out, data.task))
+def _is_clear(model: Any, data: Data) -> bool:
+    """Whether the chosen scale leads every other by more than one standard error.
+
+    It is compared with each on the most rows that both were scored on.
+    """
+    best: dict[int, dict[str, float]] = {}
+    for entry in model.search_:
+        scores = best.setdefault(entry["n_rows"], {})
+        scores[entry["scale"]] = max(entry["score"], scores.get(entry["scale"], -math.inf))
+    others = {entry["scale"] for entry in model.search_} - {model.scale_}
+    for other in others:
+        n_rows = max(rows for rows, scores in best.items() if other in scores)
+        own = best[n_rows].get(model.scale_, -math.inf)
+        if not own - best[n_rows][other] > standard_error(own, n_rows, data.task):
+            return False
+    return bool(others)
 
 
 def train(candidate: Candidate, data: Data, k: int, settings: dict[str, Any], C: float) -> Model:
@@ -189,14 +202,21 @@ def train(candidate: Candidate, data: Data, k: int, settings: dict[str, Any], C:
     with _quiet():
         if candidate.kind == LINEAR:
             return _train_linear(data, settings, C)
-        model = _estimator(candidate, data, k, settings, C=C, cv=None).fit(data.X, data.y)
+        model = _estimator(candidate, data, k, settings, C=C, cv=None).fit_features(
+            data.X, data.y, part=True
+        )
     return _model_of(model)
 
 
 def _model_of(model: Any) -> Model:
     """A fitted estimator, as the study needs it."""
     return Model(
-        model.predict, _n_bytes(model), model.map_, model.scaling_, **_probabilities_of(model)
+        model.predict,
+        _n_bytes(model),
+        model.map_,
+        model.scaling_,
+        estimator=model,
+        **_probabilities_of(model),
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelight import kernels
 from kernelight.base import counted
 from kernelight.estimators import KernelClassifier
 
@@ -32,10 +33,8 @@ MOST_EXACT_ROWS = 5_000
 MOST_BOOSTED_VALUES = 50_000_000  # rows x columns: boosting takes dense rows only
 WIDE = 200_000  # columns beyond which a dense matrix of random directions is too large
 
-# The default fit: KernelClassifier() or KernelRegressor() without arguments, and `kernelight fit`.
-_DEFAULTS = KernelClassifier().get_params()
-DEFAULT: str = _DEFAULTS["kernel"]
-DEFAULT_COMPONENTS: int = _DEFAULTS["n_components"]
+# The default fit: KernelClassifier or KernelRegressor with the default number of components.
+DEFAULT: str = KernelClassifier().kernel
 LINEAR, MAP, BOOSTING, EXACT = "linear", "map", "boosting", "exact"
 
 
@@ -55,8 +54,6 @@ class Candidate:
     searched: tuple[str, ...] = ("scale",)
     #: Parameters copied from another candidate, which was searched before: name -> candidate.
     borrowed: dict[str, str] = field(default_factory=dict, hash=False)
-    #: Whether the kernel takes nonnegative values only.
-    nonnegative: bool = False
     #: Whether its map needs a dense matrix of random directions.
     dense_directions: bool = False
     #: With more rows it takes too long to be tried.
@@ -65,6 +62,11 @@ class Candidate:
     words: str = ""
     #: What k counts.
     unit: str = "codes"
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether the kernel takes nonnegative values only."""
+        return bool(self.kernel) and kernels.get(self.kernel).nonnegative
 
     @property
     def is_reference(self) -> bool:
@@ -99,7 +101,6 @@ CANDIDATES = (
         "acos_chi2",
         "Acos-chi2",
         kernel="acos_chi2",
-        nonnegative=True,
         dense_directions=True,
         words="a chi-square kernel of angles",
     ),
@@ -125,7 +126,6 @@ CANDIDATES = (
         "mm_acos",
         "Min-max × acos",
         kernel="mm_acos",
-        nonnegative=True,
         dense_directions=True,
         words="a min-max kernel times one of angles",
     ),
@@ -133,7 +133,6 @@ CANDIDATES = (
         "mm_acos_chi2",
         "Min-max × acos-chi2",
         kernel="mm_acos_chi2",
-        nonnegative=True,
         dense_directions=True,
         words="a min-max kernel times a chi-square one of angles",
     ),
@@ -160,7 +159,6 @@ CANDIDATES = (
         "Min-max × RBF",
         kernel="mm_rbf",
         borrowed={"gamma": "rbf"},
-        nonnegative=True,
         dense_directions=True,
         most_rows=5_000,
         words="a min-max kernel times an RBF one",

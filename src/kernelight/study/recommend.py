@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelight.base import bytes_text
+from kernelight.estimators import DEFAULT_COMPONENTS
 from kernelight.study.cells import Cell, Recommendation
-from kernelight.study.plan import CANDIDATES, DEFAULT, DEFAULT_COMPONENTS, Candidate
+from kernelight.study.plan import CANDIDATES, DEFAULT, Candidate
 from kernelight.study.result import best_of, by_candidate, choose, comparable
 from kernelight.study.text import label_of, score_text, seconds_text
 
@@ -192,7 +193,8 @@ def parameters_of(chosen: Cell, measured: list[Cell], all_rows: int) -> dict[str
         "method": candidate.method,
         **_settled(chosen, candidate),
     }
-    default = {"kernel": DEFAULT, "n_components": DEFAULT_COMPONENTS, "method": None, "p": 1.0}
+    # the number of components is always said: without it, few rows would take the exact kernel
+    default = {"kernel": DEFAULT, "method": None, "p": 1.0}
     return {name: value for name, value in parameters.items() if default.get(name, ...) != value}
 
 

@@ -47,6 +47,9 @@ class Study:
         Of the recommended classifier: bins of test rows by probability, with the mean that was
         ``predicted``, the fraction that was ``observed`` and the number of ``rows``; of the
         positive class, or of the predicted class if there are more than two.
+    effects : dict or None
+        Of the recommended model, where its scores are sums over columns: importances of columns,
+        and of the four most important ones the values of test rows and their contributions.
     left_out : list of [what, why]
         What was not tried: the data rule it out, others were better, or there was no time.
 
@@ -75,6 +78,7 @@ class Study:
     fitted: dict[str, Any] | None = None
     small: Recommendation | None = None
     calibration: list[dict[str, Any]] | None = None
+    effects: dict[str, Any] | None = None
     format: int = field(default=FORMAT)
 
     @property
@@ -131,6 +135,8 @@ class Study:
             "recommendation": self.recommendation.to_plain(),
             "small": None if self.small is None else self.small.to_plain(),
         }
+        if self.effects is None:
+            del plain["effects"]  # as before studies had them
         return json.dumps(plain, ensure_ascii=False, allow_nan=False)
 
     @classmethod

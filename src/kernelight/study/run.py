@@ -16,6 +16,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from kernelight.estimators import DEFAULT_COMPONENTS
 from kernelight.study.cells import Cell
 from kernelight.study.clock import Clock, Watch
 from kernelight.study.forecast import cell_seconds, default_fit_seconds, exact_svm_seconds, work_of
@@ -34,7 +35,6 @@ from kernelight.study.models import (
 from kernelight.study.plan import (
     BOOSTED,
     DEFAULT,
-    DEFAULT_COMPONENTS,
     EXACT,
     LINEAR,
     MAP,

@@ -97,16 +97,20 @@ class ErrorSums:
         }
 
 
-def held_out_text(scores: dict[str, Any] | None) -> str | None:
-    """The scores on rows held out of all passes, in words; None if there were no passes."""
+def held_out_text(scores: dict[str, Any] | None) -> tuple[str, float | None] | None:
+    """The scores on rows held out of all passes, in words, and the first of them.
+
+    None if there were no passes.
+    """
     if scores is None:
         return None
+    first: float | None = scores["accuracy" if scores["task"] == CLASSIFICATION else "r2"]
     if scores["task"] == CLASSIFICATION:
         text = f"accuracy {scores['accuracy']:.3f} (standard error {scores['standard_error']:.3f})"
     else:
         text = "R^2 -" if scores["r2"] is None else f"R^2 {scores['r2']:.3f}"
         text += f", root mean squared error {scores['root_mean_squared_error']:.4g},"
-    return f"{text} on {counted(scores['rows'], 'row')} held out of all passes"
+    return f"{text} on {counted(scores['rows'], 'row')} held out of all passes", first
 
 
 def check_scores(scores: Any, task: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import scipy.sparse as sp
 
+from kernelight.linear.block_solver import row_state_bytes, row_work_bytes
 from kernelight.linear.replay import BUFFER_BYTES, LEDGER_BYTES, REPLAY_ROWS, ledger_row_bytes
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -21,6 +22,7 @@ WEIGHT_COPIES = 6  # the model, the mean, the last weights, and the solver's own
 LEAST_FREE = 16 << 20
 SLACK = 4 << 20  # the memory of a process varies by this much from run to run
 LEAST_ROWS, MOST_ROWS = 256, 1 << 16  # of a batch
+BLOCK_BYTES, LEAST_BLOCK = 256 << 20, 4096  # of a block of rows on disk, and its least rows
 SAMPLE_ROWS = 50_000  # of the sample that the search runs on, where memory does not hold all rows
 
 
@@ -135,6 +137,20 @@ class Allowance:
             )
         room = (self.limit - needed) // 3 // (3 * self.of_row + 4 * self.code_bytes)
         return min(max(LEAST_ROWS, room), MOST_ROWS)
+
+    def block(self, n_rows: int, n_held_out: int) -> int | None:
+        """How many of ``n_rows`` stored rows may be in memory at once; None if too few.
+
+        The duals of all rows are in memory, and the codes of those held out. Of what remains, half
+        stays free, for the batch that is being stored and for what the system has not taken back.
+        """
+        kept = n_rows * row_state_bytes(self.n_outputs) + n_held_out * self.code_bytes
+        free = (self.limit - self._fixed - kept) // 2
+        each = self.code_bytes + row_work_bytes(self.n_outputs)
+        if n_rows * each <= free:
+            return n_rows
+        rows = min(free, BLOCK_BYTES) // each
+        return rows if rows >= LEAST_BLOCK else None
 
 
 def _megabytes(count: int) -> int:

@@ -1,4 +1,7 @@
-"""`TableModel`: a model that is trained on a table and predicts for other tables."""
+"""`TableModel`: a model that is trained on a table and predicts for other tables.
+
+Long because everything that a user does with such a model is a method of it; the work is elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from kernelight.data.encoding import CLASSIFICATION, REGRESSION
 from kernelight.data.errors import DataWarning, listed
 from kernelight.data.reading_options import AUTO
 from kernelight.estimators.classifier import KernelClassifier
+from kernelight.estimators.contributions import Contributions, joined
 from kernelight.estimators.kernel_model import KernelModel
 from kernelight.estimators.progress import Job, Watch, unwatched, watched_by
 from kernelight.estimators.regressor import KernelRegressor
@@ -28,10 +32,12 @@ from kernelight.estimators.summary import summarize
 from kernelight.metrics import ProbabilityScores
 from kernelight.state import State
 from kernelight.tables.evaluation import ClassCounts, ErrorSums, check_scores, held_out_text
-from kernelight.tables.fitting import fit_within, refuse_too_little
+from kernelight.tables.explanation import ExplainedRows, explained_batches
+from kernelight.tables.fitting import fit_within, refuse_too_little, without_average
 from kernelight.tables.memory_limit import bytes_of, taken
 
 _MODELS: dict[str, Any] = {"KernelClassifier": KernelClassifier, "KernelRegressor": KernelRegressor}
+PASSES = 3  # over rows that do not fit into memory
 BATCH_VALUES = 1 << 22  # features of the rows of a batch, when predicting
 
 
@@ -142,7 +148,7 @@ class TableModel(Storable):
         data: Any,
         *,
         memory: int | str | None = None,
-        passes: int = 3,
+        passes: int | None = None,
         watch: Watch | None = None,
         **reading_options: Any,
     ) -> TableModel:
@@ -155,10 +161,12 @@ class TableModel(Storable):
             Arrow) is opened by `open_dataset`.
         memory : int, str or None, default=None
             A limit for the memory of the whole process, such as "1G". Where the rows do not fit,
-            the search runs on a sample, and the model then learns from all rows batch by batch.
-            None reads all rows at once.
-        passes : int, default=3
-            How often each row is seen where rows do not fit into ``memory``.
+            the search runs on a sample, and the model then learns from the codes of all rows, which
+            wait in a temporary file if they do not fit either. None reads all rows at once. With a
+            limit, kernel="auto" becomes "gmm", with a note.
+        passes : int or None, default=None
+            How many passes over all rows the model learns in, at most, where they do not fit into
+            ``memory``; it stops sooner when more would change little. None is three.
         watch : callable, optional
             Called with an `Event` whenever there is progress: what is being done, ``done`` of
             ``of`` ``unit``, and of the whole job the ``fraction`` that is done and
@@ -171,7 +179,13 @@ class TableModel(Storable):
         TableModel
             This object.
         """
-        check_int("passes", passes, 1)
+        if passes is not None:
+            check_int("passes", passes, 1)
+            if memory is None:
+                raise ValueError(
+                    "passes is for rows that are read again within a limit of memory: give the "
+                    "limit too, such as memory='1G', or leave it out."
+                )
         if isinstance(self.model, KernelModel):
             self.model.check_parameters()
         limit, base = None if memory is None else bytes_of(memory), taken()
@@ -193,13 +207,16 @@ class TableModel(Storable):
         _refuse_fractional_classes(opened)
         model = self._unfitted(task, opened.name)
         if limit is not None:
-            rows, held_out, encoding = fit_within(model, opened, limit, base, passes, job)
+            without_average(model, opened.name)
+            rows, held_out, encoding = fit_within(
+                model, opened, limit, base, PASSES if passes is None else passes, job
+            )
         else:
             assert whole is not None
             rows, held_out, encoding = int(whole[0].shape[0]), None, opened.encoding
             job.tell("reading", rows)
             with watched_by(job):
-                model._fit_features(*whole, kept[0] if kept else None)
+                model.fit_features(*whole, kept[0] if kept else None)
         self.model_, self.encoding_ = model, encoding
         self.trained_on_, self.n_rows_, self.held_out_ = opened.name, rows, held_out
         return self
@@ -285,6 +302,30 @@ class TableModel(Storable):
         ends = [batch.interval for batch in batches if batch.interval is not None]
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
 
+    def explain(
+        self, data: Any, *, background: Any = None, **reading_options: Any
+    ) -> Contributions:
+        """What each column of a table adds to the score of each row; see `KernelModel.explain`.
+
+        ``data`` is a path, name, data frame or `Dataset`. ``background`` are rows over which
+        contributions average 0, of which the first 500 are read; None means training rows. In the
+        result, ``data`` has the cells as the model reads them: numbers that are missing are the
+        median of training.
+        """
+        parts = self.explain_batches(data, background=background, **reading_options)
+        return joined([part.contributions for part in parts])
+
+    def explain_batches(
+        self, data: Any, *, background: Any = None, **reading_options: Any
+    ) -> Iterator[ExplainedRows]:
+        """Contributions with predictions and ids, batch by batch, in the order of the rows."""
+        self._check_fitted()
+        opened = self.open(data, **{"target": None, **reading_options})
+        centre = None if background is None else self.open(background, target=None)
+        yield from explained_batches(
+            self.model_, self.encoding_, opened, centre, self._batch_rows()
+        )
+
     def score(self, data: Any, **reading_options: Any) -> float:
         """The accuracy, or R^2 of quantities, on a table that has the target.
 
@@ -328,7 +369,7 @@ class TableModel(Storable):
             if lacking:
                 raise ValueError(lacking)
         if interval is not None:
-            self.model_._half_width(interval)  # refuses a wrong coverage before a row is read
+            self.model_.half_width(interval)  # refuses a wrong coverage before a row is read
         opened = self.open(data, **{"target": None, **reading_options})
         rows = 0
         for batch in opened.batches(self._batch_rows()):

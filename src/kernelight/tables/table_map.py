@@ -19,7 +19,8 @@ from kernelight.base.estimator import Storable
 from kernelight.codes import Codes
 from kernelight.data import DataError, Dataset, Encoding, open_dataset
 from kernelight.data.table_source import CATEGORICAL, resized
-from kernelight.estimators.kernel_choice import EXACT, TUNE, KernelChoice, map_for
+from kernelight.estimators.average_model import AverageModel
+from kernelight.estimators.kernel_choice import EXACT, RIDGE, TUNE, KernelChoice, map_for
 from kernelight.estimators.kernel_model import KernelModel
 from kernelight.estimators.progress import Event, Watch, unwatched
 from kernelight.estimators.routes import MAP_ROWS
@@ -185,7 +186,7 @@ class TableMap(Storable):
         check_int("bits", self.bits, 1, 16)
         check_int("random_state", self.random_state, 0)
         check_choice("scale", self.scale, (None, *SCALING_NAMES))
-        if self.method in (EXACT, "aligned"):
+        if self.method in (EXACT, RIDGE, "aligned"):
             raise ValueError(
                 f"method={self.method!r} is for models: it makes no codes or features without a "
                 f"target."
@@ -242,9 +243,16 @@ class TableMap(Storable):
             encoding, fitted = fitted.encoding_, fitted.model_
         if isinstance(fitted, KernelModel):
             if fitted.map_ is None:
-                raise ValueError(
-                    f"{where} holds a model of method='exact', which has no codes or features."
-                )
+                if isinstance(fitted.model_, AverageModel):
+                    raise ValueError(
+                        f"{where} holds a model of kernel='auto', an average that has no codes of "
+                        f"its own: fit kernel='gmm' for codes."
+                    )
+                if fitted.model_.lesson is None:
+                    raise ValueError(
+                        f"{where} holds a model of method='exact', which has no codes or features."
+                    )
+                fitted = fitted.to_codes()
             made._set(fitted.scaled_map_, encoding or getattr(fitted, "encoding_", None))
         elif isinstance(fitted, FeatureMap):
             made._set(ScaledMap(Scaling("none", fitted.n_features_in_, {}), fitted), None)

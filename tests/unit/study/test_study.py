@@ -186,17 +186,15 @@ def test_cards_leave_c_and_unclear_settings_to_be_tuned() -> None:
     chosen = cell("gaussian", 0.9, 100, settings=settings, C=10.0)
     assert parameters_of(chosen, [chosen], 100) == {"kernel": "gaussian", "n_components": 64}
     # few rows: at least as many as by default
-    assert parameters_of(chosen, [chosen], 400) == {"kernel": "gaussian"}
-    assert parameters_of(replace(chosen, clear=True), [chosen], 400) == {
-        "kernel": "gaussian",
-        **settings,
-    }
+    more = {"kernel": "gaussian", "n_components": 1024}
+    assert parameters_of(chosen, [chosen], 400) == more
+    assert parameters_of(replace(chosen, clear=True), [chosen], 400) == more | settings
     default = cell(
         "gmm", 0.9, 100, k=1024, settings={"scale": "standard", "p": 1.0}, C=10.0, default=True
     )
-    assert parameters_of(default, [default], 100) == {}
+    assert parameters_of(default, [default], 100) == {"n_components": 1024}
     power = cell("gmm_power", 0.9, 100, k=1024, settings={"scale": "minmax", "p": 0.5}, C=10.0)
-    assert parameters_of(power, [power], 100) == {"p": "tune"}
+    assert parameters_of(power, [power], 100) == {"n_components": 1024, "p": "tune"}
 
 
 def test_all_rows_are_accounted_for(study: Study) -> None:

@@ -115,6 +115,27 @@ def test_a_journal_survives_a_kill_in_the_middle_of_a_line(tmp_path: Path, end: 
     assert len(Journal(path, "mark")) == 2
 
 
+def test_a_full_disk_is_named_by_the_journal(tmp_path: Path) -> None:
+    """A limit of the size of files is what the system has of a full disk."""
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "cells.jsonl"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(OSError, match=r"File too large: '.*cells\.jsonl'"):
+            Journal(path, "mark")
+        path.unlink()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (80, hard))
+        journal = Journal(path, "mark")
+        with pytest.raises(OSError, match=r"File too large: '.*cells\.jsonl'"):
+            journal.add("a", some_cell("gmm"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    again = Journal(path, "mark")
+    again.add("a", some_cell("gmm"))
+    assert len(Journal(path, "mark")) == 1
+
+
 def test_a_damaged_line_of_a_journal_is_named(tmp_path: Path) -> None:
     path = tmp_path / "cells.jsonl"
     Journal(path, "mark").add("a", some_cell("gmm"))

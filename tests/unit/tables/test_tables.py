@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import pickle
+import tempfile
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 import kernelight
 from kernelight import KernelClassifier, KernelRegressor, State, TableModel, open_dataset
 from kernelight.data import DataError
+from kernelight.linear.stored_rows import StoredRows
 from kernelight.tables import fitting
 from kernelight.tables.evaluation import ClassCounts, ErrorSums
 from kernelight.tables.memory_limit import Allowance, bytes_of
@@ -253,24 +257,30 @@ class Narrow(Allowance):
     """Little room for rows, whatever the process takes already."""
 
     held = 400
+    block_rows = None
 
     def batch(self, n_rows):
         return 150
+
+    def block(self, n_rows, n_held_out):
+        return self.block_rows
 
 
 NOTHING = {"limit": 1, "base": 0, "of_row": 1, "code_bytes": 1, "n_outputs": 1, "n_weights": 1}
 
 
-@pytest.fixture
-def narrow(monkeypatch):
+@pytest.fixture(params=[None, 1500, 10**6], ids=["read again", "on disk", "in memory"])
+def narrow(monkeypatch, request):
+    """Too little memory for rows; where their codes are, if they are kept."""
+    monkeypatch.setattr(Narrow, "block_rows", request.param)
     monkeypatch.setattr(fitting, "_allowance", lambda *_: Narrow(**NOTHING))
+    return request.param
 
 
-@pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize(
     "order", [None, lambda kind: np.argsort(kind, kind="stable")], ids=["mixed", "sorted"]
 )
-def test_rows_that_do_not_fit_are_learned_in_batches(tmp_path, order):
+def test_rows_that_do_not_fit_are_learned_in_batches(tmp_path, order, narrow):
     rows = 6000
     table = write_table(tmp_path / "train.csv", rows=rows, order=order)
     test = write_table(tmp_path / "test.csv", 1, rows=3000)
@@ -283,15 +293,53 @@ def test_rows_that_do_not_fit_are_learned_in_batches(tmp_path, order):
     )
     assert model.evaluate(test)["accuracy"] > whole.evaluate(test)["accuracy"] - 0.005
     assert model.n_rows_ == rows
+    found = model.explain(test)  # it knows the rows to centre on
+    features, _ = model.open(test).materialise()
+    size = np.abs(found.values).sum(axis=1)
+    np.testing.assert_array_less(
+        np.abs(found.scores - model.model_.decision_function(features)), 1e-5 * (1 + size)
+    )
     held = model.held_out_["rows"]
     assert rows // 10 - 2 * EVERY_CLASS <= held <= rows // 10
     assert model.model_.n_rows_ == rows - held
     told = [event[:4] for event in seen]
-    assert ("pass 3 of 3", rows - held, rows - held, "rows") in told
+    if narrow is None:
+        assert ("pass 3 of 3", rows - held, rows - held, "rows") in told
+    else:  # it may take fewer passes
+        assert ("encoding", rows, rows, "rows") in told
+        assert ("pass 1 of 3", rows - held, rows - held, "rows") in told
     assert ("evaluating the model", held, held, "rows") in told
     shares = [event.fraction for event in seen if event.fraction is not None]
     assert shares == sorted(shares)
     assert shares[-1] > 0.9
+
+
+@pytest.mark.parametrize("narrow", [1500], indirect=True)
+def test_an_interrupt_or_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch, narrow):
+    table = write_table(tmp_path / "train.csv", rows=6000)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    files = []
+
+    def interrupt(self, rows):
+        files.append(self._file)
+        raise KeyboardInterrupt
+
+    def full(self, *arguments):
+        files.append(self._file)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+
+    for name, fault, error in (("blocks", interrupt, KeyboardInterrupt), ("_write", full, OSError)):
+        model = TableModel(small())
+        with monkeypatch.context() as patched:
+            patched.setattr(StoredRows, name, fault)
+            with pytest.raises(error):
+                model.fit(table, ids="id", memory="1G")
+        assert list(folder.iterdir()) == []
+        assert not hasattr(model, "model_")
+    assert len(files) == 2
+    assert all(file.closed for file in files)
 
 
 @pytest.mark.usefixtures("narrow")

@@ -12,6 +12,7 @@ from kernelight.base import bytes_text, counted
 from kernelight.data import replacing
 from kernelight.study.cells import Cell, Recommendation
 from kernelight.study.report.charts import Charts
+from kernelight.study.report.effects import bars, shape
 from kernelight.study.report.pictures import cloud, cloud_legend, matrix, pairs_table, shortened
 from kernelight.study.report.svg import OTHER, Chart, symbol
 from kernelight.study.report.terms import explained, glossary, said_of, said_of_model, tip
@@ -41,6 +42,7 @@ def render_report(study: Study) -> str:
         _prices(charts),
         _theory(charts),
         _closer(study, charts),
+        _effects(study),
         _left_out(study),
         glossary(),
         _again(study),
@@ -332,6 +334,36 @@ def _closer(study: Study, charts: Charts) -> str:
     if not figures:
         return ""
     title = "<h2>The recommended model on the test rows</h2>"
+    return f'<section>{title}<div class="grid-2">{figures}</div></section>'
+
+
+def _effects(study: Study) -> str:
+    """Importances of columns, and the effects of the strongest."""
+    effects = study.effects
+    if effects is None or not effects["columns"]:
+        return ""
+    more = effects["n_columns"] - len(effects["columns"])
+    rest = f" {counted(more, 'column')} with less are not shown." if more > 0 else ""
+    figures = _framed(
+        "How much each column matters",
+        f"How far its contributions are spread over {effects['rows']:,} test rows.{rest}",
+        bars(effects),
+        "chart-importances",
+    )
+    spread = [value for each in effects["shapes"] for value in each["y"]]
+    names = study.data["class_names"]
+    for at, each in enumerate(effects["shapes"]):
+        of = ""
+        if names is not None:
+            positive = 1 if each["output"] is None else each["output"]
+            of = f" The score is that of class {names[positive]}."
+        figures += _framed(
+            f"The effect of {shortened(each['name'], 30)}",
+            f"Its value against what it adds to the score of a row.{of}",
+            shape(each, spread).svg(),
+            f"chart-effect-{at + 1}",
+        )
+    title = "<h2>What its scores rest on</h2>"
     return f'<section>{title}<div class="grid-2">{figures}</div></section>'
 
 
