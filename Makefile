@@ -26,7 +26,7 @@ help:
 	@echo "make release-check [DATA=<folder>]  sanitizers, the wheel in a fresh environment, more random trials, and with"
 	@echo "                                 DATA a sample of the papers: before a release (half an hour)"
 	@echo "make setup     only set up .venv: the package and what its tests and checks need"
-	@echo "make bench     run all benchmarks against their peers (some minutes)"
+	@echo "make bench     run all benchmarks against their peers (half an hour; BENCH=--quick: rough ratios, in minutes)"
 	@echo "make papers DATA=<folder>        compute the tables and figures of the papers again (hours; goes on where it stopped)"
 	@echo "make papers-quick DATA=<folder>  a sample of each (some minutes)"
 	@echo "make lint      ruff, mypy, clang-format, and is the stub of the compiled module up to date?"

@@ -59,7 +59,7 @@ class Problem:
 PROBLEMS = (
     Problem("Letter", "15,000 x 16, 26 classes", 1024, 10.0, path=True),
     Problem("Covertype", "100,000 rows, 7 classes", 512, 7.0, peer_seeds=range(1), memory=True),
-    Problem("IJCNN", "49,990 rows, 2 classes", 1024, 5.0),
+    Problem("IJCNN", "49,990 rows, 2 classes", 1024, 10.0),
 )
 
 

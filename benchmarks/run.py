@@ -1,23 +1,26 @@
 """Run every benchmark of this directory and print a table for each.
 
-    python benchmarks/run.py [names ...] [--write]
+    python benchmarks/run.py [names ...] [--write] [--quick]
 
 A benchmark is a module with ``run() -> list[dict]``; a dict has the keys ``claim``, ``peer``,
 ``bar`` (the promise, in words), ``measured`` (the ratio; another ``unit`` may be named), and
 ``holds``. The first line of its docstring stands above its table. ``--write`` puts each table into
 docs/benchmarks.md as soon as it is measured, and leaves those of other benchmarks as they were. The
-exit status is 1 if a promise does not hold.
+exit status is 1 if a promise does not hold. ``--quick`` shows the ratios of speed roughly: each is
+measured once, on fewer tables where there are many, and what measures only accuracy is left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import platform
 import sys
 import textwrap
 import time
 from importlib.metadata import PackageNotFoundError, version
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,9 +32,18 @@ INTRODUCTION = """# Benchmarks
 Written by `make bench BENCH=--write`.
 Each table names the machine and the versions that it was measured with.
 """
+QUICK = "KERNELIGHT_QUICK"  # tells `_measure` to take one turn
+# what measures accuracy, or takes long even once
+SLOW = (
+    *("accuracy", "categories", "imbalance", "streaming", "tables", "training_quality"),
+    "trees",
+)
 NO_PROMISE = "none"  # a bar that begins so: there is nothing that could hold
 HEADS = ("claim", "peer", "promised", "measured", "")
-PACKAGES = ("kernelight", "numpy", "scipy", "scikit-learn", "datasketch", "lightgbm")
+PACKAGES = (
+    *("kernelight", "numpy", "scipy", "scikit-learn", "datasketch", "lightgbm"),
+    *("xgboost-cpu", "catboost"),
+)
 
 
 def names() -> list[str]:
@@ -123,16 +135,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run the benchmarks of kernelight.")
     parser.add_argument("names", nargs="*", help=f"which (default: all of {', '.join(names())})")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument("--quick", action="store_true", help="rough ratios, in some minutes")
     asked = parser.parse_args()
+    if asked.quick and asked.write:
+        parser.error("--quick measures too roughly to be written")
+    if asked.quick:
+        os.environ[QUICK] = "1"
     unknown = sorted(set(asked.names) - set(names()))
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(names())}")
     print(f"{processor()}; {versions()}")
     all_hold = True
-    for name in asked.names or names():
+    for name in asked.names or [name for name in names() if not (asked.quick and name in SLOW)]:
         start = time.perf_counter()
         module = load(name)
-        results = module.run()
+        quick = (
+            {"quick": True} if asked.quick and "quick" in signature(module.run).parameters else {}
+        )
+        results = module.run(**quick)
         rows = [cells(row) for row in results]
         all_hold &= all(row["holds"] for row in results)
         title = (module.__doc__ or "").strip().splitlines()[0]
