@@ -9,25 +9,28 @@ from kernelight.study.report.axes import Axis, linear_axis
 from kernelight.study.report.pictures import shortened
 from kernelight.study.report.svg import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Chart, Point, Series
 
-_BAR, _MARGIN = 24, 150
+_PITCH, _MARGIN = 24, 150  # from bar to bar, and of the names at the left
+_THICKEST, _LEAST_HEIGHT = 30, 200  # few bars are spread over a chart that a telephone shows large
 
 
 def bars(effects: dict[str, Any]) -> str:
     """Bars of importance, the largest on top."""
     largest = max((part for _, part in effects["columns"]), default=0.0) or 1.0
+    pitch = max(_PITCH, (_LEAST_HEIGHT - 12) / max(len(effects["columns"]), 1))
+    thick = min(pitch - 6, _THICKEST)
     parts = []
     for at, (name, part) in enumerate(effects["columns"]):
-        y, width = 6 + at * _BAR, (WIDTH - _MARGIN - 62) * part / largest
+        middle, width = 6 + (at + 0.5) * pitch, (WIDTH - _MARGIN - 62) * part / largest
         tip = escape(f"{name}: {100 * part:.1f} % of the spread of all columns", quote=True)
         parts.append(
-            f'<text class="tick end" x="{_MARGIN - 8}" y="{y + 14}">'
+            f'<text class="tick end" x="{_MARGIN - 8}" y="{middle + 5:.1f}">'
             f"{escape(shortened(name, 20))}</text>"
-            f'<rect class="mark s1" x="{_MARGIN}" y="{y}" width="{max(width, 1):.1f}" '
-            f'height="{_BAR - 6}" rx="2" data-tip="{tip}"/>'
-            f'<text class="tick" x="{_MARGIN + width + 6:.1f}" y="{y + 14}">'
+            f'<rect class="mark s1" x="{_MARGIN}" y="{middle - thick / 2:.1f}" '
+            f'width="{max(width, 1):.1f}" height="{thick:.1f}" rx="2" data-tip="{tip}"/>'
+            f'<text class="tick" x="{_MARGIN + width + 6:.1f}" y="{middle + 5:.1f}">'
             f"{100 * part:.0f} %</text>"
         )
-    height = 12 + _BAR * len(effects["columns"])
+    height = round(12 + pitch * len(effects["columns"]))
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" '
         f'aria-label="Importance of columns">{"".join(parts)}</svg>'
