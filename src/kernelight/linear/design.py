@@ -23,7 +23,7 @@ from kernelight.linear.normal_equations import is_narrow
 
 # Outputs that are learned at once, padding included: see core/simd/linear_loops.h.
 PACKED_WIDTHS = (1, 4, 8, 16)
-RANK_BYTES = 56 << 20  # up to this size, a copy of the codes as ranks is made
+RANK_BYTES = 1 << 28  # up to this size, a copy of the codes as ranks is made: a third of the time
 DENSE_BYTES = 8 << 20  # up to this size as an array, a sparse matrix becomes dense
 COUNTED_BITS = 8  # codes of more bits are marked as occurring, but not counted
 # Stored numbers that one compiled call visits for one output: an interrupt waits for one call.
