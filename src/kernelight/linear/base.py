@@ -120,7 +120,7 @@ class LinearModel(StoredEstimator, ABC):
             Labels or numbers; for a regression also (n_samples, n_targets).
         sample_weight : array of shape (n_samples,), optional
             Factors of C for each row; a weight of 2 is the same as having the row twice: to the
-            bit for fewer than 100,000 rows times outputs, otherwise up to ``tol``.
+            bit for fewer than 30,000 rows times outputs, otherwise up to ``tol``.
 
         Returns
         -------
