@@ -229,6 +229,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         p: float | str = 1.0,
         C: float | str = "tune",
         scale: str | None = "tune",
+        weights: Any = None,
         cv: Any = None,
         scoring: Any = None,
         loss: str = "squared_hinge",
@@ -245,6 +246,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         self.p = p
         self.C = C
         self.scale = scale
+        self.weights = weights
         self.cv = cv
         self.scoring = scoring
         self.loss = loss
