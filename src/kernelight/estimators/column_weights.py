@@ -236,7 +236,6 @@ def choose_weights(
 
 def _is_clearly_less(one: Trial, other: Trial, held: NDArray[np.intp]) -> bool:
     """Whether the errors of rows are smaller beyond chance; a row held out twice counts once."""
-    less = np.bincount(held, weights=other.errors - one.errors)
-    count = np.bincount(held)
-    less = less[count > 0] / count[count > 0]
+    sums, counts = np.bincount(held, weights=other.errors - one.errors), np.bincount(held)
+    less = sums[counts > 0] / counts[counts > 0]
     return float(less.mean()) > CLEARLY * float(less.std()) / math.sqrt(len(less))

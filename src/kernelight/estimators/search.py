@@ -14,7 +14,7 @@ Long, because the rounds and what they share of rows, splits and C are one subje
    scoring chooses setting and C in a semifinal of at most 1,600 rows.
 
 Between the two, weights of columns are learned for the setting that leads, where the user asks for
-them (`weights_round`). They see labels, so that rows that score are not among those they learn from.
+them (`weights_round`). They see labels, so that they do not learn from rows that score.
 
 A score such as the average precision is as noisy as its rarest class is small, however many rows
 there are. Where that class has few rows, the last round uses more rows and holds out each fold: see

@@ -126,7 +126,7 @@ class WeightsRound:
         return self.splits[:N_FOLDS]
 
     def known_scores(self, Cs: Sequence[float]) -> list[NDArray[np.float64]] | None:
-        """The scores of rows held out in `first_folds` by what was chosen; None for other ``Cs``."""
+        """The scores of `first_folds` by what was chosen, for each C; None for other ``Cs``."""
         assert self.choice is not None
         n_held = sum(len(held) for _, held in self.first_folds)
         known = {

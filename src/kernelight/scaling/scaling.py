@@ -228,12 +228,14 @@ class Scaling:
         learned = [np.ascontiguousarray(self.arrays[name]) for name in self._LEARNED[self._base]]
         weights = None if self.weights is None else np.ascontiguousarray(self.weights)
         if self._base == "quantile":
-            return _core.ColumnScaling.ranks(form, *learned, weights)
+            knots, ranks, starts = learned
+            return _core.ColumnScaling.ranks(form, knots, ranks, starts, weights)
         if self._base == "max":
-            return _core.ColumnScaling.units(form, None, *learned, weights)
+            return _core.ColumnScaling.units(form, None, learned[0], weights)
         if self._base == "minmax" and form == _AS_IT_IS:
             form = _FLOORED
-        return _core.ColumnScaling.units(form, *learned, weights)
+        origin, unit = learned
+        return _core.ColumnScaling.units(form, origin, unit, weights)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
