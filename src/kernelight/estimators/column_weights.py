@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,12 +38,13 @@ from kernelight.scaling import Scaling
 LEARN = "learn"
 STRENGTHS = (0.5, 1.0)
 MOST_ROUNDS = 4
+FIRST_PART = 2  # one of so many splits, rounded up, chooses the recipe
 LEAST_WEIGHT = 0.01  # of a column, relative to the largest
 CLEARLY = 2.0  # standard errors
-FLAT = 0.005  # a round that lowers the error by less, relatively, is the last one
+FLAT = 0.01  # a round that lowers the error by less, relatively, is the last one
 MOST_FEATURES = 1 << 14  # times scores, of which parts are kept for each row
-_WORK = 1 << 27  # products of rows, other rows, features and scores for one round
-_FEWEST, _MOST = 50, 400  # rows over which parts are spread
+_WORK = 1 << 24  # products of rows, other rows, features and scores for one round
+_FEWEST, _MOST = 40, 160  # rows over which parts are spread
 
 Array = NDArray[np.float64]
 #: The rows of a split: the features of both parts, training rows first.
@@ -76,13 +77,21 @@ class Trial:
         """The mean squared error."""
         return float(self.errors.mean())
 
+    def joined(self, other: Trial) -> Trial:
+        """The same recipe and C on more splits."""
+        scores, errors = (
+            np.concatenate(both)
+            for both in ((self.scores, other.scores), (self.errors, other.errors))
+        )
+        return Trial(self.recipe, self.C, scores, errors)
+
 
 @dataclass(frozen=True)
 class Choice:
-    """What `choose_weights` found: the best trial, which has no recipe if weights are no better."""
+    """What `choose_weights` found."""
 
-    best: Trial
-    trials: tuple[Trial, ...]
+    best: Trial | None  # None if no weights are clearly better than none
+    trials: list[Trial]  # of the splits that were used
     held: NDArray[np.intp]  # the places of the rows that have scores, in the order of the scores
 
 
@@ -132,7 +141,8 @@ class _Learner:
         self._given = kernel, X, task, C
         self._rows = kernel.prepare(scaling(X))
         self._gram = kernel.pairwise(self._rows)
-        self._known: dict[float, Array] = {}
+        self._known: dict[float, Array] = {}  # duals by C
+        self._others: tuple[Matrix, NDArray[Any]] | None = None  # rows that were scored last
 
     def duals(self, C: float) -> Array:
         """Those of the model with this C."""
@@ -141,12 +151,14 @@ class _Learner:
             self._known[C] = kernel_ridge.duals(self._gram, task.columns, costs(task, C))
         return self._known[C]
 
-    def scores(self, X: Matrix, Cs: Sequence[float]) -> list[Array]:
-        """The scores of other rows for each C."""
+    def scores(self, X: Matrix, C: float) -> Array:
+        """The scores of other rows."""
         kernel = self._given[0]
-        gram = kernel.pairwise(kernel.prepare(self.scaling(X)), self._rows)
-        every = [self.duals(C) for C in Cs]
-        return [np.asarray(gram @ each + each.sum(axis=0)) for each in every]
+        if self._others is None or self._others[0] is not X:
+            gram = kernel.pairwise(kernel.prepare(self.scaling(X)), self._rows)
+            self._others = X, gram
+        duals = self.duals(C)
+        return np.asarray(self._others[1] @ duals + duals.sum(axis=0))
 
     def next_round(self, strength: float) -> _Learner:
         """The same rows with weights that follow from this model."""
@@ -191,47 +203,82 @@ def choose_weights(
 ) -> Choice:
     """Compare recipes with no weights on held-out rows; ``task`` and weights are of all rows.
 
-    ``Cs`` ascend, and weights are learned with the first. Of recipes the strengths are tried for
-    one round, and the better one for more while that helps.
+    The first splits choose a recipe: both strengths are tried for one round, and the better one for
+    more while that helps. If it is better there, all splits compare it with no weights, and try
+    each C. ``Cs`` ascend, and weights are learned with the first.
     """
-    held = np.concatenate([held for _, held in splits])
-    targets, weight = task.columns[held], row_weight[held]
-    learners: dict[Recipe | None, list[_Learner]] = {None: []}
-    others: list[Matrix] = []
-    for split in splits:
-        n_train = len(split[0])
-        X = features(split)
-        train_task = task.at(split[0])
-        learners[None].append(_Learner(kernel, scaling, X[:n_train], train_task, Cs[0]))
-        others.append(X[n_train:])
-    trials: list[Trial] = []
-
-    def tried(recipe: Recipe | None) -> Trial:
-        by_split = [
-            learner.scores(X, Cs) for learner, X in zip(learners[recipe], others, strict=True)
-        ]
-        first = len(trials)
-        for at, C in enumerate(Cs):
-            scores = np.concatenate([each[at] for each in by_split])
-            errors = weight * np.square(targets - scores).sum(axis=1)
-            trials.append(Trial(recipe, C, scores, errors))
-        return min(trials[first:], key=lambda trial: trial.error)
-
-    def next_round(recipe: Recipe | None, strength: float) -> Trial:
-        new = Recipe(strength, 1 if recipe is None else recipe.rounds + 1, Cs[0])
-        learners[new] = [learner.next_round(strength) for learner in learners[recipe]]
-        return tried(new)
-
-    plain = tried(None)
-    best = min((next_round(None, strength) for strength in STRENGTHS), key=lambda one: one.error)
-    while best.recipe is not None and best.recipe.rounds < MOST_ROUNDS:
-        if best.error >= plain.error:
-            break
-        later = next_round(best.recipe, best.recipe.strength)
+    n_first = math.ceil(len(splits) / FIRST_PART)
+    first = _Contest(kernel, scaling, features, task, row_weight, splits[:n_first], Cs[0])
+    plain = first.trial(None)
+    best = min(
+        (first.trial(Recipe(strength, 1, Cs[0])) for strength in STRENGTHS),
+        key=lambda trial: trial.error,
+    )
+    while best.error < plain.error and best.recipe is not None and best.recipe.rounds < MOST_ROUNDS:
+        later = first.trial(replace(best.recipe, rounds=best.recipe.rounds + 1))
         if later.error >= (1 - FLAT) * best.error:
             break
         best = later
-    return Choice(best if _is_clearly_less(best, plain, held) else plain, tuple(trials), held)
+    if best.error >= plain.error or best.recipe is None:
+        return Choice(None, first.trials, first.held)
+    rest = _Contest(kernel, scaling, features, task, row_weight, splits[n_first:], Cs[0])
+    held = np.concatenate([first.held, rest.held])
+    finals: dict[bool, list[Trial]] = {}
+    for recipe in (None, best.recipe):
+        finals[recipe is None] = [first.trial(recipe, C).joined(rest.trial(recipe, C)) for C in Cs]
+    plain, best = (
+        min(finals[is_plain], key=lambda trial: trial.error) for is_plain in (True, False)
+    )
+    taken = best if _is_clearly_less(best, plain, held) else None
+    return Choice(taken, [*finals[True], *finals[False]], held)
+
+
+class _Contest:
+    """Recipes on some splits; each learns from the training rows of each split."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        scaling: Scaling,
+        features: Features,
+        task: Task,
+        row_weight: Array,
+        splits: list[Split],
+        C: float,
+    ) -> None:
+        self.held = np.concatenate([held for _, held in splits])
+        self.trials: list[Trial] = []
+        self._targets, self._weight = task.columns[self.held], row_weight[self.held]
+        self._C = C
+        self._learners: dict[Recipe | None, list[_Learner]] = {None: []}
+        self._others: list[Matrix] = []
+        for train, held in splits:
+            X = features((train, held))
+            own = X[: len(train)], task.at(train)
+            self._learners[None].append(_Learner(kernel, scaling, *own, C))
+            self._others.append(X[len(train) :])
+
+    def trial(self, recipe: Recipe | None, C: float | None = None) -> Trial:
+        """The scores of held-out rows; with the C of the contest, unless another is given."""
+        C = self._C if C is None else C
+        for known in self.trials:
+            if known.recipe == recipe and known.C == C:
+                return known
+        pairs = zip(self._learned(recipe), self._others, strict=True)
+        scores = np.concatenate([learner.scores(X, C) for learner, X in pairs])
+        errors = self._weight * np.square(self._targets - scores).sum(axis=1)
+        self.trials.append(Trial(recipe, C, scores, errors))
+        return self.trials[-1]
+
+    def _learned(self, recipe: Recipe | None) -> list[_Learner]:
+        """The models of all splits, after those of the rounds before."""
+        if recipe not in self._learners:
+            assert recipe is not None
+            before = None if recipe.rounds == 1 else replace(recipe, rounds=recipe.rounds - 1)
+            self._learners[recipe] = [
+                learner.next_round(recipe.strength) for learner in self._learned(before)
+            ]
+        return self._learners[recipe]
 
 
 def _is_clearly_less(one: Trial, other: Trial, held: NDArray[np.intp]) -> bool:

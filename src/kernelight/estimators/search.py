@@ -85,6 +85,7 @@ DEFAULT_ROWS = MANY_ROWS  # of the last round, if nobody names a scoring
 GROWN_C = 10.0
 USUAL_CS = 2  # values of C in the last round
 SCORING_ROWS = 1_600  # on which a scoring chooses among kernel ridge regressions, at most
+REMATCH = 1.0  # standard errors by which weights must be better in the last round
 FINAL_FITS = 4  # a final fit, to a small tolerance, takes about as long as this many in the search
 # rows: one fold of them is enough for the two numbers of a calibration or for quantiles of errors
 ENOUGH_TO_CALIBRATE = 500
@@ -147,6 +148,7 @@ class Search:
         last = [self._step] * min(self._n_finalists, len(self._settings))
         semifinal = [self._semifinal_step] * min(FINALISTS, len(self._settings))
         weights = [] if self._weights is None else [self._weights.step]
+        last += [self._step] if self._has_rematch else []
         return self._race.steps + (semifinal if self._has_semifinal else []) + weights + last
 
     @property
@@ -314,12 +316,21 @@ class Search:
             ranked = self._scored_on_a_part(ranked, table, progress)
         elif self._has_semifinal:
             ranked = self._semifinal(ranked, table, progress)
+        plain = ranked[0]
         if self._weights is not None:
-            ranked = [self._with_weights(ranked[0], self._weights, table, progress), *ranked[1:]]
+            ranked = [self._with_weights(plain, self._weights, table, progress), *ranked[1:]]
         n_raced = len(table)
         best = self._best(self._score_finalists(ranked, table, progress))
+        if self._has_rematch:
+            if best.setting.recipe is None:
+                progress.skip(self._step)
+            else:
+                best = self._rematch(best, plain, table, progress)
+                ranked = [*ranked, plain]
         C, held = self._smallest_tied_c(best)
         score = max(entry["score"] for entry in table[n_raced:])
+        if self._weights is not None:  # a loser of other rows may have scored higher
+            score = max(best.scores)
         raced = next(each for each in ranked if each.setting is best.setting)
         if self._weights is not None:
             table = [{**entry, "weights": entry.get("weights")} for entry in table]
@@ -394,8 +405,8 @@ class Search:
             with progress.task(name, round_.step) as outcome:
                 weighted = round_.run(leader, weight, Cs)
                 assert round_.choice is not None
-                recipe = round_.choice.best.recipe
-                outcome.text = "no better than none" if recipe is None else str(recipe)
+                best = round_.choice.best
+                outcome.text = "no better than none" if best is None else str(best.recipe)
         except ValueError:  # the kernel refuses weighted rows
             return leader
         task = self._task.at(round_.rows[round_.choice.held])
@@ -412,6 +423,32 @@ class Search:
                 }
             )
         return weighted
+
+    @property
+    def _has_rematch(self) -> bool:
+        """Whether weights meet the unweighted setting in the last round as well.
+
+        They are learned and tried on few rows, where columns of noise disturb most. What many rows
+        gain is another question.
+        """
+        return self._weights is not None and len(self._weights.rows) < self._X.shape[0]
+
+    def _rematch(
+        self, weighted: Scored, plain: Entrant, table: list[dict[str, Any]], progress: Progress
+    ) -> Scored:
+        """The better of both on the rows of the last round that weights have not learned from."""
+        Cs = self._c_values(plain)
+        name = f"{plain.setting}, {self._n_last_rows:,} rows"
+        with progress.task(name, self._step) as outcome:
+            scored = self._score(plain.setting, Cs, alone=False)
+            outcome.text = best_of(Cs, scored.scores)
+        table += self._entries(scored)
+        if self._space.scoring.is_default:
+            stands = weighted.best_held.is_better(scored.best_held, REMATCH)
+        else:
+            top = max(scored.scores)
+            stands = max(weighted.scores) > top + self._tie(top)
+        return weighted if stands else scored
 
     def _scored_on_a_part(
         self, ranked: list[Entrant], table: list[dict[str, Any]], progress: Progress
@@ -464,7 +501,8 @@ class Search:
             setting, Cs = entrant.setting, self._c_values(entrant)
             try:
                 with progress.task(f"{setting}, {self._n_last_rows:,} rows", self._step) as outcome:
-                    scored = self._score(setting, Cs, alone=n_finalists == 1)
+                    alone = n_finalists == 1 and not (setting.recipe and self._has_rematch)
+                    scored = self._score(setting, Cs, alone=alone)
                     outcome.text = best_of(Cs, scored.scores)
             except ValueError as error:
                 refusals.append(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,14 +26,26 @@ class HeldOut:
     rows: RowIndices  # which they are
 
     @property
-    def loss(self) -> float:
-        """The mean squared hinge loss, or the mean squared error of a regression."""
+    def losses(self) -> NDArray[np.float64]:
+        """The squared hinge loss of each row, or its squared error of a regression."""
         columns = self.task.columns
         errors = columns - self.scores
         if self.task.classes is not None:
             errors = np.maximum(0.0, columns * errors)  # 1 - margin
+        return np.asarray(np.square(errors).sum(axis=1))
+
+    @property
+    def loss(self) -> float:
+        """The mean of `losses`."""
+        return float(np.average(self.losses, weights=self.task.balanced_weight))
+
+    def is_better(self, other: HeldOut, n_errors: float) -> bool:
+        """Whether the loss is less by so many standard errors, on rows that both have."""
+        common = np.isin(other.rows, self.rows)
         weight = self.task.balanced_weight
-        return float(np.average(np.square(errors).sum(axis=1), weights=weight))
+        weight = np.ones(len(self.rows)) if weight is None else weight / weight.mean()
+        less = weight * (other.losses[common] - self.losses)
+        return float(less.mean()) > n_errors * float(less.std()) / math.sqrt(len(less))
 
 
 @dataclass(frozen=True)
@@ -64,7 +77,12 @@ class Scored:
     @property
     def loss(self) -> float:
         """The loss of held-out rows at the best C."""
-        return min(held.loss for held in self.held)
+        return self.best_held.loss
+
+    @property
+    def best_held(self) -> HeldOut:
+        """The held-out rows with the C of the least loss."""
+        return min(self.held, key=lambda held: held.loss)
 
 
 def best_of(Cs: Sequence[float], scores: Sequence[float]) -> str:

@@ -13,6 +13,7 @@ learned from. So weights learn from a sample of rows:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -30,6 +31,8 @@ from kernelight.estimators.search_space import SearchSpace
 
 SAMPLE_ROWS = 1_200
 MOST_SAMPLE_ROWS = 2_000  # a third of the rows up to this
+FEWEST_SAMPLE_ROWS = 600  # of wide tables
+WORK = 20_000.0  # pairs of rows times columns, for each row of the table
 FEW_ROWS = 500  # below which folds are repeated
 REPEATS = 2
 
@@ -66,6 +69,9 @@ class WeightsRound:
         if weight is not None:
             allowed &= weight > 0
         most = min(max(SAMPLE_ROWS, n_rows // 3), MOST_SAMPLE_ROWS)
+        if self.spares_rows:
+            affordable = int(math.sqrt(WORK * n_rows / self._X.shape[1]))
+            most = min(most, max(affordable, FEWEST_SAMPLE_ROWS))
         return np.asarray(self._order[allowed[self._order]][:most])
 
     @cached_property
@@ -104,7 +110,7 @@ class WeightsRound:
             kernel, setting.scaling, self._features, task, row_weight, self.splits, Cs
         )
         best = self.choice.best
-        if best.recipe is None:
+        if best is None or best.recipe is None:
             return entrant
         weighted = setting.weighted(best.recipe, kernel, self._X[self.rows], task)
         return replace(entrant, setting=weighted).starting_at(best.C)
@@ -128,6 +134,7 @@ class WeightsRound:
     def known_scores(self, Cs: Sequence[float]) -> list[NDArray[np.float64]] | None:
         """The scores of `first_folds` by what was chosen, for each C; None for other ``Cs``."""
         assert self.choice is not None
+        assert self.choice.best is not None
         n_held = sum(len(held) for _, held in self.first_folds)
         known = {
             trial.C: trial.scores[:n_held]
