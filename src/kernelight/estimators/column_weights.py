@@ -27,10 +27,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelight.base import counted
 from kernelight.base.checks import Matrix
 from kernelight.estimators import kernel_ridge
 from kernelight.estimators.folds import Split
 from kernelight.estimators.routes import Task, costs, spread
+from kernelight.estimators.scoring import standard_errors
 from kernelight.kernels.base import Kernel
 from kernelight.kernels.column_parts import column_parts
 from kernelight.scaling import Scaling
@@ -41,10 +43,10 @@ MOST_ROUNDS = 4
 FIRST_PART = 2  # one of so many splits, rounded up, chooses the recipe
 LEAST_WEIGHT = 0.01  # of a column, relative to the largest
 CLEARLY = 2.0  # standard errors
-FLAT = 0.01  # a round that lowers the error by less, relatively, is the last one
+FLAT = 0.005  # a round that lowers the error by less, relatively, is the last one
 MOST_FEATURES = 1 << 14  # times scores, of which parts are kept for each row
-_WORK = 1 << 24  # products of rows, other rows, features and scores for one round
-_FEWEST, _MOST = 40, 160  # rows over which parts are spread
+_WORK = 1 << 26  # products of rows, other rows, features and scores for one round
+_FEWEST, _MOST = 50, 400  # rows over which parts are spread
 
 Array = NDArray[np.float64]
 #: The rows of a split: the features of both parts, training rows first.
@@ -93,6 +95,7 @@ class Choice:
     best: Trial | None  # None if no weights are clearly better than none
     trials: list[Trial]  # of the splits that were used
     held: NDArray[np.intp]  # the places of the rows that have scores, in the order of the scores
+    lead: float = 0.0  # of the best weights over none, in standard errors
 
 
 def check_weights(weights: Any) -> NDArray[np.float64] | str | None:
@@ -117,9 +120,8 @@ def refuses(kernel: Kernel, X: Matrix, n_scores: int) -> str | None:
     if kernel.minmax_form is None or getattr(kernel, "center", None) is not None:
         return f"{kernel!r} is no sum over columns"
     if 2 * X.shape[1] * n_scores > MOST_FEATURES:
-        return (
-            f"{X.shape[1]:,} columns and {n_scores:,} scores are more than weights are learned for"
-        )
+        both = f"{counted(X.shape[1], 'column')} and {counted(n_scores, 'score')}"
+        return f"{both} are more than weights are learned for"
     return None
 
 
@@ -200,8 +202,12 @@ def choose_weights(
     row_weight: Array,
     splits: list[Split],
     Cs: Sequence[float],
+    *,
+    n_errors: float = CLEARLY,
 ) -> Choice:
     """Compare recipes with no weights on held-out rows; ``task`` and weights are of all rows.
+
+    A recipe is taken if it is better by ``n_errors`` standard errors.
 
     The first splits choose a recipe: both strengths are tried for one round, and the better one for
     more while that helps. If it is better there, all splits compare it with no weights, and try
@@ -229,8 +235,8 @@ def choose_weights(
     plain, best = (
         min(finals[is_plain], key=lambda trial: trial.error) for is_plain in (True, False)
     )
-    taken = best if _is_clearly_less(best, plain, held) else None
-    return Choice(taken, [*finals[True], *finals[False]], held)
+    lead = _lead(best, plain, held)
+    return Choice(best if lead > n_errors else None, [*finals[True], *finals[False]], held, lead)
 
 
 class _Contest:
@@ -281,8 +287,7 @@ class _Contest:
         return self._learners[recipe]
 
 
-def _is_clearly_less(one: Trial, other: Trial, held: NDArray[np.intp]) -> bool:
-    """Whether the errors of rows are smaller beyond chance; a row held out twice counts once."""
+def _lead(one: Trial, other: Trial, held: NDArray[np.intp]) -> float:
+    """How many standard errors the errors of rows are less; a row held out twice counts once."""
     sums, counts = np.bincount(held, weights=other.errors - one.errors), np.bincount(held)
-    less = sums[counts > 0] / counts[counts > 0]
-    return float(less.mean()) > CLEARLY * float(less.std()) / math.sqrt(len(less))
+    return standard_errors(sums[counts > 0] / counts[counts > 0])

@@ -85,7 +85,6 @@ DEFAULT_ROWS = MANY_ROWS  # of the last round, if nobody names a scoring
 GROWN_C = 10.0
 USUAL_CS = 2  # values of C in the last round
 SCORING_ROWS = 1_600  # on which a scoring chooses among kernel ridge regressions, at most
-REMATCH = 1.0  # standard errors by which weights must be better in the last round
 FINAL_FITS = 4  # a final fit, to a small tolerance, takes about as long as this many in the search
 # rows: one fold of them is enough for the two numbers of a calibration or for quantiles of errors
 ENOUGH_TO_CALIBRATE = 500
@@ -426,12 +425,7 @@ class Search:
 
     @property
     def _has_rematch(self) -> bool:
-        """Whether weights meet the unweighted setting in the last round as well.
-
-        They are learned and tried on few rows, where columns of noise disturb most. What many rows
-        gain is another question.
-        """
-        return self._weights is not None and len(self._weights.rows) < self._X.shape[0]
+        return self._weights is not None and self._weights.has_rematch
 
     def _rematch(
         self, weighted: Scored, plain: Entrant, table: list[dict[str, Any]], progress: Progress
@@ -444,7 +438,8 @@ class Search:
             outcome.text = best_of(Cs, scored.scores)
         table += self._entries(scored)
         if self._space.scoring.is_default:
-            stands = weighted.best_held.is_better(scored.best_held, REMATCH)
+            assert self._weights is not None
+            stands = self._weights.stand(weighted.best_held.lead_over(scored.best_held))
         else:
             top = max(scored.scores)
             stands = max(weighted.scores) > top + self._tie(top)

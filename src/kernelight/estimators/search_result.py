@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from kernelight.base import counted
 from kernelight.estimators.folds import N_FOLDS, Split
 from kernelight.estimators.routes import Prepared, RowIndices, Task
-from kernelight.estimators.scoring import absent_class
+from kernelight.estimators.scoring import absent_class, standard_errors
 from kernelight.estimators.search_space import Setting
 
 
@@ -39,13 +38,12 @@ class HeldOut:
         """The mean of `losses`."""
         return float(np.average(self.losses, weights=self.task.balanced_weight))
 
-    def is_better(self, other: HeldOut, n_errors: float) -> bool:
-        """Whether the loss is less by so many standard errors, on rows that both have."""
+    def lead_over(self, other: HeldOut) -> float:
+        """How many standard errors the loss is less than another one, on rows that both have."""
         common = np.isin(other.rows, self.rows)
         weight = self.task.balanced_weight
-        weight = np.ones(len(self.rows)) if weight is None else weight / weight.mean()
-        less = weight * (other.losses[common] - self.losses)
-        return float(less.mean()) > n_errors * float(less.std()) / math.sqrt(len(less))
+        less = other.losses[common] - self.losses
+        return standard_errors(less if weight is None else weight * less)
 
 
 @dataclass(frozen=True)

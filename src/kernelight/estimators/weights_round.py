@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.base.checks import Matrix
-from kernelight.estimators.column_weights import Choice, choose_weights
+from kernelight.estimators.column_weights import CLEARLY, Choice, choose_weights
 from kernelight.estimators.folds import N_FOLDS, Relearn, Split, strata, stratified_folds
 from kernelight.estimators.progress import Step
 from kernelight.estimators.race import Entrant
@@ -32,9 +32,10 @@ from kernelight.estimators.search_space import SearchSpace
 SAMPLE_ROWS = 1_200
 MOST_SAMPLE_ROWS = 2_000  # a third of the rows up to this
 FEWEST_SAMPLE_ROWS = 600  # of wide tables
-WORK = 20_000.0  # pairs of rows times columns, for each row of the table
+WORK = 60_000.0  # pairs of rows times columns, for each row of the table
 FEW_ROWS = 500  # below which folds are repeated
 REPEATS = 2
+TOGETHER = 1.5  # standard errors of this round and of the last one, together
 
 
 class WeightsRound:
@@ -107,7 +108,14 @@ class WeightsRound:
         setting, task = entrant.setting, self._task.at(self.rows)
         kernel = self._space.choice.make(setting.gamma, setting.p)
         self.choice = choose_weights(
-            kernel, setting.scaling, self._features, task, row_weight, self.splits, Cs
+            kernel,
+            setting.scaling,
+            self._features,
+            task,
+            row_weight,
+            self.splits,
+            Cs,
+            n_errors=0.0 if self.has_rematch else CLEARLY,
         )
         best = self.choice.best
         if best is None or best.recipe is None:
@@ -125,6 +133,23 @@ class WeightsRound:
     def spares_rows(self) -> bool:
         """Whether there are rows that weights do not learn from."""
         return self._spared is not None
+
+    @property
+    def has_rematch(self) -> bool:
+        """Whether weights meet the unweighted setting in the last round as well.
+
+        They are learned and tried on few rows, where columns of noise disturb most. What many rows
+        gain is another question.
+        """
+        return len(self.rows) < len(self._order)
+
+    def stand(self, lead: float) -> bool:
+        """Whether weights are taken that lead by so many standard errors in the last round.
+
+        Its held-out rows are others than those of this round, so that both leads count.
+        """
+        assert self.choice is not None
+        return lead > 0 and (self.choice.lead + lead) / math.sqrt(2) > TOGETHER
 
     @property
     def first_folds(self) -> list[Split]:
