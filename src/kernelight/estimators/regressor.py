@@ -30,7 +30,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
 
     Parameters
     ----------
-    kernel, n_components, bits, gamma, p, C, scale, cv, random_state, n_jobs, verbose
+    kernel, n_components, bits, gamma, p, C, scale, weights, cv, random_state, n_jobs, verbose
         As for `KernelClassifier`.
     method : str or None, default=None
         As for `KernelClassifier`; "exact" is scikit-learn's SVR on the Gram matrix, with its
