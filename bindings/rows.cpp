@@ -88,7 +88,10 @@ struct ScalingArg {
     }
     ColumnScaling scaling() const {
         const auto data = [](const auto& array) { return array ? array->data() : nullptr; };
-        return {data(origin), data(unit), {data(knots), data(ranks), data(starts)}, form,
+        return {data(origin),
+                data(unit),
+                {data(knots), data(ranks), data(starts)},
+                form,
                 data(weights)};
     }
 };

@@ -111,9 +111,9 @@ void scale_rows(const DenseRows<Value>& rows, const ColumnScaling& scaling, Valu
                     const double scaled = scaling(
                         column, static_cast<double>(rows.values[row * rows.n_cols + column]));
                     Value* to = out + row * width + column;
-                    *to = static_cast<Value>(
-                        weight *
-                        (scaling.form == ColumnScaling::as_it_is ? scaled : std::max(scaled, 0.0)));
+                    *to = static_cast<Value>(weight * (scaling.form == ColumnScaling::as_it_is
+                                                           ? scaled
+                                                           : std::max(scaled, 0.0)));
                     if (both)
                         to[rows.n_cols] =
                             constant ? Value(0)
