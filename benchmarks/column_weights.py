@@ -180,7 +180,7 @@ def rows_of(results: dict[str, Result]) -> list[Row]:
                 {
                     "claim": f"tables that lose, of {len(some)} that weights were {what}",
                     "peer": "without weights",
-                    "bar": f"none by {MOST_LOSS:g} points and two standard errors",
+                    "bar": f"not one by {MOST_LOSS:g} points and two standard errors",
                     "measured": worse,
                     "unit": "tables",
                     "holds": worse == 0,

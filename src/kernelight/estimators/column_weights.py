@@ -118,7 +118,7 @@ def check_weights(weights: Any) -> NDArray[np.float64] | str | None:
 def refuses(kernel: Kernel, X: Matrix, n_scores: int) -> str | None:
     """Why no weights can be learned, as a clause; None if they can."""
     if kernel.minmax_form is None or getattr(kernel, "center", None) is not None:
-        return f"{kernel!r} is no sum over columns"
+        return f"{type(kernel).__name__} is no sum over columns"
     if 2 * X.shape[1] * n_scores > MOST_FEATURES:
         both = f"{counted(X.shape[1], 'column')} and {counted(n_scores, 'score')}"
         return f"{both} are more than weights are learned for"
