@@ -28,13 +28,14 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from kernelight import KernelClassifier, KernelRegressor
 
-#: On which choices were made, and those that only confirm them.
+#: On which choices were made, and those that only confirm them. A loss of DNA on its conventional
+#: test rows led to the comparison in the last round, so that it is no confirmation.
 CHOSEN_ON = (
     *("German", "Phoneme", "WineRed", "Segment", "CMC", "Satimage", "RobotNavi", "California"),
-    *("Vehicle", "Parkinson", "Adult"),
+    *("Vehicle", "Parkinson", "Adult", "DNA"),
 )
 CONFIRMED_ON = (
-    *("Chess", "PageBlocks", "Ring", "Gesture", "Letter", "Spam", "Splice", "DNA", "Sonar"),
+    *("Chess", "PageBlocks", "Ring", "Gesture", "Letter", "Spam", "Splice", "Sonar"),
     *("Urban", "Vowel", "Concrete", "Energy", "Protein", "PowerPlant", "kin8nm", "IJCNN"),
     "Covertype",
 )
