@@ -41,14 +41,16 @@ struct ScalingArg {
     std::optional<In1<int64_t>> starts;
     int64_t n_cols;
     ColumnScaling::Form form;
+    std::optional<In1<double>> weights;
 
-    static ScalingArg of_units(int form, std::optional<In1<double>> origin, In1<double> unit) {
+    static ScalingArg of_units(int form, std::optional<In1<double>> origin, In1<double> unit,
+                               std::optional<In1<double>> weights) {
         const auto n_cols = static_cast<int64_t>(unit.shape(0));
         require(!origin || origin->shape(0) == unit.shape(0), "origin and unit must match");
-        return {origin, unit, {}, {}, {}, n_cols, form_of(form)};
+        return {origin, unit, {}, {}, {}, n_cols, form_of(form), checked(weights, n_cols)};
     }
-    static ScalingArg of_ranks(int form, In1<double> knots, In1<double> ranks,
-                               In1<int64_t> starts) {
+    static ScalingArg of_ranks(int form, In1<double> knots, In1<double> ranks, In1<int64_t> starts,
+                               std::optional<In1<double>> weights) {
         require(starts.shape(0) >= 1, "starts must have one number a column and one more");
         const auto n_cols = static_cast<int64_t>(starts.shape(0)) - 1;
         const int64_t* at = starts.data();
@@ -56,7 +58,7 @@ struct ScalingArg {
                     knots.shape(0) == static_cast<size_t>(at[n_cols]) &&
                     ranks.shape(0) == knots.shape(0),
                 "starts must ascend from 0 to the number of knots");
-        return {{}, {}, knots, ranks, starts, n_cols, form_of(form)};
+        return {{}, {}, knots, ranks, starts, n_cols, form_of(form), checked(weights, n_cols)};
     }
 
     void scale(AnyIn values, AnyOut out, int threads) const {
@@ -75,13 +77,22 @@ struct ScalingArg {
     }
 
    private:
+    static std::optional<In1<double>> checked(std::optional<In1<double>> weights, int64_t n_cols) {
+        require(!weights || static_cast<int64_t>(weights->shape(0)) == n_cols,
+                "weights must have one number a column");
+        return weights;
+    }
     static ColumnScaling::Form form_of(int form) {
         require(0 <= form && form < ColumnScaling::kForms, "no such form");
         return static_cast<ColumnScaling::Form>(form);
     }
     ColumnScaling scaling() const {
         const auto data = [](const auto& array) { return array ? array->data() : nullptr; };
-        return {data(origin), data(unit), {data(knots), data(ranks), data(starts)}, form};
+        return {data(origin),
+                data(unit),
+                {data(knots), data(ranks), data(starts)},
+                form,
+                data(weights)};
     }
 };
 
@@ -100,10 +111,13 @@ void bind_rows_of_numbers(nb::module_& m) {
     nb::class_<ScalingArg>(m, "ColumnScaling", "A scaling of the columns of dense rows.")
         .def_static("units", &ScalingArg::of_units, nb::arg("form"),
                     nb::arg("origin").noconvert().none(), nb::arg("unit").noconvert(),
-                    "(x - origin) / unit; form: 0 as it is, 1 floored at 0, 2 with complements.")
+                    nb::arg("weights").noconvert().none() = nb::none(),
+                    "(x - origin) / unit; form: 0 as it is, 1 floored at 0, 2 with complements; "
+                    "then times the weight of the column.")
         .def_static("ranks", &ScalingArg::of_ranks, nb::arg("form"), nb::arg("knots").noconvert(),
                     nb::arg("ranks").noconvert(), nb::arg("starts").noconvert(),
-                    "Ranks between knots.")
+                    nb::arg("weights").noconvert().none() = nb::none(),
+                    "Ranks between knots, times the weight of the column.")
         .def("__call__", &ScalingArg::scale, nb::arg("values").noconvert(),
              nb::arg("out").noconvert(), nb::arg("threads"), "Scale dense rows into out.");
     m.def(

@@ -9,6 +9,8 @@
 //     as it is: s;   floored: max(s, 0);   with complement: max(s, 0) and max(1 - s, 0), the
 //     second 0 for a constant column.
 //
+// Where columns have weights, both numbers are then multiplied by that of their column.
+//
 // Everything is computed in double precision, in the order of operations that the slow twin in
 // tests/oracles has (NumPy), and rounded once to the type of the rows: equal to the bit.
 #pragma once
@@ -49,6 +51,7 @@ struct ColumnScaling {
     const double *origin, *unit;  // of units, origin null for 0; unit null for ranks
     Knots knots;                  // of ranks
     Form form;
+    const double* weights;  // null for none
 
     bool constant(int64_t column) const {
         return unit ? unit[column] == 0 : knots.starts[column] == knots.starts[column + 1];
@@ -103,15 +106,18 @@ void scale_rows(const DenseRows<Value>& rows, const ColumnScaling& scaling, Valu
              base += block)
             for (int64_t column = 0; column < rows.n_cols; ++column) {
                 const bool constant = both && scaling.constant(column);
+                const double weight = scaling.weights ? scaling.weights[column] : 1.0;
                 for (int64_t row = base; row < std::min(rows.n_rows, base + block); ++row) {
                     const double scaled = scaling(
                         column, static_cast<double>(rows.values[row * rows.n_cols + column]));
                     Value* to = out + row * width + column;
-                    *to = static_cast<Value>(
-                        scaling.form == ColumnScaling::as_it_is ? scaled : std::max(scaled, 0.0));
+                    *to = static_cast<Value>(weight * (scaling.form == ColumnScaling::as_it_is
+                                                           ? scaled
+                                                           : std::max(scaled, 0.0)));
                     if (both)
                         to[rows.n_cols] =
-                            constant ? Value(0) : static_cast<Value>(std::max(1.0 - scaled, 0.0));
+                            constant ? Value(0)
+                                     : static_cast<Value>(weight * std::max(1.0 - scaled, 0.0));
                 }
             }
     });

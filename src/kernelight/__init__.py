@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kernelight.codes import Codes
     from kernelight.data.opening import open_dataset
     from kernelight.estimators.classifier import KernelClassifier
+    from kernelight.estimators.column_weighter import ColumnWeighter
     from kernelight.estimators.contributions import Contributions
     from kernelight.estimators.contributions_display import ContributionsDisplay
     from kernelight.estimators.regressor import KernelRegressor
@@ -42,6 +43,7 @@ __all__ = [
     "BinaryFourier",
     "Codes",
     "ColumnScaler",
+    "ColumnWeighter",
     "Concat",
     "Contributions",
     "ContributionsDisplay",

@@ -462,14 +462,14 @@ class ColumnScaling:
     """A scaling of the columns of dense rows."""
 
     @staticmethod
-    def units(form: int, origin: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, unit: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> ColumnScaling:
+    def units(form: int, origin: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, unit: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> ColumnScaling:
         """
-        (x - origin) / unit; form: 0 as it is, 1 floored at 0, 2 with complements.
+        (x - origin) / unit; form: 0 as it is, 1 floored at 0, 2 with complements; then times the weight of the column.
         """
 
     @staticmethod
-    def ranks(form: int, knots: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], ranks: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> ColumnScaling:
-        """Ranks between knots."""
+    def ranks(form: int, knots: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], ranks: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> ColumnScaling:
+        """Ranks between knots, times the weight of the column."""
 
     def __call__(self, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], out: Annotated[NDArray, dict(order='C', device='cpu')], threads: int) -> None:
         """Scale dense rows into out."""

@@ -218,6 +218,7 @@ def test_info_of_a_model(folder):
         (("--memory", "12Q"), "memory must be a size"),
         (("--ids", "nam"), "column 'nam'"),
         (("--scale", "big"), "scale"),
+        (("--weights", "teach"), "weights must be None, 'learn' or a number"),
     ],
 )
 def test_wrong_options_are_one_sentence(folder, tmp_path, arguments, words):

@@ -6,7 +6,7 @@ import pytest
 from cases import CHECKED, MAKERS, Case
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from kernelight import ColumnScaler, LinearClassifier, LinearRegressor
+from kernelight import ColumnScaler, ColumnWeighter, LinearClassifier, LinearRegressor
 from kernelight.base import registry
 from kernelight.scaling import SCALING_NAMES
 
@@ -37,7 +37,8 @@ def known_failures(estimator):
 
 
 @parametrize_with_checks(
-    [*SMALL, *map(ColumnScaler, SCALING_NAMES)], expected_failed_checks=known_failures
+    [*SMALL, *map(ColumnScaler, SCALING_NAMES), ColumnWeighter("standard")],
+    expected_failed_checks=known_failures,
 )
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -27,6 +27,15 @@ def ranks(X, knots, levels, starts):
 
 def scaled(name, arrays, X):
     """What `Scaling` of that name, with what it learned, makes of dense rows."""
+    weights = arrays.get("weights")
+    s = _unweighted(name, arrays, X)
+    if weights is None:
+        return s.astype(X.dtype)
+    return (s * np.tile(weights, s.shape[1] // len(weights))).astype(X.dtype)
+
+
+def _unweighted(name, arrays, X):
+    """The same before weights, in double precision."""
     base = name.removesuffix("+complement")
     if base == "none":
         return X
@@ -43,5 +52,5 @@ def scaled(name, arrays, X):
         constant = arrays[unit] == 0
     if base != name:
         complement = np.where(constant, 0.0, np.maximum(1 - s, 0))
-        return np.hstack([np.maximum(s, 0), complement]).astype(X.dtype)
-    return (np.maximum(s, 0) if base == "minmax" else s).astype(X.dtype)
+        return np.hstack([np.maximum(s, 0), complement])
+    return np.maximum(s, 0) if base == "minmax" else s

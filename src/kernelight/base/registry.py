@@ -56,6 +56,7 @@ ENTRIES = (
         )
     ),
     Entry("ColumnScaler", "scaler", "kernelight.scaling.column_scaler"),
+    Entry("ColumnWeighter", "scaler", "kernelight.estimators.column_weighter"),
     Entry("GCWS", "map", "kernelight.maps.minmax.gcws", "gcws"),
     Entry("SignProjection", "map", "kernelight.maps.projections.sign_projection", "sign"),
     Entry("RandomFourier", "map", "kernelight.maps.projections.random_fourier", "fourier"),

@@ -402,6 +402,14 @@ class ModelParameters:
     scale: Annotated[
         str, _model_option(metavar="NAME", help=f"How columns are scaled: tune, none, {_SCALINGS}.")
     ] = "tune"
+    weights: Annotated[
+        str | None,
+        _model_option(
+            metavar="learn",
+            help="learn multiplies columns by what they add to a min-max kernel, where that is "
+            "clearly better on held-out rows.",
+        ),
+    ] = None
     loss: Annotated[
         str | None,
         _model_option(
@@ -442,6 +450,7 @@ class ModelParameters:
             "gamma": self.gamma,
             "p": self.p,
             "scale": self.scale,
+            "weights": self.weights,
             "loss": self.loss,
             "epsilon": self.epsilon,
             "scoring": self.scoring,

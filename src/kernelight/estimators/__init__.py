@@ -6,7 +6,8 @@
 - `preprocessing`: from frames and missing values to a matrix; `sample_weights`: weights of rows;
 - `search`: how settings are chosen; `search_space`: what is tried; `race`: which settings are worth
   a closer look; `left_out` and `folds`: which rows are held out; `scoring`: what is maximised;
-  `kernel_choice`: what of a kernel can be tuned;
+  `kernel_choice`: what of a kernel can be tuned; `weights_round` and `column_weights`: weights of
+  columns, which `ColumnWeighter` learns as a step of a pipeline;
 - `average_search` and `average_model`: kernel="auto", the average of several models;
 - `routes`: from scaled rows to a model: linear, kernel ridge regression (`kernel_ridge`) or an SVM
   (`exact_svm`), the last two kept as a `support_model`;

@@ -6,14 +6,16 @@ because a fit, a later batch, `to_codes` and a state must agree on what makes a 
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from kernelight.base import checks, registry
+from kernelight.base import checks, counted, registry
 from kernelight.base.checks import Matrix
 from kernelight.base.estimator import (
     StoredEstimator,
@@ -23,6 +25,7 @@ from kernelight.base.estimator import (
     with_parts,
 )
 from kernelight.base.targets import check_target
+from kernelight.data.decisions import callers_level
 from kernelight.data.encoding import Encoding
 from kernelight.data.frames import column_values
 from kernelight.data.supervision import KnownTargets, Supervision
@@ -30,6 +33,7 @@ from kernelight.estimators import preprocessing, sample_weights
 from kernelight.estimators.additive import Background
 from kernelight.estimators.average_model import GMM, AverageModel
 from kernelight.estimators.average_search import AverageSearch
+from kernelight.estimators.column_weights import check_weights, refuses
 from kernelight.estimators.explaining import ExplainedModel
 from kernelight.estimators.folds import Relearn, Split, splits_among, splits_of
 from kernelight.estimators.kernel_choice import AUTO, EXACT, RIDGE, TUNE, KernelChoice, map_for
@@ -183,6 +187,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ExplainedModel, ABC):  
 
         # relearn knows the rows as they were given, not united or repeated by their weights
         relearn = given.relearn if X is given.X else None
+        space = self._with_feature_weights(space, X, task)
         search = self._search(space, route, X, task, splits, relearn)
         self._warn_of_target(task, told, tuned=search.searches)
         progress = Progress(self, [*search.steps, search.final_step])
@@ -194,6 +199,26 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ExplainedModel, ABC):  
         self._record(result, task, len(y))
         self._learn_from_held_out(result.held)
         progress.finish()
+
+    def _with_feature_weights(self, space: SearchSpace, X: Matrix, task: Task) -> SearchSpace:
+        """The space with weights of columns as those of features, or none where they cannot be."""
+        if space.weights is None:
+            return space
+        if not isinstance(space.weights, str):
+            weights, n_columns = space.weights, self.n_features_in_
+            if len(weights) != n_columns:
+                raise ValueError(
+                    f"weights must be {counted(n_columns, 'number')}, one for each column of X, "
+                    f"got {len(weights)}."
+                )
+            column_of = self._column_of_feature()
+            return replace(space, weights=weights if column_of is None else weights[column_of])
+        why = refuses(space.choice.make(None, None), X, task.columns.shape[1])
+        if why is not None:
+            warnings.warn(
+                f"{why}: weights='learn' is ignored.", UserWarning, stacklevel=callers_level()
+            )
+        return space
 
     def _read(self, X: Any, y: Any, sample_weight: Any, relearn: Relearn | None) -> _Given:
         """Check what was given, leave out rows of weight 0, and learn the encoding."""
@@ -469,7 +494,13 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ExplainedModel, ABC):  
         choice = KernelChoice(GMM if self._is_average else self.kernel, self.gamma, self.p)
         scoring = resolve_scoring(self.scoring, self._is_classifier)
         return SearchSpace(
-            choice, n_components, "none" if scale is None else scale, self.C, self.cv, scoring
+            choice,
+            n_components,
+            "none" if scale is None else scale,
+            self.C,
+            self.cv,
+            scoring,
+            check_weights(self.weights),
         )
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -486,6 +517,17 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ExplainedModel, ABC):  
     def scaling_(self) -> Scaling:
         """The scaling of columns, from rows to scaled rows."""
         return self.scaled_map_.scaling
+
+    @property
+    def weights_(self) -> NDArray[np.float64] | None:
+        """What each feature is multiplied by after it was scaled; None if nothing is.
+
+        Features are the columns of X, or what ``encoding_`` makes of them. For kernel="auto" they
+        are those of its model of gmm.
+        """
+        if isinstance(self.model_, AverageModel):
+            return self.model_.members[0].scaled_map.scaling.weights
+        return self.scaling_.weights
 
     @property
     def map_(self) -> FeatureMap | None:
@@ -523,6 +565,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ExplainedModel, ABC):  
         given = self.get_params(deep=False) | {"method": None, "n_components": n_components}
         # the rows are scaled already, and nothing is left to be chosen
         chosen = {"kernel": self.kernel_, "scale": None, "cv": None, "gamma": TUNE, "p": 1.0}
+        chosen |= {"weights": None}
         highest = LinearRoute.LARGEST_C
         inner = type(self)(
             **(given | chosen | {"C": min(self.C_, highest), "random_state": self.seed_})
@@ -578,6 +621,8 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ExplainedModel, ABC):  
             params["cv"] = None
         params["scoring"] = str(self.scoring) if isinstance(self.scoring, str) else None
         params["verbose"] = int(params["verbose"])
+        if not (params["weights"] is None or isinstance(params["weights"], str)):
+            params["weights"] = np.asarray(params["weights"], dtype=np.float64).tolist()
         if isinstance(params.get("class_weight"), dict):
             params["class_weight"] = plain_class_weight(self.class_weight)
         return {**params, "random_state": self.seed_}

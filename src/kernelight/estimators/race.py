@@ -230,7 +230,7 @@ class Race:
         sample = sample_of(
             rows, self._task, self._splits, self._seed, learns_labels=self._relearn is not None
         )
-        weight = self._row_weights(sample.held_task)
+        weight = self.row_weights(sample.held_task)
         after: list[tuple[float, Entrant]] = []
         refusals: list[ValueError] = []
         for entrant in sorted(entrants, key=lambda each: each.place):
@@ -249,7 +249,7 @@ class Race:
             raise refusals[0]
         return [each for _, each in sorted(after, key=lambda pair: pair[0])]
 
-    def _row_weights(self, task: Task) -> Array:
+    def row_weights(self, task: Task) -> Array:
         """What the squared error of each row counts, 1 on average.
 
         Where each class counts alike in the scoring, it does so here.

@@ -30,7 +30,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
 
     Parameters
     ----------
-    kernel, n_components, bits, gamma, p, C, scale, cv, random_state, n_jobs, verbose
+    kernel, n_components, bits, gamma, p, C, scale, weights, cv, random_state, n_jobs, verbose
         As for `KernelClassifier`.
     method : str or None, default=None
         As for `KernelClassifier`; "exact" is scikit-learn's SVR on the Gram matrix, with its
@@ -79,6 +79,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         p: float | str = 1.0,
         C: float | str = "tune",
         scale: str | None = "tune",
+        weights: Any = None,
         cv: Any = None,
         scoring: Any = None,
         loss: str = "squared",
@@ -95,6 +96,7 @@ class KernelRegressor(RegressorMixin, KernelModel):  # type: ignore[misc]  # sci
         self.p = p
         self.C = C
         self.scale = scale
+        self.weights = weights
         self.cv = cv
         self.scoring = scoring
         self.loss = loss

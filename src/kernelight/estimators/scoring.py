@@ -8,6 +8,7 @@ the metric itself.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -253,3 +254,9 @@ class _FittedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+def standard_errors(differences: NDArray[np.float64]) -> float:
+    """The mean difference in its standard errors; 0 if all are 0."""
+    spread = float(differences.std()) / math.sqrt(len(differences))
+    return float(differences.mean()) / spread if spread > 0 else 0.0

@@ -13,6 +13,9 @@ Long, because the rounds and what they share of rows, splits and C are one subje
    gamma or p is tuned. For kernel ridge regression, whose work grows with the cube of the rows, a
    scoring chooses setting and C in a semifinal of at most 1,600 rows.
 
+Between the two, weights of columns are learned for the setting that leads, where the user asks for
+them (`weights_round`). They see labels, so that they do not learn from rows that score.
+
 A score such as the average precision is as noisy as its rarest class is small, however many rows
 there are. Where that class has few rows, the last round uses more rows and holds out each fold: see
 `folds`.
@@ -39,6 +42,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from kernelight.base import counted
 from kernelight.base.checks import Matrix
 from kernelight.estimators.calibration import CALIBRATION_ROWS
+from kernelight.estimators.column_weights import refuses
 from kernelight.estimators.folds import (
     N_FOLDS,
     Relearn,
@@ -53,7 +57,7 @@ from kernelight.estimators.folds import (
 from kernelight.estimators.kernel_choice import TUNE
 from kernelight.estimators.left_out import LeftOutScores, Sample, can_learn, sample_of
 from kernelight.estimators.progress import Progress, Step
-from kernelight.estimators.race import C_STEP, MANY_ROWS, Entrant, Race, on_grid
+from kernelight.estimators.race import C_STEP, LARGEST_C, MANY_ROWS, Entrant, Race, on_grid
 from kernelight.estimators.routes import (
     ExactRoute,
     Prepared,
@@ -72,6 +76,7 @@ from kernelight.estimators.search_result import (
     undefined,
 )
 from kernelight.estimators.search_space import C_GRID, SearchSpace, Setting
+from kernelight.estimators.weights_round import SAMPLE_ROWS, WeightsRound
 from kernelight.maps.scaled_map import ScaledMap
 
 FINALISTS = 3
@@ -132,7 +137,7 @@ class Search:
     @property
     def searches(self) -> bool:
         """Whether there is anything to choose."""
-        return len(self._settings) > 1 or self._tunes_c
+        return len(self._settings) > 1 or self._tunes_c or self._weights is not None
 
     @property
     def steps(self) -> list[Step]:
@@ -141,7 +146,9 @@ class Search:
             return []
         last = [self._step] * min(self._n_finalists, len(self._settings))
         semifinal = [self._semifinal_step] * min(FINALISTS, len(self._settings))
-        return self._race.steps + (semifinal if self._has_semifinal else []) + last
+        weights = [] if self._weights is None else [self._weights.step]
+        last += [self._step] if self._has_rematch else []
+        return self._race.steps + (semifinal if self._has_semifinal else []) + weights + last
 
     @property
     def final_step(self) -> Step:
@@ -165,6 +172,23 @@ class Search:
             splits=self._own_splits,
             relearn=self._relearn,
             short=self._short_race,
+        )
+
+    @cached_property
+    def _weights(self) -> WeightsRound | None:
+        """The round that learns weights of columns; None if nobody asks for it, or it cannot be."""
+        kernel = self._space.choice.make(None, None)
+        if not (self._tune and self._space.learns_weights):
+            return None
+        if refuses(kernel, self._X, self._task.columns.shape[1]) is not None:
+            return None
+        n_rows, spared = self._X.shape[0], None
+        if n_rows > SAMPLE_ROWS and self._own_splits is None:
+            ridge = isinstance(self._route, RidgeRoute)
+            stage = self.round_of(n_rows, 1) if ridge else self.last_round
+            spared = stage.rows[stage.splits[0][1]]
+        return WeightsRound(
+            self._space, self._X, self._task, self._order, self._seed, spared, self._relearn
         )
 
     @property
@@ -291,18 +315,31 @@ class Search:
             ranked = self._scored_on_a_part(ranked, table, progress)
         elif self._has_semifinal:
             ranked = self._semifinal(ranked, table, progress)
+        plain = ranked[0]
+        if self._weights is not None:
+            ranked = [self._with_weights(plain, self._weights, table, progress), *ranked[1:]]
         n_raced = len(table)
         best = self._best(self._score_finalists(ranked, table, progress))
+        if self._has_rematch:
+            if best.setting.recipe is None:
+                progress.skip(self._step)
+            else:
+                best = self._rematch(best, plain, table, progress)
+                ranked = [*ranked, plain]
         C, held = self._smallest_tied_c(best)
         score = max(entry["score"] for entry in table[n_raced:])
+        if self._weights is not None:  # a loser of other rows may have scored higher
+            score = max(best.scores)
         raced = next(each for each in ranked if each.setting is best.setting)
+        if self._weights is not None:
+            table = [{**entry, "weights": entry.get("weights")} for entry in table]
         return SearchResult(
             best.setting,
             self._for_all_rows(C, raced.C),
-            self._sources(),
+            self._sources(best.setting),
             table,
             score,
-            self._held_out_words(),
+            self._held_out_words(best),
             best.prepared,
             held,
             best.model,
@@ -352,6 +389,61 @@ class Search:
         best = close[int(np.argmin(losses))]
         others = [each for each in ranked if each is not best]
         return [best.starting_at(on_grid(C / C_STEP)), *others]
+
+    def _with_weights(
+        self, leader: Entrant, round_: WeightsRound, table: list[dict[str, Any]], progress: Progress
+    ) -> Entrant:
+        """The leader with weights of columns, if they are clearly better; else as it is."""
+        Cs = [leader.C]
+        if self._tunes_c and self._route.c_steps(self._task, self._space.n_components) is not None:
+            larger = on_grid(leader.C * C_STEP)
+            Cs += [larger] if larger <= min(self._route.largest_c, LARGEST_C) else []
+        weight = self._race.row_weights(self._task.at(round_.rows))
+        name = f"{leader.setting}, weights of columns, {len(round_.rows):,} rows"
+        try:
+            with progress.task(name, round_.step) as outcome:
+                weighted = round_.run(leader, weight, Cs)
+                assert round_.choice is not None
+                best = round_.choice.best
+                outcome.text = "no better than none" if best is None else str(best.recipe)
+        except ValueError:  # the kernel refuses weighted rows
+            return leader
+        task = self._task.at(round_.rows[round_.choice.held])
+        for trial in round_.choice.trials:
+            table.append(
+                {
+                    **leader.setting.describe(),
+                    "n_rows": len(round_.rows),
+                    "n_components": None,
+                    "C": trial.C,
+                    "score": self._space.scoring.score(task, trial.scores),
+                    "squared_error": trial.error,
+                    "weights": None if trial.recipe is None else str(trial.recipe),
+                }
+            )
+        return weighted
+
+    @property
+    def _has_rematch(self) -> bool:
+        return self._weights is not None and self._weights.has_rematch
+
+    def _rematch(
+        self, weighted: Scored, plain: Entrant, table: list[dict[str, Any]], progress: Progress
+    ) -> Scored:
+        """The better of both on the rows of the last round that weights have not learned from."""
+        Cs = self._c_values(plain)
+        name = f"{plain.setting}, {self._n_last_rows:,} rows"
+        with progress.task(name, self._step) as outcome:
+            scored = self._score(plain.setting, Cs, alone=False)
+            outcome.text = best_of(Cs, scored.scores)
+        table += self._entries(scored)
+        if self._space.scoring.is_default:
+            assert self._weights is not None
+            stands = self._weights.stand(weighted.best_held.lead_over(scored.best_held))
+        else:
+            top = max(scored.scores)
+            stands = max(weighted.scores) > top + self._tie(top)
+        return weighted if stands else scored
 
     def _scored_on_a_part(
         self, ranked: list[Entrant], table: list[dict[str, Any]], progress: Progress
@@ -404,7 +496,8 @@ class Search:
             setting, Cs = entrant.setting, self._c_values(entrant)
             try:
                 with progress.task(f"{setting}, {self._n_last_rows:,} rows", self._step) as outcome:
-                    scored = self._score(setting, Cs, alone=n_finalists == 1)
+                    alone = n_finalists == 1 and not (setting.recipe and self._has_rematch)
+                    scored = self._score(setting, Cs, alone=alone)
                     outcome.text = best_of(Cs, scored.scores)
             except ValueError as error:
                 refusals.append(error)
@@ -462,8 +555,13 @@ class Search:
     def _tie(self, score: float) -> float:
         return self._space.scoring.tie(score)
 
-    def _sources(self) -> dict[str, str]:
-        return self._space.sources(self._settings, tune=self._tune)
+    def _sources(self, chosen: Setting | None = None) -> dict[str, str]:
+        sources = self._space.sources(self._settings, tune=self._tune)
+        if self._tune and self._space.learns_weights and self._weights is None:
+            sources["weights"] = "none"
+        if chosen is not None and chosen.recipe is not None:
+            sources["weights"] = "learned"
+        return sources
 
     def _entries(self, scored: Scored, n_rows: int | None = None) -> list[dict[str, Any]]:
         """What ``search_`` says of a finalist: an entry for each C."""
@@ -473,6 +571,8 @@ class Search:
             "n_rows": self._n_last_rows if n_rows is None else n_rows,
             "n_components": None if ridge else self._space.n_components,
         }
+        if scored.setting.recipe is not None:
+            shared["weights"] = str(scored.setting.recipe)
         return [
             {**shared, "C": C, "score": score}
             for C, score in zip(scored.Cs, scored.scores, strict=True)
@@ -542,7 +642,11 @@ class Search:
     def _score(self, setting: Setting, Cs: Sequence[float], *, alone: bool) -> Scored:
         """The mean score over the splits of the last round, for each C."""
         if isinstance(self._route, RidgeRoute):
-            scored = self._left_out(self._route, setting, Cs)
+            folds = self._weighted_folds if setting.recipe is not None else None
+            if folds is None:
+                scored = self._left_out(self._route, setting, Cs)
+            else:
+                scored = self._by_folds(self._route, setting, Cs, folds)
             if not np.isfinite(scored.scores).all():
                 raise undefined(
                     self._space.scoring.name, self._task, [scored.held[0].task], self._space.cv
@@ -583,9 +687,47 @@ class Search:
 
             scores_at = LeftOutScores(gram, self._X, sample, self._relearn)
             by_C = [scores_at(C) for C in Cs]
+        rows = sample.rows[sample.held]
+        if setting.recipe is not None and self._weights is not None:  # others learned the weights
+            honest = ~np.isin(rows, self._weights.rows)
+            rows, by_C = rows[honest], [scores[honest] for scores in by_C]
+            task = self._task.at(rows)
         means = [scoring.score(task, scores) for scores in by_C]
-        held = [HeldOut(task, scores, sample.rows[sample.held]) for scores in by_C]
+        held = [HeldOut(task, scores, rows) for scores in by_C]
         return Scored(setting, Cs, means, held, prepared, model)
+
+    @property
+    def _weighted_folds(self) -> Round | None:
+        """The splits of kernel ridge regression where each needs weights of its own.
+
+        None if there are rows that weights have not learned from.
+        """
+        sample = self._all_rows
+        if sample.splits is not None:
+            return Round(sample.rows, sample.splits, 0)
+        assert self._weights is not None
+        if self._weights.spares_rows:
+            return None
+        return Round(self._weights.rows, self._weights.first_folds, 0)
+
+    def _by_folds(
+        self, route: RidgeRoute, setting: Setting, Cs: Sequence[float], folds: Round
+    ) -> Scored:
+        """Kernel ridge regression with weights of columns: each split has its own weights."""
+        assert self._weights is not None
+        known = self._weights.known_scores(Cs) if folds.rows is self._weights.rows else None
+        if known is None:
+            by_split = self._scores_apart(setting, folds, Cs)
+            known = [np.concatenate([scores[at] for scores in by_split]) for at in range(len(Cs))]
+        rows = folds.rows[np.concatenate([held for _, held in folds.splits])]
+        task, scoring = self._task.at(rows), self._space.scoring
+        means = [scoring.score(task, scores) for scores in known]
+        held = [HeldOut(task, scores, rows) for scores in known]
+        prepared = None
+        if len(self._all_rows.rows) == self._X.shape[0]:
+            kernel = self._space.choice.make(setting.gamma, setting.p)
+            prepared = route.prepare(kernel, setting.scaling, self._X, self._task, 0)
+        return Scored(setting, Cs, means, held, prepared)
 
     @cached_property
     def _all_rows(self) -> Sample:
@@ -603,13 +745,17 @@ class Search:
         relearns = self._relearn is not None
         return sample_of(rows, self._task, self._own_splits, self._seed, learns_labels=relearns)
 
-    def _held_out_words(self) -> str:
+    def _held_out_words(self, best: Scored | None = None) -> str:
         """Which rows were held out in the last round."""
         if not isinstance(self._route, RidgeRoute):
             return in_words(self.last_round.splits)
-        sample = self._all_rows
+        sample, n_held = self._all_rows, len(self._all_rows.held)
+        if best is not None and best.setting.recipe is not None:
+            folds, n_held = self._weighted_folds, len(best.held[0].rows)
+            if folds is not None:
+                return in_words(folds.splits)
         if sample.splits is None:
-            return f"{counted(len(sample.held), 'row')}, each left out by itself"
+            return f"{counted(n_held, 'row')}, each left out by itself"
         return in_words(sample.splits)
 
     def _held_out(self, stage: Round, scores: SplitScores, at: int) -> HeldOut:
@@ -628,7 +774,9 @@ class Search:
         ``alone``: there is no other setting, so that the rows outside this round are prepared as
         well, all at once.
         """
-        if self._route.learns_labels or self._relearn is not None:
+        several = self._own_splits is not None or len(stage.splits) > 1
+        own_weights = setting.recipe is not None and several
+        if self._route.learns_labels or self._relearn is not None or own_weights:
             return None, self._scores_apart(setting, stage, Cs)
         n_rows = self._X.shape[0]
         whole = alone or len(stage.rows) == n_rows
@@ -644,13 +792,17 @@ class Search:
         return (prepared if whole else None), scores
 
     def _scores_apart(self, setting: Setting, stage: Round, Cs: Sequence[float]) -> SplitScores:
-        """The same where maps or features learn from labels: each split has its own."""
-        scores = []
+        """The same where maps, features or weights learn from labels: each split has its own."""
+        scores, given = [], setting
         for train, held in stage.splits:
             train_rows, held_rows = stage.rows[train], stage.rows[held]
             both, n_train = np.concatenate([train_rows, held_rows]), len(train_rows)
             X = self._X[both] if self._relearn is None else self._relearn(self._X, both, held_rows)
             task = self._task.at(both)
+            if given.recipe is not None:
+                some = spread(n_train, SAMPLE_ROWS)
+                kernel = self._space.choice.make(given.gamma, given.p)
+                setting = given.weighted(given.recipe, kernel, X[some], task.at(some))
             if self._route.learns_labels:
                 train_task = self._task.at(train_rows)
                 prepared = self._prepare(setting, X[:n_train], train_task, stage)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kernelight.base import counted
 from kernelight.estimators.folds import N_FOLDS, Split
 from kernelight.estimators.routes import Prepared, RowIndices, Task
-from kernelight.estimators.scoring import absent_class
+from kernelight.estimators.scoring import absent_class, standard_errors
 from kernelight.estimators.search_space import Setting
 
 
@@ -25,14 +25,25 @@ class HeldOut:
     rows: RowIndices  # which they are
 
     @property
-    def loss(self) -> float:
-        """The mean squared hinge loss, or the mean squared error of a regression."""
+    def losses(self) -> NDArray[np.float64]:
+        """The squared hinge loss of each row, or its squared error of a regression."""
         columns = self.task.columns
         errors = columns - self.scores
         if self.task.classes is not None:
             errors = np.maximum(0.0, columns * errors)  # 1 - margin
+        return np.asarray(np.square(errors).sum(axis=1))
+
+    @property
+    def loss(self) -> float:
+        """The mean of `losses`."""
+        return float(np.average(self.losses, weights=self.task.balanced_weight))
+
+    def lead_over(self, other: HeldOut) -> float:
+        """How many standard errors the loss is less than another one, on rows that both have."""
+        common = np.isin(other.rows, self.rows)
         weight = self.task.balanced_weight
-        return float(np.average(np.square(errors).sum(axis=1), weights=weight))
+        less = other.losses[common] - self.losses
+        return standard_errors(less if weight is None else weight * less)
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,12 @@ class Scored:
     @property
     def loss(self) -> float:
         """The loss of held-out rows at the best C."""
-        return min(held.loss for held in self.held)
+        return self.best_held.loss
+
+    @property
+    def best_held(self) -> HeldOut:
+        """The held-out rows with the C of the least loss."""
+        return min(self.held, key=lambda held: held.loss)
 
 
 def best_of(Cs: Sequence[float], scores: Sequence[float]) -> str:

@@ -6,12 +6,13 @@ features that a setting makes of rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kernelight.base.checks import Matrix
+from kernelight.estimators.column_weights import LEARN, Recipe, learn_weights
 from kernelight.estimators.kernel_choice import (
     GAMMA_STEPS,
     MEDIAN_ROWS,
@@ -22,6 +23,7 @@ from kernelight.estimators.kernel_choice import (
 )
 from kernelight.estimators.routes import MAP_ROWS, Task, spread
 from kernelight.estimators.scoring import Scoring
+from kernelight.kernels.base import Kernel
 from kernelight.scaling import Scaling, fit_scalings, suitable_scalings
 
 C_GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -37,6 +39,8 @@ SOURCES = {
     "only": "the only one for these rows",
     "none": "the kernel has none",
     "members": "by each member",
+    "learned": "learned",
+    "equal": "learned ones are not clearly better",
 }
 
 
@@ -47,15 +51,22 @@ class Setting:
     scaling: Scaling
     gamma: float | None
     p: float | None
+    recipe: Recipe | None = None  # by which the weights of the scaling were learned, if they were
 
     def describe(self) -> dict[str, Any]:
         """As plain data."""
         return {"scale": self.scaling.name, "gamma": self.gamma, "p": self.p}
 
+    def weighted(self, recipe: Recipe, kernel: Kernel, X: Matrix, task: Task) -> Setting:
+        """The same with weights that are learned from these rows."""
+        scaling = learn_weights(recipe, kernel, self.scaling, X, task)
+        return replace(self, scaling=scaling, recipe=recipe)
+
     def __str__(self) -> str:
         gamma = "" if self.gamma is None else f", gamma={self.gamma:g}"
         p = "" if self.p in (None, DEFAULT_P) else f", p={self.p:g}"
-        return self.scaling.name + gamma + p
+        weights = "" if self.recipe is None else ", weights"
+        return self.scaling.name + gamma + p + weights
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,7 @@ class SearchSpace:
     C: float | str
     cv: Any
     scoring: Scoring
+    weights: Any = None  # of columns: None, "learn", or an array of one number for each
 
     def settings(
         self, X: Matrix, task: Task, rng: np.random.Generator, *, tune: bool
@@ -84,10 +96,17 @@ class SearchSpace:
             )
         settings = []
         for scaling in fit_scalings(names if tune else names[:1], X, rng, task.weight):
+            if isinstance(self.weights, np.ndarray):
+                scaling = scaling.weighted(self.weights)
             for p in self._powers(tune):
                 gammas = self._gammas(X, task, scaling, p, tune)
                 settings += [Setting(scaling, gamma, p) for gamma in gammas]
         return settings
+
+    @property
+    def learns_weights(self) -> bool:
+        """Whether weights of columns may be learned."""
+        return isinstance(self.weights, str) and self.weights == LEARN
 
     @property
     def tunes_kernel(self) -> bool:
@@ -139,6 +158,10 @@ class SearchSpace:
                 sources[name] = "given"
             else:
                 sources[name] = "tuned" if tune else "default"
+        if self.weights is not None:
+            sources["weights"] = "given"
+            if isinstance(self.weights, str):  # the search says so if it learns some
+                sources["weights"] = "equal" if tune else "default"
         scalings = {setting.scaling.name for setting in settings}
         if sources["scale"] == "tuned" and len(scalings) == 1:
             sources["scale"] = "only"

@@ -54,7 +54,8 @@ def _check_preprocessing(model: Any) -> None:
 
 def _check_search(model: Any) -> None:
     """What is said of the search must be plain data."""
-    if not isinstance(model.sources_, dict) or set(model.sources_) != _TUNED:
+    # weights are named where they were asked for
+    if not isinstance(model.sources_, dict) or set(model.sources_) - {"weights"} != _TUNED:
         raise ValueError("sources_ must say where scale, gamma, p and C come from.")
     for source in model.sources_.values():
         checks.check_choice("A source", source, tuple(SOURCES))

@@ -74,10 +74,10 @@ def _member(model: Any, member: Any) -> str:
     feature_map = member.scaled_map.feature_map
     made = f"{model.kernel_!r}, "
     if feature_map is None:
-        made += f"the exact kernel, scale {member.scaled_map.scaling.name}"
+        made += f"the exact kernel, scale {_scale(member)}"
     else:
         count, bits = feature_map.n_outputs, feature_map._code_bits()
-        made += f"scale {member.scaled_map.scaling.name}, {counted(count, 'code')}"
+        made += f"scale {_scale(member)}, {counted(count, 'code')}"
         if member.name != "gmm":
             made = f"{type(feature_map).__name__}, {counted(count, 'code')}"
         made += f" of {counted(bits, 'bit')}"
@@ -86,12 +86,22 @@ def _member(model: Any, member: Any) -> str:
     return f"{made}, C {member.C:g}{score}"
 
 
+def _scale(member: Any) -> str:
+    """The scaling of a member of an average, and whether its columns have weights."""
+    scaling = member.scaled_map.scaling
+    return str(scaling.name) + ("" if scaling.weights is None else " with weights")
+
+
 def _choices(model: Any) -> list[tuple[str, str]]:
     values = {"scale": model.scale_, "gamma": model.gamma_, "p": model.p_, "C": model.C_}
     shown = [
         (name, _number(value), SOURCES[model.sources_[name]]) for name, value in values.items()
     ]
     tried = {name: len({entry[name] for entry in model.search_}) for name in values}
+    if "weights" in model.sources_:
+        weights = model.scaling_.weights
+        text = "none" if weights is None else f"{weights.min():g} to {weights.max():g}"
+        shown.insert(1, ("weights", text, SOURCES[model.sources_["weights"]]))
     width = max(len(value) for _, value, _ in shown)
     return [
         (

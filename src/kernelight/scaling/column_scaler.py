@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ class ColumnScaler(TransformerMixin, StoredEstimator):  # type: ignore[misc]  # 
     ----------
     scale : str, default="minmax+complement"
         The name of a scaling; see Notes. Sparse rows take "none" and "max" only.
+    weights : array-like of shape (d,) or None, default=None
+        A number of at least 0 for each column, by which the scaled column and its complement are
+        multiplied. `ColumnWeighter` learns them.
     random_state : int, RandomState, Generator or None, default=0
         Draws the rows that quantiles are learned from where there are more than 10,000.
 
@@ -79,11 +82,14 @@ class ColumnScaler(TransformerMixin, StoredEstimator):  # type: ignore[misc]  # 
     True
     """
 
-    _decided = ("seed_",)
+    _decided: ClassVar[tuple[str, ...]] = ("seed_",)
     scaling_: Scaling
 
-    def __init__(self, scale: str = "minmax+complement", *, random_state: Any = 0) -> None:
+    def __init__(
+        self, scale: str = "minmax+complement", *, weights: Any = None, random_state: Any = 0
+    ) -> None:
         self.scale = scale
+        self.weights = weights
         self.random_state = random_state
 
     def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -108,7 +114,8 @@ class ColumnScaler(TransformerMixin, StoredEstimator):  # type: ignore[misc]  # 
             weight = as_row_weights(sample_weight, rows.shape[0])
             rows, weight = rows[weight > 0], weight[weight > 0]
         self.seed_ = seed_of(self.random_state)
-        self.scaling_ = fit_scaling(self.scale, rows, np.random.default_rng(self.seed_), weight)
+        scaling = fit_scaling(self.scale, rows, np.random.default_rng(self.seed_), weight)
+        self.scaling_ = scaling.weighted(self.weights)
 
     def transform(self, X: Any) -> Any:
         """The scaled rows, of the same precision; sparse rows stay sparse."""
@@ -140,6 +147,12 @@ class ColumnScaler(TransformerMixin, StoredEstimator):  # type: ignore[misc]  # 
         tags.input_tags.sparse = self.scale in SPARSE_SCALING_NAMES
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def _plain_params(self) -> dict[str, Any]:
+        params = super()._plain_params()
+        if params.get("weights") is not None:
+            params["weights"] = np.asarray(params["weights"], dtype=np.float64).tolist()
+        return params
 
     def _state(self) -> State:
         own = super()._state()

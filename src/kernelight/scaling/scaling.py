@@ -45,6 +45,7 @@ WIDEST = 1 << 24
 QUANTILE_ROWS = 10_000  # ranks are learned from at most so many rows
 _FARTHEST = 1e6  # scaled values are clipped to this size
 _COMPLEMENT = "+complement"
+_WEIGHTS = "weights"
 _AS_IT_IS, _FLOORED, _COMPLEMENTED = range(3)  # the forms of core/scaling.h
 _FEW = 1 << 14  # numbers that one thread scales at once
 _WORK = 8  # operations to scale one number
@@ -66,7 +67,8 @@ class Scaling:
     arrays : dict of arrays
         What it learned: "low" and "span" of each column for "minmax", "mean" and "deviation" for
         "standard", "peak" for "max". For "quantile" the "knots" of all columns one after another,
-        their "ranks", and where those of a column start ("starts"). Nothing for "none".
+        their "ranks", and where those of a column start ("starts"). Nothing for "none". Any of them
+        may also have "weights", by which scaled columns and their complements are multiplied.
 
     Examples
     --------
@@ -98,7 +100,7 @@ class Scaling:
             raise ValueError(
                 f"There is no scaling {self.name!r}; known are {', '.join(SCALING_NAMES)}."
             )
-        if set(self.arrays) != set(self._LEARNED[self._base]):
+        if set(self.arrays) - {_WEIGHTS} != set(self._LEARNED[self._base]):
             raise ValueError(
                 f"A scaling {self.name!r} is not described by "
                 f"{', '.join(self.arrays) or 'nothing'}."
@@ -107,6 +109,8 @@ class Scaling:
             check_learned(
                 f"{name} of the scaling", array, ("int64" if name == "starts" else "float64",), 1
             )
+        if self.weights is not None:
+            self._check_weights(self.weights)
         if self._base == "quantile":
             self._check_knots()
         elif any(len(array) != self.n_features for array in self.arrays.values()):
@@ -120,6 +124,20 @@ class Scaling:
             if name in self.arrays
         ):
             raise ValueError("A scaling must not divide by negative numbers.")
+
+    def _check_weights(self, weights: NDArray[np.float64]) -> None:
+        if len(weights) != self.n_features:
+            raise ValueError(
+                f"weights must be {counted(self.n_features, 'number')}, one for each column, got "
+                f"{len(weights)}."
+            )
+        if not ((weights >= 0) & (weights <= _FARTHEST)).all():
+            raise ValueError(
+                f"weights of columns must lie between 0 and {_FARTHEST:,.0f}, got "
+                f"{weights.min():g} to {weights.max():g}."
+            )
+        if len(weights) and not weights.any():
+            raise ValueError("weights of columns must not all be 0: no column would be left.")
 
     def _check_knots(self) -> None:
         """Knots must ascend within each column, and ranks lie between 0 and 1."""
@@ -143,6 +161,26 @@ class Scaling:
         return self.name.removesuffix(_COMPLEMENT)
 
     @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """What each column is multiplied by after it was scaled; None for all 1."""
+        return self.arrays.get(_WEIGHTS)
+
+    def weighted(self, weights: Any) -> Scaling:
+        """The same scaling with these weights of columns instead of its own; None for none.
+
+        >>> import numpy as np
+        >>> from kernelight.scaling import fit_scaling
+        >>> X = np.array([[0.0, 5.0], [4.0, 7.0]])
+        >>> scaling = fit_scaling("minmax", X, np.random.default_rng(0)).weighted([1.0, 0.5])
+        >>> scaling(np.array([[1.0, 8.0]]))
+        array([[0.25, 0.75]])
+        """
+        arrays = {name: array for name, array in self.arrays.items() if name != _WEIGHTS}
+        if weights is not None:
+            arrays[_WEIGHTS] = np.array(weights, dtype=np.float64)
+        return replace(self, arrays=arrays)
+
+    @property
     def n_features_out(self) -> int:
         """Columns of scaled rows."""
         return self.n_features * (2 if self.name.endswith(_COMPLEMENT) else 1)
@@ -156,37 +194,58 @@ class Scaling:
         """Scaled rows of the same precision, dense or CSR as ``X`` is; ``X`` is not changed.
 
         Only the scalings of `SPARSE_SCALING_NAMES` take sparse rows. ``X`` itself is returned by
-        "none".
+        "none" without weights.
         """
         if self._base == "none":
-            return X
+            return X if self.weights is None else self._only_weighted(X, self.weights)
         if sp.issparse(X):
             if self._base != "max":
                 raise _fills_zeros(self.name)
             end = X.indptr[-1]
-            values = _units(X.data[:end], 0.0, self.arrays["peak"][X.indices[:end]]).astype(
-                X.dtype, copy=False
-            )
-            return type(X)((values, X.indices[:end], X.indptr), shape=X.shape, copy=False)
+            columns = X.indices[:end]
+            values = _units(X.data[:end], 0.0, self.arrays["peak"][columns])
+            if self.weights is not None:
+                values *= self.weights[columns]
+            return _with_values(X, values)
         out = np.empty((X.shape[0], self.n_features_out), dtype=X.dtype)
         self._compiled(X, out, resources().for_work(_WORK * X.size).threads if X.size > _FEW else 1)
         return out
+
+    def _only_weighted(self, X: Matrix, weights: NDArray[np.float64]) -> Matrix:
+        """What "none" makes of rows."""
+        largest = float(np.finfo(X.dtype).max)
+        with np.errstate(over="ignore"):
+            if sp.issparse(X):
+                end = X.indptr[-1]
+                values = X.data[:end] * weights[X.indices[:end]]
+                return _with_values(X, np.clip(values, -largest, largest))
+            return np.asarray(np.clip(X * weights, -largest, largest), dtype=X.dtype)
 
     @cached_property
     def _compiled(self) -> _core.ColumnScaling:
         """What scales dense rows; it looks at the arrays, and is neither stored nor pickled."""
         form = _COMPLEMENTED if self.name.endswith(_COMPLEMENT) else _AS_IT_IS
         learned = [np.ascontiguousarray(self.arrays[name]) for name in self._LEARNED[self._base]]
+        weights = None if self.weights is None else np.ascontiguousarray(self.weights)
         if self._base == "quantile":
-            return _core.ColumnScaling.ranks(form, *learned)
+            knots, ranks, starts = learned
+            return _core.ColumnScaling.ranks(form, knots, ranks, starts, weights)
         if self._base == "max":
-            return _core.ColumnScaling.units(form, None, *learned)
+            return _core.ColumnScaling.units(form, None, learned[0], weights)
         if self._base == "minmax" and form == _AS_IT_IS:
             form = _FLOORED
-        return _core.ColumnScaling.units(form, *learned)
+        origin, unit = learned
+        return _core.ColumnScaling.units(form, origin, unit, weights)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+
+
+def _with_values(X: Any, values: NDArray[np.float64]) -> Any:
+    """Sparse rows with other values at the same places."""
+    end = X.indptr[-1]
+    values = values.astype(X.dtype, copy=False)
+    return type(X)((values, X.indices[:end], X.indptr), shape=X.shape, copy=False)
 
 
 def _units(values: NDArray[Any], origin: Any, unit: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -192,6 +192,10 @@ NUMBERS = np.array([1.0, 2.0])
         ("quantile", {"knots": NUMBERS, "ranks": NUMBERS / 2, "starts": np.array([0, 2, 9])}),
         ("quantile", {"knots": NUMBERS[::-1], "ranks": NUMBERS / 2, "starts": np.array([0, 2, 2])}),
         ("quantile", {"knots": NUMBERS, "ranks": NUMBERS, "starts": np.array([0, 2, 2])}),
+        ("none", {"weights": NUMBERS[:1]}),
+        ("none", {"weights": -NUMBERS}),
+        ("none", {"weights": np.zeros(2)}),
+        ("minmax", {"low": NUMBERS, "span": NUMBERS, "weights": np.array([1.0, 2e6])}),
     ],
 )
 def test_hostile_descriptions_are_refused(name, arrays):
@@ -287,3 +291,15 @@ def test_compiled_scaling_is_that_of_the_twin(name, dtype, size):
         np.testing.assert_array_equal(actual, wanted[rows])
     again = pickle.loads(pickle.dumps(scaling))
     np.testing.assert_array_equal(again(later), wanted)
+    weighted = scaling.weighted(np.array([1.0, 0.5, 0.0, 0.01, 0.37, 1.0, 0.9]))
+    wanted = scaling_twin.scaled(name, weighted.arrays, later)
+    np.testing.assert_array_equal(weighted(later), wanted)
+    assert weighted(later).dtype == dtype
+    np.testing.assert_array_equal(weighted.weighted(None)(later), scaling(later))
+
+
+@pytest.mark.parametrize("name", SPARSE_SCALING_NAMES)
+def test_weights_of_sparse_rows_are_those_of_dense_rows(name):
+    X = sp.random(20, 6, density=0.3, format="csr", random_state=0) * -3.0
+    scaling = fit_scaling(name, X, np.random.default_rng(0)).weighted(np.linspace(0, 1, 6))
+    np.testing.assert_allclose(scaling(X).toarray(), scaling(X.toarray()), rtol=1e-12)
