@@ -354,13 +354,14 @@ class ModelParameters:
     """Parameters of `KernelClassifier` and `KernelRegressor`; "tune" leaves them to the search."""
 
     kernel: Annotated[
-        str,
+        str | None,
         _model_option(
             metavar="NAME",
-            help="The kernel; kernelight kernels lists them. auto is the average of models of gmm, "
-            "ferns and the leaves of a forest, for tables on which boosted trees do well.",
+            help="The kernel; kernelight kernels lists them. auto, the default, is the average of "
+            "models of gmm, ferns and the leaves of a forest; with --memory, and with options of "
+            "one kernel, the default is gmm.",
         ),
-    ] = "gmm"
+    ] = None
     components: Annotated[
         int | None,
         _model_option(
