@@ -107,6 +107,8 @@ def _command(
         words.append("--header" if reading_options["header"] else "--no-header")
     if "max_categories" in reading_options:
         words += ["--max-categories", str(reading_options["max_categories"])]
+    if "zero_based" in reading_options:
+        words.append("--zero-based")
     if "strict" in reading_options:
         words.append("--strict")
     added = reading_options.get("missing", ())[len(MISSING) :]

@@ -186,6 +186,12 @@ class FileFormat:
             "column by default.",
         ),
     ] = None
+    zero_based: Annotated[
+        bool,
+        _format_option(
+            "--zero-based", help="Of a LIBSVM file to learn from: indices begin at 0, not at 1."
+        ),
+    ] = False
     # `--encoding` is the word of pandas. The library says `charset`: its `Encoding` is of columns.
     encoding: Annotated[
         str | None,
@@ -216,6 +222,7 @@ class FileFormat:
             "delimiter": self.delimiter,
             "header": self.header,
             "decimal": self.decimal,
+            "zero_based": self.zero_based or None,
             "charset": self.encoding,
             "missing": _missing(self.missing),
             "strict": self.strict or None,

@@ -39,6 +39,7 @@ from kernelight.maps.scaled_map import ScaledMap
 MOST_ROWS = 500  # of a background: spreads are then known to some percent
 FEWEST_ROWS = 50
 MOST_KEPT = 1 << 20  # columns times scores of a background that a model keeps
+MOST_VALUES = 1 << 26  # of contributions that are returned at once: half a gigabyte
 _WORK = 1 << 21  # winners, or pairs of rows, or values, of all background rows
 _BLOCK_VALUES = 1 << 20  # of results that exist at once
 
@@ -304,11 +305,10 @@ def columns_of(
 
 
 def refuse_many_values(n_rows: int, n_columns: int, n_scores: int) -> None:
-    """Refuse rows whose contributions would not fit into memory."""
-    most = 1 << 28
-    if n_rows * n_columns * n_scores > most:
+    """Refuse rows whose contributions and standard errors would take more than a gigabyte."""
+    if n_rows * n_columns * n_scores > MOST_VALUES:
         raise ValueError(
             f"The contributions of {counted(n_columns, 'column')} to {counted(n_scores, 'score')} "
-            f"of {counted(n_rows, 'row')} are more than {most:,} numbers: explain at most "
-            f"{max(1, most // (n_columns * n_scores)):,} rows at a time."
+            f"of {counted(n_rows, 'row')} are more than {MOST_VALUES:,} numbers: explain at most "
+            f"{counted(max(1, MOST_VALUES // (n_columns * n_scores)), 'row')} at a time."
         )

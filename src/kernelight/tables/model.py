@@ -23,6 +23,7 @@ from kernelight.data import DataError, Dataset, Encoding, open_dataset
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION
 from kernelight.data.errors import DataWarning, listed
 from kernelight.data.reading_options import AUTO
+from kernelight.estimators.additive import refuse_many_values
 from kernelight.estimators.classifier import KernelClassifier
 from kernelight.estimators.contributions import Contributions, joined
 from kernelight.estimators.kernel_model import KernelModel
@@ -317,10 +318,15 @@ class TableModel(Storable):
         ``data`` is a path, name, data frame or `Dataset`. ``background`` are rows over which
         contributions average 0, of which the first 500 are read; None means training rows. In the
         result, ``data`` has the cells as the model reads them: numbers that are missing are the
-        median of training.
+        median of training. Of many rows, `explain_batches` returns some at a time.
         """
-        parts = self.explain_batches(data, background=background, **reading_options)
-        return joined([part.contributions for part in parts])
+        parts, rows = [], 0
+        for part in self.explain_batches(data, background=background, **reading_options):
+            rows += len(part.contributions)
+            _, n_columns, *n_scores = part.contributions.values.shape
+            refuse_many_values(rows, n_columns, *(n_scores or (1,)))
+            parts.append(part.contributions)
+        return joined(parts)
 
     def explain_batches(
         self, data: Any, *, background: Any = None, **reading_options: Any
