@@ -10,26 +10,29 @@ from kernelight.study.report.pictures import shortened
 from kernelight.study.report.svg import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Chart, Point, Series
 
 _BAR, _MARGIN = 24, 150
+_LEAST_HEIGHT, _THICKEST = 190, 36  # of all bars of a table of few columns, and of one
 
 
 def bars(effects: dict[str, Any]) -> str:
     """Bars of importance, the largest on top."""
     largest = max((part for _, part in effects["columns"]), default=0.0) or 1.0
     parts = []
+    step = max(_BAR, _LEAST_HEIGHT / max(1, len(effects["columns"])))
+    thick = min(step - 6, _THICKEST)
     for at, (name, part) in enumerate(effects["columns"]):
-        y, width = 6 + at * _BAR, (WIDTH - _MARGIN - 62) * part / largest
+        y, width = 6 + at * step, (WIDTH - _MARGIN - 62) * part / largest
         tip = escape(f"{name}: {100 * part:.1f} % of the spread of all columns", quote=True)
         parts.append(
-            f'<text class="tick end" x="{_MARGIN - 8}" y="{y + 14}">'
+            f'<text class="tick end" x="{_MARGIN - 8}" y="{y + thick / 2 + 5:.1f}">'
             f"{escape(shortened(name, 20))}</text>"
-            f'<rect class="mark s1" x="{_MARGIN}" y="{y}" width="{max(width, 1):.1f}" '
-            f'height="{_BAR - 6}" rx="2" data-tip="{tip}"/>'
-            f'<text class="tick" x="{_MARGIN + width + 6:.1f}" y="{y + 14}">'
+            f'<rect class="mark s1" x="{_MARGIN}" y="{y:.1f}" width="{max(width, 1):.1f}" '
+            f'height="{thick:.1f}" rx="2" data-tip="{tip}"/>'
+            f'<text class="tick" x="{_MARGIN + width + 6:.1f}" y="{y + thick / 2 + 5:.1f}">'
             f"{100 * part:.0f} %</text>"
         )
-    height = 12 + _BAR * len(effects["columns"])
+    height = 12 + step * len(effects["columns"])
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" '
         f'aria-label="Importance of columns">{"".join(parts)}</svg>'
     )
 
