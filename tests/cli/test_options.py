@@ -208,7 +208,7 @@ def test_defaults_in_the_help_are_those_of_the_library() -> None:
     for verb, texts in {
         "fit": (
             f"{MAX_CATEGORIES} by",
-            "default: gmm",
+            "auto, the default,",
             f"default {DEFAULT_COMPONENTS},",
             f"to {RIDGE_ROWS:,} rows",
             "default: 8",

@@ -15,7 +15,7 @@ from in_process import called, run
 from kernelight import KernelClassifier, TableMap, TableModel
 from kernelight.cli import app
 
-SMALL = ("-k", 16, "-C", 1, "--scale", "none")
+SMALL = ("--kernel", "gmm", "-k", 16, "-C", 1, "--scale", "none")
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from cli.in_process import called
 from kernelight import TableModel
 from kernelight.data import DataError, Encoding, charsets, open_dataset, opening
 
-SMALL = ("-k", "16", "-C", "1", "--scale", "none")
+SMALL = ("--kernel", "gmm", "-k", "16", "-C", "1", "--scale", "none")
 NOTE = "the text is not UTF-8 and is read as {}; charset='NAME' names another encoding"
 
 

@@ -12,7 +12,7 @@ from cli.in_process import called
 from kernelight import TableModel
 from kernelight.data import DataError, DataWarning, Encoding, open_dataset
 
-SMALL = ("-k", "16", "-C", "1", "--scale", "none")
+SMALL = ("--kernel", "gmm", "-k", "16", "-C", "1", "--scale", "none")
 
 
 @pytest.fixture(autouse=True)

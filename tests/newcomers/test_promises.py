@@ -60,7 +60,8 @@ def plain(shown):
 
 def test_fit_shows_candidates_rows_and_the_time_left(tmp_path):
     table = write_table(tmp_path / "t.csv", 6000)
-    shown = plain(in_terminal(["fit", "t.csv", "-o", "m.klt", "-k", "256"], cwd=tmp_path))
+    arguments = ["fit", "t.csv", "-o", "m.klt", "--kernel", "gmm", "-k", "256"]
+    shown = plain(in_terminal(arguments, cwd=tmp_path))
     assert f"reading {os.path.getsize(table) / 1000:.0f} kB" in shown
     assert re.search(r"\d+ of \d+ candidates, trying \S+, (300|900|6,000) rows", shown)
     assert re.search(r"about \d+ s left", shown)
@@ -82,7 +83,7 @@ def test_what_is_read_at_once_is_announced_with_its_size(tmp_path):
 def test_no_terminal_no_bar(tmp_path):
     write_table(tmp_path / "t.csv", 300)
     done = subprocess.run(
-        [*COMMAND, "fit", "t.csv", "--target", "kind", "-o", "m.klt", "-k", "32"],
+        [*COMMAND, "fit", "t.csv", "--target", "kind", "-o", "m.klt", "--jobs", "1"],
         capture_output=True,
         text=True,
         cwd=tmp_path,

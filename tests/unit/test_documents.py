@@ -94,19 +94,20 @@ def test_lines_of_prose_are_short(document: Path) -> None:
 
 
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-CITING = re.compile(r"^\|.*\]\(docs/benchmarks\.md#(\w+)\).*\|$", re.MULTILINE)
+CITING = re.compile(r"^\|.*\]\((?:docs/)?benchmarks\.md#(\w+)\).*\|$", re.MULTILINE)
 
 
 def numbers_of(text: str) -> set[str]:
     return {number.replace(",", "") for number in NUMBER.findall(text)}
 
 
-def test_numbers_of_the_readme_stand_in_the_benchmarks() -> None:
+@pytest.mark.parametrize("document", ["README.md", "docs/tables.md"])
+def test_numbers_of_the_readme_stand_in_the_benchmarks(document: str) -> None:
     """The numbers of a row that cites a section are in that section.
 
     They must be in the lines that have all words of the row in backticks.
     """
-    readme = (ROOT / "README.md").read_text()
+    readme = (ROOT / document).read_text()
     report = (ROOT / "docs" / "benchmarks.md").read_text()
     sections = {part.split("\n", 1)[0]: part for part in report.split("\n## ")}
     rows = list(CITING.finditer(readme))

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+from kernelight import KernelClassifier
 from kernelight.cli import show
 from kernelight.cli.output import check_different, check_output
 from kernelight.data import open_dataset
@@ -106,12 +107,15 @@ def _command(
         words.append("--header" if reading_options["header"] else "--no-header")
     if "max_categories" in reading_options:
         words += ["--max-categories", str(reading_options["max_categories"])]
+    if "zero_based" in reading_options:
+        words.append("--zero-based")
     if "strict" in reading_options:
         words.append("--strict")
     added = reading_options.get("missing", ())[len(MISSING) :]
     words += [word for value in added for word in ("--missing", value)]
     short = {"n_components": "-k"}
-    for name, value in parameters.items():
+    # without a kernel the command would take another one than the estimators
+    for name, value in ({"kernel": KernelClassifier().kernel} | parameters).items():
         words += [short.get(name, f"--{name}"), value if isinstance(value, str) else f"{value:g}"]
     return shlex.join([*words, "-o", "model.klt"])
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from difflib import get_close_matches
 from typing import Any
 
 from kernelight import KernelClassifier, KernelRegressor, TableModel
 from kernelight.cli import show
+from kernelight.cli.messages import option
 from kernelight.cli.output import check_output
-from kernelight.data import CLASSIFICATION, REGRESSION
+from kernelight.data import CLASSIFICATION, REGRESSION, DataWarning
 from kernelight.estimators import SCORING_EXAMPLES, scoring_kind
+from kernelight.tables.default_model import AUTO, GMM, DefaultModel
 
 TUNED = ("C", "gamma", "p")
 ESTIMATORS: dict[str, Any] = {CLASSIFICATION: KernelClassifier, REGRESSION: KernelRegressor}
 KINDS = {CLASSIFICATION: "classes", REGRESSION: "quantities"}
 EPSILON_LOSS = "epsilon_insensitive"
+#: Parameters of one kernel and its feature map, with the values that they have if not given.
+OF_ONE_KERNEL = {"n_components": None, "bits": 8, "method": None, "gamma": "tune", "p": 1.0}
 LOSSES = {task: tuple(kind._losses) for task, kind in ESTIMATORS.items()}
 
 
@@ -36,25 +41,30 @@ def run(
     method = given.get("method")
     tasks = _tasks_of(given, reading_options.get("task"))
     _refuse_conflict(tasks)
+    by_default = "kernel" not in given and not _of_one_kernel(given)
+    note = None if by_default or "kernel" in given or memory else _note(_of_one_kernel(given))
+    given.setdefault("kernel", AUTO if by_default else GMM)
     ESTIMATORS[next(iter(tasks.values()), CLASSIFICATION)](**given).check_parameters()
 
-    def estimator(task: str) -> Any:
-        for option, its_task in tasks.items():
+    def estimator(task: str, **chosen: Any) -> Any:
+        for written, its_task in tasks.items():
             if its_task != task:
                 kind = "class" if task == CLASSIFICATION else "quantity"
                 raise ValueError(
-                    f"{option} is for {KINDS[its_task]}, but the target is a {kind}: leave it "
-                    f"out{_alternative(option, task)}."
+                    f"{written} is for {KINDS[its_task]}, but the target is a {kind}: leave it "
+                    f"out{_alternative(written, task)}."
                 )
         if "epsilon" in given and given.get("loss") != EPSILON_LOSS and method != "exact":
             raise ValueError(
                 f"--epsilon is of --loss {EPSILON_LOSS}: give that too, or leave --epsilon out."
             )
-        return ESTIMATORS[task](**given)
+        return ESTIMATORS[task](**given | chosen)
 
-    model = TableModel(estimator)
+    model = TableModel(DefaultModel(estimator) if by_default else estimator)
     with show.progress(quiet or as_json) as watch:
         model.fit(data, memory=memory, passes=passes, watch=watch, **reading_options)
+    if note is not None:
+        warnings.warn(DataWarning(model.trained_on_, [note]), stacklevel=2)
     model.save(output, weights="float16" if half else None)
     if as_json:
         fitted = model.model_
@@ -75,6 +85,7 @@ def run(
                 "validation_score": fitted.validation_score_,
                 "scoring": fitted.scoring,
                 "held_out": model.held_out_,
+                "members": _members(fitted),
             }
         )
         return
@@ -82,6 +93,32 @@ def run(
         show.say(model.summary())
         show.say()
     show.say(f"The model is {output}.")
+
+
+def _members(fitted: Any) -> list[dict[str, Any]] | None:
+    """The models of an average: name, C and the score of each by itself; None for other models."""
+    members = getattr(fitted.model_, "members", None)
+    if members is None:
+        return None
+    return [{"name": each.name, "C": each.C, "validation_score": each.score} for each in members]
+
+
+def _of_one_kernel(given: dict[str, Any]) -> list[str]:
+    """The options that are about one kernel; with these, no kernel means gmm."""
+    return [
+        option(name)
+        for name, default in OF_ONE_KERNEL.items()
+        if given.get(name, default) != default
+    ]
+
+
+def _note(options: list[str]) -> str:
+    """Why the model is not the default one."""
+    verb = "is" if len(options) == 1 else "are"
+    return (
+        f"{' and '.join(options)} {verb} of one kernel, so the model is that of --kernel gmm; the "
+        f"default, --kernel auto, is an average of three models"
+    )
 
 
 def _tasks_of(given: dict[str, Any], task: str | None) -> dict[str, str]:

@@ -105,6 +105,7 @@ def _in_options(text: str) -> str:
     for python, command in (
         ("class_weight='balanced'", "--balanced"),
         ("strict=True", "--strict"),
+        ("zero_based=True", "--zero-based"),
         ("header=False", "--no-header"),
         ("There is no kernel named", "--kernel: there is no kernel named"),
         ("max_categories", option("max_categories")),

@@ -186,6 +186,12 @@ class FileFormat:
             "column by default.",
         ),
     ] = None
+    zero_based: Annotated[
+        bool,
+        _format_option(
+            "--zero-based", help="Of a LIBSVM file to learn from: indices begin at 0, not at 1."
+        ),
+    ] = False
     # `--encoding` is the word of pandas. The library says `charset`: its `Encoding` is of columns.
     encoding: Annotated[
         str | None,
@@ -216,6 +222,7 @@ class FileFormat:
             "delimiter": self.delimiter,
             "header": self.header,
             "decimal": self.decimal,
+            "zero_based": self.zero_based or None,
             "charset": self.encoding,
             "missing": _missing(self.missing),
             "strict": self.strict or None,
@@ -354,13 +361,14 @@ class ModelParameters:
     """Parameters of `KernelClassifier` and `KernelRegressor`; "tune" leaves them to the search."""
 
     kernel: Annotated[
-        str,
+        str | None,
         _model_option(
             metavar="NAME",
-            help="The kernel; kernelight kernels lists them. auto is the average of models of gmm, "
-            "ferns and the leaves of a forest, for tables on which boosted trees do well.",
+            help="The kernel; kernelight kernels lists them. auto, the default, is the average of "
+            "models of gmm, ferns and the leaves of a forest; with --memory, and with options of "
+            "one kernel, the default is gmm.",
         ),
-    ] = "gmm"
+    ] = None
     components: Annotated[
         int | None,
         _model_option(

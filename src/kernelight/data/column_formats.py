@@ -29,19 +29,23 @@ from kernelight.data.text_formats import (
     BOOLEAN,
     COMMA,
     DAY_FIRST,
+    DURATION,
     FORMATS,
     MONTH_FIRST,
     NAMED,
     PLAIN,
     POINT,
     STORED,
+    THOUSANDS,
     TIME,
     WRITTEN,
     YEAR_FIRST,
     can_read,
     date_orders,
     decimal_format,
+    has_factor,
     joined_formats,
+    n_parts,
     narrowed,
     number_of,
 )
@@ -105,6 +109,29 @@ def those_read(counts: Counter[str], form: str) -> Counter[str]:
     behind = [value for value in counts if value[-1:] in ("-", "\u2212")]
     grades = {*behind} if all(len(value) == 2 for value in behind) else set()
     return Counter({v: n for v, n in counts.items() if v not in grades and can_read(v, form)})
+
+
+def special_format(counts: Counter[str]) -> str | None:
+    """The format of a column of ``1.2K`` and ``3M``, or of durations such as ``1h 20m``, or None.
+
+    Every value must be written so. One letter alone behind all numbers may be a unit (``5K``), and
+    one part alone too (``45m``), so that two letters, a letter and plain numbers, or two parts must
+    occur. M alone is no unit.
+
+    >>> from collections import Counter
+    >>> from kernelight.data.column_formats import special_format
+    >>> special_format(Counter(["1.2K", "3M", "950"])), special_format(Counter(["1h 20m", "45m"]))
+    ('thousands and millions', 'duration')
+    >>> print(special_format(Counter(["5K", "7K"])), special_format(Counter(["45m", "50m"])))
+    None None
+    """
+    first = next(iter(counts), "")
+    if can_read(first, THOUSANDS) and all(can_read(value, THOUSANDS) for value in counts):
+        letters = {value.strip()[-1].upper() if has_factor(value) else "" for value in counts}
+        return THOUSANDS if letters not in ({""}, {"K"}, {"B"}) else None
+    if n_parts(first) and all(n_parts(value) for value in counts):
+        return DURATION if any(n_parts(value) > 1 for value in counts) else None
+    return None
 
 
 def merged_counts(counts: Counter[str], unit: str | None) -> Counter[str]:

@@ -30,6 +30,7 @@ from kernelight.data.text_formats import (
     COMMA,
     PLAIN,
     POINT,
+    SPECIAL,
     TIME,
     WRITTEN,
     YEAR_FIRST,
@@ -106,7 +107,8 @@ def formatted_by(encoding: Encoding, source: TableSource, decimal: str | None = 
         formats |= {
             name: decimal_format(decimal)
             for name in numbers
-            if name in formats or (source.text and decimal == ",")
+            if formats.get(name) not in SPECIAL
+            and (name in formats or (source.text and decimal == ","))
         }
     else:
         here, notes = _separated(formats, numbers, source, units)
@@ -220,6 +222,8 @@ def _separated(
     here, notes = {}, {}
     for name, column in words.items():
         had = formats.get(name, POINT)
+        if had in SPECIAL:
+            continue
         fitting = found.left[name]
         if len(fitting) == 1:
             form = fitting[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kernelight.data.copied_rows import CopiedRows
 from kernelight.data.encoded_source import written_as
 from kernelight.data.observations import Unvarying
 from kernelight.data.sentinels import Sentinels
@@ -11,7 +12,7 @@ from kernelight.data.table_source import ColumnSelection, TableSource
 from kernelight.data.target_leaks import TargetLeaks
 from kernelight.data.text_formats import POINT
 
-Observer = Unvarying | TargetLeaks | Sentinels
+Observer = Unvarying | TargetLeaks | Sentinels | CopiedRows
 
 
 def observers_of(
@@ -28,6 +29,7 @@ def observers_of(
         observers.append(Unvarying(selection))
     if selection.target is not None and opened.has_options:
         observers.append(TargetLeaks(selection))
+        observers.append(CopiedRows(selection))
 
     def written(name: str, value: float) -> str | None:
         if opened.text or name in formats:

@@ -37,12 +37,14 @@ from kernelight.base import counted
 from kernelight.data.booleans import truth_of
 from kernelight.data.column_formats import (
     FITS,
+    MOST_LABELS,
     date_format,
     leading_zero_example,
     may_be_labels,
     merged_counts,
     number_formats,
     settled_formats,
+    special_format,
     those_read,
     why_words,
 )
@@ -279,6 +281,11 @@ def _decide(
         return  # numbers, as the first rows said
     if guessed and not target and all(truth_of(value) is not None for value in counts):
         survey.formats[name] = BOOLEAN
+        return
+    special = special_format(counts) if guessed and decimal != "," else None
+    if special is not None and not (target and len(counts) <= MOST_LABELS):
+        survey.formats[name] = special
+        _look_at_signs(survey, name, counts, None)
         return
     units = unit_of_column(counts, number_formats(decimal), FITS) if guessed else ColumnUnits()
     unit = units.unit

@@ -2,8 +2,9 @@
 
 A format is a name that is recorded in the `Encoding`, so that files to predict for are read like
 the one of training. Numbers have two: decimal point or decimal comma; currency signs, percent signs
-and whatever stands between thousands go with both. Dates are written year first (ISO 8601 and the
-like), day first, month first, with the name of the month, or are times of day.
+and whatever stands between thousands go with both. Two more need a whole column that is written so:
+``1.2K`` and ``3M``, and durations such as ``1h 20m``. Dates are written year first (ISO 8601 and
+the like), day first, month first, with the name of the month, or are times of day.
 
 Whether a value can be read is decided value by value; which format a column has, by all its values
 (`narrowed`).
@@ -28,6 +29,9 @@ POINT, COMMA = "decimal point", "decimal comma"
 # column of text of a typed table.
 BOOLEAN, WRITTEN = "boolean", "plain number"
 NUMERIC = (POINT, COMMA, WRITTEN)  # what ``decimal=`` settles
+# Only where a whole column is written so: 1.2K and 3M; 1h 20m, as seconds.
+THOUSANDS, DURATION = "thousands and millions", "duration"
+SPECIAL = (THOUSANDS, DURATION)
 YEAR_FIRST, DAY_FIRST, MONTH_FIRST, NAMED, TIME = (
     "year first",
     "day first",
@@ -52,7 +56,10 @@ _MIXES: tuple[tuple[str, ...], ...] = (
     *((YEAR_FIRST, day, NAMED) for day in _DAYS),
     (YEAR_FIRST, NAMED),
 )
-STORED = {NUMBER: FORMATS[NUMBER], DATE: (*FORMATS[DATE], *map(joined_formats, _MIXES))}
+STORED = {
+    NUMBER: (*FORMATS[NUMBER], *SPECIAL),
+    DATE: (*FORMATS[DATE], *map(joined_formats, _MIXES)),
+}
 
 PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MINUS = "[\\-\u2212]"
@@ -135,12 +142,19 @@ _SIMPLE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?)?"
 )
 LONGEST = 64  # characters of a number or date
+_FACTORS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}
+_PARTS = (("d(?:ays?)?", 86400), ("h(?:(?:ou)?rs?)?", 3600), ("m(?:ins?)?", 60), ("s(?:ecs?)?", 1))
+_LENGTH = re.compile(
+    " ?".join(rf"(?:([0-9]+(?:\.[0-9]+)?) ?{unit}(?![A-Za-z]))?" for unit, _ in _PARTS)
+)
 
 
 def number_of(text: str, form: str) -> float:
     """The number of a text in a format; NaN if it is none."""
     if len(text) > LONGEST:
         return math.nan
+    if form in SPECIAL:
+        return _thousands(text.strip()) if form == THOUSANDS else _seconds(text.strip())
     pattern, decimal = _NUMBERS[form]
     match = pattern.fullmatch(text.strip())
     if match is None or (match["open"] is None) != (match["close"] is None):
@@ -154,6 +168,42 @@ def number_of(text: str, form: str) -> float:
     value = float(kept + (match["power"] or ""))
     below = sign in ("-", "\u2212") or match["open"] is not None
     return -value if below and value else value
+
+
+def _thousands(text: str) -> float:
+    """The number of ``1.2K``, ``$3M`` or ``950``; NaN if it is none."""
+    factor = _FACTORS.get(text[-1:])
+    if factor is None:
+        return number_of(text, POINT)
+    number = text[:-1].rstrip()
+    # to the digit: 1.2K is 1200, and not 1.2 times 1000
+    return round(number_of(number, POINT) * factor, 6) if number[-1:].isdigit() else math.nan
+
+
+def _seconds(text: str) -> float:
+    """The seconds of ``1h 20m`` or ``45 min``; NaN if it is no duration."""
+    match = _LENGTH.fullmatch(text) if text else None
+    if match is None:
+        return math.nan
+    return float(
+        sum(float(part) * of for part, (_, of) in zip(match.groups(), _PARTS, strict=True) if part)
+    )
+
+
+def n_parts(text: str) -> int:
+    """How many parts a duration has: 2 for ``1h 20m``, 0 for what is none."""
+    match = _LENGTH.fullmatch(text.strip()) if text.strip() and len(text) <= LONGEST else None
+    return 0 if match is None else sum(part is not None for part in match.groups())
+
+
+def has_factor(text: str) -> bool:
+    """Whether a text is a number with a letter for thousands, millions or billions behind it.
+
+    >>> from kernelight.data.text_formats import has_factor
+    >>> has_factor("1.2K"), has_factor("3 M"), has_factor("950"), has_factor("4WD")
+    (True, True, False, False)
+    """
+    return text.strip()[-1:] in _FACTORS and not math.isnan(number_of(text, THOUSANDS))
 
 
 def date_of(text: str, form: str) -> int | None:
@@ -210,7 +260,7 @@ def can_read(text: str, form: str) -> bool:
     """Whether a text can be read in a format."""
     return (
         not math.isnan(number_of(text, form))
-        if form in _NUMBERS
+        if form in STORED[NUMBER]
         else date_of(text, form) is not None
     )
 
@@ -227,7 +277,7 @@ def converted(values: Sequence[str], form: str) -> NDArray[Any]:
         return np.array(
             [float(v) if PLAIN.fullmatch(v) else math.nan for v in plain], dtype=np.float64
         )
-    if form in _NUMBERS:
+    if form in STORED[NUMBER]:
         return np.array([number_of(value, form) for value in values], dtype=np.float64)
     if form == YEAR_FIRST and values and all(map(_SIMPLE.fullmatch, values)):
         try:  # thousands of them at once

@@ -299,9 +299,15 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         single = (n_rows == 1) & (counts > 0) & (counts <= 1)
         if told < Told.CLASSES and len(task.class_numbers) >= FEW_ROWS:
             warn_of_single_rows(self.classes_[single].tolist())
+        if not counts.all():
+            names = ", ".join(repr(plain_value(label)) for label in self.classes_[counts == 0])
+            _warn(
+                f"No row of the class {names} has a weight above 0, so that it is never predicted: "
+                f"give its rows a weight, or leave them out."
+            )
         if not tuned or self.scoring is not None or self.class_weight is not None:
             return
-        fractions = np.where(single, 1.0, counts / counts.sum())
+        fractions = np.where(single | (counts == 0), 1.0, counts / counts.sum())
         rarest = int(np.argmin(fractions))
         if fractions[rarest] < min(RARE, RARE_OF_EQUAL / len(fractions)):
             _warn(

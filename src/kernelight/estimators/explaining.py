@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -83,15 +84,24 @@ class ExplainedModel(ABC):
         given = preprocessing.as_table_or_array(X)
         matrix = self._validated(given, reset=False)
         model = self._own_additive()
+        refuse_many_values(matrix.shape[0], model.columns.total, model.n_scores)
         if background is None:
             known = self._required_background()
         else:
-            rows = self._validated(background, reset=False)
+            rows = self._validated_background(background)
             known = background_of(model, self.scaled_map_.scaling(rows))
-        refuse_many_values(matrix.shape[0], model.columns.total, model.n_scores)
         return self._explained(
             model, matrix, known, self._column_names, preprocessing.cells_of(given)
         )
+
+    def _validated_background(self, background: Any) -> Matrix:
+        """Checked rows; an error is about ``background``, not about X."""
+        try:
+            return self._validated(background, reset=False)
+        except (TypeError, ValueError) as error:
+            said = re.sub(r"\bX\b", "background", str(error))
+            said = said if "background" in said else f"background: {said}"
+            raise type(error)(said) from error
 
     def explain_features(
         self,
@@ -128,7 +138,8 @@ class ExplainedModel(ABC):
         unit, zero = self._score_units()
         base = (model.intercept + means.sum(axis=0)) * unit + zero
         base = np.repeat(base[None], X.shape[0], axis=0)
-        values, errors = values * unit, errors * unit
+        values *= unit
+        errors *= unit
         if model.n_scores == 1:
             values, base, errors = values[..., 0], base[..., 0], errors[..., 0]
         return Contributions(values, base, data, list(names), self.output_names_, errors)

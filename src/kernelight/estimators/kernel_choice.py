@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,6 +46,8 @@ class KernelChoice:
             )
         for name, value in (("gamma", self.gamma), ("p", self.p)):
             checks.check_positive_or(name, value, (TUNE, SCALE) if name == "gamma" else (TUNE,))
+        if isinstance(self.kernel, str) and _means_auto(self.kernel):
+            raise ValueError(f"There is no kernel named {self.kernel!r}; did you mean {AUTO!r}?")
         self.has("gamma")  # refuses a name that no kernel has
 
     def warn_unused(self) -> None:
@@ -150,6 +153,15 @@ class KernelChoice:
         if not variance > 1e-12 * squares or not math.isfinite(variance):
             return factor
         return min(max(float(f"{factor / (X.shape[1] * variance):.6g}"), 1e-12), 1e12)
+
+
+def _means_auto(name: str) -> bool:
+    """Whether a name is nearly "auto", which is no kernel, so that `kernels.get` does not know it.
+
+    >>> _means_auto("Auto"), _means_auto("acos")
+    (True, False)
+    """
+    return bool(get_close_matches(name.strip().lower(), [AUTO], cutoff=0.75))
 
 
 def _parts(kernel: Kernel) -> tuple[Kernel, ...]:

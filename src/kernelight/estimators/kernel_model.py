@@ -228,6 +228,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ExplainedModel, ABC):  
         weight, rows = None, None
         if sample_weight is not None:
             weight = checks.as_row_weights(sample_weight, preprocessing.n_rows(X))
+            sample_weights.warn_of_little_weight(weight)
             if not weight.all():
                 check_consistent_length(weight, y)
                 y = self._check_target(y)

@@ -23,6 +23,7 @@ weights are often no counts at all. Hence:
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from kernelight.linear.equal_rows import rows_in_order, united_rows
 
 Weight = NDArray[np.float64]
 MAX_REPEATED_VALUES = 1 << 26  # numbers in repeated rows: half a gigabyte
+FEWEST_ROWS = 2  # that weights should add up to; weights that add up to 1 are a common mistake
 COARSE = 0.5  # the fraction of weight on rows that have equals with another target
 _TRAIN, _HELD = 1, 2
 
@@ -62,6 +64,23 @@ def rows_that_count(weight: Weight, labels: NDArray[Any] | None) -> RowIndices:
     if labels is None:
         return np.flatnonzero(weight)
     return np.flatnonzero((weight > 0) | ~np.isin(labels, np.unique(labels[weight > 0])))
+
+
+def warn_of_little_weight(weight: Weight) -> None:
+    """Warn of weights that add up to hardly any row: then there is hardly anything to learn from.
+
+    Weights are repetitions, so that the loss of all rows together has that weight against the
+    regularization, and the largest C that is tried does not make up for it.
+    """
+    total = float(weight.sum())
+    if total < min(len(weight), FEWEST_ROWS):
+        warnings.warn(
+            f"sample_weight adds up to {total:.3g}, so that {len(weight):,} rows count as less "
+            f"than {min(len(weight), FEWEST_ROWS)}, because weights are repetitions: divide it by "
+            f"its mean, unless that is what you mean.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def unite_equal_rows(

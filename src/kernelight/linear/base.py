@@ -364,7 +364,7 @@ class LinearModel(StoredEstimator, ABC):
                 )
             weights = weights.astype(np.float32)
         self.weights_ = weights if self.bits_ is None else read_only(weights)
-        self.intercept_ = bias
+        self.intercept_ = bias if self.bits_ is None else read_only(bias)
         self.seen_ = np.packbits(solver.rows.seen) if isinstance(solver.rows, CodeDesign) else None
         self.n_iter_ = solver.n_iter
         self.objective_, self.dual_gap_ = solver.objective, solver.gap

@@ -29,8 +29,8 @@ from kernelight.study.inputs import (
 )
 from kernelight.study.journal import Journal, fingerprint
 from kernelight.study.measure import probability_scores
-from kernelight.study.models import Data, Model, train
-from kernelight.study.plan import CANDIDATES, COMPONENTS, StudyPlan, make_plan
+from kernelight.study.models import Data, Model, average_model, model_of_average, train
+from kernelight.study.plan import AVERAGE, CANDIDATES, COMPONENTS, StudyPlan, make_plan
 from kernelight.study.progress import terminal_progress
 from kernelight.study.recommend import Given, recommend
 from kernelight.study.result import Study, choose
@@ -90,7 +90,7 @@ def compare(
     components : sequence of int, default=(64, 256, 1024, 4096)
         The grid of k.
     kernels : sequence of str or None, default=None
-        Candidates by name (linear, gmm, gaussian, rbf, acos, acos_chi2, gmm_nystroem,
+        Candidates by name (linear, gmm, auto, gaussian, rbf, acos, acos_chi2, gmm_nystroem,
         gaussian_nystroem, mm_acos, mm_acos_chi2, gmm_power, folded_rbf, mm_rbf); None is all that
         the data admit. The linear model and gmm, the default, are always there.
     resume : path or None, default=None
@@ -250,6 +250,8 @@ def _trained(chosen: Cell, plan: StudyPlan, data: Data) -> Model:
     """The model of a cell that was read from the journal, trained again."""
     candidate = next(each for each in CANDIDATES if each.name == chosen.candidate)
     learned = data.at(plan.learn[: chosen.rows])
+    if candidate.kind == AVERAGE:
+        return model_of_average(average_model(learned, plan.splits(learned.y, chosen.folds)))
     assert chosen.C is not None  # only references have none, and they are not chosen
     return train(candidate, learned, chosen.k or 1, chosen.settings, chosen.C)
 

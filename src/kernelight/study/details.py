@@ -54,8 +54,13 @@ def picture_of(model: Model, test: Data, seed: int, seconds: float) -> dict[str,
 
 
 def _picture(model: Model, test: Data, seed: int, seconds: float) -> dict[str, Any] | None:
-    rows = model.scaling(test.X[:PICTURE_ROWS])
-    features = rows if model.feature_map is None else model.feature_map.transform(rows)
+    rows = test.X[:PICTURE_ROWS]
+    if model.features is not None:
+        features = model.features(rows)
+    else:
+        features = model.scaling(rows)
+        if model.feature_map is not None:
+            features = model.feature_map.transform(features)
     n, width = features.shape
     if n < 5 or width < 2:
         return None

@@ -14,6 +14,7 @@ COMPONENTS_POWER = 0.8
 N_SCALINGS = 6  # that the first search of a kernel tries
 # What the default fit takes of the time foreseen from a small one: small fits have overheads.
 LARGE_FIT_FRACTION = 0.4
+AVERAGE_FITS = 3.0  # forest, ferns and codes of an average take as long as so many fits of codes
 
 
 def work_of(stage: Round) -> float:
@@ -50,6 +51,15 @@ def default_fit_seconds(n_rows: int, folds: int, small: Cell) -> float:
     work = search * (first + second) + n_rows * (1 + 0.8 * folds)
     growth = (DEFAULT_COMPONENTS / (small.k or 1)) ** COMPONENTS_POWER / small.rows
     return float(LARGE_FIT_FRACTION * small.fit_seconds * growth * work)
+
+
+def average_seconds(folds: int, default: Cell) -> float:
+    """Seconds of the average of models (kernel="auto"), from the cell of the default fit.
+
+    It has the work of the default fit, and for each fold and for all rows that of a forest and
+    ferns, each about as much as a fit of codes; and it is trained once more to time that.
+    """
+    return float(default.seconds + AVERAGE_FITS * default.fit_seconds * (folds + 2))
 
 
 def exact_svm_seconds(n_rows: int, n_classes: int | None, before: list[Cell]) -> float:

@@ -2,7 +2,8 @@
 
 Feature maps and exact SVMs are KernelClassifier or KernelRegressor. The linear model takes scaled
 columns, divided by one number so that rows have length about 1 and C means the same for all data.
-Gradient boosting is scikit-learn's, a few trees at a time.
+The average of models is that of kernel="auto", as it comes. Gradient boosting is scikit-learn's, a
+few trees at a time.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from kernelight import (
 from kernelight.estimators import C_GRID, DEFAULT_COMPONENTS, SCORE_TIE
 from kernelight.scaling import WIDEST
 from kernelight.study.plan import LINEAR, Candidate, Split
+from kernelight.tables.default_model import AUTO
 
 SETTINGS = ("scale", "gamma", "p")
 TREES, TREES_PER_STEP = 100, 10
@@ -71,6 +73,8 @@ class Model:
     scores: Callable[[Any], NDArray[np.float64]] | None = None
     #: The fitted estimator, of kernels.
     estimator: Any = None
+    #: Features of rows, for a picture of them; None means those of scaling and feature map.
+    features: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,42 @@ def fit_default(data: Data, splits: list[Split]) -> tuple[Tuned, Model, float]:
         Tuned(chosen, model.C_, float(np.mean(scores)), curve),
         _model_of(model),
         seconds / len(splits),
+    )
+
+
+def fit_average(data: Data, splits: list[Split]) -> tuple[Tuned, Model, float]:
+    """The average of models with its score on ``splits``, and the seconds of one training.
+
+    Its members choose their C on the held-out rows of ``splits``, and no other choice is made, so
+    that the score is that of the average on the same rows. The training is timed with one C.
+    """
+    model = average_model(data, splits)
+    start = time.perf_counter()
+    with _quiet():
+        given = {"scale": model.model_.members[0].scaled_map.scaling.name, "C": model.C_}
+        clone(model).set_params(cv=None, **given).fit_features(data.X, data.y)
+    seconds = time.perf_counter() - start
+    score = float(model.validation_score_)
+    return Tuned({}, model.C_, score, []), model_of_average(model), seconds
+
+
+def average_model(data: Data, splits: list[Split]) -> Any:
+    """The estimator of kernel="auto", fitted; ``splits`` are those that its members tune on."""
+    kind = KernelClassifier if data.is_classification else KernelRegressor
+    with _quiet():
+        return kind(AUTO, cv=splits, random_state=data.seed, n_jobs=data.n_jobs).fit_features(
+            data.X, data.y
+        )
+
+
+def model_of_average(model: Any) -> Model:
+    """A fitted average, as the study needs it; a picture of rows shows the leaves they fall into.
+
+    The other members may have no features.
+    """
+    leaves = model.model_.members[-1].scaled_map
+    return replace(
+        _model_of(model), features=lambda rows: leaves.feature_map.transform(leaves.scaling(rows))
     )
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kernelight import kernels
 from kernelight.base import counted
 from kernelight.estimators import KernelClassifier
+from kernelight.tables.default_model import MOST_SPARSE_COLUMNS
 
 RowIndices = NDArray[np.intp]
 Split = tuple[RowIndices, RowIndices]  # training rows, held-out rows
@@ -35,7 +36,7 @@ WIDE = 200_000  # columns beyond which a dense matrix of random directions is to
 
 # The default fit: KernelClassifier or KernelRegressor with the default number of components.
 DEFAULT: str = KernelClassifier().kernel
-LINEAR, MAP, BOOSTING, EXACT = "linear", "map", "boosting", "exact"
+LINEAR, MAP, AVERAGE, BOOSTING, EXACT = "linear", "map", "average", "boosting", "exact"
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,9 @@ class Candidate:
     @property
     def nonnegative(self) -> bool:
         """Whether the kernel takes nonnegative values only."""
-        return bool(self.kernel) and kernels.get(self.kernel).nonnegative
+        if self.kind == AVERAGE or not self.kernel:
+            return False
+        return kernels.get(self.kernel).nonnegative
 
     @property
     def is_reference(self) -> bool:
@@ -78,6 +81,14 @@ class Candidate:
 CANDIDATES = (
     Candidate("linear", "Linear", LINEAR, words="a linear model"),
     Candidate("gmm", "GMM (min-max)", kernel="gmm", words="a min-max kernel"),
+    Candidate(
+        "auto",
+        "Average (auto)",
+        AVERAGE,
+        kernel="auto",
+        searched=(),
+        words="the average of a min-max kernel, ferns and forest leaves",
+    ),
     Candidate(
         "gaussian",
         "Gaussian",
@@ -260,6 +271,12 @@ def admit(
                 "needs nonnegative values; sparse rows cannot be shifted without filling their "
                 "zeros"
             )
+        elif (
+            candidate.kind == AVERAGE
+            and facts["sparse"]
+            and facts["features"] > MOST_SPARSE_COLUMNS
+        ):
+            reason = f"takes long with sparse rows of more than {MOST_SPARSE_COLUMNS:,} columns"
         elif candidate.dense_directions and facts["features"] > WIDE:
             columns = counted(facts["features"], "column")
             reason = f"needs a dense matrix of random directions, too large for {columns}"

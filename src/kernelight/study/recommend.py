@@ -15,7 +15,7 @@ from typing import Any
 from kernelight.base import bytes_text
 from kernelight.estimators import DEFAULT_COMPONENTS
 from kernelight.study.cells import Cell, Recommendation
-from kernelight.study.plan import CANDIDATES, DEFAULT, Candidate
+from kernelight.study.plan import AVERAGE, CANDIDATES, DEFAULT, Candidate
 from kernelight.study.result import best_of, by_candidate, choose, comparable
 from kernelight.study.text import label_of, score_text, seconds_text
 
@@ -184,6 +184,8 @@ def parameters_of(chosen: Cell, measured: list[Cell], all_rows: int) -> dict[str
     candidate = _CANDIDATE[chosen.candidate]
     if candidate.name == "linear":
         return None
+    if candidate.kind == AVERAGE:
+        return {"kernel": candidate.kernel}
     tried = [cell.k or 0 for cell in measured if cell.candidate == candidate.name]
     settled = chosen.rows == all_rows and (tried == [chosen.k] or max(tried) >= DEFAULT_COMPONENTS)
     k = chosen.k if settled else max(chosen.k or 0, DEFAULT_COMPONENTS)

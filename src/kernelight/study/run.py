@@ -6,8 +6,10 @@ foreseen from the last one of the same candidate (`forecast`).
 
 The default fit (KernelClassifier() or KernelRegressor()) comes right after the first kernel, on all
 rows and to its end, even if that takes longer than the budget: nothing is recommended that was not
-compared with it on the same rows. A model that would take too long with several folds held out is
-tried with one. The best model so far is kept, so that it need not be trained again.
+compared with it on the same rows. The linear model and the average of models (kernel="auto", what
+the command fits) follow it on all rows, the latter if there is time. A model that would take too
+long with several folds held out is tried with one. The best model so far is kept, so that it need
+not be trained again.
 """
 
 from __future__ import annotations
@@ -19,7 +21,13 @@ from typing import Any
 from kernelight.estimators import DEFAULT_COMPONENTS
 from kernelight.study.cells import Cell
 from kernelight.study.clock import Clock, Watch
-from kernelight.study.forecast import cell_seconds, default_fit_seconds, exact_svm_seconds, work_of
+from kernelight.study.forecast import (
+    average_seconds,
+    cell_seconds,
+    default_fit_seconds,
+    exact_svm_seconds,
+    work_of,
+)
 from kernelight.study.journal import Journal
 from kernelight.study.measure import kernel_error, test_report
 from kernelight.study.models import (
@@ -27,12 +35,14 @@ from kernelight.study.models import (
     Model,
     Tuned,
     boost,
+    fit_average,
     fit_default,
     standard_error,
     train,
     tune,
 )
 from kernelight.study.plan import (
+    AVERAGE,
     BOOSTED,
     DEFAULT,
     EXACT,
@@ -136,6 +146,7 @@ class Run:
                 folds = 1
         self._default_fit(rows, folds)
         self._linear_beside(rows, folds)
+        self._average_beside(rows, folds)
 
     def _linear_beside(self, rows: int, folds: int) -> None:
         """The linear model on the rows of the default fit, so that it is always compared."""
@@ -145,6 +156,21 @@ class Run:
         foreseen = self._foreseen_seconds(linear, stage)
         if not self._find(LINEAR, rows) and foreseen <= max(granted, self.clock.left):
             self._cell(linear, stage)
+
+    def _average_beside(self, rows: int, folds: int) -> None:
+        """The average of models on the rows of the default fit, if it is wanted and affordable."""
+        average = next((each for each in self.plan.candidates if each.kind == AVERAGE), None)
+        default = next((cell for cell in self.cells if cell.default), None)
+        if average is None or default is None:
+            return
+        for held in dict.fromkeys([folds, 1]):
+            stage = Round(rows, DEFAULT_COMPONENTS, held)
+            done = self.journal.get(_key(average, stage)) is not None
+            if done or average_seconds(held, default) <= self.clock.left:
+                self._cell(average, stage)
+                return
+        self._leave_out(average.label, NO_TIME)
+        self.short_of_time = True
 
     def _default_fit(self, rows: int, folds: int) -> None:
         """The default fit, as a cell of its kernel."""
@@ -203,6 +229,8 @@ class Run:
         """Measure candidates in a round; those that were measured are returned."""
         measured: list[Candidate] = []
         for candidate in candidates:
+            if candidate.kind == AVERAGE:  # measured beside the default fit, and never again
+                continue
             known = self._find(candidate.name, stage.rows, _components(candidate, stage))
             if known and (candidate.kind == LINEAR or known[0].default):
                 measured.append(candidate)
@@ -272,6 +300,10 @@ class Run:
             for name, lender in candidate.borrowed.items()
             if name in self._settings.get(lender, {})
         }
+        if candidate.kind == AVERAGE:
+            tuned, model, seconds = fit_average(data, splits)
+            cell = self._cell_of(candidate, stage, data, splits, tuned, model, seconds, start)
+            return replace(cell, C=None), model  # each member has its own
         tuned = tune(candidate, data, k, splits, self._settings.get(candidate.name, borrowed))
         before = time.perf_counter()
         model = train(candidate, data, k, tuned.settings, tuned.C)
@@ -367,7 +399,7 @@ class Run:
         kernels: dict[str, Candidate] = {}
         for cell in sorted(tuned, key=lambda cell: -cell.score):
             candidate = known.get(cell.candidate)
-            if candidate is not None and candidate.kernel:
+            if candidate is not None and candidate.kernel and candidate.kind == MAP:
                 kernels.setdefault(candidate.kernel, candidate)
         for candidate in list(kernels.values())[:N_EXACT_SVMS]:
             twin = exact_twin(candidate)

@@ -23,6 +23,7 @@ from kernelight.data import DataError, Dataset, Encoding, open_dataset
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION
 from kernelight.data.errors import DataWarning, listed
 from kernelight.data.reading_options import AUTO
+from kernelight.estimators.additive import refuse_many_values
 from kernelight.estimators.classifier import KernelClassifier
 from kernelight.estimators.contributions import Contributions, joined
 from kernelight.estimators.kernel_model import KernelModel
@@ -31,6 +32,7 @@ from kernelight.estimators.regressor import KernelRegressor
 from kernelight.estimators.summary import summarize
 from kernelight.metrics import ProbabilityScores
 from kernelight.state import State
+from kernelight.tables.default_model import DefaultModel
 from kernelight.tables.evaluation import ClassCounts, ErrorSums, check_scores, held_out_text
 from kernelight.tables.explanation import ExplainedRows, explained_batches
 from kernelight.tables.fitting import fit_within, refuse_too_little, without_average
@@ -95,7 +97,9 @@ class TableModel(Storable):
     model : KernelClassifier, KernelRegressor, function or None, default=None
         The model to fit; it is cloned. A function is called with the task ("classification" or
         "regression") once it is known, and returns the model. None is a `KernelClassifier` or a
-        `KernelRegressor` with default parameters, as the target asks for.
+        `KernelRegressor`, as the target asks for, with kernel="auto" and otherwise default
+        parameters. With ``memory``, and for sparse rows of more than 1,000 columns, the kernel is
+        then "gmm", with a note.
 
     Attributes
     ----------
@@ -135,8 +139,11 @@ class TableModel(Storable):
     n_rows_: int
     held_out_: dict[str, Any] | None = None
 
-    def __init__(self, model: KernelModel | Callable[[str], KernelModel] | None = None) -> None:
-        if model is not None and type(model).__name__ not in _MODELS and not isfunction(model):
+    def __init__(
+        self, model: KernelModel | Callable[[str], KernelModel] | DefaultModel | None = None
+    ) -> None:
+        known = model is None or type(model).__name__ in _MODELS
+        if not known and not isfunction(model) and not isinstance(model, DefaultModel):
             raise TypeError(
                 f"model must be a KernelClassifier, a KernelRegressor or a function that makes "
                 f"one, got {type(model).__name__}."
@@ -205,7 +212,7 @@ class TableModel(Storable):
         if task is None:
             raise DataError(f"{opened.name} has no target to learn: name its column.")
         _refuse_fractional_classes(opened)
-        model = self._unfitted(task, opened.name)
+        model = self._unfitted(task, opened.name, None if whole is None else whole[0])
         if limit is not None:
             without_average(model, opened.name)
             rows, held_out, encoding = fit_within(
@@ -223,16 +230,17 @@ class TableModel(Storable):
 
     def _example(self) -> Any:
         """The model before the task is known; its memory hardly depends on the task."""
-        if not isfunction(self.model):
+        if self.model is None or isinstance(self.model, KernelModel):
             return KernelClassifier() if self.model is None else self.model
         try:
             return self.model(CLASSIFICATION)
         except ValueError:
             return self.model(REGRESSION)
 
-    def _unfitted(self, task: str, name: str) -> Any:
-        if self.model is None:
-            return KernelClassifier() if task == CLASSIFICATION else KernelRegressor()
+    def _unfitted(self, task: str, name: str, X: Any) -> Any:
+        """The model to fit; ``X`` are all rows, None where they are read within a limit."""
+        if self.model is None or isinstance(self.model, DefaultModel):
+            return (self.model or DefaultModel()).for_rows(task, X, name)
         if isfunction(self.model):
             return self.model(task)
         wanted = CLASSIFICATION if isinstance(self.model, KernelClassifier) else REGRESSION
@@ -310,10 +318,15 @@ class TableModel(Storable):
         ``data`` is a path, name, data frame or `Dataset`. ``background`` are rows over which
         contributions average 0, of which the first 500 are read; None means training rows. In the
         result, ``data`` has the cells as the model reads them: numbers that are missing are the
-        median of training.
+        median of training. Of many rows, `explain_batches` returns some at a time.
         """
-        parts = self.explain_batches(data, background=background, **reading_options)
-        return joined([part.contributions for part in parts])
+        parts, rows = [], 0
+        for part in self.explain_batches(data, background=background, **reading_options):
+            rows += len(part.contributions)
+            _, n_columns, *n_scores = part.contributions.values.shape
+            refuse_many_values(rows, n_columns, *(n_scores or (1,)))
+            parts.append(part.contributions)
+        return joined(parts)
 
     def explain_batches(
         self, data: Any, *, background: Any = None, **reading_options: Any

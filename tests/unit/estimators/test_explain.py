@@ -367,7 +367,7 @@ def test_bad_input():
         model.explain(X, background=np.ones((2, 5)))
     with pytest.raises(ValueError, match="0 sample"):
         model.explain(X[:0])
-    with pytest.raises(ValueError, match="at most 67,108,864 rows at a time"):
+    with pytest.raises(ValueError, match="at most 16,777,216 rows at a time"):
         additive.refuse_many_values(1 << 28, 4, 1)
     found = model.explain(X)
     with pytest.raises(ValueError, match="output must be"):
@@ -394,3 +394,26 @@ def test_contributions_can_be_cut_and_read():
     assert strongest[0][1] in table.iloc[7].tolist()
     assert len(found.strongest(7, top=2)) == 2
     np.testing.assert_allclose(found.importances(), found.values.std(axis=0), rtol=1e-12)
+
+
+def test_errors_about_the_background_name_it():
+    X, y = friedman(60)
+    model = KernelRegressor(**HASHED).fit(X, y)
+    for wrong in (X[:, :3], np.where(X > 2, X, np.inf), X[:0]):
+        with pytest.raises(ValueError, match="background") as told:
+            model.explain(X, background=wrong)
+        assert " X " not in f" {told.value} "
+    with pytest.raises(ValueError, match="X has 3 features"):
+        model.explain(X[:, :3])
+
+
+def test_a_million_columns_are_explained_within_a_bound():
+    """A few rows are; more are refused before anything is made of them, with what to do."""
+    X = sp.random(200, 1_000_000, 1e-5, format="csr", random_state=0)
+    y = np.asarray(X[:, :500_000].sum(axis=1)).ravel()
+    model = KernelRegressor(n_components=32, C=1.0, scale=None).fit(X, y)
+    assert additive.MOST_VALUES * 16 <= 1 << 30  # contributions and standard errors
+    with pytest.raises(ValueError, match=r"numbers: explain at most 67 rows at a time\.$"):
+        model.explain(X)
+    found = model.explain(X[:2])
+    np.testing.assert_allclose(found.scores, model.predict(X[:2]), rtol=1e-5)

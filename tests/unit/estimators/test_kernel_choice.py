@@ -121,3 +121,12 @@ def test_a_model_of_a_new_kernel_is_good_without_being_told_gamma():
 def test_the_kernel_says_whether_rows_must_be_nonnegative(name, nonnegative):
     assert KernelChoice(name, "tune", 1.0).nonnegative is nonnegative
     assert KernelChoice(kernels.get(name), "tune", 1.0).nonnegative is nonnegative
+
+
+@pytest.mark.parametrize("name", ["Auto", "AUTO", "auto ", "atuo"])
+def test_what_is_nearly_auto_is_called_so(name):
+    """It was taken for acos."""
+    with pytest.raises(ValueError, match=r"did you mean 'auto'\?$"):
+        KernelClassifier(name).check_parameters()
+    with pytest.raises(ValueError, match=r"did you mean 'acos'\?$"):
+        KernelClassifier("Acos").check_parameters()

@@ -205,3 +205,36 @@ def test_balanced_classes_weigh_the_same_with_weights_too():
     weighted = model.fit(X[used], LABELS[used], WEIGHT[used]).coef_
     repeated = model.fit(np.repeat(X, WEIGHT, axis=0), np.repeat(LABELS, WEIGHT)).coef_
     np.testing.assert_allclose(weighted, repeated, atol=1e-3)
+
+
+@pytest.mark.parametrize("total", [1e-100, 1e-3, 1.0])
+@pytest.mark.parametrize("kind", [KernelClassifier, KernelRegressor])
+def test_weights_that_add_up_to_hardly_a_row_are_called_so(kind, total):
+    model = kind(n_components=16, scale=None)
+    with pytest.warns(UserWarning, match=f"adds up to {total:.3g}, so that 260 rows count as less"):
+        model.fit(X, LABELS, np.full(260, total / 260))
+
+
+@pytest.mark.filterwarnings("error:sample_weight")
+def test_weights_that_add_up_to_some_rows_are_taken_as_they_are():
+    for weight in (np.full(260, 1 / 100), np.eye(260)[0] + np.eye(260)[5], np.ones(260)):
+        KernelRegressor(n_components=16, scale=None, C=1.0).fit(X, LABELS, weight)
+    KernelRegressor(n_components=16, scale=None, C=1.0).fit(X[:1], LABELS[:1], [1.0])
+
+
+@pytest.mark.parametrize("more", [{}, {"scoring": "balanced_accuracy"}, {"kernel": "auto"}])
+def test_a_class_without_weight_is_named(more):
+    """It was called rare, where it was called anything."""
+    y = np.where(X[:, 2] > 0.8, "third", np.where(LABELS == 1, "second", "first"))
+    weight = np.where(y == "third", 0.0, 1.0)
+    model = KernelClassifier(n_components=16, scale="minmax", C=1.0, **more)
+    with pytest.warns(UserWarning, match="No row of the class") as told:
+        model.fit(X, y, weight)
+    said = [str(each.message) for each in told]
+    assert said[0] == (
+        "No row of the class 'third' has a weight above 0, so that it is never predicted: give its "
+        "rows a weight, or leave them out."
+    )
+    assert not any("hardly counts" in each for each in said)
+    assert "third" not in model.predict(X)
+    assert list(model.classes_) == ["first", "second", "third"]

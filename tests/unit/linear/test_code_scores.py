@@ -91,7 +91,7 @@ def test_weights_cannot_change_unnoticed(model):
     rng = np.random.default_rng(3)
     codes, y = Codes(rng.integers(0, 16, size=(100, 20)), 4), rng.integers(0, 2, size=100)
     model.fit(codes, y)
-    for array in (model.weights_, model.coef_):
+    for array in (model.weights_, model.coef_, model.intercept_):
         with pytest.raises(ValueError, match="read-only"):
             array *= 2
     mine = 2 * model.weights_

@@ -8,6 +8,7 @@ import pytest
 
 from kernelight import KernelRegressor, TableModel, open_dataset
 from kernelight.data.decoding import cells_of_features
+from kernelight.estimators import additive
 
 
 def table(n: int = 150) -> pd.DataFrame:
@@ -79,3 +80,13 @@ def test_cells_of_words():
     assert [word for word in words[:3] if word in known] == sorted(known)
     assert words.count("(other words)") >= 30
     assert words[3] is None
+
+
+def test_more_than_fits_is_refused_and_comes_in_batches(monkeypatch):
+    frame = table()
+    model = TableModel(KernelRegressor(n_components=32, C=1.0)).fit(frame, target="price")
+    monkeypatch.setattr(additive, "MOST_VALUES", 4 * 100)
+    with pytest.raises(ValueError, match="explain at most 100 rows at a time"):
+        model.explain(frame)
+    assert len(model.explain(frame[:100])) == 100
+    assert sum(len(part.contributions) for part in model.explain_batches(frame)) == 150

@@ -33,6 +33,7 @@ from kernelight.maps.partitions.histogram_forest import (
     whole_values,
     whole_weights,
 )
+from kernelight.maps.partitions.leaf_paths import PathSteps, path_steps
 from kernelight.maps.partitions.partition_map import CoreRows, PartitionMap
 from kernelight.maps.partitions.trees import Trees, trees_of
 
@@ -316,6 +317,19 @@ class ForestLeaves(PartitionMap):
             self.thresholds_,
             self.missing_left_,
         )
+
+    def path_steps(self, weights: NDArray[Any]) -> PathSteps:
+        """What the tests above each leaf add to its weight; see `leaf_paths`.
+
+        ``weights`` are (trees, 2^bits, m); leaves are counted as places in the first two.
+        """
+        trees = self._trees()
+        n_leaves, n_codes = trees.n_leaves(), weights.shape[1]
+        places = np.repeat(np.arange(len(n_leaves)) * n_codes, n_leaves) + np.concatenate(
+            [np.arange(count) for count in n_leaves]
+        )
+        steps = path_steps(trees, weights.reshape(-1, weights.shape[2])[places])
+        return steps._replace(leaves=places[steps.leaves])
 
     def _fill_codes(self, rows: CoreRows, codes: NDArray[Any], use: Resources) -> None:
         _core.encode_leaves(self._tables, *rows, codes, use.threads)

@@ -310,6 +310,8 @@ def _closer(study: Study, charts: Charts) -> str:
     figures = ""
     if study.picture is not None:
         what = "its features" if study.recommendation.k else "the scaled columns"
+        if study.recommendation.candidate == "auto":
+            what = "the leaves of its forest that they fall into"
         caption = (
             f"{len(study.picture['points']):,} test rows by {study.picture['method']} of {what}."
         )

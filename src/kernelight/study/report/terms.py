@@ -69,6 +69,10 @@ _KERNELS = {
     "gmm": (
         "min-max kernel: the sum of the smaller values of two rows over the sum of the larger ones"
     ),
+    "auto": (
+        "the average of three models, of a min-max kernel, of random tests of columns (ferns) and "
+        "of the leaves of a forest: what kernelight fit makes"
+    ),
     "gaussian": "Gaussian kernel: falls off with the squared distance of two rows",
     "rbf": "falls off with the angle between two rows, whatever their lengths",
     "acos": "1 - angle / pi of two rows, estimated by signs",
