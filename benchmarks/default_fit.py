@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 import warnings
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from _data import Split, arrays
 from _measure import Row, show, threads
 from lightgbm import LGBMClassifier, LGBMRegressor
 
@@ -45,15 +45,6 @@ REGRESSION = ("California", "Concrete", "Energy", "PowerPlant", "Protein", "kin8
 QUICK_TABLES = ("Vowel", "Satimage", "DNA", "Splice", "Segment", "Phoneme", "RobotNavi")
 MOST_ROWS, MOST_TEST_ROWS, FEW_ROWS, SPLITS = 6_000, 20_000, 2_000, 3
 BAR = 1.5
-
-
-class Split(NamedTuple):
-    """Rows to learn from and rows to score on."""
-
-    X: np.ndarray[Any, Any]
-    y: np.ndarray[Any, Any]
-    X_test: np.ndarray[Any, Any]
-    y_test: np.ndarray[Any, Any]
 
 
 class Result(NamedTuple):
@@ -94,13 +85,9 @@ def measured(names: list[str]) -> dict[str, Result]:
 
 def splits(name: str) -> Iterator[Split]:
     """The splits of a table; none if its file is missing."""
-    folder = Path(os.environ.get("KERNELIGHT_DATA", "."))
-    paths = (folder / f"{name}.npz", folder / "tables" / f"{name}.npz")
-    path = next((path for path in paths if path.is_file()), None)
-    if path is None:
-        print(f"{name} is left out: there is no {name}.npz in KERNELIGHT_DATA.", flush=True)
+    file = arrays(name)
+    if file is None:
         return
-    file = np.load(path)
     wanted = PROMISED.get(name)
     if "X_train" in file:
         X, y, X_test, y_test = (file[key] for key in ("X_train", "y_train", "X_test", "y_test"))

@@ -18,7 +18,7 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-from _data import arrays
+from _data import Split, arrays
 from _measure import Row, at_least, at_most, best_of_turns, show
 from lightgbm import LGBMClassifier
 from sklearn.datasets import load_digits
@@ -28,15 +28,6 @@ from sklearn.svm import SVC
 from kernelight import KernelClassifier
 
 SVC_ROWS, COVERTYPE_ROWS, TEST_ROWS = 10_000, 100_000, 20_000
-
-
-class Split(NamedTuple):
-    """Rows to learn from and rows to score on."""
-
-    X: np.ndarray[Any, Any]
-    y: np.ndarray[Any, Any]
-    X_test: np.ndarray[Any, Any]
-    y_test: np.ndarray[Any, Any]
 
 
 class Fitted(NamedTuple):

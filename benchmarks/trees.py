@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _data import Split
 from _measure import Row, show, threads
-from default_fit import MOST_ROWS, OTHERS, PROMISED, REGRESSION, Split, splits
+from default_fit import MOST_ROWS, OTHERS, PROMISED, REGRESSION, splits
 from lightgbm import LGBMClassifier, LGBMRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
