@@ -10,6 +10,7 @@ from in_process import called, run
 
 import kernelight
 from kernelight import TableModel, open_dataset
+from kernelight.scaling import SCALING_NAMES
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +65,9 @@ def test_json_names_the_members():
     said = json.loads(run("fit", "t.csv", "-o", "m.klt", "--target", "kind", "--json"))
     assert said["kernel"] == "auto"
     assert [each["name"] for each in said["members"]] == ["gmm", "ferns", "leaves"]
+    assert said["scale"] is None  # each member has its own
+    assert said["members"][0]["scale"] in SCALING_NAMES
+    assert "by each member" in run("info", "m.klt")
     small = json.loads(run("fit", "t.csv", "-o", "m.klt", "-k", 16, "--json", "--target", "kind"))
     assert small["kernel"] == "gmm"
     assert small["members"] is None

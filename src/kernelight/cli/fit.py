@@ -68,6 +68,7 @@ def run(
     model.save(output, weights="float16" if half else None)
     if as_json:
         fitted = model.model_
+        members = _members(fitted)
         show.as_json(
             {
                 "model": output,
@@ -77,15 +78,15 @@ def run(
                 "features": fitted.n_features_in_,
                 "kernel": fitted.kernel,
                 "components": None if fitted.map_ is None else fitted.scaled_map_.n_outputs,
-                "scale": fitted.scale_,
+                "scale": None if members else fitted.scale_,
                 "gamma": fitted.gamma_,
                 "p": fitted.p_,
-                "C": fitted.C_,
+                "C": None if members else fitted.C_,
                 "sources": fitted.sources_,
                 "validation_score": fitted.validation_score_,
                 "scoring": fitted.scoring,
                 "held_out": model.held_out_,
-                "members": _members(fitted),
+                "members": members,
             }
         )
         return
@@ -96,11 +97,19 @@ def run(
 
 
 def _members(fitted: Any) -> list[dict[str, Any]] | None:
-    """The models of an average: name, C and the score of each by itself; None for other models."""
+    """The models of an average: name, scale, C and the score of each; None for other models."""
     members = getattr(fitted.model_, "members", None)
     if members is None:
         return None
-    return [{"name": each.name, "C": each.C, "validation_score": each.score} for each in members]
+    return [
+        {
+            "name": each.name,
+            "scale": each.scaled_map.scaling.name,
+            "C": each.C,
+            "validation_score": each.score,
+        }
+        for each in members
+    ]
 
 
 def _of_one_kernel(given: dict[str, Any]) -> list[str]:

@@ -75,7 +75,10 @@ def _facts(meta: dict[str, Any]) -> dict[str, Any]:
     for key, value in parameters.items():
         if value == "tune":
             chosen = decided.pop(f"{key}_", None)
+            of_members = (decided.get("sources_") or {}).get(key) == "members"
             facts[key] = None if chosen is None else f"{chosen} (tuned)"
+            if of_members:
+                facts[key] = "by each member"
         elif key != "verbose":
             facts[key] = value
     # a decision that only repeats its parameter is left out

@@ -55,6 +55,11 @@ class ContributionsDisplay:
     figure_: Any
 
     def __init__(self, contributions: Contributions, *, output: int | str | None = None) -> None:
+        if not isinstance(contributions, Contributions):
+            raise TypeError(
+                "A display is of what explain returns, a Contributions, got "
+                f"{type(contributions).__name__}."
+            )
         if contributions.values.ndim == 1:
             raise ValueError("A display is of rows: pass contributions[3:4] for row 3 alone.")
         if not len(contributions):

@@ -43,8 +43,9 @@ FIRST_CHECK, MAX_WAIT = 3, 8
 # A second-order method is tried when more than the first number of epochs are still to come, and
 # at least the second number are done.
 SLOW_EPOCHS, MIN_EPOCHS = 30, 15
-# Until two epochs are known, one is expected to multiply the gap by this.
-FIRST_FALL = 0.25
+# Until two epochs are known, one is expected to multiply the gap by this; later by no more than the
+# second number.
+FIRST_FALL, SLOWEST_FALL = 0.25, 0.999
 SECOND_ORDER_ROUNDS = 4  # tries in a row
 # How much of the last change of margins is expected to come again: at first, and later this times
 # the best of the steps for the last costs, because margins come to rest as costs grow.
@@ -322,9 +323,11 @@ class OutputGroup:
                 )
                 for loss, gap in self._seen
             ]
-        if len(gaps) < 2 or not 0 < gaps[1] < gaps[0] < math.inf:
+        if len(gaps) < 2 or not (0 < gaps[0] < math.inf and 0 < gaps[1] < math.inf):
             return gaps[-1] * FIRST_FALL, FIRST_FALL
-        return gaps[1] ** 2 / gaps[0], gaps[1] / gaps[0]
+        # a gap that does not fall is one that would need very many epochs
+        fall = min(gaps[1] / gaps[0], SLOWEST_FALL)
+        return gaps[1] * fall, fall
 
     def _expected_margins(self) -> NDArray[Any] | None:
         """The margins to expect of the solution for costs that have grown, from the last ones.

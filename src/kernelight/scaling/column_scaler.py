@@ -108,6 +108,11 @@ class ColumnScaler(TransformerMixin, StoredEstimator):  # type: ignore[misc]  # 
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
         check_choice("scale", self.scale, SCALING_NAMES)
+        if isinstance(self.weights, str):
+            raise ValueError(
+                f"weights must be None or a number for each column, got {self.weights!r}: "
+                "ColumnWeighter learns weights."
+            )
         rows: Matrix = self._validated(X, reset=True)
         weight = None
         if sample_weight is not None:

@@ -220,6 +220,13 @@ def test_constant_columns_leave_a_model_of_the_mean() -> None:
     np.testing.assert_allclose(model.predict(X), np.full(120, y.mean()), atol=5)
 
 
+def test_constant_columns_leave_the_most_frequent_class() -> None:
+    y = np.random.default_rng(0).permutation(np.arange(1000) < 700).astype(int)
+    model = KernelClassifier("auto", n_jobs=1).fit(np.ones((1000, 3)), y)
+    assert model.predict(np.ones((1, 3))) == [1]
+    np.testing.assert_allclose(model.predict_proba(np.ones((1, 3)))[0, 1], 0.7, atol=0.02)
+
+
 def test_given_parameters_are_kept() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = KernelClassifier("auto", 64, C=0.5, scale="quantile").fit(X, y)

@@ -481,3 +481,19 @@ def test_clones_and_pickles(flowers):
     assert "_tables" not in model.__getstate__()
     with pytest.raises(AttributeError, match="no coef_ before fit"):
         _ = LinearClassifier().coef_
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 10.0, 1000.0])
+@pytest.mark.parametrize("slots", [1, 64, 100, 128])
+def test_equal_rows_of_both_classes_converge(slots: int, C: float) -> None:
+    """Each coordinate undoes what the other has done: only a second-order method ends that."""
+    codes = Codes(np.zeros((1000, slots), np.uint8), bits=8)
+    y = np.random.default_rng(0).permutation(np.arange(1000) < 700)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = LinearClassifier(C=C).fit(codes, y)
+    assert model.n_iter_ < 50
+    # all margins are m: the mean of the targets, shrunk by the penalty of weights and intercept,
+    # which is m^2 / 4; a gap of 1e-3 of the objective bounds its error by 0.03
+    wanted = 0.4 / (1 + 1 / (4e3 * C))
+    np.testing.assert_allclose(model.decision_function(codes[:1]), wanted, atol=0.03)
