@@ -103,10 +103,10 @@ class Dataset:
         self._decided.rename(pair for pair in source.renamed if pair[1] not in known)
         if options.strict:
             self._decided.refuse()
-        self._source, spelled = formatted_by(encoding, source, options.decimal)
+        self._source, spelled, doubts = formatted_by(encoding, source, options.decimal)
         if spelled and options.strict:
             raise otherwise_spelled(source.label, spelled)
-        for name, note in spelled.items():
+        for name, note in {**doubts, **spelled}.items():
             self._decided.decide(name, note)
         self._selection, unknown = selected_by(encoding, self._source, options)
         self._decided.notes += [] if unknown is None else [unknown]

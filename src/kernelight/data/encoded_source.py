@@ -77,10 +77,14 @@ def cell_rule(missing: Sequence[str] | None, encoding: Encoding | None) -> CellR
 
 
 class Reading(NamedTuple):
-    """A source as a model reads it, and a note for each column that is spelled otherwise here."""
+    """A source as a model reads it, and a note for each column that is spelled otherwise here.
+
+    ``doubts`` has notes on columns that are read as in training and could be meant otherwise.
+    """
 
     source: TableSource
     notes: dict[str, str]
+    doubts: dict[str, str]
 
 
 def formatted_by(encoding: Encoding, source: TableSource, decimal: str | None = None) -> Reading:
@@ -103,6 +107,7 @@ def formatted_by(encoding: Encoding, source: TableSource, decimal: str | None = 
     formats |= dates
     numbers = [name for name, column in known.items() if column.kind == NUMBER]
     notes: dict[str, str] = {}
+    doubts: dict[str, str] = {}
     if decimal is not None:
         formats |= {
             name: decimal_format(decimal)
@@ -111,7 +116,7 @@ def formatted_by(encoding: Encoding, source: TableSource, decimal: str | None = 
             and (name in formats or (source.text and decimal == ","))
         }
     else:
-        here, notes = _separated(formats, numbers, source, units)
+        here, notes, doubts = _separated(formats, numbers, source, units)
         formats |= here
     changed = _other_dates(dates, source)
     formats |= {name: form for name, (form, _) in changed.items()}
@@ -127,7 +132,8 @@ def formatted_by(encoding: Encoding, source: TableSource, decimal: str | None = 
         formats[name] = BOOLEAN
         if truth_of(example) is None:
             notes[name] = f"words such as {shown(example)} are read as 1 and 0, as booleans are"
-    return Reading(FormattedSource(source, formats, {}, units) if formats else source, notes)
+    made = FormattedSource(source, formats, {}, units) if formats else source
+    return Reading(made, notes, doubts)
 
 
 def otherwise_spelled(label: str, notes: Mapping[str, str]) -> DataError:
@@ -193,14 +199,16 @@ def _separated(
     numbers: Sequence[str],
     source: TableSource,
     units: Mapping[str, str],
-) -> tuple[dict[str, str], dict[str, str]]:
+) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """The formats of numbers that have another decimal separator here than in training, and notes.
 
     ``formats`` are those of training; ``numbers`` are the columns of numbers that are text here;
     ``units`` are those behind numbers in training.
-    Where commas separate cells and no cell has one, points are decimal points. Where semicolons do
-    and no cell has a point, commas are decimal commas, as in training. Elsewhere 5.123 may well be
-    five thousand, so that another column must tell.
+    Where every value of a column fits both formats (5.123), it is read as in training, unless
+    another column certainly has another separator than it had in training. Columns of plain numbers
+    had no commas in training: where semicolons separate cells and no cell has a point, their commas
+    are decimal commas. A third result has notes on columns that are read as in training although
+    the other cells of the file suggest otherwise.
     """
     kinds = {column.name: column.kind for column in source.columns or ()}
     texts = [n for n in numbers if n in formats or kinds[n] == CATEGORICAL or n in source.guessed]
@@ -215,11 +223,17 @@ def _separated(
         rest = _first_words([name for name in numbers if name not in texts], source)
         words |= rest
         found = Separators.of([words.items()])
-    none = source.delimiter == "," and not any("," in v for w in words.values() for v in w.values)
-    pointless = source.delimiter == ";" and not any(
-        "." in v for w in words.values() for v in w.values
-    )
-    here, notes = {}, {}
+    cells = [value for column in words.values() for value in column.values]
+    none = source.delimiter == "," and not any("," in value for value in cells)
+    pointless = source.delimiter == ";" and not any("." in value for value in cells)
+    turned = {
+        found.left[name][0]
+        for name, column in words.items()
+        if len(found.left[name]) == 1
+        and found.left[name][0] != (had := formats.get(name, POINT))
+        and _reads(found.left[name][0], had, column)
+    }
+    here, notes, doubts = {}, {}, {}
     for name, column in words.items():
         had = formats.get(name, POINT)
         if had in SPECIAL:
@@ -227,15 +241,18 @@ def _separated(
         fitting = found.left[name]
         if len(fitting) == 1:
             form = fitting[0]
-        elif (found.certain == {COMMA} and not trained) or found.certain == {POINT}:
-            form = next(iter(found.certain))
-        elif pointless and any("," in value for value in column.values):
+        elif found.certain == turned and len(turned) == 1:
+            form = next(iter(turned))
+        elif pointless and name not in formats and any("," in value for value in column.values):
             form = COMMA
         else:
-            form = POINT if none and name in found.pointed else had
-        reads = {f: sum(can_read(v, f) for v in column.values) for f in (form, had)}
+            form = had
+            either = (v for v in column.values if can_read(v, POINT) and can_read(v, COMMA))
+            marked = next((v for v in either if ("." if had == COMMA else ",") in v), "")
+            if marked and (none if had == COMMA else pointless):
+                doubts[name] = _doubt(marked, had)
         percent = name not in formats and any("%" in value for value in column.values)
-        if reads[form] < max(FITS * len(column.values), reads[had]) or percent:
+        if not _reads(form, had, column) or percent:
             continue
         odd = [v for v in column.values if not PLAIN.fullmatch(v)]
         example = next((v for v in column.values if ("," in v) or ("." in v)), "")
@@ -253,7 +270,22 @@ def _separated(
             )
         elif name not in formats and trained and name in found.pointed:
             notes[name] = pointed_note(found.pointed[name], False, source.has_options)
-    return here, notes
+    return here, notes, doubts
+
+
+def _reads(form: str, had: str, column: Categorical) -> bool:
+    """Whether a format reads nine of ten words of a column, and no fewer than that of training."""
+    reads = {f: sum(can_read(v, f) for v in column.values) for f in (form, had)}
+    return reads[form] >= max(FITS * len(column.values), reads[had])
+
+
+def _doubt(example: str, form: str) -> str:
+    """The note on numbers that could have the other decimal separator than in training."""
+    other = number_of(example, POINT if form == COMMA else COMMA)
+    return (
+        f"numbers such as {shown(example)} are read as {number_of(example, form):.10g}, with a "
+        f"{form} as in training, though they could be {other:.10g}"
+    )
 
 
 def _other_dates(formats: Mapping[str, str], source: TableSource) -> dict[str, tuple[str, str]]:
