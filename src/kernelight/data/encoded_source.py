@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +29,8 @@ from kernelight.data.table_source import (
 from kernelight.data.text_formats import (
     BOOLEAN,
     COMMA,
+    DAY_FIRST,
+    MONTH_FIRST,
     PLAIN,
     POINT,
     SPECIAL,
@@ -36,6 +39,7 @@ from kernelight.data.text_formats import (
     YEAR_FIRST,
     can_read,
     converted,
+    date_example,
     date_orders,
     decimal_format,
     narrowed,
@@ -291,14 +295,24 @@ def _doubt(example: str, form: str) -> str:
 def _other_dates(formats: Mapping[str, str], source: TableSource) -> dict[str, tuple[str, str]]:
     """Columns of dates that are written otherwise than in training: the format, and a note.
 
-    Only where it is certain: 03/04/2024 may be day first or month first.
+    Only where it is certain: 03/04/2024 may be day first or month first. With dots it is hardly
+    month first, so that a model with the month first must not read it so without a word.
     """
     changed = {}
     for name, words in _first_words(list(formats), source):
         counts = Counter(words.values)
         total = len(counts)
         read = sum(can_read(value, formats[name]) for value in counts)
-        if formats[name] == TIME or read >= FITS * total:
+        dotted = [v for v in counts if _is_dotted(v)] if MONTH_FIRST in formats[name] else []
+        some = len(dotted) > (1 - FITS) * total  # fewer may have been there in training as well
+        order = narrowed((MONTH_FIRST, DAY_FIRST), dotted) if some else (MONTH_FIRST,)
+        if len(order) > 1:
+            raise DataError(
+                f"{source.label}, column {shown(name)}: {shown(dotted[0])} may be day first, as "
+                f"dates with dots mostly are, or month first, as dates were in training; write "
+                f"them like {date_example(MONTH_FIRST)} or {date_example(YEAR_FIRST)}."
+            )
+        if formats[name] == TIME or (read >= FITS * total and order == (MONTH_FIRST,)):
             continue
         dates = date_format(counts)
         orders = narrowed(date_orders(dates.format), counts)
@@ -310,6 +324,13 @@ def _other_dates(formats: Mapping[str, str], source: TableSource) -> dict[str, t
             f"({formats[name]}); read as {orders[0]}",
         )
     return changed
+
+
+def _is_dotted(value: str) -> bool:
+    """Whether a value is a date with dots between day, month and year."""
+    return re.match(r"\s*[0-9]{1,2}\.[0-9]{1,2}\.", value) is not None and any(
+        can_read(value, form) for form in (MONTH_FIRST, DAY_FIRST)
+    )
 
 
 def _booleans(names: Sequence[str], source: TableSource) -> dict[str, str]:
