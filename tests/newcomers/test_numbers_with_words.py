@@ -1,0 +1,59 @@
+"""Columns of formatted numbers with words among them, and targets of formatted numbers."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from kernelight import KernelClassifier
+from kernelight.data import DataError, DataWarning, open_dataset
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name, lines):
+    with open(name, "w", encoding="utf-8") as file:
+        file.write("\n".join([*lines, ""]))
+    return name
+
+
+def values(number, words=("heavy", "light"), rows=200):
+    """Numbers, and a word in each seventh row."""
+    return [words[i // 7 % len(words)] if i % 7 == 3 else number(i % 41) for i in range(rows)]
+
+
+def table(number, **more):
+    rows = [f'"{v}",{i % 13},{"ab"[i % 2]}' for i, v in enumerate(values(number, **more))]
+    return write("x.csv", ["p,q,y", *rows])
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        lambda i: f"{1 + i / 10:.1f} kg",
+        lambda i: f"${i}.50",
+        lambda i: f"{i} %",
+        lambda i: f"{i + 1},{i + 100}",
+        lambda i: f"{i}.5{'KM'[i % 2]}",
+        lambda i: f"{i}h {i}m",
+    ],
+)
+def test_formatted_numbers_with_many_words_are_named(number):
+    data = open_dataset(table(number))
+    note = next(note for note in data.notes if "column 'p'" in note)
+    assert f"of 200 values 171 are numbers such as '{number(0)}', the others such as 'heavy'" in note
+    assert "taken as words; missing=['heavy', 'light'] takes them as missing" in note
+    with pytest.raises(DataError, match="the others such as 'heavy'; taken as words"):
+        open_dataset("x.csv", target="y", strict=True)
+    assert open_dataset("x.csv", missing=["heavy", "light"]).n_features == 2
+    frame = pd.DataFrame({"p": values(number), "q": [i % 13 for i in range(200)]})
+    with pytest.warns(DataWarning, match="the others such as 'heavy'; taken as words"):
+        KernelClassifier(n_components=16).fit(frame, ["ab"[i % 2] for i in range(200)])
+
+
+def test_doses_as_a_target_stay_words_without_a_note():
+    write("x.csv", ["a,y", *(f"{i},{10 * (1 + i % 2)} mg" for i in range(60))])
+    assert not any("taken as words" in note for note in open_dataset("x.csv").notes)
