@@ -57,3 +57,24 @@ def test_formatted_numbers_with_many_words_are_named(number):
 def test_doses_as_a_target_stay_words_without_a_note():
     write("x.csv", ["a,y", *(f"{i},{10 * (1 + i % 2)} mg" for i in range(60))])
     assert not any("taken as words" in note for note in open_dataset("x.csv").notes)
+
+
+def test_a_target_of_thousands_and_millions_is_numbers_however_few():
+    """With at most 50 different values it was words, and no regression was possible."""
+    views = [f"{1 + i % 9}.{i % 3}{'KM'[i % 2]}" for i in range(60)]
+    write("x.csv", ["a,views", *(f"{i % 17},{v}" for i, v in enumerate(views))])
+    data = open_dataset("x.csv", task="regression")
+    _, y = data.materialise()
+    assert data.task == "regression"
+    assert y[:2].tolist() == [1000, 2.1e6]
+    data = open_dataset("x.csv", target="views")
+    data.materialise()
+    assert data.task == "classification"
+    assert any("different whole numbers, which are taken as classes" in n for n in data.notes)
+
+
+def test_a_target_with_a_unit_is_a_quantity_if_asked_for():
+    write("x.csv", ["a,y", *(f"{i},{10 * (1 + i % 4)} mg" for i in range(60))])
+    _, y = open_dataset("x.csv", task="regression").materialise()
+    assert y[:3].tolist() == [10, 20, 30]
+    assert open_dataset("x.csv").encoding.target.labels[0] == "10 mg"

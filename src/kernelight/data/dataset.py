@@ -22,7 +22,7 @@ from kernelight.data.encoded_source import (
     otherwise_spelled,
     sign_notes,
 )
-from kernelight.data.encoding import MAX_CATEGORIES, Encoding
+from kernelight.data.encoding import MAX_CATEGORIES, REGRESSION, Encoding
 from kernelight.data.encoding_learner import Learner
 from kernelight.data.errors import DataError, shown
 from kernelight.data.first_rows import missing_in_head
@@ -419,7 +419,13 @@ class Dataset:
             source,
             settled,
             SurveyOptions(
-                target, options.max_categories, raised, options.decimal, options.strict, guessed
+                target,
+                options.max_categories,
+                raised,
+                options.decimal,
+                options.strict,
+                guessed,
+                options.task == REGRESSION,
             ),
         )
         if survey.target_date is not None:

@@ -37,7 +37,6 @@ from kernelight.base import counted
 from kernelight.data.booleans import truth_of
 from kernelight.data.column_formats import (
     FITS,
-    MOST_LABELS,
     date_format,
     leading_zero_example,
     may_be_labels,
@@ -125,6 +124,7 @@ class SurveyOptions:
     decimal: str | None = None
     strict: bool = False  # whether damage is an error at once
     guessed_target: bool = False  # whether the target is a guess
+    quantity: bool = False  # whether the target is to be one
 
 
 def surveyed(source: TableSource, settled: Iterable[str], options: SurveyOptions) -> Survey:
@@ -285,13 +285,13 @@ def _decide(
         survey.formats[name] = BOOLEAN
         return
     special = special_format(counts) if guessed and decimal != "," else None
-    if special is not None and not (target and len(counts) <= MOST_LABELS):
+    if special is not None:
         survey.formats[name] = special
         _look_at_signs(survey, name, counts, None)
         return
     units = unit_of_column(counts, number_formats(decimal), FITS) if guessed else ColumnUnits()
     unit = units.unit
-    if unit is not None and target and may_be_labels(counts, unit):
+    if unit is not None and target and not options.quantity and may_be_labels(counts, unit):
         unit = None
     counts = merged_counts(counts, unit)
     read = {form: those_read(counts, form) for form in number_formats(decimal)}
