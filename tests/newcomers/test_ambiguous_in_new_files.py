@@ -59,10 +59,7 @@ def test_commas_between_thousands_stay_so_in_a_file_with_semicolons():
 
 def test_a_column_that_had_points_in_training_says_nothing_of_the_others():
     """Of a table with both separators, 6.811 followed a column that never had commas."""
-    lines = [
-        f"{rents(i)},{i % 5}.5,{i % 7},{'ab'[i % 2]}"
-        for i in range(60)
-    ]
+    lines = [f"{rents(i)},{i % 5}.5,{i % 7},{'ab'[i % 2]}" for i in range(60)]
     encoding = open_dataset(write("x.csv", ["rent,rate,n,y", *lines])).encoding
     new = open_dataset(write("n.csv", ["rent,rate,n", "6.811 €,4.5,1"]), encoding=encoding)
     np.testing.assert_array_equal(new.materialise()[0], [[6811, 4.5, 1]])
@@ -74,7 +71,9 @@ def test_dates_with_dots_are_not_read_month_first_after_slashes(strict):
     lines = ["day,n,y", *(f"{day},{i % 7},{'ab'[i % 2]}" for i, day in enumerate(days))]
     encoding = open_dataset(write("x.csv", lines)).encoding
     write("n.csv", ["day,n", "03.04.2024,1", "05.06.2024,2"])
-    with pytest.raises(DataError, match=r"'03\.04\.2024' may be day first.*like 12/31/2024 or 2024-"):
+    with pytest.raises(
+        DataError, match=r"'03\.04\.2024' may be day first.*like 12/31/2024 or 2024-"
+    ):
         open_dataset("n.csv", encoding=encoding, strict=strict)
     write("n.csv", ["day,n", *[f"03.{4 + i % 8:02}.2024,1" for i in range(19)], "27.03.2024,2"])
     if strict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from cli.in_process import called
 
 from kernelight import KernelClassifier
 from kernelight.data import DataError, DataWarning, open_dataset
@@ -44,7 +45,9 @@ def table(number, **more):
 def test_formatted_numbers_with_many_words_are_named(number):
     data = open_dataset(table(number))
     note = next(note for note in data.notes if "column 'p'" in note)
-    assert f"of 200 values 171 are numbers such as '{number(0)}', the others such as 'heavy'" in note
+    assert (
+        f"of 200 values 171 are numbers such as '{number(0)}', the others such as 'heavy'" in note
+    )
     assert "taken as words; missing=['heavy', 'light'] takes them as missing" in note
     with pytest.raises(DataError, match="the others such as 'heavy'; taken as words"):
         open_dataset("x.csv", target="y", strict=True)
@@ -78,3 +81,26 @@ def test_a_target_with_a_unit_is_a_quantity_if_asked_for():
     _, y = open_dataset("x.csv", task="regression").materialise()
     assert y[:3].tolist() == [10, 20, 30]
     assert open_dataset("x.csv").encoding.target.labels[0] == "10 mg"
+
+
+def test_a_table_whose_only_column_was_left_out_says_why():
+    """It said that every column is the target, an id or ignored."""
+    prices = ["free" if i % 7 == 3 else f"${i}.50" for i in range(100)]
+    write("x.csv", ["p,y", *(f"{p},{'ab'[i % 2]}" for i, p in enumerate(prices))])
+    with pytest.raises(DataError) as raised:
+        open_dataset("x.csv").materialise()
+    assert str(raised.value) == (
+        "x.csv has no features: column 'p' is left out (of 100 values 86 are numbers such as "
+        "'$0.50', the others such as 'free'; 86 of 100 words occur once, as ids or free text are; "
+        "missing=['free'] takes it as missing); categorical=['p'] keeps it as words."
+    )
+    said = called("fit", "x.csv", "-o", "m.klt", "--target", "y").said
+    assert "--missing free takes it as missing" in said
+    assert "--categorical p keeps it as words" in said
+    assert (
+        called("fit", "x.csv", "-o", "m.klt", "-k", "16", "-C", "1", "--missing", "free").status
+        == 0
+    )
+    write("x.csv", ["p,y", *(f"{60 + i}:{10 + i},{'ab'[i % 2]}" for i in range(50))])
+    with pytest.raises(DataError, match="all 50 words are different, as ids or free text are"):
+        open_dataset("x.csv").materialise()

@@ -85,6 +85,7 @@ class Dataset:
         self._formats: dict[str, str] = {}
         self._signs: dict[str, Signs] = {}
         self._left_out: list[str] = []
+        self._why_left_out: dict[str, str] = {}
         self._decided = Decisions(source.label, list(source.notes))
         self.rows_left_out = 0  # of the last reading: rows whose target is missing
         self._ids: list[str] | None = None
@@ -433,6 +434,11 @@ class Dataset:
         if survey.target_texts is not None:
             raise text_target(source.label, str(target), survey.target_texts)
         self._left_out, self._signs = survey.left_out, survey.signs
+        self._why_left_out = {
+            name: survey.notes[name].replace("; left out", "")
+            for name in survey.left_out
+            if name in survey.notes
+        }
         self._decided.rename(pair for pair in source.renamed if pair[1] not in settled)
         said = options.strict and options.decimal is not None  # how numbers are written
         for name in names:
@@ -482,6 +488,7 @@ class Dataset:
         )
         missing = missing_words(self._options.missing, None)
         encoding = learner.encoding(
+            self._why_left_out,
             ids=self._selection.ids,
             ignored=(*self._options.ignore, *self._left_out),
             file_columns=() if self._source.headed else columns,
