@@ -132,10 +132,15 @@ def formatted_by(encoding: Encoding, source: TableSource, decimal: str | None = 
     ]
     if not source.text:  # a delimited file can read plain numbers itself
         formats.update(dict.fromkeys(plain, WRITTEN))
-    for name, example in _booleans(plain, source).items():
+    mixed = [name for name in numbers if name in source.guessed and known[name].format is None]
+    for name, (example, beside) in _booleans([*dict.fromkeys([*plain, *mixed])], source).items():
         formats[name] = BOOLEAN
-        if truth_of(example) is None:
-            notes[name] = f"words such as {shown(example)} are read as 1 and 0, as booleans are"
+        if beside or truth_of(example) is None:
+            notes[name] = (
+                f"words such as {shown(example)}{beside} are read as 1 and 0, as booleans are"
+            )
+        else:
+            notes.pop(name, None)
     made = FormattedSource(source, formats, {}, units) if formats else source
     return Reading(made, notes, doubts)
 
@@ -333,13 +338,20 @@ def _is_dotted(value: str) -> bool:
     )
 
 
-def _booleans(names: Sequence[str], source: TableSource) -> dict[str, str]:
-    """Those of some columns whose first words are booleans, with one of them."""
-    return {
-        name: words.values[0]
-        for name, words in _first_words(names, source)
-        if words.values and all(answer_of(word) is not None for word in words.values)
-    }
+def _booleans(names: Sequence[str], source: TableSource) -> dict[str, tuple[str, str]]:
+    """Those of some columns whose first words are booleans, with one of them.
+
+    Beside true and false there may be 1 and 0, of which the second text has one; beside n, which may
+    stand for a missing value, there may not.
+    """
+    found = {}
+    for name, words in _first_words(names, source):
+        spelled = [word for word in words.values if answer_of(word) is not None]
+        others = [word for word in words.values if answer_of(word) is None]
+        certain = not others or None not in map(truth_of, spelled)
+        if spelled and certain and all(number_of(v, POINT) in (0.0, 1.0) for v in others):
+            found[name] = spelled[0], f" beside {shown(others[0])}" if others else ""
+    return found
 
 
 def _first_words(names: Sequence[str], source: TableSource) -> list[tuple[str, Categorical]]:
