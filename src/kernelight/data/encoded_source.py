@@ -341,8 +341,8 @@ def _is_dotted(value: str) -> bool:
 def _booleans(names: Sequence[str], source: TableSource) -> dict[str, tuple[str, str]]:
     """Those of some columns whose first words are booleans, with one of them.
 
-    Beside true and false there may be 1 and 0, of which the second text has one; beside n, which may
-    stand for a missing value, there may not.
+    Beside true and false there may be 1 and 0, of which the second text has one; beside n, which
+    may stand for a missing value, there may not.
     """
     found = {}
     for name, words in _first_words(names, source):
