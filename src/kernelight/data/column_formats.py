@@ -226,11 +226,12 @@ def why_words(counts: Counter[str], dates: DateFormat, numbers: Counter[str], to
             f"dates that are day first and dates that are month first ({dates.said}) cannot be "
             "told apart; "
         )
-    what, count = "dates", dates.number
-    those = {value for value in counts if can_read(value, dates.format)}
-    if numbers.total() >= count:
-        what, count, those = "numbers", numbers.total(), {*numbers}
-    if 2 * count <= total or len(those) == len(counts):
+    are_numbers = numbers.total() >= dates.number
+    what, count = ("numbers", numbers.total()) if are_numbers else ("dates", dates.number)
+    if 2 * count <= total:
+        return ""
+    those = {v for v in counts if (v in numbers if are_numbers else can_read(v, dates.format))}
+    if len(those) == len(counts):
         return ""
     example, other = (next((v for v in counts if (v in those) is yes), "") for yes in (True, False))
     return (
