@@ -157,3 +157,18 @@ def test_new_words_are_said_unless_they_share_a_column():
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*share")
             open_dataset(frame.assign(town="Vaduz"), target=None, encoding=many).materialise()
+
+
+@pytest.mark.parametrize("ones", [1, 2])
+@pytest.mark.parametrize(("true", "false"), [("true", "false"), ("TRUE", "False")])
+def test_words_beside_one_and_zero_in_a_new_file(tmp_path, true, false, ones):
+    """It was refused, with the advice to take true as missing."""
+    old, new = tmp_path / "x.csv", tmp_path / "n.csv"
+    rows = [f"{'true' if i % 3 else 'false'},{i % 7},{'ab'[i % 2]}" for i in range(60)]
+    old.write_text("\n".join(["paid,n,y", *rows, ""]))
+    encoding = open_dataset(old).encoding
+    cells = [str(i % 2) if i % 3 < ones else (false, true)[i % 2] for i in range(30)]
+    new.write_text("\n".join(["paid,n", *(f"{cell},{i % 7}" for i, cell in enumerate(cells)), ""]))
+    data = open_dataset(new, encoding=encoding)
+    assert data.materialise()[0][:, 0].tolist() == [i % 2 for i in range(30)]
+    assert any("are read as 1 and 0, as booleans are" in note for note in data.notes)

@@ -95,3 +95,18 @@ def test_other_numbers_have_none(cells):
     data = open_dataset(column(cells), target="y")
     data.materialise()
     assert not any("may be dates" in note for note in data.notes)
+
+
+@pytest.mark.parametrize("form", ["%d-%b-%y", "%d %b %y", "%d.%b.%y", "%d-%b-%y %H:%M"])
+def test_names_of_months_with_years_of_two_digits(form):
+    """Excel writes 5-Feb-24."""
+    days = pd.date_range("2023-11-03", periods=60, freq="5D")
+    written = [day.strftime(form).lstrip("0") for day in days]
+    rows = [f"{day},{i % 7},{'ab'[i % 2]}" for i, day in enumerate(written)]
+    with open("x.csv", "w") as file:
+        file.write("\n".join(["when,n,y", *rows, ""]))
+    data = open_dataset("x.csv")
+    X, _ = data.materialise()
+    assert X[:, data.feature_names.index("when: year")].tolist() == days.year.tolist()
+    assert X[:, data.feature_names.index("when: month")].tolist() == days.month.tolist()
+    assert any("dates such as '3" in note for note in data.notes)

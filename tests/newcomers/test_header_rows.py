@@ -95,3 +95,37 @@ def test_a_title_with_a_delimiter_in_it():
     assert data.materialise()[0].shape == (30, 2)
     write("n.csv", "Houses, district 8\nsize,size,kind\n1,2,a\n")
     assert open_dataset("n.csv", encoding=data.encoding).materialise()[0].tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize("options", [{}, {"target": "died"}, {"ignore": ["sex"]}])
+def test_names_of_groups_above_the_names_of_columns(options):
+    rows = "".join(f"{20 + i},{'mf'[i % 2]},1.{i},{'yn'[i % 3 == 0]}\n" for i in range(30))
+    data = open_dataset(write("x.csv", f"Person,,,Outcome\nage,sex,height,died\n{rows}"), **options)
+    assert data.columns == ["age", "sex", "height", "died"]
+    assert data.materialise()[0].shape[0] == 30
+    assert any("line 1 ('Person') is above the names of the columns" in n for n in data.notes)
+    write("n.csv", "Person,,\nage,sex,height\n30,m,1.5\n")
+    assert open_dataset("n.csv", encoding=data.encoding).materialise()[0].shape[0] == 1
+
+
+def test_names_of_groups_above_a_name_that_is_a_unit_as_well():
+    rows = "".join(f"{i % 9},{'uv'[i % 2]},{'ab'[i % 2]}\n" for i in range(30))
+    data = open_dataset(write("x.csv", f"grp,,grp2\nn,w,y\n{rows}"))
+    assert data.columns == ["n", "w", "y"]
+    assert not any("units" in note for note in data.notes)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (",size,kind", "r0,unknown,a"),  # an index without a name
+        ("size,,kind", "kg,g,m"),  # units
+        ("size,,kind", "big,7,a"),  # a number
+        ("size,,kind", "unknown,red,a"),  # a word of other rows
+    ],
+)
+def test_other_rows_below_a_name_that_is_empty_are_no_names(first, second):
+    rows = "".join(f"{i % 9},{i % 5},{'ab'[i % 2]}\n" for i in range(30))
+    rows = rows if first[0] != "," else rows.replace("\n", "\nr", 29)
+    data = open_dataset(write("x.csv", f"{first}\n{second}\n{rows}"))
+    assert data.columns[-1] == "kind"

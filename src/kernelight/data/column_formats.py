@@ -49,7 +49,7 @@ from kernelight.data.text_formats import (
     narrowed,
     number_of,
 )
-from kernelight.data.units import without_unit
+from kernelight.data.units import split_unit, without_unit
 
 FITS = 0.9  # of the values must be readable in a format
 _SHORTEST_CODE = 3  # digits
@@ -200,24 +200,40 @@ def _several(numbers: Mapping[str, int], examples: Mapping[str, str]) -> str:
     return f"{', '.join(each[:-1])} and {each[-1]}"
 
 
-def why_words(counts: Counter[str], dates: DateFormat, number: tuple[str, int], total: int) -> str:
+def numbers_among(counts: Counter[str], form: str) -> Counter[str]:
+    """The values that are numbers in a format, or with a unit, or such as ``1.2K`` and ``1h 20m``.
+
+    >>> from collections import Counter
+    >>> from kernelight.data.column_formats import numbers_among
+    >>> sorted(numbers_among(Counter(["4.9 kg", "heavy", "$3", "1.2K"]), "decimal point"))
+    ['$3', '1.2K', '4.9 kg']
+    """
+
+    def is_number(value: str) -> bool:
+        parts = split_unit(value)
+        return has_factor(value) or n_parts(value) > 0 or can_read((parts or [value])[0], form)
+
+    return Counter({value: n for value, n in counts.items() if is_number(value)})
+
+
+def why_words(counts: Counter[str], dates: DateFormat, numbers: Counter[str], total: int) -> str:
     """Why a column is words although more than half of it is something else; "" otherwise.
 
-    ``number`` is the format of numbers that reads most values, and how many it reads.
+    ``numbers`` are the values that are numbers by themselves (`numbers_among`).
     """
     if dates.contrary and 2 * dates.number > total:
         return (
             f"dates that are day first and dates that are month first ({dates.said}) cannot be "
             "told apart; "
         )
-    what, form, count = "dates", dates.format, dates.number
-    if number[1] >= count:
-        what, (form, count) = "numbers", number
+    are_numbers = numbers.total() >= dates.number
+    what, count = ("numbers", numbers.total()) if are_numbers else ("dates", dates.number)
     if 2 * count <= total:
         return ""
-    example, other = (
-        next((v for v in counts if can_read(v, form) is yes), "") for yes in (True, False)
-    )
+    those = {v for v in counts if (v in numbers if are_numbers else can_read(v, dates.format))}
+    if len(those) == len(counts):
+        return ""
+    example, other = (next((v for v in counts if (v in those) is yes), "") for yes in (True, False))
     return (
         f"of {total:,} values {count:,} are {what} such as {shown(example)}, the others such as "
         f"{shown(other)}; "

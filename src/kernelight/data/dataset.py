@@ -22,7 +22,7 @@ from kernelight.data.encoded_source import (
     otherwise_spelled,
     sign_notes,
 )
-from kernelight.data.encoding import MAX_CATEGORIES, Encoding
+from kernelight.data.encoding import MAX_CATEGORIES, REGRESSION, Encoding
 from kernelight.data.encoding_learner import Learner
 from kernelight.data.errors import DataError, shown
 from kernelight.data.first_rows import missing_in_head
@@ -85,6 +85,7 @@ class Dataset:
         self._formats: dict[str, str] = {}
         self._signs: dict[str, Signs] = {}
         self._left_out: list[str] = []
+        self._why_left_out: dict[str, str] = {}
         self._decided = Decisions(source.label, list(source.notes))
         self.rows_left_out = 0  # of the last reading: rows whose target is missing
         self._ids: list[str] | None = None
@@ -103,10 +104,10 @@ class Dataset:
         self._decided.rename(pair for pair in source.renamed if pair[1] not in known)
         if options.strict:
             self._decided.refuse()
-        self._source, spelled = formatted_by(encoding, source, options.decimal)
+        self._source, spelled, doubts = formatted_by(encoding, source, options.decimal)
         if spelled and options.strict:
             raise otherwise_spelled(source.label, spelled)
-        for name, note in spelled.items():
+        for name, note in {**doubts, **spelled}.items():
             self._decided.decide(name, note)
         self._selection, unknown = selected_by(encoding, self._source, options)
         self._decided.notes += [] if unknown is None else [unknown]
@@ -419,7 +420,13 @@ class Dataset:
             source,
             settled,
             SurveyOptions(
-                target, options.max_categories, raised, options.decimal, options.strict, guessed
+                target,
+                options.max_categories,
+                raised,
+                options.decimal,
+                options.strict,
+                guessed,
+                options.task == REGRESSION,
             ),
         )
         if survey.target_date is not None:
@@ -427,6 +434,11 @@ class Dataset:
         if survey.target_texts is not None:
             raise text_target(source.label, str(target), survey.target_texts)
         self._left_out, self._signs = survey.left_out, survey.signs
+        self._why_left_out = {
+            name: survey.notes[name].replace("; left out", "")
+            for name in survey.left_out
+            if name in survey.notes
+        }
         self._decided.rename(pair for pair in source.renamed if pair[1] not in settled)
         said = options.strict and options.decimal is not None  # how numbers are written
         for name in names:
@@ -476,6 +488,7 @@ class Dataset:
         )
         missing = missing_words(self._options.missing, None)
         encoding = learner.encoding(
+            self._why_left_out,
             ids=self._selection.ids,
             ignored=(*self._options.ignore, *self._left_out),
             file_columns=() if self._source.headed else columns,

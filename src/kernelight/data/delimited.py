@@ -54,7 +54,7 @@ from kernelight.data.dialect import (
 )
 from kernelight.data.errors import DataError, shown
 from kernelight.data.exact_integers import restored
-from kernelight.data.extra_lines import MOST_SUMS, ExtraLines, are_units, has_summary
+from kernelight.data.extra_lines import MOST_SUMS, ExtraLines, are_units, has_summary, is_ruled
 from kernelight.data.growing import Growing
 from kernelight.data.number_columns import count_rows
 from kernelight.data.table_source import (
@@ -71,6 +71,7 @@ from kernelight.data.word_counts import too_many_words
 
 _FEW, _MANY, _NOT_NUMBER, _OPEN, _AFTER, _LONG = range(1, 7)  # of core/parse_csv.h
 _SKIP, _FEATURE, _ASIDE, _WORD = range(4)
+SINGLE_QUOTES = re.compile(rb"'.*'", re.DOTALL)
 FIRST_ROWS = 20  # that show where the names of the columns are
 
 
@@ -145,15 +146,23 @@ class DelimitedSource(TableSource):
             self._offset = self._after_rows(sample, ended, titles + 1)
             before = self._after_rows(sample, ended, titles) if titles else 0
             line = sample[before : self._offset].strip(b"\r\n")
+            below = titles + 1
+            if is_ruled(second):
+                self._note_line("is a line of dashes below the names", second, sample, strict)
+                below += 1
+                self._offset = self._after_rows(sample, ended, below)
+                second, *others = others or [no_row]
             if are_units(second, others, self._dialect.absent()):
-                self._note_units(second, 1 + sample.count(b"\n", 0, self._offset), strict)
-                self._offset = self._after_rows(sample, ended, titles + 2)
+                self._note_line("has the units of the columns", second, sample, strict)
+                self._offset = self._after_rows(sample, ended, below + 1)
         else:
             count = len(first)
             trained = list(names or ())
             self._names = (
                 trained if len(trained) == count else [f"column_{at + 1}" for at in range(count)]
             )
+        if not settled:
+            self._note_single_quotes([second, *others])
         self._first_line = 1 + sample.count(b"\n", 0, self._offset)
         self._extra = ExtraLines(
             self.label,
@@ -171,7 +180,7 @@ class DelimitedSource(TableSource):
 
     def _note_titles(self, first: Sequence[bytes], count: int, strict: bool) -> None:
         """Note the rows above the names of the columns, or refuse them (strict)."""
-        title = shown(next(cell for cell in first if cell))
+        title = self._shown(next(cell for cell in first if cell), 1)
         what = (
             f"line 1 ({title}) is above the names of the columns"
             if count == 1
@@ -197,13 +206,35 @@ class DelimitedSource(TableSource):
             )
         return bool(numbers)
 
-    def _note_units(self, units: Sequence[bytes], line: int, strict: bool) -> None:
-        """Note the row of units below the names, or refuse it (strict)."""
-        some = shown(next(cell for cell in units if cell not in self._dialect.absent()))
-        what = f"line {line} ({some}) has the units of the columns"
+    def _note_line(self, said: str, cells: Sequence[bytes], sample: bytes, strict: bool) -> None:
+        """Note the row below the names that is no row of data, or refuse it (strict)."""
+        absent = self._dialect.absent()
+        some = next((cell for cell in cells if cell not in absent), max(cells))
+        line = 1 + sample.count(b"\n", 0, self._offset)
+        what = f"line {line} ({self._shown(some, line)}) {said}"
         if strict:
             raise DataError(f"{self.label}: {what}; delete it, or leave strict=True out.")
         self.notes = (*self.notes, f"{what}; left out")
+
+    def _shown(self, cell: bytes, line: int) -> str:
+        """A cell of a line that is left out, which must be UTF-8."""
+        try:
+            return shown(cell.decode())
+        except UnicodeDecodeError:
+            raise DataError(
+                f"{self.label}, line {line}: the text is not UTF-8{OTHER_CHARSET}."
+            ) from None
+
+    def _note_single_quotes(self, rows: Sequence[Sequence[bytes]]) -> None:
+        """Note columns whose cells are in single quotes, which are no quotes in such a text."""
+        some = zip(*(row for row in rows if len(row) == len(self._names)), strict=True)
+        cells = next((c for c in some if len(c) > 1 and all(map(SINGLE_QUOTES.fullmatch, c))), ())
+        if cells:
+            self.notes = (
+                *self.notes,
+                f"cells such as {shown(cells[0])} are in single quotes, which are taken as part of "
+                f"the words; write double quotes, or none",
+            )
 
     @property
     def row_notes(self) -> list[str]:

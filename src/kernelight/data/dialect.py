@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from kernelight.data.byte_sources import ByteSource
 from kernelight.data.errors import DataError
 from kernelight.data.table_source import CATEGORICAL, NUMBER, Column
+from kernelight.data.units import is_unit
 
 SAMPLE = 1 << 22  # bytes
 SAMPLE_ROWS = 500
@@ -188,7 +189,8 @@ def titles_above(rows: Sequence[Sequence[bytes]], comma: bool, named: Named = NO
     numbers in later rows, or names that the user or a model knows. It must also where empty cells
     stand beside the title, as spreadsheets write them: these could be the names of a table of
     words. Where the user or a model knows the names, a title may have several cells, if they are
-    fewer than in most rows: there may be a delimiter in it.
+    fewer than in most rows: there may be a delimiter in it. Names of groups of columns above the
+    names are a title as well (`_are_groups`).
 
     >>> from kernelight.data.dialect import titles_above
     >>> titles_above([[b"Report of March"], [b"a", b"b"], [b"1", b"2"]], comma=False)
@@ -196,6 +198,9 @@ def titles_above(rows: Sequence[Sequence[bytes]], comma: bool, named: Named = NO
     >>> titles_above([[b"a", b""], [b"x", b"y"], [b"u", b"v"]], comma=False)
     0
     """
+    first_named = next((at for at, row in enumerate(rows) if named.are_in(row)), 1)
+    if 0 < first_named <= MOST_TITLES and _are_groups(rows, first_named, comma, named):
+        return first_named
     width = Counter(map(len, rows)).most_common(1)[0][0] if any(map(named.are_in, rows)) else 0
     count = 0
     while count < len(rows) and (sum(map(bool, rows[count])) <= 1 or len(rows[count]) < width):
@@ -214,6 +219,41 @@ def titles_above(rows: Sequence[Sequence[bytes]], comma: bool, named: Named = NO
     if any(sum(map(bool, row)) > 1 for row in rows[:count]) and not named.are_in(names):
         return 0
     return count
+
+
+def _are_groups(rows: Sequence[Sequence[bytes]], count: int, comma: bool, named: Named) -> bool:
+    """Whether the first ``count`` rows name groups of columns, and the next row the columns.
+
+    As spreadsheets write merged cells, names of groups have empty cells behind them. The names of
+    the columns are different, and none is empty or a number. The user or a model knows them, or all
+    columns of numbers have words there, which are not all units, and no later row has one of them.
+
+    >>> from kernelight.data.dialect import titles_above
+    >>> rows = [[b"Person", b"", b"End"], [b"age", b"sex", b"y"], [b"3", b"f", b"1"]]
+    >>> titles_above([*rows, [b"4", b"m", b"0"]], comma=False)
+    1
+    """
+    above, names = rows[:count], rows[count] if count < len(rows) else ()
+    gaps = all(any(row) and len(row) <= len(names) and not all(row) for row in above)
+    if not gaps or len(names) < 2 or len({*names}) < len(names):
+        return False
+    if not all(names) or not looks_headed(names, comma):
+        return False
+    if named.are_in(names):
+        return True
+    columns = [*zip(*(row for row in rows[count + 1 :] if len(row) == len(names)), strict=True)]
+    if not columns or len(columns[0]) < 2:
+        return False
+    if any(name in column for name, column in zip(names, columns, strict=True)):
+        return False
+    numeric = [
+        name
+        for name, column in zip(names, columns, strict=True)
+        if any(column) and all(map(_is_number, filter(None, _with_points(column, comma))))
+    ]
+    said = [name.decode(errors="replace") for name in names]
+    # an index without a name stands first, and its first row may have a word among numbers
+    return len(numeric) > (not above[0][0]) and not all(map(is_unit, said))
 
 
 def names_in(first: Sequence[bytes], label: str, line: int = 1) -> list[str]:

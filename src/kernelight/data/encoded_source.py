@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +29,8 @@ from kernelight.data.table_source import (
 from kernelight.data.text_formats import (
     BOOLEAN,
     COMMA,
+    DAY_FIRST,
+    MONTH_FIRST,
     PLAIN,
     POINT,
     SPECIAL,
@@ -36,6 +39,7 @@ from kernelight.data.text_formats import (
     YEAR_FIRST,
     can_read,
     converted,
+    date_example,
     date_orders,
     decimal_format,
     narrowed,
@@ -77,10 +81,14 @@ def cell_rule(missing: Sequence[str] | None, encoding: Encoding | None) -> CellR
 
 
 class Reading(NamedTuple):
-    """A source as a model reads it, and a note for each column that is spelled otherwise here."""
+    """A source as a model reads it, and a note for each column that is spelled otherwise here.
+
+    ``doubts`` has notes on columns that are read as in training and could be meant otherwise.
+    """
 
     source: TableSource
     notes: dict[str, str]
+    doubts: dict[str, str]
 
 
 def formatted_by(encoding: Encoding, source: TableSource, decimal: str | None = None) -> Reading:
@@ -103,6 +111,7 @@ def formatted_by(encoding: Encoding, source: TableSource, decimal: str | None = 
     formats |= dates
     numbers = [name for name, column in known.items() if column.kind == NUMBER]
     notes: dict[str, str] = {}
+    doubts: dict[str, str] = {}
     if decimal is not None:
         formats |= {
             name: decimal_format(decimal)
@@ -111,7 +120,7 @@ def formatted_by(encoding: Encoding, source: TableSource, decimal: str | None = 
             and (name in formats or (source.text and decimal == ","))
         }
     else:
-        here, notes = _separated(formats, numbers, source, units)
+        here, notes, doubts = _separated(formats, numbers, source, units)
         formats |= here
     changed = _other_dates(dates, source)
     formats |= {name: form for name, (form, _) in changed.items()}
@@ -123,11 +132,17 @@ def formatted_by(encoding: Encoding, source: TableSource, decimal: str | None = 
     ]
     if not source.text:  # a delimited file can read plain numbers itself
         formats.update(dict.fromkeys(plain, WRITTEN))
-    for name, example in _booleans(plain, source).items():
+    mixed = [name for name in numbers if name in source.guessed and known[name].format is None]
+    for name, (example, beside) in _booleans([*dict.fromkeys([*plain, *mixed])], source).items():
         formats[name] = BOOLEAN
-        if truth_of(example) is None:
-            notes[name] = f"words such as {shown(example)} are read as 1 and 0, as booleans are"
-    return Reading(FormattedSource(source, formats, {}, units) if formats else source, notes)
+        if beside or truth_of(example) is None:
+            notes[name] = (
+                f"words such as {shown(example)}{beside} are read as 1 and 0, as booleans are"
+            )
+        else:
+            notes.pop(name, None)
+    made = FormattedSource(source, formats, {}, units) if formats else source
+    return Reading(made, notes, doubts)
 
 
 def otherwise_spelled(label: str, notes: Mapping[str, str]) -> DataError:
@@ -193,14 +208,16 @@ def _separated(
     numbers: Sequence[str],
     source: TableSource,
     units: Mapping[str, str],
-) -> tuple[dict[str, str], dict[str, str]]:
+) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """The formats of numbers that have another decimal separator here than in training, and notes.
 
     ``formats`` are those of training; ``numbers`` are the columns of numbers that are text here;
     ``units`` are those behind numbers in training.
-    Where commas separate cells and no cell has one, points are decimal points. Where semicolons do
-    and no cell has a point, commas are decimal commas, as in training. Elsewhere 5.123 may well be
-    five thousand, so that another column must tell.
+    Where every value of a column fits both formats (5.123), it is read as in training, unless
+    another column certainly has another separator than it had in training. Columns of plain numbers
+    had no commas in training: where semicolons separate cells and no cell has a point, their commas
+    are decimal commas. A third result has notes on columns that are read as in training although
+    the other cells of the file suggest otherwise.
     """
     kinds = {column.name: column.kind for column in source.columns or ()}
     texts = [n for n in numbers if n in formats or kinds[n] == CATEGORICAL or n in source.guessed]
@@ -215,11 +232,17 @@ def _separated(
         rest = _first_words([name for name in numbers if name not in texts], source)
         words |= rest
         found = Separators.of([words.items()])
-    none = source.delimiter == "," and not any("," in v for w in words.values() for v in w.values)
-    pointless = source.delimiter == ";" and not any(
-        "." in v for w in words.values() for v in w.values
-    )
-    here, notes = {}, {}
+    cells = [value for column in words.values() for value in column.values]
+    none = source.delimiter == "," and not any("," in value for value in cells)
+    pointless = source.delimiter == ";" and not any("." in value for value in cells)
+    turned = {
+        found.left[name][0]
+        for name, column in words.items()
+        if len(found.left[name]) == 1
+        and found.left[name][0] != (had := formats.get(name, POINT))
+        and _reads(found.left[name][0], had, column)
+    }
+    here, notes, doubts = {}, {}, {}
     for name, column in words.items():
         had = formats.get(name, POINT)
         if had in SPECIAL:
@@ -227,15 +250,18 @@ def _separated(
         fitting = found.left[name]
         if len(fitting) == 1:
             form = fitting[0]
-        elif (found.certain == {COMMA} and not trained) or found.certain == {POINT}:
-            form = next(iter(found.certain))
-        elif pointless and any("," in value for value in column.values):
+        elif found.certain == turned and len(turned) == 1:
+            form = next(iter(turned))
+        elif pointless and name not in formats and any("," in value for value in column.values):
             form = COMMA
         else:
-            form = POINT if none and name in found.pointed else had
-        reads = {f: sum(can_read(v, f) for v in column.values) for f in (form, had)}
+            form = had
+            either = (v for v in column.values if can_read(v, POINT) and can_read(v, COMMA))
+            marked = next((v for v in either if ("." if had == COMMA else ",") in v), "")
+            if marked and (none if had == COMMA else pointless):
+                doubts[name] = _doubt(marked, had)
         percent = name not in formats and any("%" in value for value in column.values)
-        if reads[form] < max(FITS * len(column.values), reads[had]) or percent:
+        if not _reads(form, had, column) or percent:
             continue
         odd = [v for v in column.values if not PLAIN.fullmatch(v)]
         example = next((v for v in column.values if ("," in v) or ("." in v)), "")
@@ -253,20 +279,45 @@ def _separated(
             )
         elif name not in formats and trained and name in found.pointed:
             notes[name] = pointed_note(found.pointed[name], False, source.has_options)
-    return here, notes
+    return here, notes, doubts
+
+
+def _reads(form: str, had: str, column: Categorical) -> bool:
+    """Whether a format reads nine of ten words of a column, and no fewer than that of training."""
+    reads = {f: sum(can_read(v, f) for v in column.values) for f in (form, had)}
+    return reads[form] >= max(FITS * len(column.values), reads[had])
+
+
+def _doubt(example: str, form: str) -> str:
+    """The note on numbers that could have the other decimal separator than in training."""
+    other = number_of(example, POINT if form == COMMA else COMMA)
+    return (
+        f"numbers such as {shown(example)} are read as {number_of(example, form):.10g}, with a "
+        f"{form} as in training, though they could be {other:.10g}"
+    )
 
 
 def _other_dates(formats: Mapping[str, str], source: TableSource) -> dict[str, tuple[str, str]]:
     """Columns of dates that are written otherwise than in training: the format, and a note.
 
-    Only where it is certain: 03/04/2024 may be day first or month first.
+    Only where it is certain: 03/04/2024 may be day first or month first. With dots it is hardly
+    month first, so that a model with the month first must not read it so without a word.
     """
     changed = {}
     for name, words in _first_words(list(formats), source):
         counts = Counter(words.values)
         total = len(counts)
         read = sum(can_read(value, formats[name]) for value in counts)
-        if formats[name] == TIME or read >= FITS * total:
+        dotted = [v for v in counts if _is_dotted(v)] if MONTH_FIRST in formats[name] else []
+        some = len(dotted) > (1 - FITS) * total  # fewer may have been there in training as well
+        order = narrowed((MONTH_FIRST, DAY_FIRST), dotted) if some else (MONTH_FIRST,)
+        if len(order) > 1:
+            raise DataError(
+                f"{source.label}, column {shown(name)}: {shown(dotted[0])} may be day first, as "
+                f"dates with dots mostly are, or month first, as dates were in training; write "
+                f"them like {date_example(MONTH_FIRST)} or {date_example(YEAR_FIRST)}."
+            )
+        if formats[name] == TIME or (read >= FITS * total and order == (MONTH_FIRST,)):
             continue
         dates = date_format(counts)
         orders = narrowed(date_orders(dates.format), counts)
@@ -280,13 +331,27 @@ def _other_dates(formats: Mapping[str, str], source: TableSource) -> dict[str, t
     return changed
 
 
-def _booleans(names: Sequence[str], source: TableSource) -> dict[str, str]:
-    """Those of some columns whose first words are booleans, with one of them."""
-    return {
-        name: words.values[0]
-        for name, words in _first_words(names, source)
-        if words.values and all(answer_of(word) is not None for word in words.values)
-    }
+def _is_dotted(value: str) -> bool:
+    """Whether a value is a date with dots between day, month and year."""
+    return re.match(r"\s*[0-9]{1,2}\.[0-9]{1,2}\.", value) is not None and any(
+        can_read(value, form) for form in (MONTH_FIRST, DAY_FIRST)
+    )
+
+
+def _booleans(names: Sequence[str], source: TableSource) -> dict[str, tuple[str, str]]:
+    """Those of some columns whose first words are booleans, with one of them.
+
+    Beside true and false there may be 1 and 0, of which the second text has one; beside n, which
+    may stand for a missing value, there may not.
+    """
+    found = {}
+    for name, words in _first_words(names, source):
+        spelled = [word for word in words.values if answer_of(word) is not None]
+        others = [word for word in words.values if answer_of(word) is None]
+        certain = not others or None not in map(truth_of, spelled)
+        if spelled and certain and all(number_of(v, POINT) in (0.0, 1.0) for v in others):
+            found[name] = spelled[0], f" beside {shown(others[0])}" if others else ""
+    return found
 
 
 def _first_words(names: Sequence[str], source: TableSource) -> list[tuple[str, Categorical]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ from kernelight.data.table_source import (
 from kernelight.data.tasks import may_be_classes
 from kernelight.data.units import Signs
 from kernelight.data.word_counts import WordCounts, too_many_words
+
+MOST_SAID = 3  # columns of which an error says why they were left out
 
 
 class Learner:
@@ -128,8 +131,10 @@ class Learner:
             if words.others
         }
 
-    def encoding(self, **more: Any) -> Encoding:
-        """What was learned."""
+    def encoding(
+        self, why_left_out: Mapping[str, str] = MappingProxyType({}), **more: Any
+    ) -> Encoding:
+        """What was learned; ``why_left_out`` is what is said of columns left out by default."""
         if self._rows == 0:
             raise DataError(f"{self._label} has no rows.")
         target = self._encoded_target()
@@ -164,9 +169,7 @@ class Learner:
         columns = tuple(map(column, self._order))
         width = sum(column.width for column in columns)
         if width == 0:
-            raise DataError(
-                f"{self._label} has no features: every column is the target, an id or ignored."
-            )
+            raise DataError(f"{self._label} has no features: {_without_features(why_left_out)}.")
         return Encoding(columns, width, target, dtype=dtype, **more)
 
     def _medians(self) -> list[float]:
@@ -216,3 +219,16 @@ class Learner:
             format,
             unit=unit,
         )
+
+
+def _without_features(left_out: Mapping[str, str]) -> str:
+    """Why there is no feature, and what helps; ``left_out`` are columns left out by default."""
+    if not left_out:
+        return "every column is the target, an id or ignored"
+    some = [*left_out.items()][:MOST_SAID]
+    said = [f"column {shown(name)} is left out ({why})" for name, why in some]
+    more = [f"{len(left_out) - MOST_SAID} more columns are left out"] * (len(left_out) > MOST_SAID)
+    return (
+        f"{', '.join([*said, *more])}; categorical=[{shown(some[0][0])}] keeps "
+        f"{'it' if len(left_out) == 1 else 'such a column'} as words"
+    )

@@ -7,6 +7,7 @@ They are left out, with a note, or refused (strict). Each must be unmistakable:
 * The line below the names has units if, in every column that is numbers in the next rows, it has a
   unit (``kg``, ``m/s``, ``[°C]``) or nothing, and a unit at least once; beside two units other
   words may stand there, but no number.
+* The line below the names is drawn if its cells are dashes and nothing else (``---``).
 * The last lines are sums (or means) if their only word says so (``Total``, ``Summe``), beside
   numbers and empty cells, and the column of that word has none like it in the first rows.
 * Lines below the rows are footers if they have fewer cells than a row, or one that is not empty of
@@ -46,6 +47,7 @@ _FOOTER = re.compile(
     r"|ausdruck|abgerufen|bericht|ende|fuente|notas?|généré)\b",
     re.IGNORECASE,
 )
+_RULE = re.compile(rb":?(?:-{3,}|={3,}|_{3,}):?")
 _TAIL = 1 << 16  # bytes at the end in which sums and footers are looked for
 MOST_SUMS, MOST_FOOTERS = 3, 5  # lines at the end
 # Bytes that are no letters, and e, which numbers have: each word of a sum has other letters.
@@ -115,6 +117,17 @@ def are_units(first: Sequence[bytes], rows: Sequence[Sequence[bytes]], absent: s
         unit = is_unit(said)
         units, others = units + unit, others + (not unit)
     return units > (others > 0)
+
+
+def is_ruled(row: Sequence[bytes]) -> bool:
+    """Whether a row is a line drawn below the names.
+
+    >>> from kernelight.data.extra_lines import is_ruled
+    >>> is_ruled([b"---", b"======"]), is_ruled([b"---", b"3"]), is_ruled([b"", b""])
+    (True, False, False)
+    """
+    ruled = [_RULE.fullmatch(cell) is not None for cell in row if cell]
+    return len(ruled) > 0 and all(ruled)
 
 
 class _Line(NamedTuple):

@@ -24,7 +24,7 @@ from kernelight.data.table_source import (
     joined_odd,
     sliced,
 )
-from kernelight.data.text_formats import YEAR_FIRST, date_example
+from kernelight.data.text_formats import DAY_FIRST, MONTH_FIRST, YEAR_FIRST, date_example
 
 FEW_ROWS = 20
 FIRST_ROWS = 256
@@ -98,8 +98,10 @@ class OddValues:
     def _remedy(self, name: str, odd: Odd) -> str:
         """What helps where a new file has something else than the model."""
         if odd.kind == DATE:
-            example = date_example(self._formats.get(name) or YEAR_FIRST)
-            return f"; write them as in training, like {example}"
+            form = self._formats.get(name) or YEAR_FIRST
+            if DAY_FIRST in form or MONTH_FIRST in form:  # with dots or slashes: it is not known
+                return f"; write them as in training ({form}), or like {date_example(YEAR_FIRST)}"
+            return f"; write them as in training, like {date_example(form)}"
         if name in self._units:
             return "; write them with that unit or none"
         word = name in self._formats and odd.first[0] in "'\""  # of a feature, and of text

@@ -37,12 +37,12 @@ from kernelight.base import counted
 from kernelight.data.booleans import truth_of
 from kernelight.data.column_formats import (
     FITS,
-    MOST_LABELS,
     date_format,
     leading_zero_example,
     may_be_labels,
     merged_counts,
     number_formats,
+    numbers_among,
     settled_formats,
     special_format,
     those_read,
@@ -77,6 +77,7 @@ from kernelight.data.units import (
     unit_of_column,
 )
 
+MOST_NAMED = 8  # words that an option is written out for
 MOST_SUMMARIES = 0.05  # of the values of a column may say that they sum up other rows
 
 
@@ -123,6 +124,7 @@ class SurveyOptions:
     decimal: str | None = None
     strict: bool = False  # whether damage is an error at once
     guessed_target: bool = False  # whether the target is a guess
+    quantity: bool = False  # whether the target is to be one
 
 
 def surveyed(source: TableSource, settled: Iterable[str], options: SurveyOptions) -> Survey:
@@ -283,13 +285,13 @@ def _decide(
         survey.formats[name] = BOOLEAN
         return
     special = special_format(counts) if guessed and decimal != "," else None
-    if special is not None and not (target and len(counts) <= MOST_LABELS):
+    if special is not None:
         survey.formats[name] = special
         _look_at_signs(survey, name, counts, None)
         return
     units = unit_of_column(counts, number_formats(decimal), FITS) if guessed else ColumnUnits()
     unit = units.unit
-    if unit is not None and target and may_be_labels(counts, unit):
+    if unit is not None and target and not options.quantity and may_be_labels(counts, unit):
         unit = None
     counts = merged_counts(counts, unit)
     read = {form: those_read(counts, form) for form in number_formats(decimal)}
@@ -326,7 +328,9 @@ def _decide(
             if plain < total:
                 _note_odd(survey, name, counts, total - plain)
             return
-    reason = units.reason or why_words(counts, dates, (number, readable[number]), total)
+    numbers = numbers_among(counts, number)
+    reason = units.reason or why_words(counts, dates, numbers, total)
+    hint = _missing_hint(source, numbers, [v for v in counts if v not in numbers], reason)
     ids = occur_once(once, total) and not (options.raised and len(counts) <= options.limit)
     if target and occur_once(once, total):
         survey.target_texts = f"{reason}{how_many(once, total, 'words')}"
@@ -334,13 +338,23 @@ def _decide(
     if not target and ids:
         survey.left_out.append(name)
         survey.notes[name] = (
-            f"{reason}{how_many(once, total, 'words')}, as ids or free text are; left out"
+            f"{reason}{how_many(once, total, 'words')}, as ids or free text are; left out{hint}"
         )
         return
     if reason:
-        survey.notes[name] = f"{reason}taken as words"
+        survey.notes[name] = f"{reason}taken as words{hint}"
     if not target:
         _count_words(survey, name, counts, options)
+
+
+def _missing_hint(
+    source: TableSource, numbers: Counter[str], words: Sequence[str], reason: str
+) -> str:
+    """What reads a column of numbers and a few words as numbers."""
+    few = 0 < len(words) <= MOST_NAMED and 2 * len(words) <= len(numbers)
+    if not (reason and few and source.has_options):
+        return ""
+    return f"; missing={[*words]!r} takes {'them' if len(words) > 1 else 'it'} as missing"
 
 
 def _look_at_signs(survey: Survey, name: str, numbers: Counter[str], unit: str | None) -> None:

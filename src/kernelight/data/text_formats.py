@@ -126,6 +126,8 @@ _DATES = {
     NAMED: [
         rf"(?:{_NAME}, ?)?(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th|er)?[ .-]+(?:de )?"
         rf"(?P<name>{_NAME})[ .,-]+(?:de )?{_YEAR}{_REST}",
+        # 5-Feb-24, as Excel has it; Feb 5-24 may be some days of February
+        rf"(?P<d>[0-9]{{1,2}})[ .-](?P<name>{_NAME})[ .-](?P<y>[0-9]{{2}}){_REST}",
         rf"(?:{_NAME}, ?)?(?P<name>{_NAME})[ .-]+(?P<d>[0-9]{{1,2}})(?:st|nd|rd|th|er)?[ ,-]+"
         rf"{_YEAR}{_REST}",
     ],

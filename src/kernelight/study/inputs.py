@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 
 from kernelight import open_dataset
 from kernelight.base import counted
-from kernelight.data import Dataset, DataWarning, Encoding
+from kernelight.data import DataError, Dataset, DataWarning, Encoding
 from kernelight.data.frames import column_values, is_frame
 from kernelight.data.supervision import KnownTargets, Supervision
 from kernelight.data.tasks import infer_task
@@ -103,6 +103,12 @@ def taken(
     X, y = data.materialise()
     if y is None:
         raise ValueError(f"{data.name} has no target: name its column.")
+    if X.shape[0] < MIN_ROWS:
+        raise DataError(
+            f"{data.name} has {counted(X.shape[0], 'row')} with a target, and compare needs at "
+            f"least {MIN_ROWS}: collect more, or train one model, as kernelight fit and TableModel "
+            f"do."
+        )
     rows, _ = rows_of(X)
     of_table = TableColumns(None, None)
     if data.encoding.columns is not None:
