@@ -1,4 +1,7 @@
-"""`Dataset`: the rows of a source and their encoding, read at once or in batches."""
+"""`Dataset`: the rows of a source and their encoding, read at once or in batches.
+
+Long, because both ways of reading, and what is noted of the rows, must agree.
+"""
 
 from __future__ import annotations
 

@@ -120,8 +120,9 @@ def solve(
     if active is None or not hinge:
         active = now != 0 if hinge else np.ones(len(y), dtype=bool)
     for _ in range(MAX_STEPS):
-        solution = _solution_of(active, K, y, cost)
-        if solution is None:
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers beyond single precision
+            solution = _solution_of(active, K, y, cost)
+        if solution is None or not all(np.isfinite(part).all() for part in solution):
             return None
         target, target_margin = solution
         next_active = y * target_margin < 1 if hinge else active
