@@ -12,6 +12,7 @@ import json
 import os
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -549,10 +550,10 @@ def as_nobody(*arguments):
 
 
 def test_no_permission(models, tmp_path):
-    place = tmp_path
-    while place != place.parent and place.owner() and os.stat(place).st_uid == os.geteuid():
-        os.chmod(place, 0o755)  # folders of tests are closed to others
-        place = place.parent
+    for place in (tmp_path, *tmp_path.parents):  # folders of tests are closed to others
+        mode = stat.S_IMODE(os.stat(place).st_mode)
+        if not mode & stat.S_IXOTH:  # others, such as the folder of all temporary files, stay so
+            os.chmod(place, mode | 0o055)
     for name, mode in (("secret.csv", 0), ("secret.klt", 0), ("t.csv", 0o644), ("m.klt", 0o644)):
         content = (models / ("csv.klt" if name.endswith("klt") else "t.csv")).read_bytes()
         (tmp_path / name).write_bytes(content)
