@@ -51,7 +51,7 @@ def rows_of(seed: int, count: int) -> tuple[NDArray[np.float64], NDArray[np.int6
 
 
 def write_rows(path: Path, seed: int, count: int) -> str:
-    """Write so many of them as CSV; returns the path."""
+    """Write ``count`` rows as CSV; returns the path."""
     names = [f"x{at}" for at in range(N_FEATURES)]
     for start in range(0, count, STEP):
         X, y = rows_of(seed + start, min(STEP, count - start))

@@ -19,7 +19,7 @@ constexpr int64_t kVectors = kFernRows / kBytes;
 typedef int8_t Bytes __attribute__((vector_size(kBytes), aligned(1), may_alias));
 typedef uint8_t Bits __attribute__((vector_size(kBytes), aligned(1), may_alias));
 
-// Up to so many cuts are faster counted one by one than searched by halves.
+// Up to this many cuts, counting them one by one is faster than a binary search.
 template <class Value>
 constexpr int64_t kFewCuts = sizeof(Value) == 4 ? 128 : 64;
 constexpr int kAbreast = 8;  // rows that are searched side by side

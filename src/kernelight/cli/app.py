@@ -216,7 +216,7 @@ def explain(
     *,
     top: Annotated[
         int | None,
-        typer.Option(metavar="COUNT", help="Only so many columns, the strongest; all by default."),
+        typer.Option(metavar="COUNT", help="How many columns, the strongest; all by default."),
     ] = None,
     importance: Annotated[
         bool,

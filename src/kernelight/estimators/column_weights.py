@@ -40,7 +40,7 @@ from kernelight.scaling import Scaling
 LEARN = "learn"
 STRENGTHS = (0.5, 1.0)
 MOST_ROUNDS = 4
-FIRST_PART = 2  # one of so many splits, rounded up, chooses the recipe
+FIRST_PART = 2  # the first 1 / FIRST_PART of the splits, rounded up, choose the recipe
 LEAST_WEIGHT = 0.01  # of a column, relative to the largest
 CLEARLY = 2.0  # standard errors
 FLAT = 0.005  # a round that lowers the error by less, relatively, is the last one

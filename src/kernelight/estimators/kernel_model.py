@@ -471,7 +471,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ExplainedModel, ABC):  
         return KnownTargets.of_classes(task.classes.tolist(), task.class_numbers, weight)
 
     def _route(self, n_rows: int | None) -> Route:
-        """The way to a model for so many rows, after a check of its parameters; see `route_for`."""
+        """The route for ``n_rows`` rows, after a check of its parameters; see `route_for`."""
         checks.check_choice("loss", self.loss, self._losses)
         checks.check_choice("method", self.method, METHODS)
         checks.resources(self.n_jobs)

@@ -144,7 +144,7 @@ class WeightsRound:
         return len(self.rows) < len(self._order)
 
     def stand(self, lead: float) -> bool:
-        """Whether weights are taken that lead by so many standard errors in the last round.
+        """Whether weights are taken that lead by this many standard errors in the last round.
 
         Its held-out rows are others than those of this round, so that both leads count.
         """
