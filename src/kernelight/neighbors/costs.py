@@ -11,7 +11,7 @@ import numpy as np
 from kernelight.neighbors.exact_rows import ExactRows
 
 # Encoding: a nonzero in a slot, a coordinate drawn in a slot.
-SLOT, DRAW = 0.35, 6.0
+SLOT, DRAW = 0.3, 25.0
 # Exact searches: an entry of a list or of a dense row, a row looked at; of the join: an entry
 # met with its candidate, a stored entry prepared.
 TERM, DENSE_TERM, LOOKED_AT = 1.3, 0.12, 0.6
@@ -27,7 +27,7 @@ VERIFIED, VERIFIED_ENTRY = 60.0, 1.5
 def encoding(rows: ExactRows, n_components: int, n_rows: int | None = None) -> float:
     """Encoding these rows, or ``n_rows`` like them, into codes."""
     n = rows.n_rows if n_rows is None else n_rows
-    entries = rows.mean_entries * n
+    entries = rows.mean_nonzeros * n
     coordinates = min(float(2 * rows.matrix.shape[1]), entries)
     return n_components * (SLOT * entries + DRAW * coordinates)
 

@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernelight.base.checks import check_choice, check_int, check_number, seed_of
+from kernelight.base.estimator import checked_rows
 from kernelight.codes import Codes
 from kernelight.maps.minmax.gcws import GCWS
 from kernelight.neighbors import costs
@@ -117,10 +118,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_int("n_components", self.n_components, 1)
         if self.radius is not None:
             _checked_radius(self.radius)
-        validate_data(self, X, skip_check_array=True)
-        rows = ExactRows.of(X, self.p)
-        if rows.n_rows == 0:
-            raise ValueError("X has no rows (0 samples): a minimum of 1 is required.")
+        rows = ExactRows.of(checked_rows(self, X, reset=True), self.p)
         self.__dict__.pop("_codes", None)
         self._rows, self._exact = rows, ExactSearch(rows, self.n_jobs)
         self._seed = seed_of(self.random_state)
@@ -173,10 +171,12 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The fewest candidates that find enough; exact where none do and we may choose."""
         _, codes = self._codes
         n = self._rows.n_rows
-        k = min(self.n_neighbors, n)
+        k = min(self.n_neighbors, max(1, n - 1))
         tried = np.unique(np.linspace(0, n - 1, min(n, _TRIED)).astype(np.int64))
         some = self._rows.take(tried)
-        _, truth = self._exact.best(some, k)
+        rows, truth = self._exact.best(some, k + 1)
+        truth = np.where(rows == tried[:, None], -1.0, truth)  # a row is not its own neighbour
+        truth = -np.sort(-truth, axis=1)[:, :k]
         engine: CodeGraph | CodeScan = CodeScan(codes)
         # what a scan does not find among so many, no graph finds
         if self.method == "auto" and name == "graph":
@@ -223,8 +223,9 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The fraction of neighbours that are as near as the true ones; ties count."""
         count = min(count, self._rows.n_rows)
         candidates = engine.candidates(self._codes[1][tried], count, count, n_jobs=self.n_jobs)
+        candidates[candidates == tried[:, None]] = -1
         _, found = self._rows.best(some, candidates, k, n_jobs=self.n_jobs)
-        return float((found >= truth[:, -1:]).mean())
+        return float((found >= truth[:, k - 1 : k]).mean())
 
     # -- Nearest rows
 
@@ -256,8 +257,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _queries(self, X: Any) -> ExactRows:
         if X is None:
             return self._rows
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return self._rows.like(X)
+        return self._rows.like(checked_rows(self, X, reset=False))
 
     def _nearest(
         self, queries: ExactRows, k: int, X: Any
