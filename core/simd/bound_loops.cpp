@@ -75,7 +75,7 @@ void draw(uint64_t coordinate_key, int64_t first_slot, float reach, BoundCells* 
 }
 
 // Rows some entries ahead are fetched early.
-constexpr int64_t kAhead = 8;
+constexpr int64_t kAhead = 16;
 
 void meet(const CwsEntries& entries, CwsIdentities identities, const CwsSlots& slots, float reach,
           CwsRivals* rivals) {
@@ -86,6 +86,13 @@ void meet(const CwsEntries& entries, CwsIdentities identities, const CwsSlots& s
     while (at < last) {
         const int32_t coordinate = entries.coordinate[at];
         draw(kl_child(slots.stream, identities[coordinate]), slots.first_slot, reach, &cells);
+        Floats inverse_r[parts], beta[parts], r[parts], q[parts];
+        for (int64_t part = 0; part < parts; ++part) {
+            inverse_r[part] = Floats::load(cells.inverse_r + part * Floats::width);
+            beta[part] = Floats::load(cells.beta + part * Floats::width);
+            r[part] = Floats::load(cells.r + part * Floats::width);
+            q[part] = Floats::load(cells.q + part * Floats::width);
+        }
         do {
             if (at + kAhead < last) {
                 const CwsRivals* later = rivals + entries.row[at + kAhead];
@@ -94,11 +101,10 @@ void meet(const CwsEntries& entries, CwsIdentities identities, const CwsSlots& s
             }
             const Floats log_value = Floats::all(entries.log_value[at]);
             CwsRivals& mine = rivals[entries.row[at]];
-            for (int64_t lane = 0; lane < parts * Floats::width; lane += Floats::width) {
-                const Floats t = (log_value * Floats::load(cells.inverse_r + lane) +
-                                  Floats::load(cells.beta + lane))
-                                     .floor();
-                const Floats a = Floats::load(cells.q + lane) - Floats::load(cells.r + lane) * t;
+            for (int64_t part = 0; part < parts; ++part) {
+                const int64_t lane = part * Floats::width;
+                const Floats t = (log_value * inverse_r[part] + beta[part]).floor();
+                const Floats a = q[part] - r[part] * t;
                 const Floats least = Floats::load(mine.least + lane);
                 const Ints winner = Ints::load(mine.winner + lane);
                 const Mask less = a < least;

@@ -149,7 +149,7 @@ class CwsSampler:
         if too_long or (rows.is_wide and rows.indices is None):
             _core.cws_survey(rows.weighted(self.scheme), counts, None, resources.threads)
             return self._stream(rows, np.equal(counts, 0), codes, winners, resources)
-        if rows.is_wide:
+        if rows.is_wide or self._are_few_and_wide(rows):
             rows = rows.renumbered()
         used = np.zeros(rows.n_coordinates, dtype=np.uint8)
         weighted = rows.weighted(self.scheme)
@@ -168,6 +168,18 @@ class CwsSampler:
             ):
                 self._scan(listing.view, kept.view(part.first_slot), part, winners, resources)
         return empty
+
+    def _are_few_and_wide(self, rows: RowRange) -> bool:
+        """Whether arrays as long as the width would cost more than to sample without tables.
+
+        Only where tables of the whole width could not be kept: they are faster still.
+        """
+        tables = rows.n_coordinates * BYTES_PER_CELL_BLOCK * self._slot_blocks
+        return (
+            rows.indices is not None
+            and rows.values.size * self._base.n_components < rows.n_coordinates
+            and tables > KEPT_BYTES
+        )
 
     def _encode_once(
         self,

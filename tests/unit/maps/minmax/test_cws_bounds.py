@@ -246,3 +246,23 @@ def test_many_coordinates_are_drawn_for_no_table(monkeypatch):
     some = [0, n // 2, n - 1]
     rows = [dict.fromkeys(range(101 * at, 101 * at + 101), 1.0) for at in some]
     np.testing.assert_array_equal(codes.array[some], hash_twin.codes(rows, 40)[0])
+
+
+def test_a_row_of_a_wide_matrix_makes_nothing_as_long_as_the_width(monkeypatch):
+    """Rows come one by one in a search: what they cost must not depend on the width."""
+    rows, X = wide_rows(width=400_000)
+    wanted, empty = hash_twin.codes(rows, K)
+    lengths, survey = [], _core.cws_survey
+
+    def surveyed(weighted, counts, used, *args):
+        lengths.append(len(used))
+        return survey(weighted, counts, used, *args)
+
+    monkeypatch.setattr(_core, "cws_survey", surveyed)
+    made = GCWS(K, sampler="cws").fit(X)
+    for at, row in enumerate(rows):
+        codes = made.encode(X[[at]])
+        np.testing.assert_array_equal(codes.array[0], wanted[at])
+        assert codes.empty[0] == empty[at]
+        assert lengths[-1] == 2 * len(row)
+    assert made._sampler._kept is None
