@@ -102,6 +102,21 @@ def cws_stream(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64
     The same without listing and tables, for rows or widths that would not fit.
     """
 
+@overload
+def cws_encode_bounds(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, listing: CwsListing, reach: float, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> int: ...
+
+@overload
+def cws_encode_bounds(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, listing: CwsListing, reach: float, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> int: ...
+
+@overload
+def cws_encode_bounds(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, listing: CwsListing, reach: float, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> int:
+    """
+    The same codes as cws_scan from a listing, without tables; no logarithm is larger in size than reach. Returns how many codes were left to the definition.
+    """
+
+def cws_bounds(seed: int, coordinate: int, first_slot: int, log_value: float, reach: float, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], simd: int) -> None:
+    """Bounds of the values a of one weight, as cws_encode_bounds takes them."""
+
 SLOT_BLOCK: int = 32
 
 CELL_BLOCK: int = 128
