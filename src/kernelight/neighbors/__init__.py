@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from kernelight.neighbors.band_keys import band_keys, short_band_keys
 from kernelight.neighbors.exact_rows import ExactRows
+from kernelight.neighbors.index import Index
 from kernelight.neighbors.pairs import NeighborPairs
 from kernelight.neighbors.scan import equal_slots, scan_codes
 
 __all__ = [
     "ExactRows",
+    "Index",
     "NeighborPairs",
     "band_keys",
     "equal_slots",

@@ -29,7 +29,6 @@ from kernelight.codes.slots import slot_dtype
 from kernelight.kernels import GMM, NGMM
 from kernelight.maps.base import CodeMap
 from kernelight.maps.minmax.gcws import GCWS
-from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.index.files import Files
 from kernelight.neighbors.index.ids import STR, Ids, as_ids, kind_of, named
 from kernelight.neighbors.index.join import similar_pairs
@@ -337,7 +336,8 @@ class Index:
         -------
         ids, scores : arrays
             The highest score first, equal scores in the order of ids. With ``k`` both are
-            (n, k); where there are fewer rows, scores are -1 and ids are -1 or None. With a
+            (n, k); where fewer are found (rows that agree
+            in no slot never are), scores are -1 and ids are -1 or None. With a
             ``threshold`` both are arrays of n arrays, as those of ``radius_neighbors``.
         """
         self._refuse_closed()
@@ -420,7 +420,7 @@ class Index:
 
     def _queries(self, X: Any) -> Queries:
         codes, rows = self._encoded(X)
-        return Queries(codes, None if self._power is None else ExactRows.of(rows, p=self._power))
+        return Queries(codes, rows)
 
     def _encoded(self, X: Any) -> tuple[Codes, Any]:
         """Codes of what a user gave, and rows as the exact kernel takes them, if it does."""

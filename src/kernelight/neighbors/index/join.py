@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.base.checks import Matrix
 from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.index.ids import Ids, order_of
-from kernelight.neighbors.index.search import PAIRS, Int, Snapshot
+from kernelight.neighbors.index.search import PAIRS, Int, Snapshot, stacked
 
 _COMPARED = 1 << 25  # slots that are compared together
 _GATHERED = 1 << 25  # bytes of stored rows on each side that are compared together
@@ -141,20 +140,18 @@ class _Rows:
 
     def exact(self, a: Int, b: Int, power: float) -> NDArray[np.float64]:
         """The exact similarities of pairs."""
-        (left, at), (right, other) = (self._gathered(rows, power) for rows in (a, b))
-        return left.similarities(at, right, other)
+        (left, at), (right, other) = (self._gathered(rows) for rows in (a, b))
+        rows = ExactRows.of(left, p=power)
+        return rows.similarities(at, rows.like(right), other, n_jobs=self.snapshot.n_jobs)
 
-    def _gathered(self, rows: Int, power: float) -> tuple[ExactRows, Int]:
+    def _gathered(self, rows: Int) -> tuple[Matrix, Int]:
+        """Stored rows, each once, and which of them each is."""
         unique, at = np.unique(rows, return_inverse=True)
         parts: list[Matrix] = [
             self.snapshot.segments[number].rows.take(inside)
             for number, _, inside in self._by_segment(unique)
         ]
-        whole = parts[0]
-        if len(parts) > 1:
-            sparse = sp.issparse(parts[0])
-            whole = sp.vstack(parts, format="csr") if sparse else np.concatenate(parts)
-        return ExactRows.of(whole, p=power), at.astype(np.int64)
+        return stacked(parts), at.astype(np.int64)
 
 
 def _parts(count: int, step: int) -> Iterator[slice]:

@@ -14,11 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kernelight.base.checks import Matrix
 from kernelight.codes import Codes
+from kernelight.neighbors.band_keys import short_band_keys
 from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.index.ids import Ids, empty_ids
 from kernelight.neighbors.index.plan import BandPlan, least_equal
-from kernelight.neighbors.index.segment import Segment, upper_keys
+from kernelight.neighbors.index.segment import Segment
 from kernelight.neighbors.scan import scan_codes
 from kernelight.theory import kernel_from_bbit
 
@@ -58,7 +60,7 @@ class Queries:
     """Rows that are looked for: their codes, and themselves if scores are exact."""
 
     codes: Codes
-    exact: ExactRows | None
+    rows: Matrix | None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -92,7 +94,7 @@ class Snapshot:
 
     def _by_bands(self, queries: Queries, threshold: float) -> Iterator[Pairs]:
         filled = np.flatnonzero(~queries.codes.empty)
-        keys = upper_keys(queries.codes[filled], self.plan)
+        keys = short_band_keys(queries.codes[filled], self.plan.bands, self.plan.rows)
         least = self.plan.least(threshold)
         for number, segment in enumerate(self.segments):
             begins, ends = segment.bucket_bounds(keys)
@@ -144,20 +146,12 @@ class Snapshot:
         codes = queries.codes[some.start : some.stop]
         parts = [Pairs(*(np.empty(0, dtype=np.int64) for _ in range(3)))]
         for number, segment in enumerate(self.segments):
-            most = min(count, segment.n_live)
-            if most == 0:
+            if not segment.n_live:
                 continue
-            found = scan_codes(segment.codes(), codes, min(count, segment.n_rows), self.n_jobs)
-            query = np.repeat(np.arange(len(codes)), found.shape[1])
-            row = found.reshape(-1)
-            live = segment.is_live(row)
-            query, row = query[live], row[live]
-            for at in np.flatnonzero(np.bincount(query, minlength=len(codes)) < most):
-                # Removed rows agree nowhere; rows that do not agree either stand behind them.
-                first = np.flatnonzero(segment.live)
-                more = first[~np.isin(first, row[query == at])][: most - int((query == at).sum())]
-                query = np.concatenate([query, np.full(len(more), at)])
-                row = np.concatenate([row, more])
+            count_here = min(count, segment.n_rows)
+            found = scan_codes(segment.codes(), codes, count_here, n_jobs=self.n_jobs)
+            query, place = np.nonzero(found >= 0)
+            row = found[query, place]
             parts.append(Pairs(some.start + query, np.full(len(row), number), row))
         return Pairs(*map(np.concatenate, zip(*(tuple(part) for part in parts), strict=True)))
 
@@ -183,8 +177,8 @@ class Snapshot:
 
     def _scored(self, queries: Queries, pairs: Pairs, threshold: float | None) -> Scored:
         """Pairs with their scores, those above the threshold, sorted."""
-        if queries.exact is not None and self.power is not None:
-            scores = self._exact(queries.exact, pairs)
+        if queries.rows is not None and self.power is not None:
+            scores = self._exact(queries.rows, pairs)
             errors = np.zeros(len(scores))
         else:
             scores, errors = self.estimated(self._equal(queries, pairs, slice(None)))
@@ -206,7 +200,7 @@ class Snapshot:
         scores = np.asarray(kernel_from_bbit(P, self.plan.bits))
         return scores, error / (1.0 - 2.0**-self.plan.bits)
 
-    def _exact(self, queries: ExactRows, pairs: Pairs) -> NDArray[np.float64]:
+    def _exact(self, queries: Matrix, pairs: Pairs) -> NDArray[np.float64]:
         scores = np.empty(len(pairs.query))
         # rows that several queries meet are read once
         order = np.lexsort((pairs.row, pairs.segment))
@@ -214,7 +208,9 @@ class Snapshot:
         for begin in range(0, len(order), step):
             part = order[begin : begin + step]
             rows, at = self._gathered(pairs[part])
-            scores[part] = rows.similarities(at, queries, pairs.query[part])
+            asked, which = np.unique(pairs.query[part], return_inverse=True)
+            others = rows.like(queries[asked])
+            scores[part] = rows.similarities(at, others, which, n_jobs=self.n_jobs)
         return scores
 
     def _gathered(self, pairs: Pairs) -> tuple[ExactRows, Int]:
@@ -224,11 +220,7 @@ class Snapshot:
         parts = []
         for number, mine in _by_value(np.searchsorted(starts, unique, "right") - 1):
             parts.append(self.segments[number].rows.take(unique[mine] - starts[number]))
-        rows = parts[0]
-        if len(parts) > 1:
-            sparse = sp.issparse(parts[0])
-            rows = sp.vstack(parts, format="csr") if sparse else np.concatenate(parts)
-        return ExactRows.of(rows, p=float(self.power or 1.0)), at.astype(np.int64)
+        return ExactRows.of(stacked(parts), p=float(self.power or 1.0)), at.astype(np.int64)
 
     @property
     def starts(self) -> Int:
@@ -261,6 +253,13 @@ class Snapshot:
 
 
 # -- Arrays
+
+
+def stacked(parts: Sequence[Matrix]) -> Matrix:
+    """Matrices of one form, one below the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
 
 def _groups(counts: Int, most: int) -> Iterator[Int]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from kernelight.base.checks import Matrix
 from kernelight.codes import Codes
-from kernelight.neighbors.band_keys import band_keys
+from kernelight.neighbors.band_keys import short_band_keys
 from kernelight.neighbors.index.array_file import ArrayFile, array_of, bytes_of, pieces_of
 from kernelight.neighbors.index.ids import COLUMNS, IdColumn, Ids, id_column, order_of
 from kernelight.neighbors.index.manifest import SegmentEntry
@@ -87,7 +87,7 @@ class Segment:
     kind: SegmentKind
     n_rows: int
     arrays: Mapping[str, NDArray[Any]]
-    removed: NDArray[np.uint32] = _NONE
+    removed: NDArray[np.uint32] = field(default_factory=lambda: _NONE)
     entry: SegmentEntry | None = None
     file: ArrayFile | None = None
     removed_file: ArrayFile | None = None
@@ -199,15 +199,10 @@ def build_segment(kind: SegmentKind, ids: Ids, codes: Codes, X: Matrix | None) -
     return Segment(kind, len(ids), arrays)
 
 
-def upper_keys(codes: Codes, plan: BandPlan) -> NDArray[np.uint32]:
-    """The upper halves of the keys of all bands, (n, bands)."""
-    return (band_keys(codes, plan.bands, plan.rows) >> np.uint64(32)).astype(np.uint32)
-
-
 def _tables(
     codes: Codes, filled: NDArray[np.int64], plan: BandPlan
 ) -> dict[str, NDArray[np.uint32]]:
-    by_row = upper_keys(codes[filled], plan)
+    by_row = short_band_keys(codes[filled], plan.bands, plan.rows)
     keys, rows = (np.empty((plan.bands, len(filled)), dtype=np.uint32) for _ in range(2))
     for band in range(plan.bands):
         order = np.argsort(by_row[:, band], kind="stable")
