@@ -159,9 +159,7 @@ class ArrayFile:
             header = self._header_length(start, size)
             start += handle.read(header)
             if size != entry.n_bytes:
-                raise altered(
-                    self.path, f"it has {size:,} bytes instead of {entry.n_bytes:,}"
-                )
+                raise altered(self.path, f"it has {size:,} bytes instead of {entry.n_bytes:,}")
             if digest(start) != entry.digests.get(HEADER):
                 raise altered(self.path, "its header does not match its digest")
             self.about, self._spans = self._parsed(start, size)

@@ -42,7 +42,7 @@ def as_ids(given: Any, kind: str | None) -> Ids:
 
 
 def kind_of(ids: Ids) -> str:
-    """"int" or "str"."""
+    """ "int" or "str"."""
     return STR if ids.dtype.kind == "O" else INT
 
 
@@ -124,9 +124,9 @@ def plain_id(value: Any) -> Any:
 
 
 def named(ids: Ids) -> str:
-    """Some ids in a sentence: the first of them, and how many there are."""
+    """Some ids at the beginning of a sentence: the first of them, and how many there are."""
     first = repr(plain_id(ids[0]))
-    return f"id {first}" if len(ids) == 1 else f"{counted(len(ids), 'id')}, the first is {first},"
+    return f"Id {first}" if len(ids) == 1 else f"{counted(len(ids), 'id')}, the first {first},"
 
 
 # -- What segments hold

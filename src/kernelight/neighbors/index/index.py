@@ -4,57 +4,33 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
 from kernelight.base import counted, registry
-from kernelight.base.checks import (
-    as_matrix,
-    check_bool,
-    check_choice,
-    check_int,
-    check_number,
-)
+from kernelight.base.checks import as_matrix, check_bool, check_choice, check_int, check_number
 from kernelight.base.files import FilePath
 from kernelight.codes import Codes
 from kernelight.codes.provenance import refuse_other_origin
-from kernelight.codes.slots import slot_dtype
-from kernelight.kernels import GMM, NGMM
 from kernelight.maps.base import CodeMap
-from kernelight.maps.minmax.gcws import GCWS
+from kernelight.neighbors.index.array_file import ArrayFile
+from kernelight.neighbors.index.contents import Contents
 from kernelight.neighbors.index.files import Files
-from kernelight.neighbors.index.ids import STR, Ids, as_ids, kind_of, named
+from kernelight.neighbors.index.ids import as_ids, named
+from kernelight.neighbors.index.index_map import code_form, estimates_kernel, fitted_map, power_of
 from kernelight.neighbors.index.join import similar_pairs
-from kernelight.neighbors.index.manifest import Manifest, SegmentEntry, read_manifest
+from kernelight.neighbors.index.manifest import Manifest, read_manifest
 from kernelight.neighbors.index.plan import plan_bands
-from kernelight.neighbors.index.row_store import as_form, form_of
-from kernelight.neighbors.index.search import Queries, Scored, Snapshot
-from kernelight.neighbors.index.segment import (
-    REMOVED,
-    SEGMENT,
-    Segment,
-    SegmentKind,
-    build_segment,
-    merged_in_memory,
-    merged_pieces,
-    open_segment,
-    tier,
-)
-from kernelight.neighbors.index.array_file import ArrayFile, FileEntry, pieces_of
+from kernelight.neighbors.index.search import Queries, Snapshot
+from kernelight.neighbors.index.segment import Segment
 from kernelight.neighbors.index.store import Store
 from kernelight.state import State
 
 CAP = 1000  # rows of a popular bucket that each row of it meets in `pairs`
-_ADDED = 1 << 16  # rows that become a part of a segment together
-_SPILLED = 1 << 27  # bytes of rows that wait in memory for a commit
-_MERGED = 8  # segments of a size that a commit merges
 
 
 class Index:
@@ -137,19 +113,18 @@ class Index:
         recall = check_number("recall", recall, 0.0, 1.0)
         if not 0.0 < recall < 1.0:
             raise ValueError(f"recall must be above 0 and below 1, got {recall}.")
-        fitted = _fitted(map, n_features)
-        dtype, bits = _code_form(fitted)
-        exact = _power_of(fitted) is not None
+        fitted = fitted_map(map, n_features)
+        dtype, bits = code_form(fitted)
+        exact = power_of(fitted) is not None
         stored = exact if store_rows is None else check_bool("store_rows", store_rows)
         if stored and not exact:
             raise ValueError(
                 f"{type(fitted).__name__} aims at {fitted.kernel!r}, of which an index has no "
                 "exact scores: pass store_rows=False for scores of its codes."
             )
-        estimates = isinstance(fitted, GCWS) and fitted.theory_gap is None
         plan = plan_bands(
             fitted.n_outputs,
-            bits if estimates else None,
+            bits if estimates_kernel(fitted) else None,
             dtype.itemsize,
             threshold,
             recall,
@@ -182,16 +157,28 @@ class Index:
         >>> Index.open("nowhere.index")
         Traceback (most recent call last):
         ...
-        FileNotFoundError: nowhere.index is not there: Index.create makes an index, or mend the path.
+        FileNotFoundError: nowhere.index is not there: Index.create makes an index.
         """
         where = os.fsdecode(path)
         check_choice("mode", mode, ("r", "a"))
-        store = Store.open_reader(where) if mode == "r" else Store.open_writer(where, files or Files())
+        store = (
+            Store.open_reader(where) if mode == "r" else Store.open_writer(where, files or Files())
+        )
         try:
             return cls._of(store, n_jobs)
         except BaseException:
             store.close()
             raise
+
+    _store: Store
+    _contents: Contents
+    _n_jobs: int | None
+    _closed: bool
+    _map: CodeMap
+    _map_file: ArrayFile
+    _attached: State | None
+    _attached_file: ArrayFile | None
+    _power: float | None
 
     @classmethod
     def _of(cls, store: Store, n_jobs: int | None) -> Index:
@@ -216,7 +203,7 @@ class Index:
             self._map = registry.stored_class(state.kind, "map").from_state(state)
             if not isinstance(self._map, CodeMap):
                 raise ValueError(f"{state.kind} makes no codes")
-            dtype, bits = _code_form(self._map)
+            dtype, bits = code_form(self._map)
         except ValueError as error:
             raise ValueError(f"{self._map_file.path} does not describe a map: {error}") from error
         if getattr(self._map, "n_jobs", self) is None:
@@ -224,20 +211,17 @@ class Index:
         self._attached, self._attached_file = None, None
         if manifest.attached is not None:
             self._attached, self._attached_file = self._store.state(manifest.attached, "attached")
-        self._ids, self._rows = manifest.ids, manifest.rows
-        self._origin = (dtype, bits, self._map.provenance, int(self._map.n_features_in_))
-        self._power = _power_of(self._map) if manifest.store_rows else None
+        self._power = power_of(self._map) if manifest.store_rows else None
         if manifest.plan.n_components != self._map.n_outputs or (
             manifest.store_rows and self._power is None
         ):
             raise ValueError(f"{self._store.path} has been altered or damaged: its map is another.")
-        self._segments: list[Segment] = [
-            open_segment(self._store.path, entry, self._kind()) for entry in manifest.segments
-        ]
+        provenance, n_features = self._map.provenance, int(self._map.n_features_in_)
+        self._contents = Contents.opened(self._store, dtype, bits, provenance, n_features)
 
-    def _kind(self) -> SegmentKind:
-        assert self._ids is not None
-        return SegmentKind(self._store.manifest.plan, *self._origin, self._ids, self._rows)
+    @property
+    def _segments(self) -> list[Segment]:
+        return self._contents.segments
 
     # -- What it is
 
@@ -258,7 +242,7 @@ class Index:
 
     def __len__(self) -> int:
         self._refuse_closed()
-        return sum(segment.n_live for segment in self._segments)
+        return len(self._contents)
 
     def __repr__(self) -> str:
         return "Index(closed)" if self._closed else f"Index({counted(len(self), 'row')})"
@@ -271,7 +255,7 @@ class Index:
         >>> path = os.path.join(tempfile.mkdtemp(), "rows.index")
         >>> with Index.create(path, n_features=3, threshold=0.8, recall=0.95) as index:
         ...     index.expected_recall([0.5, 0.8, 0.9]).round(3)
-        array([0.009, 0.953, 1.   ])
+        array([0.002, 0.953, 1.   ])
         """
         return self._store.manifest.plan.expected_recall(similarity)
 
@@ -287,18 +271,18 @@ class Index:
             "removed": sum(len(segment.removed) for segment in self._segments),
             "segments": len(self._segments),
             "generation": manifest.generation,
-            "uncommitted": self._changed(),
+            "uncommitted": self._contents.changed,
             "bytes": committed,
             "bytes_a_row": round(committed / rows, 1) if rows else None,
-            "ids": self._ids,
-            "features": self._origin[3],
+            "ids": self._contents.ids,
+            "features": self._contents.n_features,
             "map": type(self._map).__name__,
             "kernel": repr(self._map.kernel),
             "components": plan.n_components,
-            "bits": self._origin[1],
-            "provenance": self._origin[2],
+            "bits": self._contents.bits,
+            "provenance": self._contents.provenance,
             "scores": "exact" if self._power is not None else "estimated",
-            "stored_rows": self._rows if manifest.store_rows else None,
+            "stored_rows": self._contents.rows if manifest.store_rows else None,
             "threshold": plan.threshold,
             "recall": plan.recall,
             "expected_recall": round(float(self.expected_recall(plan.threshold)), 4),
@@ -348,31 +332,12 @@ class Index:
             k = check_int("k", k, 1)
             queries = self._queries(X)
             found = self._snapshot().nearest(queries, min(k, max(1, len(self))))
-            results = self._table(found, len(queries), k)
+            results = found.table(len(queries), k)
         else:
             threshold = _fraction("threshold", threshold)
             queries = self._queries(X)
-            results = self._lists(self._snapshot().above(queries, threshold), len(queries))
+            results = self._snapshot().above(queries, threshold).lists(len(queries))
         return results if return_std else results[:2]
-
-    def _table(self, found: Scored, n_queries: int, k: int) -> tuple[NDArray[Any], ...]:
-        ids: Ids = np.full((n_queries, k), None if self._ids == STR else -1, dtype=found.ids.dtype)
-        scores, errors = np.full((n_queries, k), -1.0), np.full((n_queries, k), np.nan)
-        counts = np.bincount(found.query, minlength=n_queries)
-        place = np.arange(len(found.query)) - np.repeat(np.cumsum(counts) - counts, counts)
-        ids[found.query, place], scores[found.query, place] = found.ids, found.scores
-        errors[found.query, place] = found.errors
-        return ids, scores, errors
-
-    def _lists(self, found: Scored, n_queries: int) -> tuple[NDArray[Any], ...]:
-        ends = np.cumsum(np.bincount(found.query, minlength=n_queries))
-        lists = []
-        for column in (found.ids, found.scores, found.errors):
-            parts = np.empty(n_queries, dtype=object)
-            for query, end in enumerate(ends.tolist()):
-                parts[query] = column[ends[query - 1] if query else 0 : end]
-            lists.append(parts)
-        return tuple(lists)
 
     def pairs(
         self, threshold: float | None = None, *, cap: int = CAP, return_std: bool = False
@@ -438,10 +403,14 @@ class Index:
         return codes, as_matrix(self._map.kernel.prepare(as_matrix(X)))
 
     def _refuse_foreign(self, codes: Codes) -> None:
-        dtype, bits, provenance, width = self._origin
-        k = self._store.manifest.plan.n_components
-        own = Codes(np.zeros((0, k), dtype), bits, provenance=provenance, n_features=width)
-        refuse_other_origin(own, codes, "put into this index or looked for in it")
+        own, k = self._contents, self._store.manifest.plan.n_components
+        ours = Codes(
+            np.zeros((0, k), own.dtype),
+            own.bits,
+            provenance=own.provenance,
+            n_features=own.n_features,
+        )
+        refuse_other_origin(ours, codes, "put into this index or looked for in it")
 
     # -- Change
 
@@ -458,7 +427,7 @@ class Index:
         """
         self._refuse_reader()
         check_bool("replace", replace)
-        names = as_ids(ids, self._ids)
+        names = as_ids(ids, self._contents.ids)
         n_rows = len(X) if isinstance(X, Codes) or not hasattr(X, "shape") else X.shape[0]
         if n_rows != len(names):
             raise ValueError(
@@ -467,30 +436,15 @@ class Index:
             )
         if not n_rows:
             return
-        segments, found = self._without(names)
+        segments, found = self._contents.without(names)
         if found.any() and not replace:
+            are = "is" if found.sum() == 1 else "are"
             raise ValueError(
-                f"{named(names[found]).capitalize()} "
-                f"{'is' if found.sum() == 1 else 'are'} in the index already: pass replace=True "
-                "for new rows in their place."
+                f"{named(names[found])} {are} in the index already: pass replace=True for new rows "
+                "in their place."
             )
         codes, rows = self._encoded(X)
-        before = self._ids, self._rows
-        try:
-            self._ids = kind_of(names)
-            if rows is not None:
-                rows = as_form(rows, self._rows)
-                self._rows = form_of(rows)
-            with self._store.writing():
-                for begin in range(0, n_rows, _ADDED):
-                    part = slice(begin, begin + _ADDED)
-                    stored = None if rows is None else rows[part]
-                    segments.append(build_segment(self._kind(), names[part], codes[part], stored))
-                    segments = self._settled(segments)
-        except BaseException:
-            self._ids, self._rows = before
-            raise
-        self._segments = segments
+        self._contents.add(segments, names, codes, rows)
 
     def remove(self, ids: Any, *, missing: str = "error") -> int:
         """Remove rows; returns how many.
@@ -500,67 +454,16 @@ class Index:
         """
         self._refuse_reader()
         check_choice("missing", missing, ("error", "ignore"))
-        names = as_ids(ids, self._ids)
-        segments, found = self._without(names)
+        names = as_ids(ids, self._contents.ids)
+        segments, found = self._contents.without(names)
         if not found.all() and missing == "error":
+            are = "is" if (~found).sum() == 1 else "are"
             raise ValueError(
-                f"{named(names[~found]).capitalize()} "
-                f"{'is' if (~found).sum() == 1 else 'are'} not in the index: nothing was removed; "
+                f"{named(names[~found])} {are} not in the index: nothing was removed; "
                 "missing='ignore' passes over such ids."
             )
-        with self._store.writing():
-            self._segments = segments
+        self._contents.remove(segments)
         return int(found.sum())
-
-    def _without(self, ids: Ids) -> tuple[list[Segment], NDArray[np.bool_]]:
-        """The segments without rows of some ids, and which ids there were."""
-        found = np.zeros(len(ids), dtype=np.bool_)
-        segments = []
-        for segment in self._segments:
-            rows = segment.find(ids)
-            there = rows >= 0
-            found |= there
-            segments.append(segment.without(rows[there]) if there.any() else segment)
-        return segments, found
-
-    def _settled(self, segments: list[Segment]) -> list[Segment]:
-        """Segments in memory, the last of which is new, joined so that there are few.
-
-        Where they take too much memory they are written to a file, which no manifest names yet.
-        """
-        while (
-            len(segments) > 1
-            and segments[-2].file is None
-            and segments[-1].file is None
-            and segments[-2].n_rows < 2 * segments[-1].n_rows
-            and segments[-1].n_rows < _ADDED
-        ):
-            both = [each for each in segments[-2:] if each.n_live]
-            segments[-2:] = [merged_in_memory(both)] if both else []
-        waiting = [each for each in segments if each.file is None]
-        if sum(each.n_bytes for each in waiting) < _SPILLED:
-            return segments
-        return [each for each in segments if each.file is not None] + self._written(waiting)
-
-    def _written(self, segments: Sequence[Segment]) -> list[Segment]:
-        """Live rows of segments in one new file; nothing if there are none."""
-        segments = [each for each in segments if each.n_live]
-        if not segments:
-            return []
-        for each in segments:  # damage must not get a digest of its own
-            if each.file is not None:
-                each.file.verify()
-        n_rows, arrays = merged_pieces(segments)
-        file = self._store.write(SEGMENT, {}, arrays)
-        return [open_segment(self._store.path, SegmentEntry(file, n_rows), self._kind())]
-
-    def _changed(self) -> bool:
-        manifest = self._store.manifest
-        entries = [each.entry for each in self._segments]
-        listed = all(each.listed for each in self._segments)
-        return (self._ids, self._rows) != (manifest.ids, manifest.rows) or not (
-            listed and entries == list(manifest.segments)
-        )
 
     def commit(self) -> None:
         """Make all changes durable, at once: when it returns, no crash loses them.
@@ -569,11 +472,7 @@ class Index:
         cannot say that they are durable, this writer does not go on.
         """
         self._refuse_reader()
-        if self._changed():
-            self._commit(self._few(self._segments))
-        else:
-            with self._store.writing():
-                pass
+        self._contents.commit()
 
     def compact(self) -> None:
         """Commit, with all rows in one segment and nothing left of those that were removed.
@@ -581,56 +480,7 @@ class Index:
         What is merged is verified first. Readers keep what they have open.
         """
         self._refuse_reader()
-        tidy = len(self._segments) < 2 and not any(len(each.removed) for each in self._segments)
-        if self._changed() or not tidy:
-            self._commit([self._segments], whole=True)
-
-    def _few(self, segments: Sequence[Segment]) -> list[list[Segment]]:
-        """Segments in groups that a commit makes one file of each.
-
-        Rows in memory become one; where there are eight segments of a size, they become one.
-        """
-        stored = [each for each in segments if each.file is not None and each.n_live]
-        waiting = [each for each in segments if each.file is None]
-        groups: dict[int, list[Segment]] = {}
-        for each in stored:
-            groups.setdefault(tier(each.n_live), []).append(each)
-        few = [[each] for group in groups.values() if len(group) < _MERGED for each in group]
-        return [*few, *(group for group in groups.values() if len(group) >= _MERGED), waiting]
-
-    def _commit(self, groups: Sequence[Sequence[Segment]], *, whole: bool = False) -> None:
-        """Write what is not in files yet, and publish it; ``whole`` merges single segments too."""
-        written: list[FileEntry] = []
-        with self._store.writing():
-            try:
-                segments: list[Segment] = []
-                for group in groups:
-                    if len(group) == 1 and group[0].file is not None and not whole:
-                        segments.append(self._listed(group[0], written))
-                        continue
-                    made = self._written(group)
-                    written += [each.entry.file for each in made if each.entry is not None]
-                    segments += made
-                entries = tuple(each.entry for each in segments if each.entry is not None)
-                self._store.commit(segments=entries, ids=self._ids, rows=self._rows)
-            except BaseException:
-                if not self._store.uncertain:
-                    self._store.discard(written)
-                raise
-        self._segments = segments
-
-    def _listed(self, segment: Segment, written: list[FileEntry]) -> Segment:
-        """A segment whose removed rows are in a file."""
-        if segment.listed:
-            return segment
-        assert segment.entry is not None
-        entry = self._store.write(REMOVED, {}, {"rows": pieces_of(segment.removed)})
-        written.append(entry)
-        file = ArrayFile(self._store.path, entry, REMOVED)
-        listed = SegmentEntry(segment.entry.file, segment.n_rows, entry, len(segment.removed))
-        return replace(
-            segment, removed=file.arrays["rows"], entry=listed, removed_file=file, listed=True
-        )
+        self._contents.compact()
 
     def verify(self) -> None:
         """Read every byte of every file of the index; damage is a ValueError that names it all.
@@ -662,7 +512,7 @@ class Index:
     def close(self) -> None:
         """Close the index; what was not committed is dropped."""
         if not self._closed:
-            self._closed, self._segments = True, []
+            self._closed, self._contents.segments = True, []
             self._store.close()
 
     def __enter__(self) -> Index:
@@ -694,50 +544,8 @@ class Index:
             raise ValueError(f"{self._store.path} is open for reading: open it with mode='a'.")
 
 
-# -- Maps
-
-
 def _fraction(name: str, value: Any) -> float:
     number = check_number(name, value, 0.0, 1.0)
     if number == 0.0:
         raise ValueError(f"{name} must be above 0 and at most 1, got {value}.")
     return number
-
-
-def _fitted(given: CodeMap | None, n_features: int | None) -> CodeMap:
-    """A map that is fitted; of the user's object nothing is changed."""
-    made = GCWS(256) if given is None else given
-    if not isinstance(made, CodeMap):
-        raise TypeError(f"map must be a map into codes, such as GCWS, got {made!r}.")
-    if hasattr(made, "n_features_in_"):
-        if n_features is not None and n_features != made.n_features_in_:
-            raise ValueError(
-                f"n_features is {n_features}, but the map takes rows of {made.n_features_in_}: "
-                "leave n_features out."
-            )
-        return made
-    if not isinstance(made, GCWS) or n_features is None:
-        raise ValueError(
-            f"The map {type(made).__name__} is not fitted: fit it to some rows"
-            f"{', or pass n_features' if isinstance(made, GCWS) else ''}."
-        )
-    n_features = check_int("n_features", n_features, 1)
-    copy = clone(made)
-    if copy.sampler == "auto":
-        copy.sampler = "cws"
-    fitted: CodeMap = copy.fit(sp.csr_matrix((1, n_features)))
-    return fitted
-
-
-def _code_form(fitted: CodeMap) -> tuple[np.dtype[Any], int]:
-    """dtype and bits of the codes of a map."""
-    bits = fitted._code_bits()
-    return slot_dtype(bits), bits
-
-
-def _power_of(fitted: CodeMap) -> float | None:
-    """The power of the exact kernel on prepared rows; None where an index has no exact scores."""
-    kernel = fitted.kernel
-    if isinstance(kernel, GMM):
-        return kernel.p
-    return 1.0 if isinstance(kernel, NGMM) else None

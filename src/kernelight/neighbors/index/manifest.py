@@ -221,9 +221,7 @@ def read_manifest(directory: str) -> Manifest:
 
 def _no_index(directory: str) -> Exception:
     if not os.path.lexists(directory):
-        return FileNotFoundError(
-            f"{directory} is not there: Index.create makes an index, or mend the path."
-        )
+        return FileNotFoundError(f"{directory} is not there: Index.create makes an index.")
     if not os.path.isdir(directory):
         return NotADirectoryError(f"{directory} is a file: an index is a directory.")
     if any(map(is_ours, os.listdir(directory))):
@@ -242,7 +240,7 @@ def write_manifest(files: Files, directory: str, manifest: Manifest) -> None:
     text = canonical(manifest.to_plain()).encode()
     first = f"kernelight-index {INDEX_FORMAT} {ALGORITHM_VERSION}\n".encode()
     path = os.path.join(directory, NEXT)
-    with contextlib.suppress(FileNotFoundError):
+    if os.path.lexists(path):  # of a writer that was killed
         files.unlink(path)
     try:
         with naming(path), files.create(path) as handle:

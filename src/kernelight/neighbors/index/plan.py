@@ -20,6 +20,7 @@ from kernelight.theory import band_probability, bbit_collision
 
 SKETCH = 64  # slots, at most a quarter of all
 _MOST_ROWS = 32  # of a band: rows that agree in more by chance are rarer than equal keys
+_FEW = 8  # bands that are allowed whatever codes take
 _SELDOM = 1e-12  # a probability that no number of bands makes up for
 _LOST = 0.001  # of the pairs at the threshold, by the sketch
 
@@ -57,7 +58,9 @@ class BandPlan(NamedTuple):
     def slot_probability(self, similarity: ArrayLike) -> NDArray[np.float64]:
         """How often slots of rows of this similarity agree."""
         similarity = np.asarray(similarity, dtype=np.float64)
-        return similarity if self.bits is None else np.asarray(bbit_collision(similarity, self.bits))
+        return (
+            similarity if self.bits is None else np.asarray(bbit_collision(similarity, self.bits))
+        )
 
     def least(self, threshold: float) -> int:
         """How many slots of the sketch must agree, so that few pairs at the threshold are lost."""
@@ -97,19 +100,19 @@ def plan_bands(
 ) -> BandPlan:
     """Bands for codes of ``n_components`` slots of ``slot_bytes`` bytes.
 
-    A band takes 8 bytes a row; all together take at most half of what codes take. Of the bands that
+    A band takes 8 bytes a row; more than 8 take at most half of what codes take. Of the bands that
     have the recall, those of most rows are taken: they have the fewest false candidates.
 
     >>> from kernelight.neighbors.index.plan import plan_bands
     >>> plan = plan_bands(256, 8, 1, threshold=0.8, recall=0.95)
     >>> plan.bands, plan.rows, plan.sketch, plan.least(0.8)
-    (13, 7, 64, 40)
+    (13, 7, 64, 41)
     >>> float(plan.expected_recall(0.8).round(3))
     0.953
     """
     sketch = min(SKETCH, n_components // 4)
     slots = n_components - sketch
-    most = min(slots, max(1, n_components * slot_bytes // 16))
+    most = max(_FEW, n_components * slot_bytes // 16)
     empty = BandPlan(threshold, recall, n_components, bits, 1, 1, sketch)
     goal = recall / (1.0 - empty.lost)
     s = float(empty.slot_probability(threshold))

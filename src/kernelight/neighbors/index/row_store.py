@@ -34,7 +34,7 @@ def as_form(X: Matrix, form: str | None) -> Matrix:
 
 
 def form_of(X: Matrix) -> str:
-    """"dense" or "sparse"."""
+    """ "dense" or "sparse"."""
     return SPARSE if sp.issparse(X) else DENSE
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,8 +40,9 @@ class Pairs(NamedTuple):
     segment: Int
     row: Int
 
-    def __getitem__(self, which: Any) -> Pairs:  # type: ignore[override]
-        return Pairs(*(column[which] for column in tuple(self)))
+    def some(self, which: Any) -> Pairs:
+        """Some of them, by their places or a mask."""
+        return Pairs(self.query[which], self.segment[which], self.row[which])
 
 
 class Scored(NamedTuple):
@@ -53,6 +55,32 @@ class Scored(NamedTuple):
     ids: Ids
     scores: NDArray[np.float64]
     errors: NDArray[np.float64]
+
+    def some(self, which: Int) -> Scored:
+        """Some of them, by their places."""
+        return Scored(self.query[which], self.ids[which], self.scores[which], self.errors[which])
+
+    def table(self, n_queries: int, k: int) -> tuple[NDArray[Any], ...]:
+        """ids, scores and errors as (queries, k); what is missing is -1 or None, -1 and NaN."""
+        missing = None if self.ids.dtype == object else -1
+        ids: Ids = np.full((n_queries, k), missing, dtype=self.ids.dtype)
+        scores, errors = np.full((n_queries, k), -1.0), np.full((n_queries, k), np.nan)
+        counts = np.bincount(self.query, minlength=n_queries)
+        place = np.arange(len(self.query)) - np.repeat(np.cumsum(counts) - counts, counts)
+        ids[self.query, place], scores[self.query, place] = self.ids, self.scores
+        errors[self.query, place] = self.errors
+        return ids, scores, errors
+
+    def lists(self, n_queries: int) -> tuple[NDArray[Any], ...]:
+        """ids, scores and errors, each an array with an array for each query."""
+        ends = np.cumsum(np.bincount(self.query, minlength=n_queries)).tolist()
+        lists = []
+        for column in (self.ids, self.scores, self.errors):
+            parts = np.empty(n_queries, dtype=object)
+            for query, (begin, end) in enumerate(pairwise([0, *ends])):
+                parts[query] = column[begin:end]
+            lists.append(parts)
+        return tuple(lists)
 
 
 @dataclass(frozen=True)
@@ -111,7 +139,7 @@ class Snapshot:
                 pairs = Pairs(query[kept], np.full(int(kept.sum()), number), found[kept])
                 if self.plan.sketch:
                     last = slice(self.plan.n_components - self.plan.sketch, None)
-                    pairs = pairs[self._equal(queries, pairs, last) >= least]
+                    pairs = pairs.some(self._equal(queries, pairs, last) >= least)
                 yield pairs
 
     def _by_all_slots(self, queries: Queries, threshold: float) -> Iterator[Pairs]:
@@ -137,9 +165,8 @@ class Snapshot:
             equal = self._equal(queries, pairs, slice(None))
             order = np.lexsort((pairs.row, pairs.segment, -equal, pairs.query))
             kept = order[_first(pairs.query[order], count)]
-            scored = self._scored(queries, pairs[kept], None)
-            kept = _first(scored.query, k)
-            parts.append(Scored(*(column[kept] for column in scored)))
+            scored = self._scored(queries, pairs.some(kept), None)
+            parts.append(scored.some(_first(scored.query, k)))
         return self._joined(parts)
 
     def _by_scan(self, queries: Queries, some: range, count: int) -> Pairs:
@@ -153,7 +180,7 @@ class Snapshot:
             query, place = np.nonzero(found >= 0)
             row = found[query, place]
             parts.append(Pairs(some.start + query, np.full(len(row), number), row))
-        return Pairs(*map(np.concatenate, zip(*(tuple(part) for part in parts), strict=True)))
+        return Pairs(*map(np.concatenate, zip(*parts, strict=True)))
 
     # -- Scores
 
@@ -183,7 +210,7 @@ class Snapshot:
         else:
             scores, errors = self.estimated(self._equal(queries, pairs, slice(None)))
         kept = np.arange(len(scores)) if threshold is None else np.flatnonzero(scores >= threshold)
-        pairs, scores, errors = pairs[kept], scores[kept], errors[kept]
+        pairs, scores, errors = pairs.some(kept), scores[kept], errors[kept]
         ids = self.ids_of(pairs.segment, pairs.row)
         order = np.lexsort((_ranks(ids), -scores, pairs.query))
         return Scored(pairs.query[order], ids[order], scores[order], errors[order])
@@ -207,7 +234,7 @@ class Snapshot:
         step = max(64, _GATHERED // max(1, self._row_bytes()))
         for begin in range(0, len(order), step):
             part = order[begin : begin + step]
-            rows, at = self._gathered(pairs[part])
+            rows, at = self._gathered(pairs.some(part))
             asked, which = np.unique(pairs.query[part], return_inverse=True)
             others = rows.like(queries[asked])
             scores[part] = rows.similarities(at, others, which, n_jobs=self.n_jobs)

@@ -33,12 +33,7 @@ from kernelight.neighbors.index.array_file import ArrayFile, array_of, bytes_of,
 from kernelight.neighbors.index.ids import COLUMNS, IdColumn, Ids, id_column, order_of
 from kernelight.neighbors.index.manifest import SegmentEntry
 from kernelight.neighbors.index.plan import BandPlan
-from kernelight.neighbors.index.row_store import (
-    RowStore,
-    arrays_of,
-    layout,
-    merged_rows,
-)
+from kernelight.neighbors.index.row_store import RowStore, arrays_of, layout, merged_rows
 from kernelight.state import Pieces
 from kernelight.state.safetensors import altered
 

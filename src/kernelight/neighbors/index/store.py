@@ -73,9 +73,7 @@ class Store:
                 f"{path} holds an index already: open it with mode='a', or name a new directory."
             )
         elif any(not (is_ours(name) or name == LOCK) for name in os.listdir(path)):
-            raise FileExistsError(
-                f"{path} holds other files: name a new directory for the index."
-            )
+            raise FileExistsError(f"{path} holds other files: name a new directory for the index.")
         store = cls(path, None, files, WriterLock(path))
         try:
             if os.path.exists(os.path.join(path, MANIFEST)):  # of another, a moment ago
