@@ -17,6 +17,7 @@ from kernelight.base.files import FilePath
 from kernelight.codes import Codes
 from kernelight.codes.provenance import refuse_other_origin
 from kernelight.maps.base import CodeMap
+from kernelight.neighbors.banded import BUCKET_CAP
 from kernelight.neighbors.index.array_file import ArrayFile
 from kernelight.neighbors.index.contents import Contents
 from kernelight.neighbors.index.files import Files
@@ -29,8 +30,6 @@ from kernelight.neighbors.index.search import Queries, Snapshot
 from kernelight.neighbors.index.segment import Segment
 from kernelight.neighbors.index.store import Store
 from kernelight.state import State
-
-CAP = 1000  # rows of a popular bucket that each row of it meets in `pairs`
 
 
 class Index:
@@ -340,7 +339,7 @@ class Index:
         return results if return_std else results[:2]
 
     def pairs(
-        self, threshold: float | None = None, *, cap: int = CAP, return_std: bool = False
+        self, threshold: float | None = None, *, cap: int = BUCKET_CAP, return_std: bool = False
     ) -> tuple[NDArray[Any], ...]:
         """All pairs of rows of at least this similarity: ids of both, and scores.
 

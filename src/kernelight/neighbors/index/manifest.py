@@ -29,7 +29,7 @@ from kernelight.neighbors.index.array_file import (
     synced,
 )
 from kernelight.neighbors.index.files import Files, SyncError
-from kernelight.neighbors.index.plan import BandPlan
+from kernelight.neighbors.index.plan import IndexPlan
 from kernelight.state import ALGORITHM_VERSION
 from kernelight.state.safetensors import altered, canonical
 
@@ -59,7 +59,7 @@ class Manifest:
     the first rows; ``next_number`` is for the name of the next file.
     """
 
-    plan: BandPlan
+    plan: IndexPlan
     store_rows: bool
     map: FileEntry
     attached: FileEntry | None = None
@@ -109,7 +109,7 @@ class Manifest:
             first = _entry(plain["map"], "map")
             attached = plain["attached"]
             made = cls(
-                plan=BandPlan(**plain["plan"]).checked(),
+                plan=IndexPlan(**plain["plan"]).checked(),
                 store_rows=_of_type(plain["store_rows"], bool),
                 map=first,
                 attached=None if attached is None else _entry(attached, "attached"),

@@ -25,7 +25,7 @@ _SELDOM = 1e-12  # a probability that no number of bands makes up for
 _LOST = 0.001  # of the pairs at the threshold, by the sketch
 
 
-class BandPlan(NamedTuple):
+class IndexPlan(NamedTuple):
     """Bands, rows in each, slots of the sketch, and the goal that they were chosen for.
 
     ``bits`` is None where slots agree with the probability of the similarity itself; otherwise that
@@ -40,7 +40,7 @@ class BandPlan(NamedTuple):
     rows: int
     sketch: int
 
-    def checked(self) -> BandPlan:
+    def checked(self) -> IndexPlan:
         """This plan, if it can be; it may come from a file."""
         counts = (self.n_components, self.bands, self.rows)
         numbers = (self.threshold, self.recall)
@@ -97,7 +97,7 @@ def at_least(least: ArrayLike, slots: int, probability: ArrayLike) -> NDArray[np
 
 def plan_bands(
     n_components: int, bits: int | None, slot_bytes: int, threshold: float, recall: float
-) -> BandPlan:
+) -> IndexPlan:
     """Bands for codes of ``n_components`` slots of ``slot_bytes`` bytes.
 
     A band takes 8 bytes a row; more than 8 take at most half of what codes take. Of the bands that
@@ -113,7 +113,7 @@ def plan_bands(
     sketch = min(SKETCH, n_components // 4)
     slots = n_components - sketch
     most = max(_FEW, n_components * slot_bytes // 16)
-    empty = BandPlan(threshold, recall, n_components, bits, 1, 1, sketch)
+    empty = IndexPlan(threshold, recall, n_components, bits, 1, 1, sketch)
     goal = recall / (1.0 - empty.lost)
     s = float(empty.slot_probability(threshold))
     for rows in range(min(_MOST_ROWS, slots), 0, -1):

@@ -20,7 +20,7 @@ from kernelight.codes import Codes
 from kernelight.neighbors.band_keys import short_band_keys
 from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.index.ids import Ids, empty_ids
-from kernelight.neighbors.index.plan import BandPlan, least_equal
+from kernelight.neighbors.index.plan import IndexPlan, least_equal
 from kernelight.neighbors.index.segment import Segment
 from kernelight.neighbors.scan import scan_codes
 from kernelight.theory import kernel_from_bbit
@@ -101,7 +101,7 @@ class Snapshot:
     ``power`` is that of the exact kernel, None where only codes are compared.
     """
 
-    plan: BandPlan
+    plan: IndexPlan
     segments: Sequence[Segment]
     power: float | None
     n_jobs: int | None

@@ -32,7 +32,7 @@ from kernelight.neighbors.band_keys import short_band_keys
 from kernelight.neighbors.index.array_file import ArrayFile, array_of, bytes_of, pieces_of
 from kernelight.neighbors.index.ids import COLUMNS, IdColumn, Ids, id_column, order_of
 from kernelight.neighbors.index.manifest import SegmentEntry
-from kernelight.neighbors.index.plan import BandPlan
+from kernelight.neighbors.index.plan import IndexPlan
 from kernelight.neighbors.index.row_store import RowStore, arrays_of, layout, merged_rows
 from kernelight.state import Pieces
 from kernelight.state.safetensors import altered
@@ -48,7 +48,7 @@ class SegmentKind(NamedTuple):
     ``rows`` is "dense", "sparse", or None if rows are not stored.
     """
 
-    plan: BandPlan
+    plan: IndexPlan
     dtype: np.dtype[Any]
     bits: int
     provenance: str
@@ -195,7 +195,7 @@ def build_segment(kind: SegmentKind, ids: Ids, codes: Codes, X: Matrix | None) -
 
 
 def _tables(
-    codes: Codes, filled: NDArray[np.int64], plan: BandPlan
+    codes: Codes, filled: NDArray[np.int64], plan: IndexPlan
 ) -> dict[str, NDArray[np.uint32]]:
     by_row = short_band_keys(codes[filled], plan.bands, plan.rows)
     keys, rows = (np.empty((plan.bands, len(filled)), dtype=np.uint32) for _ in range(2))
