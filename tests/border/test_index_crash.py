@@ -48,6 +48,11 @@ def wanted(rows):
     return {name: (X[at].tobytes(), codes[at].tobytes()) for at, name in enumerate(rows)}
 
 
+def using(files):
+    """`Index` whose writers use these files."""
+    return type("Index", (Index,), {"_files": staticmethod(lambda: files)})
+
+
 class QuickFiles(Files):
     """`Files` that do not wait for the disk, for what is not tested."""
 
@@ -68,7 +73,7 @@ class Life:
         self.files, self.path = RecordingFiles(str(root)), os.path.join(root, "i")
         self.ids, self.rows, self.commits = ids, {}, []
         with self.committing():
-            self.index = Index.create(self.path, MAP, threshold=0.9, files=self.files)
+            self.index = using(self.files).create(self.path, MAP, threshold=0.9)
         self.add(range(6))
         self.commit()
         self.remove([1, 4])
@@ -77,14 +82,14 @@ class Life:
         self.remove([0])
         self.commit()
         self.index.close()
-        self.index = Index.open(self.path, "a", files=self.files)
+        self.index = using(self.files).open(self.path, "a")
         for number in range(20, 27):  # the eighth commit merges
             self.add([number])
             self.commit()
         self.add([30])  # never committed
         self.index.close()
         self.rows = dict(self.commits[-1][2])
-        self.index = Index.open(self.path, "a", files=self.files)
+        self.index = using(self.files).open(self.path, "a")
         self.remove([20, 21])
         with self.committing():
             self.index.compact()
@@ -148,7 +153,7 @@ def check(root, states):
     except (ValueError, OSError):
         if None not in states:
             raise
-        Index.create(path, MAP, threshold=0.9, files=QuickFiles()).close()
+        using(QuickFiles()).create(path, MAP, threshold=0.9).close()
         states, index = [{}], Index.open(path)
     found = content(index)
     rows = [rows for rows in states if rows is not None and wanted(rows) == found]
@@ -157,13 +162,13 @@ def check(root, states):
     index.close()
     rows = dict(rows[0])
     other = "x" if any(isinstance(name, str) for name in rows) else 99
-    with Index.open(path, "a", files=QuickFiles()) as index:
+    with using(QuickFiles()).open(path, "a") as index:
         if rows:
             index.remove([next(iter(rows))])
             del rows[next(iter(rows))]
         index.add([other], ROWS[:1])
         rows[other] = ROWS[0]
-    with Index.open(path, "a", files=QuickFiles()) as index:
+    with using(QuickFiles()).open(path, "a") as index:
         index.verify()
         assert content(index) == wanted(rows)
         assert index.search(ROWS[:1], threshold=0.95)[0][0].tolist() == [
@@ -234,7 +239,7 @@ def test_a_killed_process_then_a_crash(life, tmp_path, step):
         moment.write_to(killed, "keep", np.random.default_rng(0))
         files = RecordingFiles.after(killed, moment)
         try:
-            index = Index.open(os.path.join(killed, "i"), "a", files=files)
+            index = using(files).open(os.path.join(killed, "i"), "a")
         except (ValueError, OSError):
             assert None in states
             continue
@@ -256,7 +261,7 @@ def test_the_model_of_the_disk_loses_what_was_not_synced(tmp_path):
             pass
 
     files = Careless(str(tmp_path))
-    with Index.create(tmp_path / "i", MAP, threshold=0.9, files=files) as index:
+    with using(files).create(tmp_path / "i", MAP, threshold=0.9) as index:
         index.add([1], ROWS[:1])
     os.mkdir(tmp_path / "crash")
     files.moments[-1].write_to(tmp_path / "crash", "drop", np.random.default_rng(0))
@@ -274,7 +279,7 @@ def three_rows(path):
 
 def failing_commit(path, files):
     """A commit with a new segment and a list of removed rows; whether the operation failed."""
-    index = Index.open(path, "a", files=files)
+    index = using(files).open(path, "a")
     index.add([4, 5], ROWS[3:5])
     index.remove([2])
     try:
@@ -338,7 +343,7 @@ def test_an_error_of_a_sync_ends_the_writer(tmp_path, kind):
 def test_files_that_cannot_be_removed_wait(tmp_path):
     three_rows(tmp_path / "i")
     files = FailingFiles("unlink", 0, errno.EACCES)
-    with Index.open(tmp_path / "i", "a", files=files) as index:
+    with using(files).open(tmp_path / "i", "a") as index:
         index.remove([2])
         index.compact()
         assert files.failed
@@ -353,7 +358,7 @@ def test_an_error_of_create_leaves_nothing_that_is_in_the_way(tmp_path):
         for at in range(3):
             files = FailingFiles(kind, at, errno.ENOSPC)
             try:
-                Index.create(tmp_path / "i", MAP, files=files).close()
+                using(files).create(tmp_path / "i", MAP).close()
             except OSError:
                 if not (tmp_path / "i" / "MANIFEST").exists():
                     Index.create(tmp_path / "i", MAP).close()

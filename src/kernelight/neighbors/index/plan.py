@@ -100,8 +100,9 @@ def plan_bands(
 ) -> IndexPlan:
     """Bands for codes of ``n_components`` slots of ``slot_bytes`` bytes.
 
-    A band takes 8 bytes a row; more than 8 take at most half of what codes take. Of the bands that
-    have the recall, those of most rows are taken: they have the fewest false candidates.
+    A band takes 8 bytes a row. Of the bands that have the recall, and take at most half of what
+    codes take, those of most rows are taken: they have the fewest false candidates. Where there are
+    none, the fewest bands that have the recall are taken.
 
     >>> from kernelight.neighbors.index.plan import plan_bands
     >>> plan = plan_bands(256, 8, 1, threshold=0.8, recall=0.95)
@@ -116,13 +117,19 @@ def plan_bands(
     empty = IndexPlan(threshold, recall, n_components, bits, 1, 1, sketch)
     goal = recall / (1.0 - empty.lost)
     s = float(empty.slot_probability(threshold))
-    for rows in range(min(_MOST_ROWS, slots), 0, -1):
+    plans = []
+    for rows in range(1, min(_MOST_ROWS, slots) + 1):
         band = s**rows
         if band < _SELDOM:
-            continue
+            break
         bands = 1 if band >= 1.0 else math.ceil(math.log1p(-goal) / math.log1p(-band))
-        if bands <= most and bands * rows <= slots:
-            return empty._replace(bands=bands, rows=rows)
+        if bands * rows <= slots:
+            plans.append(empty._replace(bands=bands, rows=rows))
+    small = [plan for plan in plans if plan.bands <= most]
+    if small:
+        return max(small, key=lambda plan: plan.rows)
+    if plans:
+        return min(plans, key=lambda plan: plan.bands)
     raise ValueError(
         f"Codes of {n_components} slots cannot find pairs of similarity {threshold:g} with recall "
         f"{recall:g}: use more components, or ask for less."

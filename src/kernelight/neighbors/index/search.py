@@ -253,7 +253,7 @@ class Snapshot:
     def starts(self) -> Int:
         """The number of the first row of each segment, if all rows are numbered."""
         counts = [segment.n_rows for segment in self.segments]
-        return np.cumsum([0, *counts[:-1]], dtype=np.int64)
+        return np.cumsum([0, *counts], dtype=np.int64)[:-1]
 
     def _row_bytes(self) -> int:
         """About the bytes of a stored row, at most those of a segment."""
