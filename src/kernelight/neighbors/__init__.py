@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernelight.neighbors.band_keys import band_keys, short_band_keys
 from kernelight.neighbors.band_plan import BandPlan
 from kernelight.neighbors.exact_rows import ExactRows
+from kernelight.neighbors.index import Index
 from kernelight.neighbors.minmax_neighbors import MinMaxNeighbors
 from kernelight.neighbors.pairs import NeighborPairs
 from kernelight.neighbors.plan import NeighborPlan
@@ -13,6 +14,7 @@ from kernelight.neighbors.scan import equal_slots, scan_codes
 __all__ = [
     "BandPlan",
     "ExactRows",
+    "Index",
     "MinMaxNeighbors",
     "NeighborPairs",
     "NeighborPlan",
