@@ -1,0 +1,277 @@
+"""`deduplicate`: rows without near-duplicates, by verified pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight.base.checks import (
+    Matrix,
+    as_matrix,
+    check_choice,
+    check_number,
+    check_positive,
+    check_same_width,
+)
+from kernelight.neighbors.duplicates import (
+    COMPONENTS,
+    FIRST,
+    LAST,
+    LEADER,
+    Decided,
+    Duplicates,
+    Leaders,
+    Matches,
+    RowIndices,
+    by_components,
+    clusters_of,
+)
+from kernelight.neighbors.equal_rows import empty_rows, first_equal_rows
+from kernelight.neighbors.exact_rows import ExactRows
+from kernelight.neighbors.minmax_neighbors import MinMaxNeighbors, NeighborPairs
+
+# From pairs of distinct rows (their places) to exact similarities.
+Similarities = Callable[[RowIndices, RowIndices], NDArray[np.float64]]
+
+
+def deduplicate(
+    X: Any,
+    threshold: float = 0.8,
+    *,
+    keep: str = FIRST,
+    linkage: str = LEADER,
+    against: Any = None,
+    p: float = 1.0,
+    method: str = "auto",
+    recall: float = 0.95,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> Duplicates:
+    """Find the rows that are near-duplicates of others, and say which row stays for each.
+
+    Two rows are near-duplicates if their min-max kernel K(u, v) = sum min(u, v) / sum max(u, v),
+    over positive and negative parts, is at least the threshold. Every pair that counts is verified
+    by the exact kernel.
+
+    Equal rows are united first, so that large groups of them cost nothing. Rows of zeros are
+    similar to nothing, also not to each other: all of them stay, and ``n_empty`` counts them.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_rows, n_features)
+        Rows; values may be negative.
+    threshold : float, default=0.8
+        The least similarity of near-duplicates, above 0 and at most 1. At 1 only equal rows go.
+    keep : {"first", "last"}, default="first"
+        Which row of near-duplicates stays: the first in the order of the rows, or the last.
+    linkage : {"leader", "components"}, default="leader"
+        "leader": a row goes only if a row that stays is within the threshold of it; of several the
+        most similar one is its survivor. "components": rows connected by a chain of pairs are one
+        cluster, of which one row stays; some rows that go are then below the threshold to it
+        (``n_below`` counts them).
+    against : array-like or sparse matrix, optional
+        Other rows, of the same features: a row of X also goes if one of these is within the
+        threshold of it. They are not compared with each other.
+    p : float, default=1.0
+        Values are raised to this power first.
+    method : {"auto", "exact", "bands", "graph"}, default="auto"
+        How pairs are found, as in `MinMaxNeighbors`; "exact" finds all of them.
+    recall : float, default=0.95
+        Of the pairs at the threshold, the fraction to be found at least, where the method may miss
+        some; of more similar pairs it is more.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the hashes.
+    n_jobs : int or None, default=None
+        Threads; None means all cores.
+
+    Returns
+    -------
+    Duplicates
+        Which rows stay, and the survivor of each row with its similarity and cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelight.neighbors import deduplicate
+    >>> X = np.array([[5, 0, 2], [5, 0, 2], [0, 9, 1], [5, 1, 2], [6, 2, 2]])
+    >>> found = deduplicate(X, threshold=0.85)
+    >>> X[found.kept]
+    array([[5, 0, 2],
+           [0, 9, 1],
+           [6, 2, 2]])
+    >>> found.survivor, found.similarity.round(3)
+    (array([0, 0, 2, 0, 4]), array([1.   , 1.   , 1.   , 0.875, 1.   ]))
+
+    By components the last row goes too: it is near the fourth, which is near the first.
+
+    >>> found = deduplicate(X, threshold=0.8, linkage="components")
+    >>> found.kept.sum(), found.n_below
+    (np.int64(2), 1)
+    """
+    threshold = check_threshold(threshold)
+    check_choice("keep", keep, (FIRST, LAST))
+    check_choice("linkage", linkage, (LEADER, COMPONENTS))
+    check_number("recall", recall, 0.0, 1.0)
+    check_positive("p", p)
+    engine = {
+        "p": p,
+        "method": method,
+        "recall": recall,
+        "random_state": random_state,
+        "n_jobs": n_jobs,
+    }
+    X = as_matrix(X)
+    other = None
+    if against is not None:
+        other = as_matrix(against, name="against")
+        check_same_width(X, other, name="against")
+    first = first_equal_rows(X)
+    distinct = np.flatnonzero(first == np.arange(len(first)))
+    rows = X if len(distinct) == X.shape[0] else X[distinct]
+    pairs = capped = None
+    if rows.shape[0] > 1:
+        neighbors = MinMaxNeighbors(**engine).fit(rows)
+        pairs = neighbors.pairs(threshold)
+        capped = getattr(neighbors, "n_capped_", 0)
+    else:
+        pairs = no_pairs()
+    matches = None
+    if other is not None:
+        matches = best_matches(rows, other, threshold, **engine)
+
+    def similarities(a: RowIndices, b: RowIndices) -> NDArray[np.float64]:
+        """Exact similarities of distinct rows to distinct rows, or to rows of ``against``."""
+        result = np.empty(len(a))
+        inside = b >= 0
+        exact = ExactRows.of(rows, p)
+        result[inside] = exact.similarities(a[inside], exact, b[inside])
+        if not inside.all():
+            outside = ExactRows.of(other, p)
+            result[~inside] = exact.similarities(a[~inside], outside, -1 - b[~inside])
+        return result
+
+    return duplicates_of(
+        first,
+        distinct,
+        pairs,
+        threshold=threshold,
+        keep=keep,
+        linkage=linkage,
+        matches=matches,
+        similarities=similarities,
+        n_empty=int(empty_rows(X).sum()),
+        capped=int(capped or 0),
+    )
+
+
+def check_threshold(threshold: Any) -> float:
+    """A threshold above 0 and at most 1."""
+    number = check_number("threshold", threshold, 0.0, 1.0)
+    if number == 0.0:
+        raise ValueError("threshold must be above 0 (all rows would be duplicates), got 0.")
+    return number
+
+
+def no_pairs() -> NeighborPairs:
+    """No pairs at all."""
+    none = np.zeros(0, dtype=np.int64)
+    return NeighborPairs(none, none, np.zeros(0))
+
+
+def best_matches(rows: Matrix, other: Matrix, threshold: float, **engine: Any) -> Matches:
+    """For each row the most similar row of ``other`` of at least the threshold, the first of equal.
+
+    >>> import numpy as np
+    >>> from kernelight.neighbors.deduplicate import best_matches
+    >>> best_matches(np.array([[1.0, 0], [0, 1]]), np.array([[0, 9.0], [1.1, 0]]), 0.8).index
+    array([ 1, -1])
+    """
+    found = Matches(np.full(rows.shape[0], -1), np.zeros(rows.shape[0]))
+    if not rows.shape[0] or not other.shape[0]:
+        return found
+    neighbors = MinMaxNeighbors(radius=1.0 - threshold, **engine).fit(other)
+    distances, indices = neighbors.radius_neighbors(rows)
+    counts = np.fromiter(map(len, indices), np.int64, len(indices))
+    row = np.repeat(np.arange(rows.shape[0]), counts)
+    if not len(row):
+        return found
+    index = np.concatenate(indices).astype(np.int64)
+    similarity = 1.0 - np.concatenate(distances)
+    order = np.lexsort((index, -similarity, row))
+    leading = order[np.append(True, row[order][1:] != row[order][:-1])]
+    found.index[row[leading]] = index[leading]
+    found.similarity[row[leading]] = similarity[leading]
+    return found
+
+
+def duplicates_of(
+    first: RowIndices,
+    distinct: RowIndices,
+    pairs: NeighborPairs,
+    *,
+    threshold: float,
+    keep: str,
+    linkage: str,
+    matches: Matches | None,
+    similarities: Similarities,
+    n_empty: int,
+    capped: int = 0,
+) -> Duplicates:
+    """The answer for all rows, from pairs of distinct rows.
+
+    ``first`` is the first equal row of each row, ``distinct`` the rows that are their own; pairs and
+    ``matches`` are of places in ``distinct``.
+    """
+    n_rows = len(first)
+    place = np.searchsorted(distinct, first)  # of each row among the distinct ones
+    chosen = distinct  # the row that stands for its equals: the first of them, or the last
+    if keep == LAST:
+        chosen = np.empty_like(distinct)
+        chosen[place] = np.arange(n_rows)  # later rows overwrite earlier ones
+    # Rows in the order in which they are visited: rank[d] of distinct row d.
+    order = np.argsort(chosen if keep == FIRST else -chosen, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    a, b = rank[pairs.i], rank[pairs.j]
+    earlier, later = np.minimum(a, b), np.maximum(a, b)
+    ranked = None if matches is None else Matches(matches.index[order], matches.similarity[order])
+    if linkage == LEADER:
+        rule = Leaders(len(distinct), ranked)
+        sort = np.argsort(later, kind="stable")
+        rule.add(earlier[sort], later[sort], pairs.similarity[sort])
+        decided = rule.decided()
+    else:
+        decided = by_components(len(distinct), earlier, later, ranked)
+        decided = _with_similarities(decided, order, similarities)
+    kept = np.zeros(n_rows, dtype=bool)
+    kept[chosen[order[decided.kept]]] = True
+    # survivors as rows; those of ``against`` stay below 0
+    survivor = np.where(
+        decided.survivor >= 0, chosen[order[np.maximum(decided.survivor, 0)]], decided.survivor
+    )
+    own = rank[place]  # of every row, the rank of the row that stands for it
+    survivors = survivor[own]
+    return Duplicates(
+        kept=kept,
+        survivor=survivors,
+        similarity=decided.similarity[own],
+        cluster=clusters_of(survivors),
+        identical=chosen[place] != np.arange(n_rows),
+        n_empty=n_empty,
+        threshold=threshold,
+        pairs=NeighborPairs(distinct[pairs.i], distinct[pairs.j], pairs.similarity),
+        capped=capped,
+    )
+
+
+def _with_similarities(decided: Decided, order: RowIndices, similarities: Similarities) -> Decided:
+    """Fill in similarities to survivors, which no pair need have said."""
+    gone = np.flatnonzero(~decided.kept)
+    survivor = decided.survivor[gone]
+    other = np.where(survivor >= 0, order[np.maximum(survivor, 0)], survivor)
+    similarity = decided.similarity.copy()
+    similarity[gone] = similarities(order[gone], other)
+    return decided._replace(similarity=similarity)
