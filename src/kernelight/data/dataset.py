@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from kernelight.base.checks import check_int
 from kernelight.data.batches import Batch, cut, merged
 from kernelight.data.column_selection import selected, selected_by
+from kernelight.data.copies import copy_rows, refuse_copy
 from kernelight.data.decisions import Decisions
 from kernelight.data.description import described
 from kernelight.data.encoded_source import (
@@ -27,7 +28,7 @@ from kernelight.data.encoded_source import (
 )
 from kernelight.data.encoding import MAX_CATEGORIES, REGRESSION, Encoding
 from kernelight.data.encoding_learner import Learner
-from kernelight.data.errors import DataError, shown
+from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.first_rows import missing_in_head
 from kernelight.data.formatted import FormattedSource
 from kernelight.data.missing_targets import missing_targets, with_targets
@@ -380,6 +381,44 @@ class Dataset:
         if self.rows_left_out and not total:
             raise self._no_targets()
         self._decided.tell([*self._opened.row_notes, *odd.notes()], self.rows_left_out)
+
+    def texts(self, column: str, rows: int = 8192) -> Iterator[tuple[list[str], list[str] | None]]:
+        """The cells of a column as texts, "" where one is missing, and the ids of their rows.
+
+        They come in lists of ``rows``, the last of which may have fewer.
+        """
+        source = self._opened
+        if source.columns is None:
+            raise DataError(f"{self.name} has sparse rows, which have no column of texts.")
+        known = [each.name for each in source.columns]
+        if column not in known:
+            hint = nearest(column, known) or f"; there are {listed(known)}."
+            raise DataError(f"{self.name}: there is no column {shown(column)} of texts{hint}")
+        ids = self._selection.ids
+        selection = ColumnSelection(words=(column,), ids=None if ids == column else ids)
+        texts: list[str] = []
+        names: list[str] = []
+        for block in source.blocks(selection):
+            texts += block.words[0].texts()
+            names += block.ids or []
+            while len(texts) >= rows:
+                yield texts[:rows], names[:rows] if selection.ids else None
+                texts, names = texts[rows:], names[rows:]
+        if texts:
+            yield texts, names if selection.ids else None
+
+    def copy_rows(self, path: str, kept: NDArray[np.bool_], watch: Any = None) -> None:
+        """Write the rows that are ``kept`` to another file, as they are stored in this one.
+
+        Lines of a text are copied byte by byte, with all lines that are no rows; columns of Parquet
+        and Arrow files keep their types. The ending of ``path`` says the format; where it is that
+        of this file nothing is converted. ``watch`` is told how many rows have been looked at.
+        """
+        copy_rows(self._opened, path, kept, watch)
+
+    def refuse_copy(self, path: str) -> None:
+        """Refuse a path to which `copy_rows` could not write, before any work is done."""
+        refuse_copy(self._opened, path)
 
     @property
     def notes(self) -> list[str]:

@@ -98,7 +98,7 @@ class TextShingles:
     @property
     def needs_fit(self) -> bool:
         """Whether texts must be counted first."""
-        return self.weights == TFIDF
+        return bool(self.weights == TFIDF)
 
     def fit(self, texts: Iterable[str]) -> TextShingles:
         """Count in how many texts each shingle is; needed for tf-idf only."""

@@ -186,7 +186,7 @@ def best_matches(rows: Matrix, other: Matrix, threshold: float, **engine: Any) -
 
     >>> import numpy as np
     >>> from kernelight.neighbors.deduplicate import best_matches
-    >>> best_matches(np.array([[1.0, 0], [0, 1]]), np.array([[0, 9.0], [1.1, 0]]), 0.8).index
+    >>> best_matches(np.array([[1.0, 0], [0, 1]]), np.array([[0, 9.0], [1.1, 0]]), 0.8).row
     array([ 1, -1])
     """
     found = Matches(np.full(rows.shape[0], -1), np.zeros(rows.shape[0]))
@@ -202,7 +202,7 @@ def best_matches(rows: Matrix, other: Matrix, threshold: float, **engine: Any) -
     similarity = 1.0 - np.concatenate(distances)
     order = np.lexsort((index, -similarity, row))
     leading = order[np.append(True, row[order][1:] != row[order][:-1])]
-    found.index[row[leading]] = index[leading]
+    found.row[row[leading]] = index[leading]
     found.similarity[row[leading]] = similarity[leading]
     return found
 
@@ -222,8 +222,8 @@ def duplicates_of(
 ) -> Duplicates:
     """The answer for all rows, from pairs of distinct rows.
 
-    ``first`` is the first equal row of each row, ``distinct`` the rows that are their own; pairs and
-    ``matches`` are of places in ``distinct``.
+    ``first`` is the first equal row of each row, ``distinct`` the rows that are their own; pairs
+    and ``matches`` are of places in ``distinct``.
     """
     n_rows = len(first)
     place = np.searchsorted(distinct, first)  # of each row among the distinct ones
@@ -237,7 +237,7 @@ def duplicates_of(
     rank[order] = np.arange(len(order))
     a, b = rank[pairs.i], rank[pairs.j]
     earlier, later = np.minimum(a, b), np.maximum(a, b)
-    ranked = None if matches is None else Matches(matches.index[order], matches.similarity[order])
+    ranked = None if matches is None else Matches(matches.row[order], matches.similarity[order])
     if linkage == LEADER:
         rule = Leaders(len(distinct), ranked)
         sort = np.argsort(later, kind="stable")

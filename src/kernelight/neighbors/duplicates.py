@@ -29,15 +29,15 @@ RowIndices = NDArray[np.int64]
 
 
 class Matches(NamedTuple):
-    """For each row the best match among other rows: its index (-1 if there is none) and how similar.
+    """For each row the best match among other rows, -1 if there is none, and its similarity.
 
     >>> import numpy as np
     >>> from kernelight.neighbors import Matches
-    >>> Matches(np.array([4, -1]), np.array([0.9, 0.0])).index
+    >>> Matches(np.array([4, -1]), np.array([0.9, 0.0])).row
     array([ 4, -1])
     """
 
-    index: RowIndices
+    row: RowIndices
     similarity: NDArray[np.float64]
 
 
@@ -155,9 +155,9 @@ class Leaders:
         self._survivor = np.arange(n_rows)
         self._similarity = np.ones(n_rows)
         if matches is not None:
-            gone = matches.index >= 0
+            gone = matches.row >= 0
             self._kept[gone] = 0
-            self._survivor[gone] = -1 - matches.index[gone]
+            self._survivor[gone] = -1 - matches.row[gone]
             self._similarity[gone] = matches.similarity[gone]
 
     def add(self, earlier: RowIndices, later: RowIndices, similarity: NDArray[Any]) -> None:
@@ -181,10 +181,10 @@ def by_components(
 ) -> Decided:
     """The first row of each connected component stays; none of a component with a match."""
     links = sp.coo_matrix((np.ones(len(i), np.int8), (i, j)), shape=(n_rows, n_rows))
-    if matches is not None and (matches.index >= 0).any():
+    if matches is not None and (matches.row >= 0).any():
         # rows that match one row of the other set are connected through it
-        rows = np.flatnonzero(matches.index >= 0)
-        others, place = np.unique(matches.index[rows], return_inverse=True)
+        rows = np.flatnonzero(matches.row >= 0)
+        others, place = np.unique(matches.row[rows], return_inverse=True)
         wide = n_rows + len(others)
         ends = np.concatenate([i, rows]), np.concatenate([j, n_rows + place.reshape(-1)])
         links = sp.coo_matrix((np.ones(len(ends[0]), np.int8), ends), shape=(wide, wide))
@@ -196,7 +196,7 @@ def by_components(
     if matches is not None:
         outside = np.full(count, -1)
         for row in rows_with_matches(matches)[::-1].tolist():  # the first match of a component
-            outside[component[row]] = matches.index[row]
+            outside[component[row]] = matches.row[row]
         survivor = np.where(outside[component] >= 0, -1 - outside[component], survivor)
     kept = survivor == np.arange(n_rows)
     return Decided(kept, survivor, np.where(kept, 1.0, np.nan))
@@ -204,7 +204,7 @@ def by_components(
 
 def rows_with_matches(matches: Matches) -> RowIndices:
     """The rows that have a match, in their order."""
-    return np.flatnonzero(matches.index >= 0)
+    return np.flatnonzero(matches.row >= 0)
 
 
 def clusters_of(survivor: RowIndices) -> RowIndices:
