@@ -1,7 +1,27 @@
-"""Near neighbours and duplicates by the min-max kernel."""
+"""Similar rows: exact, by bands of codes, or by a graph of codes; always verified exactly.
 
+`deduplicate` says which rows stay when near-duplicates go.
+"""
+
+from __future__ import annotations
+
+from kernelight.neighbors.band_keys import band_keys, short_band_keys
 from kernelight.neighbors.deduplicate import deduplicate
 from kernelight.neighbors.duplicates import Duplicates, Matches
-from kernelight.neighbors.minmax_neighbors import MinMaxNeighbors, NeighborPairs
+from kernelight.neighbors.exact_rows import ExactRows
+from kernelight.neighbors.minmax_neighbors import MinMaxNeighbors
+from kernelight.neighbors.pairs import NeighborPairs
+from kernelight.neighbors.scan import equal_slots, scan_codes
 
-__all__ = ["Duplicates", "Matches", "MinMaxNeighbors", "NeighborPairs", "deduplicate"]
+__all__ = [
+    "Duplicates",
+    "ExactRows",
+    "Matches",
+    "MinMaxNeighbors",
+    "NeighborPairs",
+    "band_keys",
+    "deduplicate",
+    "equal_slots",
+    "scan_codes",
+    "short_band_keys",
+]

@@ -31,7 +31,8 @@ from kernelight.neighbors.duplicates import (
 )
 from kernelight.neighbors.equal_rows import empty_rows, first_equal_rows
 from kernelight.neighbors.exact_rows import ExactRows
-from kernelight.neighbors.minmax_neighbors import MinMaxNeighbors, NeighborPairs
+from kernelight.neighbors.minmax_neighbors import MinMaxNeighbors
+from kernelight.neighbors.pairs import NeighborPairs
 
 # From pairs of distinct rows (their places) to exact similarities.
 Similarities = Callable[[RowIndices, RowIndices], NDArray[np.float64]]
@@ -149,7 +150,7 @@ def deduplicate(
         exact = ExactRows.of(rows, p)
         result[inside] = exact.similarities(a[inside], exact, b[inside])
         if not inside.all():
-            outside = ExactRows.of(other, p)
+            outside = exact.like(other)
             result[~inside] = exact.similarities(a[~inside], outside, -1 - b[~inside])
         return result
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kernelight.kernels import GMM
-
-
-class NeighborPairs(NamedTuple):
-    i: Any
-    j: Any
-    similarity: Any
+from kernelight.neighbors.pairs import NeighborPairs
 
 
 class MinMaxNeighbors:
