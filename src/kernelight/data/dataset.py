@@ -278,6 +278,10 @@ class Dataset:
             options = replace(options, ignore=(*options.ignore, name))
         return Dataset(self._opened, options, self._given)
 
+    def widened(self, width: int) -> Dataset:
+        """The same sparse rows with as many features."""
+        return Dataset(self._opened, replace(self._options, n_features=width), None)
+
     def describe(self) -> str:
         """What it is and what becomes of every column, in a few lines.
 

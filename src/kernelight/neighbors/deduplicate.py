@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,49 +112,82 @@ def deduplicate(
     >>> found.kept.sum(), found.n_below
     (np.int64(2), 1)
     """
-    threshold = check_threshold(threshold)
     check_choice("keep", keep, (FIRST, LAST))
     check_choice("linkage", linkage, (LEADER, COMPONENTS))
-    check_number("recall", recall, 0.0, 1.0)
-    check_positive("p", p)
     engine = {
-        "p": p,
+        "p": check_positive("p", p),
         "method": method,
         "recall": recall,
         "random_state": random_state,
         "n_jobs": n_jobs,
     }
-    X = as_matrix(X)
-    other = None
+    threshold = check_threshold(threshold)
+    X, others = as_matrix(X), None
     if against is not None:
-        other = as_matrix(against, name="against")
-        check_same_width(X, other, name="against")
+        others = OtherRows(as_matrix(against, name="against"), threshold, engine)
+        check_same_width(X, others.matrix, name="against")
+    return deduplicate_matrix(X, threshold, engine, keep=keep, linkage=linkage, others=others)[0]
+
+
+class Others(Protocol):
+    """Rows elsewhere, with which rows are compared."""
+
+    def matches(self, rows: Matrix) -> Matches:
+        """The best match of each row, if it is within the threshold."""
+
+    def similarities(self, rows: Matrix, i: RowIndices, j: RowIndices) -> NDArray[np.float64]:
+        """The similarities of rows i to others j; NaN where they are not known."""
+
+
+class OtherRows:
+    """Those of a matrix."""
+
+    def __init__(self, matrix: Matrix, threshold: float, engine: dict[str, Any]) -> None:
+        self.matrix, self._threshold, self._engine = matrix, threshold, engine
+
+    def matches(self, rows: Matrix) -> Matches:
+        """The best match of each row, if it is within the threshold."""
+        return best_matches(rows, self.matrix, self._threshold, **self._engine)
+
+    def similarities(self, rows: Matrix, i: RowIndices, j: RowIndices) -> NDArray[np.float64]:
+        """The similarities of rows i to others j."""
+        exact = ExactRows.of(rows, self._engine["p"])
+        return exact.similarities(i, exact.like(self.matrix), j, n_jobs=self._engine["n_jobs"])
+
+
+def deduplicate_matrix(
+    X: Matrix,
+    threshold: float,
+    engine: dict[str, Any],
+    *,
+    keep: str,
+    linkage: str,
+    others: Others | None = None,
+) -> tuple[Duplicates, dict[str, Any]]:
+    """The duplicates of a checked matrix, and how they were found, as plain data.
+
+    ``engine`` are arguments of `MinMaxNeighbors`.
+    """
     first = first_equal_rows(X)
     distinct = np.flatnonzero(first == np.arange(len(first)))
     rows = X if len(distinct) == X.shape[0] else X[distinct]
-    pairs = capped = None
+    neighbors = MinMaxNeighbors(**engine)
+    pairs, plan = no_pairs(), {}
     if rows.shape[0] > 1:
-        neighbors = MinMaxNeighbors(**engine).fit(rows)
-        pairs = neighbors.pairs(threshold)
-        capped = getattr(neighbors, "n_capped_", 0)
-    else:
-        pairs = no_pairs()
-    matches = None
-    if other is not None:
-        matches = best_matches(rows, other, threshold, **engine)
+        pairs = neighbors.fit(rows).pairs(threshold)
+        plan = plan_facts(neighbors, threshold)
+    matches = None if others is None else others.matches(rows)
 
     def similarities(a: RowIndices, b: RowIndices) -> NDArray[np.float64]:
-        """Exact similarities of distinct rows to distinct rows, or to rows of ``against``."""
-        result = np.empty(len(a))
+        """Exact similarities of distinct rows to distinct rows, or (below 0) to others."""
         inside = b >= 0
-        exact = ExactRows.of(rows, p)
-        result[inside] = exact.similarities(a[inside], exact, b[inside])
-        if not inside.all():
-            outside = exact.like(other)
-            result[~inside] = exact.similarities(a[~inside], outside, -1 - b[~inside])
+        result, exact = np.empty(len(a)), ExactRows.of(rows, engine["p"])
+        result[inside] = exact.similarities(a[inside], exact, b[inside], n_jobs=engine["n_jobs"])
+        if others is not None and not inside.all():
+            result[~inside] = others.similarities(rows, a[~inside], -1 - b[~inside])
         return result
 
-    return duplicates_of(
+    found = duplicates_of(
         first,
         distinct,
         pairs,
@@ -164,8 +197,14 @@ def deduplicate(
         matches=matches,
         similarities=similarities,
         n_empty=int(empty_rows(X).sum()),
-        capped=int(capped or 0),
+        capped=int(plan.get("capped", 0)),
     )
+    return found, plan
+
+
+def plan_facts(neighbors: MinMaxNeighbors, threshold: float) -> dict[str, Any]:
+    """How pairs were found, as plain data."""
+    return {}
 
 
 def check_threshold(threshold: Any) -> float:
@@ -260,7 +299,7 @@ def duplicates_of(
         survivor=survivors,
         similarity=decided.similarity[own],
         cluster=clusters_of(survivors),
-        identical=chosen[place] != np.arange(n_rows),
+        equal=chosen[place],
         n_empty=n_empty,
         threshold=threshold,
         pairs=NeighborPairs(distinct[pairs.i], distinct[pairs.j], pairs.similarity),

@@ -56,8 +56,9 @@ class Duplicates:
         That of each row to its survivor; 1 for rows that stay.
     cluster : ndarray of int64
         Rows with one number belong together; clusters are numbered in the order of their first row.
-    identical : ndarray of bool
-        Rows that go because an equal row of the same set stays or goes in their place.
+    equal : ndarray of int64
+        Of equal rows the one that stands for all, which stays or goes for them; itself for a row
+        that has no equal.
     n_empty : int
         Rows of zeros: they are similar to nothing, so all of them stay.
     threshold : float
@@ -83,7 +84,7 @@ class Duplicates:
     survivor: RowIndices
     similarity: NDArray[np.float64]
     cluster: RowIndices
-    identical: NDArray[np.bool_]
+    equal: RowIndices
     n_empty: int
     threshold: float
     pairs: Any
@@ -100,18 +101,31 @@ class Duplicates:
         return len(self.kept) - self.n_kept
 
     @property
+    def identical(self) -> NDArray[np.bool_]:
+        """Which rows go because an equal row of the set stays or goes in their place."""
+        return np.asarray(self.equal != np.arange(len(self.equal)), dtype=bool)
+
+    @property
     def n_identical(self) -> int:
         """How many rows go because they are equal to another row of the set."""
         return int(self.identical.sum())
 
     @property
     def n_matched(self) -> int:
-        """How many rows go because of a row of ``against``."""
-        return int((self.survivor < 0).sum())
+        """How many other rows go because of a row of ``against``."""
+        return int(((self.survivor < 0) & ~self.identical).sum())
+
+    @property
+    def n_near(self) -> int:
+        """How many other rows go because a similar row of the set stays."""
+        return self.n_removed - self.n_identical - self.n_matched
 
     @property
     def n_below(self) -> int:
-        """How many rows go that are below the threshold to their survivor; 0 with leaders."""
+        """How many rows go that are below the threshold to their survivor; 0 with leaders.
+
+        A similarity that is not known (NaN) does not count.
+        """
         return int((~self.kept & (self.similarity < self.threshold)).sum())
 
     @property
@@ -120,11 +134,10 @@ class Duplicates:
         return np.bincount(self.cluster) if len(self.cluster) else np.zeros(0, np.int64)
 
     def __repr__(self) -> str:
-        identical = int((self.identical & ~self.kept).sum())
-        near = self.n_removed - identical
+        more = f", {self.n_matched:,} matched" if self.n_matched else ""
         return (
-            f"Duplicates({len(self.kept):,} rows: {self.n_kept:,} kept, {identical:,} identical "
-            f"and {near:,} near removed)"
+            f"Duplicates({len(self.kept):,} rows: {self.n_kept:,} kept, {self.n_identical:,} "
+            f"identical and {self.n_near:,} near removed{more})"
         )
 
 

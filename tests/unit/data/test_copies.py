@@ -46,7 +46,9 @@ def copied(folder, content: bytes, kept, name="given.csv", to="made.csv", **opti
 @pytest.mark.usefixtures("pieces")
 def test_lines_of_csv(tmp_path):
     assert copied(tmp_path, ODD_CSV, kept_of(5)) == ODD_CSV
-    without = ODD_CSV.replace(b'b,2,"two\nlines, here"\n', b"").replace('"é",5,last\n'.encode(), b"")
+    without = ODD_CSV.replace(b'b,2,"two\nlines, here"\n', b"").replace(
+        '"é",5,last\n'.encode(), b""
+    )
     assert copied(tmp_path, ODD_CSV, kept_of(5, 1, 4)) == without
     nothing = copied(tmp_path, ODD_CSV, np.zeros(5, bool))
     assert nothing == (
