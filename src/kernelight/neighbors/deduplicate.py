@@ -16,6 +16,7 @@ from kernelight.base.checks import (
     check_positive,
     check_same_width,
 )
+from kernelight.neighbors.dedup_bands import banded_pairs
 from kernelight.neighbors.duplicates import (
     COMPONENTS,
     FIRST,
@@ -31,7 +32,7 @@ from kernelight.neighbors.duplicates import (
 )
 from kernelight.neighbors.equal_rows import empty_rows, first_equal_rows
 from kernelight.neighbors.exact_rows import ExactRows
-from kernelight.neighbors.minmax_neighbors import MinMaxNeighbors
+from kernelight.neighbors.minmax_neighbors import METHODS, MinMaxNeighbors
 from kernelight.neighbors.pairs import NeighborPairs
 
 # From pairs of distinct rows (their places) to exact similarities.
@@ -79,7 +80,8 @@ def deduplicate(
     p : float, default=1.0
         Values are raised to this power first.
     method : {"auto", "exact", "bands", "graph"}, default="auto"
-        How pairs are found, as in `MinMaxNeighbors`; "exact" finds all of them.
+        How pairs are found: "exact" finds all of them, "bands" those whose codes agree in a band;
+        the cheaper of both by default ("graph", which is for nearest rows, is the same).
     recall : float, default=0.95
         Of the pairs at the threshold, the fraction to be found at least, where the method may miss
         some; of more similar pairs it is more.
@@ -116,8 +118,8 @@ def deduplicate(
     check_choice("linkage", linkage, (LEADER, COMPONENTS))
     engine = {
         "p": check_positive("p", p),
-        "method": method,
-        "recall": recall,
+        "method": check_choice("method", method, METHODS),
+        "recall": check_number("recall", recall, 0.0, 1.0),
         "random_state": random_state,
         "n_jobs": n_jobs,
     }
@@ -147,7 +149,7 @@ class OtherRows:
 
     def matches(self, rows: Matrix) -> Matches:
         """The best match of each row, if it is within the threshold."""
-        return best_matches(rows, self.matrix, self._threshold, **self._engine)
+        return best_matches(rows, self.matrix, self._threshold, self._engine)
 
     def similarities(self, rows: Matrix, i: RowIndices, j: RowIndices) -> NDArray[np.float64]:
         """The similarities of rows i to others j."""
@@ -171,11 +173,10 @@ def deduplicate_matrix(
     first = first_equal_rows(X)
     distinct = np.flatnonzero(first == np.arange(len(first)))
     rows = X if len(distinct) == X.shape[0] else X[distinct]
-    neighbors = MinMaxNeighbors(**engine)
-    pairs, plan = no_pairs(), {}
+    pairs: NeighborPairs = no_pairs()
+    plan: dict[str, Any] = {"method": "exact", "recall": 1.0}
     if rows.shape[0] > 1:
-        pairs = neighbors.fit(rows).pairs(threshold)
-        plan = plan_facts(neighbors, threshold)
+        pairs, plan = found_pairs(rows, threshold, engine)
     matches = None if others is None else others.matches(rows)
 
     def similarities(a: RowIndices, b: RowIndices) -> NDArray[np.float64]:
@@ -202,9 +203,26 @@ def deduplicate_matrix(
     return found, plan
 
 
-def plan_facts(neighbors: MinMaxNeighbors, threshold: float) -> dict[str, Any]:
-    """How pairs were found, as plain data."""
-    return {}
+def found_pairs(
+    rows: Matrix, threshold: float, engine: dict[str, Any]
+) -> tuple[NeighborPairs, dict[str, Any]]:
+    """All pairs of distinct rows that are found, and how, as plain data."""
+    if engine["method"] == "bands":
+        return banded_pairs(rows, threshold, engine)
+    neighbors = pair_finder(rows, engine)
+    plan = neighbors.pairs_plan(threshold)
+    if plan.method == "bands":  # as files are de-duplicated
+        return banded_pairs(rows, threshold, engine)
+    return neighbors.pairs(threshold), {"method": plan.method, "recall": plan.recall}
+
+
+def pair_finder(rows: Matrix, engine: dict[str, Any]) -> MinMaxNeighbors:
+    """Fitted neighbours that are asked for pairs only."""
+    # Nearest rows are planned at fit, which is not needed here, unless the method is given.
+    neighbors = MinMaxNeighbors(**{**engine, "method": "bands"}).fit(rows)
+    method = "auto" if engine["method"] == "graph" else engine["method"]
+    neighbors.set_params(method=method)
+    return neighbors
 
 
 def check_threshold(threshold: Any) -> float:
@@ -221,29 +239,35 @@ def no_pairs() -> NeighborPairs:
     return NeighborPairs(none, none, np.zeros(0))
 
 
-def best_matches(rows: Matrix, other: Matrix, threshold: float, **engine: Any) -> Matches:
+def best_matches(rows: Matrix, other: Matrix, threshold: float, engine: dict[str, Any]) -> Matches:
     """For each row the most similar row of ``other`` of at least the threshold, the first of equal.
 
     >>> import numpy as np
     >>> from kernelight.neighbors.deduplicate import best_matches
-    >>> best_matches(np.array([[1.0, 0], [0, 1]]), np.array([[0, 9.0], [1.1, 0]]), 0.8).row
+    >>> engine = {"p": 1.0, "method": "exact", "n_jobs": None}
+    >>> X, others = np.array([[1.0, 0], [0, 1]]), np.array([[0, 9.0], [1.1, 0]])
+    >>> best_matches(X, others, 0.8, engine).row
     array([ 1, -1])
     """
     found = Matches(np.full(rows.shape[0], -1), np.zeros(rows.shape[0]))
     if not rows.shape[0] or not other.shape[0]:
         return found
-    neighbors = MinMaxNeighbors(radius=1.0 - threshold, **engine).fit(other)
-    distances, indices = neighbors.radius_neighbors(rows)
+    # a hair more than the threshold asks for: 1 - (1 - t) need not be t
+    radius = min(1.0 - threshold + 1e-15, float(np.nextafter(1.0, 0.0)))
+    distances, indices = pair_finder(other, engine).radius_neighbors(rows, radius)
     counts = np.fromiter(map(len, indices), np.int64, len(indices))
     row = np.repeat(np.arange(rows.shape[0]), counts)
     if not len(row):
         return found
-    index = np.concatenate(indices).astype(np.int64)
-    similarity = 1.0 - np.concatenate(distances)
-    order = np.lexsort((index, -similarity, row))
+    index, distance = np.concatenate(indices).astype(np.int64), np.concatenate(distances)
+    order = np.lexsort((index, distance, row))
     leading = order[np.append(True, row[order][1:] != row[order][:-1])]
-    found.row[row[leading]] = index[leading]
-    found.similarity[row[leading]] = similarity[leading]
+    row, index = row[leading], index[leading]
+    exact = ExactRows.of(other, engine["p"])
+    similarity = exact.like(rows).similarities(row, exact, index, n_jobs=engine["n_jobs"])
+    near = similarity >= threshold
+    found.row[row[near]] = index[near]
+    found.similarity[row[near]] = similarity[near]
     return found
 
 
