@@ -15,7 +15,7 @@ import gzip
 import io
 import lzma
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -116,6 +116,34 @@ def _endings(path: str) -> tuple[str, str]:
 def _checked(kept: NDArray[np.bool_], seen: int, label: str) -> None:
     if seen != len(kept):
         raise DataError(f"{label} has {seen:,} rows where {len(kept):,} were read before.")
+
+
+def stored_texts(source: TableSource, rows: Sequence[int], longest: int) -> dict[int, str]:
+    """Some rows as text: lines as they are, records of Arrow's types as name: value.
+
+    Of arrays there are none: their rows say little as text.
+    """
+    found: dict[int, str] = {}
+    wanted = np.unique(np.asarray(rows, dtype=np.int64))
+    if not isinstance(source, (DelimitedSource, LibsvmSource, ColumnarSource)) or not len(wanted):
+        return found
+    first = 0
+    for part in source.stored_rows():
+        count = len(part.begins) if isinstance(part, StoredText) else part.num_rows
+        low, high = np.searchsorted(wanted, [first, first + count])
+        for row in wanted[low:high].tolist():
+            at = row - first
+            if isinstance(part, StoredText):
+                end = min(part.ends[at], part.begins[at] + 4 * longest)
+                said = part.text[part.begins[at] : end].tobytes().decode("utf-8", "replace")
+            else:
+                cells = part.slice(at, 1).to_pylist()[0]
+                said = ", ".join(f"{name}: {value}" for name, value in cells.items())
+            found[row] = said.strip()[:longest]
+        first += count
+        if high == len(wanted):
+            break
+    return found
 
 
 # -- Text

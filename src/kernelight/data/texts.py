@@ -24,7 +24,7 @@ of another is 0.9 similar to it, and a text that is written twice 0.5; rows of s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -105,18 +105,23 @@ class TextShingles:
         self._n_texts, self._having = 0, None
         return self.partial_fit(texts)
 
-    def partial_fit(self, texts: Iterable[str]) -> TextShingles:
-        """Count the shingles of more texts."""
-        rows = self._counts(texts)
+    def partial_fit(self, *columns: Iterable[str], names: Sequence[str] = ()) -> TextShingles:
+        """Count the shingles of more texts; of several columns as in `transform`."""
+        rows = self._counts(columns, names)
         if self._having is None:
             self._having = np.zeros(self.n_features, dtype=np.int64)
         self._having += np.bincount(rows.indices, minlength=self.n_features)
         self._n_texts += rows.shape[0]
         return self
 
-    def transform(self, texts: Iterable[str]) -> sp.csr_matrix:
-        """The rows of some texts: CSR of float64. A text without a word is a row of zeros."""
-        rows = self._counts(texts)
+    def transform(self, *columns: Iterable[str], names: Sequence[str] = ()) -> sp.csr_matrix:
+        """The rows of some texts: CSR of float64. A text without a word is a row of zeros.
+
+        A record may have texts in several columns, which have ``names``. Its row is the sum of
+        theirs, where the columns of shingles are moved by the hash of the name, so that a word here
+        is another shingle than the same word there.
+        """
+        rows = self._counts(columns, names)
         if self.needs_fit:
             if self._having is None:
                 raise ValueError("weights='tfidf' needs the counts of all texts: call fit first.")
@@ -135,7 +140,26 @@ class TextShingles:
         texts = list(texts)
         return self.fit(texts).transform(texts)
 
-    def _counts(self, texts: Iterable[str]) -> sp.csr_matrix:
+    def _counts(self, columns: Sequence[Iterable[str]], names: Sequence[str]) -> sp.csr_matrix:
+        if len(columns) == 1:
+            return self._of_column(columns[0])
+        if len(names) != len(columns):
+            raise ValueError(f"{len(columns)} columns of texts need as many names.")
+        from sklearn.utils import murmurhash3_32
+
+        total = sp.csr_matrix((0, self.n_features))
+        for at, (texts, name) in enumerate(zip(columns, names, strict=True)):
+            rows = self._of_column(texts)
+            if at and rows.shape[0] != total.shape[0]:
+                raise ValueError("columns of texts must have the same number of texts.")
+            shift = int(murmurhash3_32(_encodable(name).encode(), 0, positive=True))
+            moved = (rows.indices.astype(np.int64) + shift) % self.n_features
+            rows = sp.csr_matrix((rows.data, moved, rows.indptr), shape=rows.shape)
+            rows.sort_indices()
+            total = rows if at == 0 else total + rows
+        return total
+
+    def _of_column(self, texts: Iterable[str]) -> sp.csr_matrix:
         if isinstance(texts, (str, bytes)):
             raise TypeError("texts must be a list of texts, got one text: put it into a list.")
         texts = list(texts)

@@ -7,7 +7,7 @@ memory, `deduplicate_spooled` (`spooled_deduplication`) within a memory limit.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -67,8 +67,8 @@ class DedupRows:
     ----------
     data : Dataset
         The file, without a target.
-    text : str or None
-        The column of texts; None for all columns.
+    texts : tuple of str
+        The columns of texts; none for all columns as they are encoded.
     shingles : TextShingles or None
         How texts become rows; fitted if they need it.
     scaling : Scaling or None
@@ -76,7 +76,7 @@ class DedupRows:
     """
 
     data: Dataset
-    text: str | None = None
+    texts: tuple[str, ...] = ()
     shingles: TextShingles | None = None
     scaling: Scaling | None = None
     n_rows: int | None = field(default=None, compare=False)  # once all were read
@@ -88,10 +88,10 @@ class DedupRows:
 
     def batches(self, rows: int = BATCH) -> Iterator[tuple[Matrix, list[str] | None]]:
         """The rows in batches of ``rows``, each with ids if a column has them."""
-        if self.text is not None:
+        if self.texts:
             assert self.shingles is not None
-            for texts, ids in self.data.texts(self.text, rows):
-                yield self.shingles.transform(texts), ids
+            for columns, ids in self.data.texts(self.texts, rows):
+                yield self.shingles.transform(*columns, names=self.texts), ids
             return
         for batch in self.data.batches(rows):
             X = as_matrix(batch.X, name=self.name)
@@ -128,7 +128,7 @@ class DedupRows:
 def open_rows(
     path: Any,
     *,
-    text: str | None = None,
+    texts: Sequence[str] = (),
     shingles: TextShingles | None = None,
     scale: str | None = None,
     target: str | None = None,
@@ -137,29 +137,53 @@ def open_rows(
 ) -> DedupRows:
     """The rows of a file, ready to be compared.
 
-    Texts are counted first if their weights need it, and scaled columns looked at.
+    Columns of tables are brought to the range 0 to 1 by default, so that none counts more because
+    of its unit; sparse rows and arrays are taken as they are. Columns that would be left out or
+    whose rare words would count as one are refused: rows that differ there would go as equal.
     """
-    if text is not None:
-        if scale not in (None, "none"):
-            raise ValueError("--scale is for columns of numbers; leave it out with --text.")
-        data = open_dataset(path, target=None, **reading_options)
-        rows = DedupRows(data, text, shingles or TextShingles())
+    data = open_dataset(path, target=None, **reading_options)
+    if texts:
+        rows = DedupRows(data, tuple(texts), shingles or TextShingles())
         if rows.shingles is not None and rows.shingles.needs_fit:
             count = 0
-            for texts, _ in data.texts(text, BATCH):
-                rows.shingles.partial_fit(texts)
-                count += len(texts)
+            for columns, _ in data.texts(texts, BATCH):
+                rows.shingles.partial_fit(*columns, names=rows.texts)
+                count += len(columns[0])
                 watch(Event("counting words", count))
         return rows
-    data = open_dataset(path, target=None, **reading_options)
     if target is not None:
         data = data.leaving_out(target)
+    _refuse_lost_columns(data, reading_options)
+    scale = ("minmax" if data.is_table else "none") if scale is None else scale
     scaling = None
-    if scale not in (None, "none"):
+    if check_choice("scale", scale, SCALING_NAMES) != "none":
         X = as_matrix(sample_of(data, None, 0, watch))
-        name = check_choice("scale", scale, SCALING_NAMES)
-        scaling = fit_scaling(name, X, np.random.default_rng(0))
+        scaling = fit_scaling(scale, X, np.random.default_rng(0))
     return DedupRows(data, scaling=scaling)
+
+
+def _refuse_lost_columns(data: Dataset, reading_options: dict[str, Any]) -> None:
+    """Refuse to compare rows without columns that the user has not left out."""
+    encoding = data.encoding
+    known = {*(data.columns or ())}
+    lost = [
+        name
+        for name in encoding.ignored
+        if name not in reading_options.get("ignore", ()) and name in known
+    ]
+    if lost:
+        raise DataError(
+            f"{data.name}: column {shown(lost[0])} is ids or free text, which are no features, and "
+            f"rows that differ only there would count as equal: --text {lost[0]} compares it as "
+            f"text, --ignore {lost[0]} leaves it out."
+        )
+    many = next((column.name for column in encoding.columns or () if column.others), None)
+    if many is not None:
+        raise DataError(
+            f"{data.name}: column {shown(many)} has more words than have a feature each, and rows "
+            f"that differ only in rare words would count as equal: --text {many} compares it as "
+            f"text, --max-categories allows more, --ignore {many} leaves it out."
+        )
 
 
 def open_others(
@@ -170,7 +194,7 @@ def open_others(
     Columns of the other file become features as those of the first. Where both have sparse rows,
     both get the width of the wider one.
     """
-    if rows.text is not None:
+    if rows.texts:
         reading_options = {**reading_options, "target": None}
         return rows, replace(rows, data=open_dataset(path, **reading_options), n_rows=None)
     if rows.data.columns is None:

@@ -210,11 +210,16 @@ def test_texts_of_a_column(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('id,said\n7,"one, two"\n8,\n9,NA\n10,four\n')
     data = open_dataset(path, target=None, ids="id")
-    parts = list(data.texts("said", rows=3))
-    assert parts == [(["one, two", "", ""], ["7", "8", "9"]), (["four"], ["10"])]
+    parts = list(data.texts(["said"], rows=3))
+    assert parts == [([["one, two", "", ""]], ["7", "8", "9"]), ([["four"]], ["10"])]
+    both = list(data.texts(["said", "id"]))
+    assert both == [([["one, two", "", "", "four"], ["7", "8", "9", "10"]], None)]
+    assert data.stored_texts([3, 0]) == {0: '7,"one, two"', 3: "10,four"}
     with pytest.raises(DataError, match="no column 'sad' of texts; did you mean 'said'"):
-        next(data.texts("sad"))
+        next(data.texts(["sad"]))
     svm = tmp_path / "a.svm"
     svm.write_text("1 1:2\n")
     with pytest.raises(DataError, match="sparse rows, which have no column of texts"):
-        next(open_dataset(svm).texts("x"))
+        next(open_dataset(svm).texts(["x"]))
+    with pytest.raises(DataError, match="columns of numbers, and none of texts"):
+        next(open_dataset("iris").texts(["sepal length (cm)"]))

@@ -83,6 +83,22 @@ def test_tf_idf_counts_texts():
     np.testing.assert_allclose(dense["c"], [0, idf["c"], 0])
 
 
+def test_columns_of_a_record_are_moved_by_their_names():
+    shingles = TextShingles(lengths=(1, 1))
+    X = shingles.transform(["ann", "bo"], ["bo", "ann"], names=["first", "last"])
+    for row, (first, last) in zip(X, (("ann", "bo"), ("bo", "ann")), strict=True):
+        wanted = sorted(
+            (abs(murmur3(word.encode())) + murmur3(name.encode()) % (1 << 32)) % (1 << 20)
+            for word, name in ((first, "first"), (last, "last"))
+        )
+        assert row.indices.tolist() == wanted
+    assert GMM()(X)[0, 1] == 0
+    with pytest.raises(ValueError, match="need as many names"):
+        shingles.transform(["a"], ["b"])
+    with pytest.raises(ValueError, match="same number of texts"):
+        shingles.transform(["a"], ["b", "c"], names=["x", "y"])
+
+
 def test_counting_in_parts_is_counting_at_once():
     whole = TextShingles(weights="tfidf").fit(TEXTS)
     parts = TextShingles(weights="tfidf").fit(TEXTS[:2]).partial_fit(TEXTS[2:])
