@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
+import tempfile
 from typing import Any
 
 from kernelight.base import counted
@@ -77,7 +79,7 @@ def run(
                 rows,
                 chosen,
                 memory=limit,
-                folder_of=output or pairs or report or data,
+                beside=output or pairs or report or _beside(data),
                 against=others,
                 all_pairs=pairs is not None or report is not None,
                 watch=watch,
@@ -93,7 +95,8 @@ def run(
     if dry_run:
         _say_forecast(expected, as_json)
         return
-    facts = {"data": rows.name, **result.facts(), **{n[2:]: p for n, p in outputs.items()}}
+    files = {"output": output, "pairs_file": pairs, "report": report}
+    facts = {"data": rows.name, **result.facts(), **files}
     if as_json:
         facts["plan"] = {name: value for name, value in facts["plan"].items() if name != "curve"}
         show.as_json(facts)
@@ -140,6 +143,14 @@ def _shingles(
             raise ValueError(f"--lengths must be a number or a range such as 1-2, got {lengths!r}.")
         found = int(match[1]), int(match[2] or match[1])
     return TextShingles(kind or "words", found, weights=weights or "tf")
+
+
+def _beside(data: str) -> str:
+    """Where temporary files go if nothing is written: the folder of the data, or of the system."""
+    folder = os.path.dirname(os.path.abspath(data))
+    if os.path.isfile(data) and os.access(folder, os.W_OK):
+        return data
+    return os.path.join(tempfile.gettempdir(), "kernelight")
 
 
 def _command() -> str:

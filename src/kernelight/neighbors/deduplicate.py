@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,19 +188,13 @@ def deduplicate_matrix(
             result[~inside] = others.similarities(rows, a[~inside], -1 - b[~inside])
         return result
 
-    found = duplicates_of(
-        first,
-        distinct,
-        pairs,
-        threshold=threshold,
-        keep=keep,
-        linkage=linkage,
-        matches=matches,
-        similarities=similarities,
-        n_empty=int(empty_rows(X).sum()),
-        capped=int(plan.get("capped", 0)),
+    visits = Visits.of(np.searchsorted(distinct, first), distinct, keep)
+    decided = decide(visits, pairs, linkage=linkage, matches=matches, similarities=similarities)
+    n_empty, capped = int(empty_rows(X).sum()), int(plan.get("capped", 0))
+    return (
+        visits.duplicates(decided, pairs, threshold=threshold, n_empty=n_empty, capped=capped),
+        plan,
     )
-    return found, plan
 
 
 def found_pairs(
@@ -271,71 +265,85 @@ def best_matches(rows: Matrix, other: Matrix, threshold: float, engine: dict[str
     return found
 
 
-def duplicates_of(
-    first: RowIndices,
-    distinct: RowIndices,
+class Visits(NamedTuple):
+    """In which order rows are visited: equal rows once, the first of all or the last one first.
+
+    ``place`` has, for each row, the place of its content among the ``distinct`` rows (the first of
+    equal ones); ``chosen`` the row that stands for each of these; ``order`` their places in the
+    order of visits, and ``rank`` the inverse of that.
+    """
+
+    place: RowIndices
+    distinct: RowIndices
+    chosen: RowIndices
+    order: RowIndices
+    rank: RowIndices
+
+    @classmethod
+    def of(cls, place: RowIndices, distinct: RowIndices, keep: str) -> Visits:
+        """The order that keeps the first of similar rows, or the last."""
+        chosen = distinct
+        if keep == LAST:
+            chosen = np.empty_like(distinct)
+            chosen[place] = np.arange(len(place))  # later rows overwrite earlier ones
+        order = np.argsort(chosen if keep == FIRST else -chosen, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return cls(place, distinct, chosen, order, rank)
+
+    def ranked(self, matches: Matches | None) -> Matches | None:
+        """Matches of distinct rows in the order of visits."""
+        if matches is None:
+            return None
+        return Matches(matches.row[self.order], matches.similarity[self.order])
+
+    def duplicates(
+        self, decided: Decided, pairs: NeighborPairs, *, threshold: float, n_empty: int, capped: int
+    ) -> Duplicates:
+        """The answer for all rows, from what was decided of ranks."""
+        n_rows = len(self.place)
+        kept = np.zeros(n_rows, dtype=bool)
+        kept[self.chosen[self.order[decided.kept]]] = True
+        # survivors as rows; those of ``against`` stay below 0
+        inside = self.chosen[self.order[np.maximum(decided.survivor, 0)]]
+        survivor = np.where(decided.survivor >= 0, inside, decided.survivor)
+        own = self.rank[self.place]  # of every row, the rank of the row that stands for it
+        survivors = survivor[own]
+        return Duplicates(
+            kept=kept,
+            survivor=survivors,
+            similarity=decided.similarity[own],
+            cluster=clusters_of(survivors),
+            equal=self.chosen[self.place],
+            n_empty=n_empty,
+            threshold=threshold,
+            pairs=NeighborPairs(self.distinct[pairs.i], self.distinct[pairs.j], pairs.similarity),
+            capped=capped,
+        )
+
+
+def decide(
+    visits: Visits,
     pairs: NeighborPairs,
     *,
-    threshold: float,
-    keep: str,
     linkage: str,
     matches: Matches | None,
     similarities: Similarities,
-    n_empty: int,
-    capped: int = 0,
-) -> Duplicates:
-    """The answer for all rows, from pairs of distinct rows.
-
-    ``first`` is the first equal row of each row, ``distinct`` the rows that are their own; pairs
-    and ``matches`` are of places in ``distinct``.
-    """
-    n_rows = len(first)
-    place = np.searchsorted(distinct, first)  # of each row among the distinct ones
-    chosen = distinct  # the row that stands for its equals: the first of them, or the last
-    if keep == LAST:
-        chosen = np.empty_like(distinct)
-        chosen[place] = np.arange(n_rows)  # later rows overwrite earlier ones
-    # Rows in the order in which they are visited: rank[d] of distinct row d.
-    order = np.argsort(chosen if keep == FIRST else -chosen, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    a, b = rank[pairs.i], rank[pairs.j]
+) -> Decided:
+    """What a rule says of rows in the order of visits; pairs are of places of distinct rows."""
+    a, b = visits.rank[pairs.i], visits.rank[pairs.j]
     earlier, later = np.minimum(a, b), np.maximum(a, b)
-    ranked = None if matches is None else Matches(matches.row[order], matches.similarity[order])
+    n_rows = len(visits.distinct)
     if linkage == LEADER:
-        rule = Leaders(len(distinct), ranked)
+        rule = Leaders(n_rows, visits.ranked(matches))
         sort = np.argsort(later, kind="stable")
         rule.add(earlier[sort], later[sort], pairs.similarity[sort])
-        decided = rule.decided()
-    else:
-        decided = by_components(len(distinct), earlier, later, ranked)
-        decided = _with_similarities(decided, order, similarities)
-    kept = np.zeros(n_rows, dtype=bool)
-    kept[chosen[order[decided.kept]]] = True
-    # survivors as rows; those of ``against`` stay below 0
-    survivor = np.where(
-        decided.survivor >= 0, chosen[order[np.maximum(decided.survivor, 0)]], decided.survivor
-    )
-    own = rank[place]  # of every row, the rank of the row that stands for it
-    survivors = survivor[own]
-    return Duplicates(
-        kept=kept,
-        survivor=survivors,
-        similarity=decided.similarity[own],
-        cluster=clusters_of(survivors),
-        equal=chosen[place],
-        n_empty=n_empty,
-        threshold=threshold,
-        pairs=NeighborPairs(distinct[pairs.i], distinct[pairs.j], pairs.similarity),
-        capped=capped,
-    )
-
-
-def _with_similarities(decided: Decided, order: RowIndices, similarities: Similarities) -> Decided:
-    """Fill in similarities to survivors, which no pair need have said."""
+        return rule.decided()
+    decided = by_components(n_rows, earlier, later, visits.ranked(matches))
+    # similarities to survivors need not be those of a pair
     gone = np.flatnonzero(~decided.kept)
     survivor = decided.survivor[gone]
-    other = np.where(survivor >= 0, order[np.maximum(survivor, 0)], survivor)
+    other = np.where(survivor >= 0, visits.order[np.maximum(survivor, 0)], survivor)
     similarity = decided.similarity.copy()
-    similarity[gone] = similarities(order[gone], other)
+    similarity[gone] = similarities(visits.order[gone], other)
     return decided._replace(similarity=similarity)

@@ -184,6 +184,10 @@ class Leaders:
             self._similarity,
         )
 
+    def may_decide(self, earlier: RowIndices, later: RowIndices) -> NDArray[np.bool_]:
+        """Which pairs, not added yet, may let a row go: of rows that stay as far as is known."""
+        return np.asarray((self._kept[earlier] & self._kept[later]) > 0, dtype=bool)
+
     def decided(self) -> Decided:
         """What the rule says of all rows."""
         return Decided(self._kept.astype(bool), self._survivor, self._similarity)
