@@ -1,7 +1,8 @@
 """The verbs of the command and their options.
 
 Each is one function, which hands over to the file of its name when it is called: help must not
-wait for scikit-learn. What becomes of errors is in `exits`.
+wait for scikit-learn. What becomes of errors is in `exits`. Long, because typer reads the options
+of all verbs from here.
 """
 
 from __future__ import annotations

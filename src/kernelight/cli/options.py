@@ -1,7 +1,8 @@
 """Options that several verbs share, and groups of options: defined once, for help and library.
 
 The fields of a group are options of every verb that takes the group (`option_groups`). Defaults of
-the library that take long to import are named in the help; a test compares them.
+the library that take long to import are named in the help; a test compares them. Long, because the
+help of every option is here.
 """
 
 from __future__ import annotations
