@@ -22,7 +22,7 @@ from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.pairs import NeighborPairs
 
 LOOKED_AT = 1 << 10  # rows that show how long rows are
-PLAN_ROWS, PLAN_VALUES = 1 << 16, 1 << 22
+PLAN_ROWS, PLAN_VALUES = 1 << 16, 1 << 21
 N_COMPONENTS, BITS = 256, 8
 
 

@@ -309,6 +309,7 @@ class Visits(NamedTuple):
         survivor = np.where(decided.survivor >= 0, inside, decided.survivor)
         own = self.rank[self.place]  # of every row, the rank of the row that stands for it
         survivors = survivor[own]
+        i, j = self.chosen[pairs.i], self.chosen[pairs.j]
         return Duplicates(
             kept=kept,
             survivor=survivors,
@@ -317,7 +318,7 @@ class Visits(NamedTuple):
             equal=self.chosen[self.place],
             n_empty=n_empty,
             threshold=threshold,
-            pairs=NeighborPairs(self.distinct[pairs.i], self.distinct[pairs.j], pairs.similarity),
+            pairs=NeighborPairs.joined([(np.minimum(i, j), np.maximum(i, j), pairs.similarity)]),
             capped=capped,
         )
 

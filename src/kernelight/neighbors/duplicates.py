@@ -64,7 +64,7 @@ class Duplicates:
     threshold : float
         Pairs of at least this similarity are near-duplicates.
     pairs : Pairs
-        All pairs of different rows that were found, with i < j, sorted; of equal rows the first
+        All pairs of different rows that were found, with i < j, sorted; of equal rows the one that
         stands for all.
     capped : int
         Groups of rows so large that not all their pairs were compared; 0 if every pair was, and

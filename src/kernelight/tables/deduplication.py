@@ -16,13 +16,21 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.base import counted
-from kernelight.base.checks import Matrix, as_matrix, check_choice
+from kernelight.base.checks import (
+    Matrix,
+    as_matrix,
+    check_choice,
+    check_int,
+    check_number,
+    check_positive,
+)
 from kernelight.data import DataError, Dataset, open_dataset
 from kernelight.data.errors import shown
 from kernelight.data.texts import TextShingles
 from kernelight.estimators.progress import Event, Watch, unwatched
 from kernelight.neighbors.deduplicate import OtherRows, Others, check_threshold, deduplicate_matrix
 from kernelight.neighbors.duplicates import COMPONENTS, FIRST, LAST, LEADER, Duplicates
+from kernelight.neighbors.minmax_neighbors import METHODS
 from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
 from kernelight.tables.table_map import open_like, sample_of
 
@@ -51,6 +59,10 @@ class DedupSettings:
         check_threshold(self.threshold)
         check_choice("keep", self.keep, (FIRST, LAST))
         check_choice("linkage", self.linkage, (LEADER, COMPONENTS))
+        check_choice("method", self.method, METHODS)
+        check_number("recall", self.recall, 0.0, 1.0)
+        check_positive("p", self.p)
+        check_int("random_state", self.random_state, 0)
 
     @property
     def engine(self) -> dict[str, Any]:
@@ -141,6 +153,8 @@ def open_rows(
     of its unit; sparse rows and arrays are taken as they are. Columns that would be left out or
     whose rare words would count as one are refused: rows that differ there would go as equal.
     """
+    if scale is not None:
+        check_choice("scale", scale, SCALING_NAMES)
     data = open_dataset(path, target=None, **reading_options)
     if texts:
         rows = DedupRows(data, tuple(texts), shingles or TextShingles())
@@ -164,7 +178,12 @@ def open_rows(
 
 def _refuse_lost_columns(data: Dataset, reading_options: dict[str, Any]) -> None:
     """Refuse to compare rows without columns that the user has not left out."""
-    encoding = data.encoding
+    try:
+        encoding = data.encoding
+    except DataError as error:
+        if "has no features" not in str(error):
+            raise
+        raise DataError(f"{str(error).rstrip('.')}, and --text NAME compares it as text.") from None
     known = {*(data.columns or ())}
     lost = [
         name

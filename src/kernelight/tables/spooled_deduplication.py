@@ -43,7 +43,15 @@ from kernelight.neighbors.equal_rows import empty_rows
 from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.pairs import Columns, NeighborPairs
 from kernelight.tables.deduplication import DedupRows, DedupSettings, TableDuplicates
-from kernelight.tables.memory_limit import READING, batch_rows, row_bytes, taken
+from kernelight.tables.memory_limit import (
+    HASHING,
+    LEAST_ROWS,
+    MOST_ROWS,
+    READING,
+    batch_rows,
+    row_bytes,
+    taken,
+)
 from kernelight.tables.row_spool import DistinctRows, RowSpool, SpooledArray
 from kernelight.tables.sorted_runs import SortedRuns, Words
 
@@ -143,7 +151,15 @@ class _Spooled:
         first = next(iter(self._rows.batches(256)), None)
         if first is None:
             raise DataError(f"{self._rows.name} has no rows.")
-        size = batch_rows(self._memory, row_bytes(first[0]), N_COMPONENTS)
+        each = row_bytes(first[0])
+        size = batch_rows(self._memory, each, N_COMPONENTS)
+        # the rows that decide on bands are in memory at once, with a copy and their codes
+        least = taken() + READING + HASHING + planning_rows(first[0]) * (3 * each + N_COMPONENTS)
+        if self._memory < least:
+            raise ValueError(
+                f"memory is {self._memory >> 20} MB, but these rows take at least "
+                f"{-(-least >> 20) + 16} MB: allow that."
+            )
         known: DistinctRows | None = None
         places: list[RowIndices] = []
         names: list[str] = []
@@ -180,7 +196,8 @@ class _Spooled:
         del some, codes
         self._runs = [self._opened(SortedRuns(self._beside)) for _ in range(plan.bands)]
         self._sketches = self._opened(SpooledArray(self._beside, np.uint8))
-        size = batch_rows(self._memory, spool.row_bytes, N_COMPONENTS + 16 * plan.bands)
+        each = 3 * spool.row_bytes + 2 * (N_COMPONENTS + 16 * plan.bands)
+        size = min(max(LEAST_ROWS, self._room(0.25) // each), MOST_ROWS)
         for start in range(0, n, size):
             codes = made.encode(self._exact.like(spool.slice(start, start + size)).matrix)
             keys = short_band_keys(codes, plan.bands, plan.rows, n_jobs=settings.n_jobs)

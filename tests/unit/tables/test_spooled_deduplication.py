@@ -58,6 +58,7 @@ def room(request, monkeypatch):
     if request.param == "tight":
         monkeypatch.setattr(spooled_deduplication._Spooled, "_room", lambda self, part: 20_000)
         monkeypatch.setattr(spooled_deduplication, "batch_rows", lambda *_: 173)
+        monkeypatch.setattr(spooled_deduplication, "LEAST_ROWS", 137)
         monkeypatch.setattr(row_spool, "GAP", 64)
     return request.param
 

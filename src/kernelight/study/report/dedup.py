@@ -22,6 +22,17 @@ def write_dedup_report(summary: dict[str, Any], path: str | Path = "report.html"
     """Write the report of a de-duplication, all or nothing, and return its path.
 
     ``summary`` is what `kernelight dedup` gathers (`kernelight.tables.dedup_summary`).
+
+    >>> import tempfile
+    >>> from kernelight.study import write_dedup_report
+    >>> from kernelight.tables.dedup_summary import summarised
+    >>> from kernelight.tables.deduplication import DedupSettings, deduplicate_rows, open_rows
+    >>> rows = open_rows("iris")
+    >>> found = deduplicate_rows(rows, DedupSettings(threshold=0.99))
+    >>> summary = summarised(found, rows, command="kernelight dedup iris")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_dedup_report(summary, Path(folder) / "report.html").name
+    'report.html'
     """
     path = Path(path)
     page = render_dedup_report(summary).encode("utf-8", "backslashreplace")
@@ -31,7 +42,17 @@ def write_dedup_report(summary: dict[str, Any], path: str | Path = "report.html"
 
 
 def render_dedup_report(summary: dict[str, Any]) -> str:
-    """The report as HTML text: one page, no other files, no network."""
+    """The report as HTML text: one page, no other files, no network.
+
+    >>> from kernelight.study import render_dedup_report
+    >>> from kernelight.tables.dedup_summary import summarised
+    >>> from kernelight.tables.deduplication import DedupSettings, deduplicate_rows, open_rows
+    >>> rows = open_rows("iris")
+    >>> found = deduplicate_rows(rows, DedupSettings(threshold=0.99))
+    >>> page = render_dedup_report(summarised(found, rows, command="kernelight dedup iris"))
+    >>> "Duplicates in iris" in page
+    True
+    """
     parts = [
         _head(summary),
         _charts(summary),
@@ -250,7 +271,7 @@ def _clusters(summary: dict[str, Any]) -> str:
         first, *others = cluster["rows"]
         lines = "".join(
             f'<tr><td>{_row(entry)}</td><td class="num">{_similarity(entry["similarity"])}</td>'
-            f"<td>{_text(entry)}</td></tr>"
+            f"<td>{_text(entry) if entry['text'] != first['text'] else 'the same'}</td></tr>"
             for entry in others
         )
         more = cluster["size"] - len(cluster["rows"])
