@@ -1,4 +1,5 @@
 // Glue for consistent weighted sampling.
+#include "cws_bounds.h"
 #include "cws_lists.h"
 #include "weights.h"
 
@@ -327,6 +328,57 @@ void bind_cws(nb::module_& m) {
     m.def("cws_stream", stream(uint8_t{}), STREAM_ARGS);
     m.def("cws_stream", stream(uint16_t{}), STREAM_ARGS);
     m.def("cws_stream", stream(uint64_t{}), STREAM_ARGS);
+
+    auto by_bounds = [](auto codes_type) {
+        using Code = decltype(codes_type);
+        return [](const WeightedRows& x, double p, std::optional<In1<uint64_t>> ids,
+                  const ListingArg& listing, float reach, const CodingArg& coding,
+                  int64_t first_slot, int64_t n_slots, int64_t column, Out2<Code> out,
+                  std::optional<Out2<int64_t>> winners, int threads, int simd) {
+            Code* to = checked_column(out, coding.bits, column, first_slot, n_slots);
+            const int64_t stride = static_cast<int64_t>(out.shape(1));
+            const CwsWinners by = checked_winners(winners, out.shape(0), first_slot, n_slots);
+            require(static_cast<int64_t>(out.shape(0)) == x.n_rows(),
+                    "codes must have one row a row");
+            require(!ids || static_cast<int64_t>(ids->shape(0)) == 2 * x.n_cols(),
+                    "ids must have two places a column");
+            require(x.n_cols() < (int64_t{1} << 30), "coordinates must fit 31 bits");
+            const CwsListing entries = listing.of(x.n_rows());
+            const Level level = usable_level(simd);
+            int64_t doubts = 0;
+            x.visit([&](auto rows, WeightRule rule) {
+                doubts = cws_encode_bounds(
+                    rows, rule, p, entries, CwsIdentities{ids ? ids->data() : nullptr}, reach,
+                    first_slot, n_slots, coding.seed, coding.coding(), to, stride, by,
+                    cws_loops(level), bound_loops(level), threads);
+            });
+            return doubts;
+        };
+    };
+#define BOUNDS_ARGS \
+    nb::arg("rows"), nb::arg("p"), nb::arg("ids").noconvert().none(), nb::arg("listing"), \
+        nb::arg("reach"), nb::arg("coding"), nb::arg("first_slot"), nb::arg("n_slots"), \
+        nb::arg("column"), nb::arg("out").noconvert(), nb::arg("winners").noconvert().none(), \
+        nb::arg("threads"), nb::arg("simd"), \
+        "The same codes as cws_scan from a listing, without tables; no logarithm is larger in " \
+        "size than reach. Returns how many codes were left to the definition."
+    m.def("cws_encode_bounds", by_bounds(uint8_t{}), BOUNDS_ARGS);
+    m.def("cws_encode_bounds", by_bounds(uint16_t{}), BOUNDS_ARGS);
+    m.def("cws_encode_bounds", by_bounds(uint64_t{}), BOUNDS_ARGS);
+
+    m.def(
+        "cws_bounds",
+        [](uint64_t seed, uint64_t coordinate, int64_t first_slot, float log_value, float reach,
+           Out1<float> out, int simd) {
+            require(out.shape(0) <= static_cast<size_t>(kSlotBlock),
+                    "there must be at most one block of slots");
+            bound_loops(usable_level(simd))
+                .bounds(kl_child(kl_stream(seed, KL_STREAM_CWS), coordinate), first_slot,
+                        static_cast<int64_t>(out.shape(0)), log_value, reach, out.data());
+        },
+        nb::arg("seed"), nb::arg("coordinate"), nb::arg("first_slot"), nb::arg("log_value"),
+        nb::arg("reach"), nb::arg("out").noconvert(), nb::arg("simd"),
+        "Bounds of the values a of one weight, as cws_encode_bounds takes them.");
     m.attr("SLOT_BLOCK") = kSlotBlock;
     m.attr("CELL_BLOCK") = kCellBlock;
 }

@@ -23,7 +23,15 @@ nb::tuple owned_pairs(PairColumns&& pairs) {
                           owned(std::move(pairs.similarity)));
 }
 
-// Rows with their absolute sums.
+template <class T>
+void check_rows(const DenseRows<T>&) {}
+template <class T, class Index>
+void check_rows(const CsrRows<T, Index>& rows) {
+    pairwise::check_compressed(rows.indices, rows.indptr, rows.n_rows, rows.n_cols,
+                               static_cast<int64_t>(rows.indptr[rows.n_rows]));
+}
+
+// Rows with their absolute sums. Indices are looked at once, here.
 struct SummedRows {
     MatrixArg rows;
     In1<double> sums;
@@ -33,6 +41,7 @@ struct SummedRows {
                int64_t n_cols, In1<double> sums_, bool nonnegative_)
         : rows{values, indices, indptr, n_cols}, sums(sums_), nonnegative(nonnegative_) {
         require(static_cast<int64_t>(sums.shape(0)) == rows.n_rows(), "sums must have one a row");
+        rows.visit([](const auto& view) { check_rows(view); });
     }
     int64_t n_rows() const { return rows.n_rows(); }
 };
@@ -300,6 +309,10 @@ struct RankedRowsArg {
                 "ranks and weights must match, and starts have one more than sums");
         require(sums.shape(0) < UINT32_MAX, "too many rows for 32 bits");
     }
+    void check(int64_t n_ranks) const {
+        require(n_ranks >= 0 && is_sound(view(), static_cast<int64_t>(ranks.shape(0)), n_ranks),
+                "ranked rows lead outside of their arrays");
+    }
     RankedRows view() const {
         return {ranks.data(), weights.data(), starts.data(), sums.data(),
                 static_cast<int64_t>(sums.shape(0))};
@@ -319,6 +332,10 @@ struct PrefixListsArg {
                 "the columns of lists must be equally long");
     }
     PrefixLists view() const { return {starts.data(), rows.data(), weights.data(), rests.data()}; }
+    void check(int64_t n_rows) const {
+        require(is_sound(view(), n_ranks(), static_cast<int64_t>(rows.shape(0)), n_rows),
+                "lists lead outside of their arrays");
+    }
     int64_t n_ranks() const { return static_cast<int64_t>(starts.shape(0)) - 1; }
 };
 
@@ -358,7 +375,7 @@ void bind_prefix(nb::module_& m) {
     m.def(
         "count_listed",
         [](const RankedRowsArg& ranked, double threshold, double room, Out1<int64_t> starts) {
-            require(starts.shape(0) >= 1, "starts must have one more than there are ranks");
+            ranked.check(static_cast<int64_t>(starts.shape(0)) - 1);
             nb::gil_scoped_release release;
             return count_listed(ranked.view(), {threshold, room},
                                 static_cast<int64_t>(starts.shape(0)) - 1, starts.data());
@@ -369,6 +386,10 @@ void bind_prefix(nb::module_& m) {
         "fill_lists",
         [](const RankedRowsArg& ranked, double threshold, double room,
            const PrefixListsArg& lists) {
+            ranked.check(lists.n_ranks());
+            require(
+                lists.starts.data()[lists.n_ranks()] == static_cast<int64_t>(lists.rows.shape(0)),
+                "lists must have room for all entries");
             nb::gil_scoped_release release;
             fill_lists(ranked.view(), {threshold, room}, lists.n_ranks(), lists.view());
         },
@@ -380,6 +401,8 @@ void bind_prefix(nb::module_& m) {
            In1<int64_t> probes) {
             const auto count = static_cast<int64_t>(probes.shape(0));
             require_inside(probes.data(), count, static_cast<int64_t>(ranked.sums.shape(0)));
+            ranked.check(lists.n_ranks());
+            lists.check(static_cast<int64_t>(ranked.sums.shape(0)));
             nb::gil_scoped_release release;
             return count_met(ranked.view(), {threshold, room}, lists.view(), probes.data(), count);
         },
@@ -395,6 +418,8 @@ void bind_prefix(nb::module_& m) {
                         static_cast<int64_t>(order.shape(0)) == n,
                     "the range must lie inside the rows");
             require_inside(order.data(), n, n);
+            ranked.check(lists.n_ranks());
+            lists.check(n);
             PairColumns found;
             visit_pairs(rows, rows, search_loops(simd), [&](const auto& pairs) {
                 nb::gil_scoped_release release;
@@ -411,66 +436,71 @@ void bind_prefix(nb::module_& m) {
           "The room that sums of rows of so many entries need.");
 }
 
+// Sparse rows by column (CSC), with their absolute sums; indices are looked at once, here.
 template <class T, class Index>
-void bind_terms(nb::module_& m) {
-    using Lists = Postings<T, Index>;
-    static constexpr auto lists_of = [](const In1<T>& values, const In1<Index>& rows,
-                                        const In1<Index>& indptr, const In1<double>& sums) {
+struct ColumnLists {
+    In1<T> values;
+    In1<Index> rows, indptr;
+    In1<double> sums;
+
+    ColumnLists(In1<T> values_, In1<Index> rows_, In1<Index> indptr_, In1<double> sums_)
+        : values(values_), rows(rows_), indptr(indptr_), sums(sums_) {
         require(indptr.shape(0) >= 1 && values.shape(0) == rows.shape(0),
                 "values and rows must be equally long");
-        const Lists lists{values.data(), rows.data(), indptr.data(),
-                          static_cast<int64_t>(sums.shape(0)),
-                          static_cast<int64_t>(indptr.shape(0)) - 1};
-        return lists;
-    };
+        const auto lists = view();
+        pairwise::check_compressed(lists.rows, lists.indptr, lists.n_cols, lists.n_rows,
+                                   static_cast<int64_t>(values.shape(0)));
+    }
+    Postings<T, Index> view() const {
+        return {values.data(), rows.data(), indptr.data(), static_cast<int64_t>(sums.shape(0)),
+                static_cast<int64_t>(indptr.shape(0)) - 1};
+    }
     // f(view) for sparse queries.
-    static constexpr auto visit_queries = [](const SummedRows& queries, const Lists& lists,
-                                             auto&& f) {
-        require(queries.rows.n_cols == lists.n_cols, "both must be equally wide");
-        queries.rows.visit([&](const auto& view) {
-            using View = std::decay_t<decltype(view)>;
-            if constexpr (!Comparable<View, DenseRows<float>>::value) f(view);
+    template <class F>
+    void visit(const SummedRows& queries, F&& f) const {
+        require(queries.rows.n_cols == view().n_cols, "both must be equally wide");
+        queries.rows.visit([&](const auto& some) {
+            if constexpr (!Comparable<std::decay_t<decltype(some)>, DenseRows<float>>::value)
+                f(some);
             else throw std::invalid_argument("queries must be sparse");
         });
-    };
-    m.def(
-        "best_by_terms",
-        [](In1<T> values, In1<Index> rows, In1<Index> indptr, In1<double> sums,
-           const SummedRows& queries, Out2<int64_t> out_rows, Out2<double> similarities,
-           int threads) {
-            const Lists lists = lists_of(values, rows, indptr, sums);
-            require(static_cast<int64_t>(out_rows.shape(0)) == queries.n_rows() &&
-                        out_rows.shape(0) == similarities.shape(0) &&
-                        out_rows.shape(1) == similarities.shape(1),
-                    "rows and similarities must have one row a query");
-            visit_queries(queries, lists, [&](const auto& view) {
-                nb::gil_scoped_release release;
-                best_by_terms(lists, sums.data(), view, queries.sums.data(),
-                              static_cast<int64_t>(out_rows.shape(1)), out_rows.data(),
-                              similarities.data(), threads);
-            });
-        },
-        nb::arg("values").noconvert(), nb::arg("rows").noconvert(), nb::arg("indptr").noconvert(),
-        nb::arg("sums").noconvert(), nb::arg("queries"), nb::arg("out_rows").noconvert(),
-        nb::arg("similarities").noconvert(), nb::arg("threads"),
-        "The most similar rows of a matrix in CSC for each sparse query, best first, padded with "
-        "-1.");
-    m.def(
-        "above_by_terms",
-        [](In1<T> values, In1<Index> rows, In1<Index> indptr, In1<double> sums,
-           const SummedRows& queries, double threshold, int threads) {
-            const Lists lists = lists_of(values, rows, indptr, sums);
-            PairColumns found;
-            visit_queries(queries, lists, [&](const auto& view) {
-                nb::gil_scoped_release release;
-                found = above_by_terms(lists, sums.data(), view, queries.sums.data(), threshold,
-                                       threads);
-            });
-            return owned_pairs(std::move(found));
-        },
-        nb::arg("values").noconvert(), nb::arg("rows").noconvert(), nb::arg("indptr").noconvert(),
-        nb::arg("sums").noconvert(), nb::arg("queries"), nb::arg("threshold"), nb::arg("threads"),
-        "All (query, row, similarity) of at least a threshold.");
+    }
+    void best(const SummedRows& queries, Out2<int64_t> out_rows, Out2<double> similarities,
+              int threads) const {
+        require(static_cast<int64_t>(out_rows.shape(0)) == queries.n_rows() &&
+                    out_rows.shape(0) == similarities.shape(0) &&
+                    out_rows.shape(1) == similarities.shape(1),
+                "rows and similarities must have one row a query");
+        visit(queries, [&](const auto& some) {
+            nb::gil_scoped_release release;
+            best_by_terms(view(), sums.data(), some, queries.sums.data(),
+                          static_cast<int64_t>(out_rows.shape(1)), out_rows.data(),
+                          similarities.data(), threads);
+        });
+    }
+    nb::tuple above(const SummedRows& queries, double threshold, int threads) const {
+        PairColumns found;
+        visit(queries, [&](const auto& some) {
+            nb::gil_scoped_release release;
+            found =
+                above_by_terms(view(), sums.data(), some, queries.sums.data(), threshold, threads);
+        });
+        return owned_pairs(std::move(found));
+    }
+};
+
+template <class T, class Index>
+void bind_terms(nb::module_& m, const char* name) {
+    using Lists = ColumnLists<T, Index>;
+    nb::class_<Lists>(m, name, "Sparse rows by column, with their absolute sums.")
+        .def(nb::init<In1<T>, In1<Index>, In1<Index>, In1<double>>(), nb::arg("values").noconvert(),
+             nb::arg("rows").noconvert(), nb::arg("indptr").noconvert(),
+             nb::arg("sums").noconvert())
+        .def("best", &Lists::best, nb::arg("queries"), nb::arg("rows").noconvert(),
+             nb::arg("similarities").noconvert(), nb::arg("threads"),
+             "The most similar rows for each sparse query, best first, padded with -1.")
+        .def("above", &Lists::above, nb::arg("queries"), nb::arg("threshold"), nb::arg("threads"),
+             "All (query, row, similarity) of at least a threshold.");
 }
 
 }  // namespace
@@ -481,10 +511,10 @@ void bind_neighbors(nb::module_& m) {
     bind_codes_of<uint8_t>(m);
     bind_codes_of<uint16_t>(m);
     bind_prefix(m);
-    bind_terms<float, int32_t>(m);
-    bind_terms<float, int64_t>(m);
-    bind_terms<double, int32_t>(m);
-    bind_terms<double, int64_t>(m);
+    bind_terms<float, int32_t>(m, "ColumnLists32");
+    bind_terms<float, int64_t>(m, "ColumnLists32Long");
+    bind_terms<double, int32_t>(m, "ColumnLists64");
+    bind_terms<double, int64_t>(m, "ColumnLists64Long");
     m.def(
         "code_metric",
         [](int simd) { return reinterpret_cast<uintptr_t>(search_loops(simd).different_8); },

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "parallel.h"
@@ -112,29 +113,41 @@ struct CwsListing {
     }
 };
 
-// Stable ascending sort by coordinate, eleven bits a pass.
+// Stable ascending sort by coordinate, eleven bits a pass, to and fro between two places.
 class CoordinateSort {
    public:
     void operator()(int64_t count, int32_t largest, int32_t* coordinate, int32_t* row,
-                    double* value) {
+                    float* value) {
+        const auto size = static_cast<size_t>(count);
+        if (size > rows_.size())
+            coordinates_.resize(size), rows_.resize(size), values_.resize(size);
+        Entries here{coordinate, row, value},
+            there{coordinates_.data(), rows_.data(), values_.data()};
         for (int shift = 0; shift == 0 || (largest >> shift) > 0; shift += 11) {
             int64_t starts[2049] = {0};
-            for (int64_t at = 0; at < count; ++at) ++starts[((coordinate[at] >> shift) & 2047) + 1];
+            for (int64_t at = 0; at < count; ++at)
+                ++starts[((here.coordinate[at] >> shift) & 2047) + 1];
             for (int digit = 0; digit < 2048; ++digit) starts[digit + 1] += starts[digit];
-            coordinates_.resize(count), rows_.resize(count), values_.resize(count);
             for (int64_t at = 0; at < count; ++at) {
-                const int64_t to = starts[(coordinate[at] >> shift) & 2047]++;
-                coordinates_[to] = coordinate[at], rows_[to] = row[at], values_[to] = value[at];
+                const int64_t to = starts[(here.coordinate[at] >> shift) & 2047]++;
+                there.coordinate[to] = here.coordinate[at], there.row[to] = here.row[at];
+                there.value[to] = here.value[at];
             }
-            std::copy_n(coordinates_.data(), count, coordinate);
-            std::copy_n(rows_.data(), count, row);
-            std::copy_n(values_.data(), count, value);
+            std::swap(here, there);
         }
+        if (here.coordinate == coordinate) return;
+        std::copy_n(here.coordinate, count, coordinate);
+        std::copy_n(here.row, count, row);
+        std::copy_n(here.value, count, value);
     }
 
    private:
+    struct Entries {
+        int32_t *coordinate, *row;
+        float* value;
+    };
     std::vector<int32_t> coordinates_, rows_;
-    std::vector<double> values_;
+    std::vector<float> values_;
 };
 
 template <class Rows>
@@ -146,17 +159,22 @@ void cws_list(const Rows& rows, const WeightRule& rule, double p, const CwsListi
         CoordinateSort sort;
         for (int64_t block = begin; block < end; ++block) {
             const int64_t first = listing.starts[block], count = listing.starts[block + 1] - first;
-            weights.resize(count);
-            int64_t at = 0;
+            int64_t at = first;
             const int64_t row_begin = block * listing.row_block;
-            for (int64_t row = row_begin; row < row_begin + listing.rows_of(block); ++row)
+            for (int64_t row = row_begin; row < row_begin + listing.rows_of(block); ++row) {
+                weights.clear();
                 each_weight(rows, row, rule, [&](uint64_t coordinate, double weight) {
-                    listing.coordinate[first + at] = static_cast<int32_t>(coordinate);
-                    listing.row[first + at] = static_cast<int32_t>(row - row_begin);
-                    weights[at++] = weight;
+                    const int64_t to = at + static_cast<int64_t>(weights.size());
+                    listing.coordinate[to] = static_cast<int32_t>(coordinate);
+                    listing.row[to] = static_cast<int32_t>(row - row_begin);
+                    weights.push_back(weight);
                 });
-            sort(count, largest, listing.coordinate + first, listing.row + first, weights.data());
-            loops.logs(weights.data(), count, p, listing.log_value + first);
+                const auto here = static_cast<int64_t>(weights.size());
+                loops.logs(weights.data(), here, p, listing.log_value + at);
+                at += here;
+            }
+            sort(count, largest, listing.coordinate + first, listing.row + first,
+                 listing.log_value + first);
         }
     });
 }

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 #include "minmax_rows.h"
@@ -93,6 +94,17 @@ void rank_rows(const Rows& rows, const int64_t* order, const uint32_t* rank_of,
     });
 }
 
+// Whether entries lie inside the rows, and ranks below n_ranks: what is read from here on is then
+// inside of its arrays.
+inline bool is_sound(const RankedRows& rows, int64_t stored, int64_t n_ranks) {
+    bool sound = rows.starts[0] == 0 && rows.starts[rows.n_rows] <= stored;
+    for (int64_t row = 0; row < rows.n_rows; ++row)
+        sound = sound && rows.starts[row] <= rows.starts[row + 1];
+    for (int64_t at = 0; sound && at < rows.starts[rows.n_rows]; ++at)
+        sound = int64_t{rows.ranks[at]} < n_ranks;
+    return sound;
+}
+
 // f(entry) for the entries of a row while the rest of it, from that entry on, is at least `need`;
 // after(entry) is what is left behind it.
 template <class F>
@@ -122,6 +134,14 @@ struct PrefixLists {
     float* rests;  // what the row has behind this coordinate
 };
 
+inline bool is_sound(const PrefixLists& lists, int64_t n_ranks, int64_t listed, int64_t n_rows) {
+    bool sound = lists.starts[0] == 0 && lists.starts[n_ranks] == listed;
+    for (int64_t rank = 0; rank < n_ranks; ++rank)
+        sound = sound && lists.starts[rank] <= lists.starts[rank + 1];
+    for (int64_t at = 0; sound && at < listed; ++at) sound = int64_t{lists.rows[at]} < n_rows;
+    return sound;
+}
+
 // starts[r + 1] = listed entries of rank r; then their running sum. Returns how many there are.
 inline int64_t count_listed(const RankedRows& rows, const PrefixRule& rule, int64_t n_ranks,
                             int64_t* starts) {
@@ -135,7 +155,10 @@ inline int64_t count_listed(const RankedRows& rows, const PrefixRule& rule, int6
 
 inline void fill_lists(const RankedRows& rows, const PrefixRule& rule, int64_t n_ranks,
                        const PrefixLists& lists) {
-    std::vector<int64_t> next(lists.starts, lists.starts + n_ranks);
+    std::vector<int64_t> next(static_cast<size_t>(n_ranks) + 1);
+    count_listed(rows, rule, n_ranks, next.data());
+    if (!std::equal(next.begin(), next.end(), lists.starts))
+        throw std::invalid_argument("the lists were counted for another threshold");
     for (int64_t row = 0; row < rows.n_rows; ++row)
         each_of_prefix(rows, row, rule.listed(rows.sums[row]), [&](int64_t at, double left) {
             const auto to = static_cast<size_t>(next[rows.ranks[at]]++);

@@ -54,8 +54,9 @@ struct Floats {
     static Floats pick(Mask mask, Floats yes, Floats no) {
         return {_mm512_mask_mov_ps(no.v, mask.v, yes.v)};
     }
-    // The less of both; the other one where this is NaN.
+    // The less or the greater of both; the other one where this is NaN.
     Floats or_less(Floats other) const { return {_mm512_min_ps(v, other.v)}; }
+    Floats or_more(Floats other) const { return {_mm512_max_ps(v, other.v)}; }
 };
 
 #elif defined(__AVX2__)
@@ -101,6 +102,7 @@ struct Floats {
         return {_mm256_blendv_ps(no.v, yes.v, mask.v)};
     }
     Floats or_less(Floats other) const { return {_mm256_min_ps(v, other.v)}; }
+    Floats or_more(Floats other) const { return {_mm256_max_ps(v, other.v)}; }
 };
 
 #else
@@ -165,6 +167,7 @@ struct Floats {
         return {(FourFloats)((mask.v & (FourInts)yes.v) | (~mask.v & (FourInts)no.v))};
     }
     Floats or_less(Floats other) const { return pick(*this < other, *this, other); }
+    Floats or_more(Floats other) const { return pick(other < *this, *this, other); }
 };
 
 #endif

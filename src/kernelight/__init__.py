@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kernelight.base.registry import ENTRIES
 
 if TYPE_CHECKING:
-    from kernelight import data, hashing, kernels, metrics, study, theory
+    from kernelight import data, hashing, kernels, metrics, neighbors, study, theory
     from kernelight.base.registry import load
     from kernelight.codes import Codes
     from kernelight.data.opening import open_dataset
@@ -68,6 +68,7 @@ __all__ = [
     "kernels",
     "load",
     "metrics",
+    "neighbors",
     "open_dataset",
     "study",
     "theory",
@@ -84,7 +85,7 @@ _HOMES = {entry.name: entry.module for entry in ENTRIES if entry.family != "kern
     "open_dataset": "kernelight.data.opening",
     **{
         room: f"kernelight.{room}"
-        for room in ("data", "hashing", "kernels", "metrics", "study", "theory")
+        for room in ("data", "hashing", "kernels", "metrics", "neighbors", "study", "theory")
     },
 }
 

@@ -102,6 +102,21 @@ def cws_stream(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64
     The same without listing and tables, for rows or widths that would not fit.
     """
 
+@overload
+def cws_encode_bounds(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, listing: CwsListing, reach: float, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> int: ...
+
+@overload
+def cws_encode_bounds(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, listing: CwsListing, reach: float, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> int: ...
+
+@overload
+def cws_encode_bounds(rows: WeightedRows, p: float, ids: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, listing: CwsListing, reach: float, coding: CwsCoding, first_slot: int, n_slots: int, column: int, out: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu')], winners: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')] | None, threads: int, simd: int) -> int:
+    """
+    The same codes as cws_scan from a listing, without tables; no logarithm is larger in size than reach. Returns how many codes were left to the definition.
+    """
+
+def cws_bounds(seed: int, coordinate: int, first_slot: int, log_value: float, reach: float, out: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], simd: int) -> None:
+    """Bounds of the values a of one weight, as cws_encode_bounds takes them."""
+
 SLOT_BLOCK: int = 32
 
 CELL_BLOCK: int = 128
@@ -673,33 +688,57 @@ def prefix_join(ranked: RankedRows, threshold: float, room: float, lists: Prefix
 def rounding_room(longest: int) -> float:
     """The room that sums of rows of so many entries need."""
 
-@overload
-def best_by_terms(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: SummedRows, out_rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], similarities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None: ...
+class ColumnLists32:
+    """Sparse rows by column, with their absolute sums."""
 
-@overload
-def best_by_terms(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: SummedRows, out_rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], similarities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None: ...
+    def __init__(self, values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-@overload
-def best_by_terms(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: SummedRows, out_rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], similarities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None: ...
+    def best(self, queries: SummedRows, rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], similarities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+        """
+        The most similar rows for each sparse query, best first, padded with -1.
+        """
 
-@overload
-def best_by_terms(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: SummedRows, out_rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], similarities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
-    """
-    The most similar rows of a matrix in CSC for each sparse query, best first, padded with -1.
-    """
+    def above(self, queries: SummedRows, threshold: float, threads: int) -> tuple:
+        """All (query, row, similarity) of at least a threshold."""
 
-@overload
-def above_by_terms(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: SummedRows, threshold: float, threads: int) -> tuple: ...
+class ColumnLists32Long:
+    """Sparse rows by column, with their absolute sums."""
 
-@overload
-def above_by_terms(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: SummedRows, threshold: float, threads: int) -> tuple: ...
+    def __init__(self, values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-@overload
-def above_by_terms(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: SummedRows, threshold: float, threads: int) -> tuple: ...
+    def best(self, queries: SummedRows, rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], similarities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+        """
+        The most similar rows for each sparse query, best first, padded with -1.
+        """
 
-@overload
-def above_by_terms(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: SummedRows, threshold: float, threads: int) -> tuple:
-    """All (query, row, similarity) of at least a threshold."""
+    def above(self, queries: SummedRows, threshold: float, threads: int) -> tuple:
+        """All (query, row, similarity) of at least a threshold."""
+
+class ColumnLists64:
+    """Sparse rows by column, with their absolute sums."""
+
+    def __init__(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def best(self, queries: SummedRows, rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], similarities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+        """
+        The most similar rows for each sparse query, best first, padded with -1.
+        """
+
+    def above(self, queries: SummedRows, threshold: float, threads: int) -> tuple:
+        """All (query, row, similarity) of at least a threshold."""
+
+class ColumnLists64Long:
+    """Sparse rows by column, with their absolute sums."""
+
+    def __init__(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def best(self, queries: SummedRows, rows: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], similarities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+        """
+        The most similar rows for each sparse query, best first, padded with -1.
+        """
+
+    def above(self, queries: SummedRows, threshold: float, threads: int) -> tuple:
+        """All (query, row, similarity) of at least a threshold."""
 
 def code_metric(simd: int) -> int:
     """

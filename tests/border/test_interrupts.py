@@ -84,11 +84,14 @@ def test_codes_do_not_depend_on_how_work_is_cut(params, width, monkeypatch):
     X = sp.csr_matrix(signed_rows(1, 60, 40, density=0.5))
     X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=(60, width))
     wanted = GCWS(300, random_state=0, n_jobs=2, **params).fit(X).encode(X)
-    for tables in (True, False):
-        if not tables:  # nothing fits: rows are streamed
+    for way in ("tables", "bounds", "streams"):
+        if way != "tables":  # nothing fits
             monkeypatch.setattr(cws_sampler, "KEPT_BYTES", 0)
             monkeypatch.setattr(cws_sampler, "CALL_BYTES", 0)
+        if way == "streams":
+            monkeypatch.setattr(cws_sampler, "MOST_REACH", -1)
         monkeypatch.setattr(cws_sampler, "SCAN_WORK", 1 << 15)
+        monkeypatch.setattr(cws_sampler, "BOUNDS_WORK", 1 << 15)
         monkeypatch.setattr(cws_sampler, "STREAM_WORK", 1 << 15)
         monkeypatch.setattr(dart_sampler, "SLOTS_PER_CALL", 1 << 10)
         assert_same_codes(GCWS(300, random_state=0, n_jobs=2, **params).fit(X).encode(X), wanted)

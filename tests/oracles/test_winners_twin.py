@@ -93,15 +93,22 @@ def test_wide_rows_are_won_by_their_own_features(sampler):
     np.testing.assert_array_equal(codes.array, fitted.encode(X).array)
 
 
-def test_tables_in_groups_and_streams_give_the_same_winners(monkeypatch):
+@pytest.mark.parametrize(
+    "limits",
+    [
+        pytest.param({"FEW_MEETINGS": 0}, id="tables in groups"),
+        pytest.param({"FEW_MEETINGS": 1 << 30}, id="bounds"),
+        pytest.param({"CALL_BYTES": 0, "MOST_REACH": -1}, id="streams"),
+    ],
+)
+def test_every_way_gives_the_same_winners(limits, monkeypatch):
     X = rows()
     expected = GCWS(SLOTS, sampler="cws").fit(X).encode_with_winners(X)[1].features
     monkeypatch.setattr(cws_sampler, "KEPT_BYTES", 0)
-    in_groups = GCWS(SLOTS, sampler="cws").fit(X).encode_with_winners(X)[1].features
-    np.testing.assert_array_equal(in_groups, expected)
-    monkeypatch.setattr(cws_sampler, "CALL_BYTES", 0)
-    streamed = GCWS(SLOTS, sampler="cws").fit(X).encode_with_winners(X)[1].features
-    np.testing.assert_array_equal(streamed, expected)
+    for name, value in limits.items():
+        monkeypatch.setattr(cws_sampler, name, value)
+    features = GCWS(SLOTS, sampler="cws").fit(X).encode_with_winners(X)[1].features
+    np.testing.assert_array_equal(features, expected)
 
 
 def test_darts_with_and_without_tables_give_the_same_winners(monkeypatch):

@@ -51,6 +51,25 @@ Kept = TypeVar("Kept", bound="Storable")
 Self = TypeVar("Self", bound="StoredEstimator")
 
 
+def checked_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = False) -> Matrix:
+    """``X`` checked for an estimator as scikit-learn checks it (names, width), for the core."""
+    if sp.issparse(X):
+        X = as_matrix(X, missing=missing)  # first: scikit-learn would follow damaged indices
+    else:
+        check_numbers(X)
+    with within_floats("X"):
+        X = validate_data(
+            estimator,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            reset=reset,
+            accept_large_sparse=True,
+            ensure_all_finite=False,
+        )
+    return X if sp.issparse(X) else as_matrix(X, missing=missing)
+
+
 class Storable(ABC):
     """What can be turned into a `State` and made from one, in memory and in files."""
 
@@ -132,23 +151,7 @@ class StoredEstimator(Storable, BaseEstimator):  # type: ignore[misc]  # scikit-
             self._check_fitted()
             if self._takes_as_it_is(X):
                 return X
-        if sp.issparse(X):
-            X = as_matrix(
-                X, missing=self._takes_missing
-            )  # first: scikit-learn would follow damaged indices
-        else:
-            check_numbers(X)
-        with within_floats("X"):
-            X = validate_data(
-                self,
-                X,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                reset=reset,
-                accept_large_sparse=True,
-                ensure_all_finite=False,
-            )
-        return X if sp.issparse(X) else as_matrix(X, missing=self._takes_missing)
+        return checked_rows(self, X, reset=reset, missing=self._takes_missing)
 
     def _takes_as_it_is(self, X: Any) -> bool:
         """Whether a fitted object takes ``X`` without any further check or conversion.

@@ -36,7 +36,13 @@ def band_keys(
 def short_band_keys(
     codes: Codes, bands: int, rows: int, *, n_jobs: int | None = None
 ) -> NDArray[np.uint32]:
-    """The upper 32 bits of the keys, which tables hold: candidates are verified anyway."""
+    """The upper 32 bits of the keys, which tables hold: candidates are verified anyway.
+
+    >>> from kernelight import Codes
+    >>> from kernelight.neighbors import short_band_keys
+    >>> hex(short_band_keys(Codes([[1, 2]], bits=4), bands=1, rows=2)[0, 0])
+    '0x352eae6f'
+    """
     return _keys(codes, bands, rows, np.dtype(np.uint32), n_jobs)
 
 

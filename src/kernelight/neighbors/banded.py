@@ -20,6 +20,7 @@ from kernelight.neighbors.scan import equal_slots
 
 #: Rows of a bucket that each of its rows meets.
 BUCKET_CAP = 4096
+_BANDS_COUNTED = 6  # to foresee what all hold
 _CALL_PAIRS = 1 << 22  # pairs that one compiled call may meet, for each thread
 
 
@@ -138,10 +139,16 @@ class BandSearch:
         return NeighborPairs.joined([(i[kept], j[kept], similarity[kept])])
 
 
-def pairs_met(codes: Codes, rows: int, *, cap: int = BUCKET_CAP, n_jobs: int | None = None) -> int:
-    """Pairs of rows that one band of this many slots makes candidates."""
-    keys = short_band_keys(codes, 1, rows, n_jobs=n_jobs)
-    counts = np.empty((1, 4), dtype=np.int64)
+def pairs_met(
+    codes: Codes, rows: int, *, cap: int = BUCKET_CAP, n_jobs: int | None = None
+) -> float:
+    """Pairs of rows that a band of this many slots makes candidates, the mean of a few bands.
+
+    Some bands hold a popular code by chance, so that one alone would say little.
+    """
+    bands = min(_BANDS_COUNTED, codes.n_components // rows)
+    keys = short_band_keys(codes, bands, rows, n_jobs=n_jobs)
+    counts = np.empty((bands, 4), dtype=np.int64)
     empty = codes.empty if codes.has_empty else None
-    _core.band_tables(keys, empty, cap, None, None, counts, 1)
-    return int(counts[0, 1])
+    _core.band_tables(keys, empty, cap, None, None, counts, resources(n_jobs).threads)
+    return float(counts[:, 1].mean())

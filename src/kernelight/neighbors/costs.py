@@ -10,8 +10,10 @@ import numpy as np
 
 from kernelight.neighbors.exact_rows import ExactRows
 
-# Encoding: a nonzero in a slot, a coordinate drawn in a slot.
-SLOT, DRAW = 0.35, 6.0
+# Encoding: a nonzero in a slot, and a coordinate drawn in a slot, where tables of all coordinates
+# are kept; a nonzero in a slot where there are too many for that.
+SLOT, DRAW, WIDE_SLOT = 0.2, 25.0, 1.2
+KEPT_CELLS = 6 << 20
 # Exact searches: an entry of a list or of a dense row, a row looked at; of the join: an entry
 # met with its candidate, a stored entry prepared.
 TERM, DENSE_TERM, LOOKED_AT = 1.3, 0.12, 0.6
@@ -19,7 +21,7 @@ JOINED, PREPARED = 150.0, 45.0
 # Bands: a row in a band, a slot of it, a pair that meets.
 BAND_ROW, BAND_SLOT, MET = 25.0, 2.0, 45.0
 # The graph: a row added and a query, for each doubling of the rows; a byte scanned.
-ADDED, SEARCHED, SCANNED = 5000.0, 3000.0, 0.1
+ADDED, SEARCHED, SCANNED = 8000.0, 6000.0, 0.1
 # A candidate verified: a fixed cost and one for each entry.
 VERIFIED, VERIFIED_ENTRY = 60.0, 1.5
 
@@ -27,8 +29,10 @@ VERIFIED, VERIFIED_ENTRY = 60.0, 1.5
 def encoding(rows: ExactRows, n_components: int, n_rows: int | None = None) -> float:
     """Encoding these rows, or ``n_rows`` like them, into codes."""
     n = rows.n_rows if n_rows is None else n_rows
-    entries = rows.mean_entries * n
+    entries = rows.mean_nonzeros * n
     coordinates = min(float(2 * rows.matrix.shape[1]), entries)
+    if n_components * coordinates > KEPT_CELLS:
+        return n_components * WIDE_SLOT * entries
     return n_components * (SLOT * entries + DRAW * coordinates)
 
 

@@ -31,6 +31,14 @@ _CALL_ENTRIES = 1 << 28  # of lists met by one compiled call, for each thread
 _SAMPLE = 512  # rows whose work is counted to foresee that of all
 
 
+_LISTS = {
+    ("float32", "int32"): _core.ColumnLists32,
+    ("float32", "int64"): _core.ColumnLists32Long,
+    ("float64", "int32"): _core.ColumnLists64,
+    ("float64", "int64"): _core.ColumnLists64Long,
+}
+
+
 class ExactSearch:
     """Exact neighbours among some rows."""
 
@@ -52,14 +60,7 @@ class ExactSearch:
         similarities = np.full((queries.n_rows, k), -1.0)
         if self.rows.is_sparse:
             for part, view in self._query_parts(queries):
-                _core.best_by_terms(
-                    *self._lists.arrays,
-                    self.rows.sums,
-                    view,
-                    found[part],
-                    similarities[part],
-                    self._use.threads,
-                )
+                self._lists.view.best(view, found[part], similarities[part], self._use.threads)
             return found, similarities
         for part in _parts(queries.n_rows):
             some = queries.take(np.arange(part.start, part.stop))
@@ -96,9 +97,7 @@ class ExactSearch:
     def _above(self, queries: ExactRows, threshold: float) -> Iterator[Columns]:
         if self.rows.is_sparse:
             for part, view in self._query_parts(queries):
-                i, j, similarity = _core.above_by_terms(
-                    *self._lists.arrays, self.rows.sums, view, threshold, self._use.threads
-                )
+                i, j, similarity = self._lists.view.above(view, threshold, self._use.threads)
                 yield i + part.start, j, similarity
             return
         for part in _parts(queries.n_rows):
@@ -143,9 +142,8 @@ class ExactSearch:
         if not self.rows.is_sparse:
             return float(self.rows.matrix.size)
         rows = self.rows if queries is None else queries
-        lengths = np.diff(self._lists.arrays[2])
         columns = self._lists.columns_of(rows.matrix)
-        return float(lengths[columns].sum()) / max(1, rows.n_rows)
+        return float(self._lists.lengths[columns].sum()) / max(1, rows.n_rows)
 
     def entries_joined(self, threshold: float) -> float:
         """Entries of lists that `pairs` meets, foreseen from some rows; pairs of dense rows."""
@@ -200,11 +198,10 @@ class _ColumnLists:
             (matrix.data[:end], columns.astype(index), matrix.indptr), shape=(rows.n_rows, width)
         ).tocsc()
         self.width = width
-        self.arrays = (
-            lists.data,
-            lists.indices.astype(index, copy=False),
-            lists.indptr.astype(index, copy=False),
-        )
+        starts = lists.indptr.astype(index, copy=False)
+        self.lengths = np.diff(starts)
+        made = _LISTS[lists.data.dtype.name, index.name]
+        self.view = made(lists.data, lists.indices.astype(index, copy=False), starts, rows.sums)
 
     def columns_of(self, matrix: Any) -> NDArray[Any]:
         """The numbers of the columns of other rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,12 @@ class ExactRows:
         """What one comparison reads of a row, on average."""
         entries = self.matrix.indptr[-1] if self.is_sparse else self.matrix.size
         return float(entries) / max(1, self.n_rows)
+
+    @cached_property
+    def mean_nonzeros(self) -> float:
+        """What encoding reads of a row, on average."""
+        values = self.matrix.data if self.is_sparse else self.matrix
+        return float(np.count_nonzero(values)) / max(1, self.n_rows)
 
     def take(self, rows: NDArray[np.int64]) -> ExactRows:
         """Some of these rows."""

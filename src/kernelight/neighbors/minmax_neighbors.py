@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernelight.base.checks import check_choice, check_int, check_number, seed_of
+from kernelight.base.estimator import checked_rows
 from kernelight.codes import Codes
 from kernelight.maps.minmax.gcws import GCWS
 from kernelight.neighbors import costs
@@ -28,6 +29,16 @@ METHODS = ("auto", "exact", "bands", "graph")
 # neighbour asked for, until enough neighbours are found.
 _TRIED, _LADDER = 100, (3, 5, 10, 20, 40, 80)
 _NS = 1e-9
+
+
+@dataclass(eq=False)
+class _Made:
+    """What was made of the fitted rows so far."""
+
+    plan: NeighborPlan | None = None
+    codes: tuple[GCWS, Codes] | None = None
+    engine: CodeGraph | CodeScan | None = None
+    bands: BandSearch | None = None
 
 
 class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -109,7 +120,11 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     # -- Fitting
 
     def fit(self, X: Any, y: Any = None) -> MinMaxNeighbors:
-        """Take the rows, and prepare what `kneighbors` needs."""
+        """Take the rows.
+
+        Codes, graphs and tables are made when they are first needed: `plan_` makes what
+        `kneighbors` needs, `pairs` what it needs itself.
+        """
         check_int("n_neighbors", self.n_neighbors, 1)
         check_choice("method", self.method, METHODS)
         check_number("recall", self.recall, 0.0, 1.0)
@@ -117,27 +132,34 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_int("n_components", self.n_components, 1)
         if self.radius is not None:
             _checked_radius(self.radius)
-        validate_data(self, X, skip_check_array=True)
-        rows = ExactRows.of(X, self.p)
-        if rows.n_rows == 0:
-            raise ValueError("X has no rows (0 samples): a minimum of 1 is required.")
-        self.__dict__.pop("_codes", None)
+        rows = ExactRows.of(checked_rows(self, X, reset=True), self.p)
         self._rows, self._exact = rows, ExactSearch(rows, self.n_jobs)
         self._seed = seed_of(self.random_state)
-        self._engine: CodeGraph | CodeScan | None = None
-        self._bands: dict[float, BandSearch] = {}
+        self._made = _Made()
         self.n_samples_fit_ = rows.n_rows
-        self.plan_ = self._planned_neighbors()
         return self
 
-    @cached_property
+    @property
+    def plan_(self) -> NeighborPlan:
+        """How `kneighbors` works, and why; what it needs is made at the first look."""
+        self._check_fitted()
+        if self._made.plan is None:
+            self._made.plan = self._planned_neighbors()
+        return self._made.plan
+
+    def _check_fitted(self) -> None:
+        check_is_fitted(self, "n_samples_fit_")
+
+    @property
     def _codes(self) -> tuple[GCWS, Codes]:
         """The map and the codes of the fitted rows, made when first needed."""
-        # The power is in the rows already.
-        made = GCWS(
-            self.n_components, bits=self.bits, random_state=self._seed, n_jobs=self.n_jobs
-        ).fit(self._rows.matrix)
-        return made, made.encode(self._rows.matrix)
+        if self._made.codes is None:
+            # The power is in the rows already.
+            made = GCWS(
+                self.n_components, bits=self.bits, random_state=self._seed, n_jobs=self.n_jobs
+            ).fit(self._rows.matrix)
+            self._made.codes = made, made.encode(self._rows.matrix)
+        return self._made.codes
 
     def _planned_neighbors(self) -> NeighborPlan:
         """Exact, or by a graph or scan that finds enough."""
@@ -173,10 +195,12 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The fewest candidates that find enough; exact where none do and we may choose."""
         _, codes = self._codes
         n = self._rows.n_rows
-        k = min(self.n_neighbors, n)
+        k = min(self.n_neighbors, max(1, n - 1))
         tried = np.unique(np.linspace(0, n - 1, min(n, _TRIED)).astype(np.int64))
         some = self._rows.take(tried)
-        _, truth = self._exact.best(some, k)
+        rows, truth = self._exact.best(some, k + 1)
+        truth = np.where(rows == tried[:, None], -1.0, truth)  # a row is not its own neighbour
+        truth = -np.sort(-truth, axis=1)[:, :k]
         engine: CodeGraph | CodeScan = CodeScan(codes)
         # what a scan does not find among so many, no graph finds
         if self.method == "auto" and name == "graph":
@@ -185,7 +209,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 return self._exact_plan(found, seconds)
         if name == "graph":
             engine = CodeGraph(codes)
-        self._engine = engine
+        self._made.engine = engine
         found = 0.0
         for many in _LADDER:
             count = min(n, many * k)
@@ -198,7 +222,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 ) + f" {count} candidates a query are verified."
                 return NeighborPlan(name, reason, found, seconds, None, count, count)
         if self.method == "auto":
-            self._engine = None
+            self._made.engine = None
             return self._exact_plan(found, seconds)
         count = min(n, _LADDER[-1] * k)
         reason = f"method says so, though it finds less than recall={self.recall:g}."
@@ -223,8 +247,9 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The fraction of neighbours that are as near as the true ones; ties count."""
         count = min(count, self._rows.n_rows)
         candidates = engine.candidates(self._codes[1][tried], count, count, n_jobs=self.n_jobs)
+        candidates[candidates == tried[:, None]] = -1
         _, found = self._rows.best(some, candidates, k, n_jobs=self.n_jobs)
-        return float((found >= truth[:, -1:]).mean())
+        return float((found >= truth[:, k - 1 : k]).mean())
 
     # -- Nearest rows
 
@@ -236,7 +261,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Without ``X`` the fitted rows are the queries, and no row is its own neighbour. Rows that
         share nothing with a query are at distance 1; of those the first fill up what is missing.
         """
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         k = self.n_neighbors if n_neighbors is None else check_int("n_neighbors", n_neighbors, 1)
         n = self._rows.n_rows
         most = n - 1 if X is None else n
@@ -256,20 +281,19 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _queries(self, X: Any) -> ExactRows:
         if X is None:
             return self._rows
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return self._rows.like(X)
+        return self._rows.like(checked_rows(self, X, reset=False))
 
     def _nearest(
         self, queries: ExactRows, k: int, X: Any
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         plan = self.plan_
-        if plan.method == "exact" or self._engine is None:
+        if plan.method == "exact" or self._made.engine is None:
             return self._exact.best(queries, k)
         made, codes = self._codes
         some = codes if X is None else made.encode(queries.matrix)
         count = max(plan.candidates, int(plan.candidates * k / self.n_neighbors), k)
         count = min(count, self._rows.n_rows)
-        candidates = self._engine.candidates(some, count, count, n_jobs=self.n_jobs)
+        candidates = self._made.engine.candidates(some, count, count, n_jobs=self.n_jobs)
         return self._rows.best(queries, candidates, k, n_jobs=self.n_jobs)
 
     @staticmethod
@@ -354,7 +378,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _within(self, X: Any, radius: float | None) -> tuple[NeighborPairs, int]:
         """(query, row, similarity) within a radius, and the number of queries."""
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         radius = self.radius if radius is None else radius
         if radius is None:
             raise ValueError("radius_neighbors needs a radius: pass one here or to the estimator.")
@@ -380,7 +404,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Bands find each with the probability of `expected_recall`. Each row meets the first ``cap``
         rows of its bucket only; `plan_` of codes cannot promise the pairs of larger buckets.
         """
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         threshold, cap = _checked_threshold(threshold), check_int("cap", cap, 1)
         if self._pairs_method(threshold, None) == "exact":
             return self._exact.pairs(threshold)
@@ -388,7 +412,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def pairs_plan(self, threshold: float) -> NeighborPlan:
         """How `pairs` finds the pairs of at least this similarity, and why."""
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         threshold = _checked_threshold(threshold)
         seconds = self._pairs_seconds(threshold, None)
         if self._pairs_method(threshold, None) == "exact":
@@ -436,7 +460,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             met = self._exact.entries_met(queries)
             exact = queries.n_rows * costs.exact_query(rows, met)
         seconds = {"exact": _NS * exact}
-        known = "_codes" in self.__dict__
+        known = self._made.codes is not None
         encoding = 0.0 if known else costs.encoding(rows, self.n_components)
         if queries is not None:
             encoding += costs.encoding(queries, self.n_components)
@@ -462,11 +486,11 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return plan, cost
 
     def _band_search(self, threshold: float, cap: int) -> BandSearch:
-        search = self._bands.get(threshold)
-        if search is None or search.cap != cap:
+        search = self._made.bands
+        if search is None or search.cap != cap or search.plan.threshold != threshold:
             plan, _ = self._cheapest_bands(threshold)
             search = BandSearch(self._rows, self._codes[1], plan, cap=cap, n_jobs=self.n_jobs)
-            self._bands = {threshold: search}
+            self._made.bands = search
         return search
 
     def __sklearn_tags__(self) -> Any:

@@ -15,6 +15,10 @@ class NeighborPairs(NamedTuple):
     """Pairs of rows and their exact similarities.
 
     Within one matrix i < j, each pair once, sorted by (i, j).
+
+    >>> from kernelight.neighbors import MinMaxNeighbors
+    >>> MinMaxNeighbors().fit([[1, 2], [1, 2], [4, 0]]).pairs(0.9)
+    NeighborPairs(i=array([0]), j=array([1]), similarity=array([1.]))
     """
 
     i: NDArray[np.int64]

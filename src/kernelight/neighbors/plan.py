@@ -29,6 +29,13 @@ class NeighborPlan:
         The bands, where there are any.
     candidates, expansion : int
         How many candidates a graph or a scan gives for each query, and how widely it searches.
+
+    Examples
+    --------
+    >>> from kernelight.neighbors import MinMaxNeighbors
+    >>> plan = MinMaxNeighbors(n_neighbors=1).fit([[1, 2], [1, 2], [4, 0]]).plan_
+    >>> plan.method, plan.recall
+    ('exact', 1.0)
     """
 
     method: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kernelight import _core
 from kernelight.base.checks import check_int, resources
@@ -45,18 +45,26 @@ def scan_codes(
 
 
 def equal_slots(
-    a: Codes, i: NDArray[np.int64], b: Codes, j: NDArray[np.int64], *, n_jobs: int | None = None
+    a: Codes, i: ArrayLike, b: Codes, j: ArrayLike, *, n_jobs: int | None = None
 ) -> NDArray[np.int32]:
-    """How many slots of row i[n] of ``a`` and row j[n] of ``b`` are equal, for each n."""
+    """How many slots of row i[n] of ``a`` and row j[n] of ``b`` are equal, for each n.
+
+    >>> from kernelight import Codes
+    >>> from kernelight.neighbors import equal_slots
+    >>> codes = Codes([[1, 2, 3], [1, 2, 0], [0, 0, 0]], bits=2)
+    >>> equal_slots(codes, [0, 1], codes, [1, 2])
+    array([2, 1], dtype=int32)
+    """
     refuse_other_origin(a, b, "compared")
+    i, j = (np.ascontiguousarray(rows, dtype=np.int64) for rows in (i, j))
     out = np.empty(len(i), dtype=np.int32)
     _core.equal_slots_of_pairs(
         a.array,
         a.empty if a.has_empty else None,
         b.array,
         b.empty if b.has_empty else None,
-        np.ascontiguousarray(i, dtype=np.int64),
-        np.ascontiguousarray(j, dtype=np.int64),
+        i,
+        j,
         out,
         *resources(n_jobs),
     )

@@ -1,9 +1,9 @@
 """Consistent weighted sampling: calls the compiled loops and keeps the tables of a fitted object.
 
 Memory beyond input and output stays under 256 MB whatever the width: the listing of a batch of rows
-takes at most 40 MB, tables for one call at most 48 MB, tables kept for the next call at most 96 MB,
-twice that while they grow, lists of coordinates at most 32 MB, and words that wait to be folded
-some 32 MB.
+takes at most 48 MB, tables for one call at most 48 MB or running minima of rows, without tables,
+some 24 MB, tables kept for the next call at most 96 MB, twice that while they grow, lists of
+coordinates at most 32 MB, and words that wait to be folded some 32 MB.
 """
 
 from __future__ import annotations
@@ -21,16 +21,24 @@ from kernelight.maps.minmax.cws_lists import ListKeeper
 from kernelight.maps.minmax.poisson_slots import BaseSlots, SlotRange
 from kernelight.maps.minmax.scheme import MinMaxScheme, RowRange, Settled, all_rows, row_ranges
 
-LISTING_BYTES = 40 << 20
+LISTING_BYTES = 48 << 20
 CALL_BYTES = 48 << 20
+RIVALS_BYTES = 24 << 20  # of all threads together
 KEPT_BYTES = 96 << 20
 # Nonzeros times slots of one compiled call, for each thread: some tenths of a second, so that
 # Ctrl-C is handled.
-SCAN_WORK, STREAM_WORK = 1 << 29, 1 << 24
+SCAN_WORK, BOUNDS_WORK, STREAM_WORK = 1 << 29, 1 << 28, 1 << 24
 FEW_ROWS, FEW_WORK = 8, 1 << 22  # up to so many rows, and nonzeros times slots, in one call
 ROW_BLOCK = 96  # rows whose running minima, 256 bytes each, fit the first-level cache
-BYTES_PER_ENTRY = 12 + 8  # coordinate, row, logarithm; and the weight while listing
+BYTES_PER_ENTRY = 2 * 12  # coordinate, row, logarithm; and the same again while they are sorted
 BYTES_PER_CELL_BLOCK = 4 * _core.CELL_BLOCK
+BYTES_PER_RIVALS = 3 * 4 * _core.SLOT_BLOCK  # of a row: two minima and a winner for each slot
+# Where tables are not kept, a cell that is met fewer times than this is better not drawn as defined
+# (core/cws_bounds.h); from then on the cheaper scan outweighs the drawing.
+FEW_MEETINGS = 60
+# Logarithms beyond this leave bounds too loose: one slot in twenty would be sampled twice.
+MOST_REACH = 1 << 14
+FEWEST_RIVALS = 1024  # rows of a block, however many threads share the memory
 
 
 class _Tables(NamedTuple):
@@ -47,6 +55,19 @@ class _Tables(NamedTuple):
         ``first_slot`` is the first of its block.
         """
         return _core.CwsTables(self.cells[first_slot // _core.SLOT_BLOCK :], self.ids, self.where)
+
+
+class _Listing(NamedTuple):
+    """The nonzeros of every block of rows as the compiled functions take them."""
+
+    view: _core.CwsListing
+    log_value: NDArray[np.float32]
+
+    @property
+    def reach(self) -> float:
+        """The size of the largest logarithm."""
+        logs = self.log_value
+        return max(float(logs.max(initial=0.0)), -float(logs.min(initial=0.0)))
 
 
 class CwsSampler:
@@ -119,7 +140,8 @@ class CwsSampler:
     ) -> NDArray[np.bool_]:
         """Survey the rows, list their nonzeros, then scan with tables.
 
-        Where a row or the width is too long for that, stream instead.
+        Where there are more coordinates than tables may have, or few rows for each, sample by
+        bounds; where a row or the width is too long to be listed, stream.
         """
         counts = np.empty(rows.n_rows, dtype=np.int64)
         resources = resources.for_work(rows.values.size * self._base.n_components)
@@ -127,7 +149,7 @@ class CwsSampler:
         if too_long or (rows.is_wide and rows.indices is None):
             _core.cws_survey(rows.weighted(self.scheme), counts, None, resources.threads)
             return self._stream(rows, np.equal(counts, 0), codes, winners, resources)
-        if rows.is_wide:
+        if rows.is_wide or self._are_few_and_wide(rows):
             rows = rows.renumbered()
         used = np.zeros(rows.n_coordinates, dtype=np.uint8)
         weighted = rows.weighted(self.scheme)
@@ -135,23 +157,81 @@ class CwsSampler:
         coordinates = np.flatnonzero(used).astype(np.int32)
         kept = None if rows.ids is not None else self._keep(coordinates, rows, resources)
         empty = np.equal(counts, 0)
-        if kept is None and len(coordinates) * BYTES_PER_CELL_BLOCK > CALL_BYTES:
-            return self._stream(rows, empty, codes, winners, resources)
-        if (
-            winners is None
-            and kept is not None
-            and self._encode_by_lists(rows, weighted, counts, kept, empty, codes, resources)
-        ):
-            return empty
-        listing = self._list(weighted, counts, len(coordinates), resources)
         if kept is None:
-            self._scan_in_groups(listing, coordinates, rows, empty, codes, winners, resources)
-        else:
+            self._encode_once(rows, weighted, counts, coordinates, empty, codes, winners, resources)
+        elif winners is not None or not self._encode_by_lists(
+            rows, weighted, counts, kept, empty, codes, resources
+        ):
+            listing = self._list(weighted, counts, _row_block(len(coordinates), counts), resources)
             for part in self.slots.ranges(
                 codes, empty, resources, most=_most_slots(SCAN_WORK, rows, resources)
             ):
-                self._scan(listing, kept.view(part.first_slot), part, winners, resources)
+                self._scan(listing.view, kept.view(part.first_slot), part, winners, resources)
         return empty
+
+    def _are_few_and_wide(self, rows: RowRange) -> bool:
+        """Whether arrays as long as the width would cost more than to sample without tables.
+
+        Only where tables of the whole width could not be kept: they are faster still.
+        """
+        tables = rows.n_coordinates * BYTES_PER_CELL_BLOCK * self._slot_blocks
+        return (
+            rows.indices is not None
+            and rows.values.size * self._base.n_components < rows.n_coordinates
+            and tables > KEPT_BYTES
+        )
+
+    def _encode_once(
+        self,
+        rows: RowRange,
+        weighted: _core.WeightedRows,
+        counts: NDArray[np.int64],
+        coordinates: NDArray[np.int32],
+        empty: NDArray[np.bool_],
+        codes: NDArray[Any],
+        winners: NDArray[np.int64] | None,
+        resources: Resources,
+    ) -> None:
+        """Rows whose tables would be too large to keep."""
+        fits = len(coordinates) * BYTES_PER_CELL_BLOCK <= CALL_BYTES
+        few = int(counts.sum()) < FEW_MEETINGS * len(coordinates)
+        by_bounds = few or not fits
+        row_block = _rivals_block(len(counts), resources.threads) if by_bounds else 0
+        listing = self._list(
+            weighted, counts, row_block or _row_block(len(coordinates), counts), resources
+        )
+        if by_bounds and listing.reach <= MOST_REACH:
+            self._encode_by_bounds(listing, rows, weighted, empty, codes, winners, resources)
+        elif fits:
+            self._scan_in_groups(listing.view, coordinates, rows, empty, codes, winners, resources)
+        else:
+            self._stream(rows, empty, codes, winners, resources)
+
+    def _encode_by_bounds(
+        self,
+        listing: _Listing,
+        rows: RowRange,
+        weighted: _core.WeightedRows,
+        empty: NDArray[np.bool_],
+        codes: NDArray[Any],
+        winners: NDArray[np.int64] | None,
+        resources: Resources,
+    ) -> None:
+        """Sample without tables: every cell is drawn once for a block of rows, roughly."""
+        for part in self.slots.ranges(
+            codes, empty, resources, most=_most_slots(BOUNDS_WORK, rows, resources)
+        ):
+            _core.cws_encode_bounds(
+                weighted,
+                self.scheme.p,
+                rows.ids,
+                listing.view,
+                listing.reach,
+                self._coding,
+                *part,
+                winners,
+                *resources,
+            )
 
     def _encode_by_lists(
         self,
@@ -220,18 +300,17 @@ class CwsSampler:
         self,
         weighted: _core.WeightedRows,
         counts: NDArray[np.int64],
-        n_coordinates: int,
+        row_block: int,
         resources: Resources,
-    ) -> _core.CwsListing:
-        """The nonzeros of every block of rows, by coordinate."""
-        row_block = _row_block(n_coordinates, counts)
+    ) -> _Listing:
+        """The nonzeros of every ``row_block`` rows, by coordinate."""
         edges = np.minimum(np.arange(-(-len(counts) // row_block) + 1) * row_block, len(counts))
         starts = np.concatenate([[0], np.cumsum(counts)])[edges]
         coordinate, row = np.empty((2, starts[-1]), dtype=np.int32)
         log_value = np.empty(starts[-1], dtype=np.float32)
         listing = _core.CwsListing(row_block, starts, coordinate, row, log_value)
         _core.cws_list(weighted, self.scheme.p, listing, *resources)
-        return listing
+        return _Listing(listing, log_value)
 
     def _scan_in_groups(
         self,
@@ -329,3 +408,9 @@ def _row_block(n_coordinates: int, counts: NDArray[np.int64]) -> int:
     return (
         int(min(max(ROW_BLOCK, 24 * n_coordinates / mean), 16 * ROW_BLOCK)) // ROW_BLOCK * ROW_BLOCK
     )
+
+
+def _rivals_block(n_rows: int, threads: int) -> int:
+    """Rows that are sampled together by bounds: as many as memory allows, but some a thread."""
+    room = RIVALS_BYTES // (BYTES_PER_RIVALS * threads)
+    return max(1, min(max(room, FEWEST_RIVALS), -(-n_rows // threads)))

@@ -112,7 +112,8 @@ def _largest(
         return []
     most = np.zeros(rows.n_coordinates, dtype=np.float32)
     _core.dart_maxima(rows.weighted(scheme, l1=fraction or scheme.l1), scale, members, most)
-    return [float(value) for value in most[most > 0]]
+    found: list[float] = most[most > 0].tolist()
+    return found
 
 
 def choose_sampler(facts: RowFacts, scheme: MinMaxScheme) -> str:

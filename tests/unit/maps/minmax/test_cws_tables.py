@@ -42,16 +42,22 @@ class Spy:
 
 
 def force(monkeypatch, way):
-    """Make the sampler take one of its three ways."""
+    """Make the sampler take one of its ways."""
     if way != "kept":
         monkeypatch.setattr(cws_sampler, "KEPT_BYTES", 0)
+    if way == "bounds":
+        monkeypatch.setattr(cws_sampler, "FEW_MEETINGS", 1 << 30)
+        monkeypatch.setattr(cws_sampler, "MOST_REACH", np.inf)
+    else:
+        monkeypatch.setattr(cws_sampler, "FEW_MEETINGS", 0)
     if way == "direct":
         monkeypatch.setattr(cws_sampler, "CALL_BYTES", 0)
+        monkeypatch.setattr(cws_sampler, "MOST_REACH", -1)
     if way == "one block at a time":
         monkeypatch.setattr(cws_sampler, "CALL_BYTES", 40 * cws_sampler.BYTES_PER_CELL_BLOCK)
 
 
-WAYS = ["kept", "groups", "one block at a time", "direct"]
+WAYS = ["kept", "groups", "one block at a time", "bounds", "direct"]
 
 
 @every_scheme
@@ -60,14 +66,16 @@ def test_every_way_gives_the_twins_codes(way, scheme, monkeypatch):
     X = signed_rows(1, 20, 15, density=0.7)
     force(monkeypatch, way)
     fill, direct = Spy(monkeypatch, "cws_fill"), Spy(monkeypatch, "cws_stream")
+    bounds = Spy(monkeypatch, "cws_encode_bounds")
     actual = hashing.gcws(X, K, random_state=5, **scheme)
     np.testing.assert_array_equal(actual.array, hash_twin.codes(X, K, seed=5, **scheme)[0])
     blocks = -(-K // _core.SLOT_BLOCK)
-    assert (direct.calls, fill.calls) == {
-        "kept": (0, 1),
-        "groups": (0, 1),
-        "one block at a time": (0, blocks),
-        "direct": (1, 0),
+    assert (direct.calls, fill.calls, bounds.calls) == {
+        "kept": (0, 1, 0),
+        "groups": (0, 1, 0),
+        "one block at a time": (0, blocks, 0),
+        "bounds": (0, 0, 1),
+        "direct": (1, 0, 0),
     }[way]
 
 

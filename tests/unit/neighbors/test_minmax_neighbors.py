@@ -1,0 +1,265 @@
+"""`MinMaxNeighbors`: neighbours, graphs, pairs, plans, and what it refuses."""
+
+from __future__ import annotations
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from helpers import rounds, sentence
+from sklearn.base import clone
+from sklearn.cluster import DBSCAN
+from sklearn.manifold import TSNE
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kernelight.kernels import GMM
+from kernelight.neighbors import MinMaxNeighbors, NeighborPlan
+from kernelight.neighbors.graph import has_graph
+
+graphs = pytest.mark.skipif(not has_graph(), reason="usearch is not installed (extra search)")
+
+
+def near_rows(n=300, d=40, seed=0):
+    """Signed rows, half of them near another."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.4)
+    X[n // 2 :] = X[: n - n // 2] * (1 + 0.1 * rng.normal(size=(n - n // 2, d)))
+    X[7] = 0
+    return X
+
+
+X = near_rows()
+K = GMM()(X)
+
+
+@parametrize_with_checks([MinMaxNeighbors(n_neighbors=2)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix, sp.csc_array, np.asfortranarray])
+def test_nearest_are_those_of_the_kernel(make):
+    near = MinMaxNeighbors(n_neighbors=5, method="exact").fit(make(X))
+    distances, rows = near.kneighbors(make(X[:20]))
+    for query in range(20):
+        order = np.lexsort((np.arange(len(X)), -K[query].round(12)))[:5]
+        if query != 7:  # the row of zeros is far from everything
+            np.testing.assert_array_equal(rows[query], order)
+        np.testing.assert_allclose(distances[query], 1 - K[query, order], atol=1e-12)
+    assert rows[7].tolist() == [0, 1, 2, 3, 4]
+    assert (distances[7] == 1).all()
+
+
+def test_fitted_rows_are_not_their_own_neighbours():
+    same = np.vstack([X[:1]] * 6 + [X[1:4]])  # more equal rows than neighbours
+    for rows in (X, same, sp.csr_matrix(same)):
+        found = MinMaxNeighbors(n_neighbors=3).fit(rows).kneighbors(return_distance=False)
+        assert (found != np.arange(len(found))[:, None]).all()
+        assert all(len(set(row)) == 3 for row in found.tolist())
+
+
+@pytest.mark.parametrize("method", ["exact", "bands"])
+def test_pairs_and_radius_agree(method):
+    near = MinMaxNeighbors(radius=0.3, method=method, recall=0.999).fit(X)
+    pairs = near.pairs(0.7)
+    assert (pairs.i < pairs.j).all()
+    np.testing.assert_allclose(pairs.similarity, K[pairs.i, pairs.j], atol=1e-12)
+    assert len(pairs.i) >= 0.98 * np.count_nonzero(np.triu(K, 1) >= 0.7) > 0
+    graph = near.radius_neighbors_graph(mode="distance")
+    np.testing.assert_allclose(graph.toarray()[pairs.i, pairs.j], 1 - pairs.similarity, atol=1e-15)
+    assert graph.nnz == 2 * len(pairs.i)
+    distances, rows = near.radius_neighbors(X[:50])
+    for query in range(50):
+        assert (np.diff(distances[query]) >= 0).all()
+        assert query in rows[query] or query == 7
+        np.testing.assert_allclose(distances[query], 1 - K[query, rows[query]], atol=1e-12)
+    only = near.radius_neighbors(X[:50], return_distance=False)
+    assert all(np.array_equal(a, b) for a, b in zip(only, rows, strict=True))
+
+
+def test_power_is_that_of_the_kernel():
+    for p in (0.5, 3.0):
+        found = MinMaxNeighbors(p=p, method="exact").fit(X).pairs(0.6)
+        truth = np.triu(GMM(p)(X), 1) >= 0.6
+        assert set(zip(*np.nonzero(truth), strict=True)) == set(zip(found.i, found.j, strict=True))
+        codes = MinMaxNeighbors(p=p, method="bands", recall=0.999).fit(X).pairs(0.6)
+        assert len(codes.i) >= 0.97 * len(found.i)
+
+
+@graphs
+def test_graph_finds_what_its_plan_says():
+    rows = near_rows(3000, 60)
+    near = MinMaxNeighbors(method="graph", recall=0.9).fit(rows)
+    assert near.plan_.method == "graph"
+    truth = MinMaxNeighbors(method="exact").fit(rows).kneighbors()[0]
+    distances, found = near.kneighbors()
+    # 30,000 neighbours; those of a query depend on each other: at most ten times the variance
+    sigma = np.sqrt(10 * 0.9 * 0.1 / truth.size)
+    assert (distances <= truth[:, -1:]).mean() > 0.9 - 5 * sigma
+    again = MinMaxNeighbors(method="graph", recall=0.9, n_jobs=2).fit(rows)
+    np.testing.assert_array_equal(again.kneighbors()[1], found)
+
+
+def test_scan_serves_without_a_graph(monkeypatch):
+    monkeypatch.setattr("kernelight.neighbors.minmax_neighbors.has_graph", lambda: False)
+    near = MinMaxNeighbors(method="graph").fit(X)
+    assert near.plan_.method == "scan"
+    assert near.plan_.recall >= 0.95
+    distances, _ = near.kneighbors(X[:100])
+    truth, _ = MinMaxNeighbors(method="exact").fit(X).kneighbors(X[:100])
+    assert (distances <= truth[:, -1:]).mean() > 0.9
+
+
+def test_auto_is_exact_where_that_is_cheap_or_codes_do_not_serve():
+    assert MinMaxNeighbors().fit(X).plan_.method == "exact"
+    rng = np.random.default_rng(0)
+    far = rng.random((400, 300)) < 0.02  # neighbours share hardly anything
+    near = MinMaxNeighbors(n_components=16, method="auto").fit(far)
+    assert near.plan_.method == "exact"
+    assert isinstance(near.plan_, NeighborPlan)
+    assert re.match(r"exact: .*\. Expected recall 1\.000\.", str(near.plan_))
+
+
+def test_plans_of_pairs():
+    near = MinMaxNeighbors(method="bands").fit(X)
+    plan = near.pairs_plan(0.8)
+    assert plan.method == "bands"
+    assert plan.recall >= 0.95
+    assert plan.bands is not None
+    np.testing.assert_allclose(near.expected_recall(0.8, threshold=0.8), plan.recall)
+    assert near.expected_recall(0.95, threshold=0.8) > plan.recall
+    exact = MinMaxNeighbors(method="exact", radius=0.2).fit(X)
+    np.testing.assert_array_equal(exact.expected_recall([0.1, 0.9]), [1, 1])
+
+
+# -- Theory: the fraction of pairs found
+
+
+def test_expected_recall_holds():
+    """Pairs on columns of their own draw hashes of their own: their finds are independent.
+
+    In each bin of similarity the pairs found, over 200 seeds, are a sum of independent trials of
+    known probability.
+    """
+    seeds, copies = rounds(200), 6
+    levels = np.repeat([0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9], copies)
+    width = 10
+    rows = np.zeros((2 * len(levels), width * len(levels)))
+    rng = np.random.default_rng(0)
+    for at, level in enumerate(levels):
+        own = slice(width * at, width * (at + 1))
+        u = rng.lognormal(0, 1, width)
+        rows[2 * at, own] = u
+        rows[2 * at + 1, own] = u * level  # min over max is the level
+    data = sp.csr_matrix(rows)
+    found = np.zeros(len(levels))
+    for seed in range(seeds):
+        near = MinMaxNeighbors(method="bands", recall=0.7, n_components=160, random_state=seed).fit(
+            data
+        )
+        pairs = near.pairs(0.5 - 1e-9)
+        assert (pairs.i // 2 == pairs.j // 2).all()
+        found[pairs.i // 2] += 1
+    expected = near.expected_recall(levels, threshold=0.5 - 1e-9)
+    for level in np.unique(levels):
+        of_level = levels == level
+        trials = seeds * of_level.sum()
+        p = expected[of_level][0]
+        sigma = np.sqrt(trials * p * (1 - p))
+        assert abs(found[of_level].sum() - trials * p) < 5 * sigma + 1e-9, level
+
+
+# -- In scikit-learn
+
+
+def test_graphs_serve_dbscan_tsne_and_classifiers():
+    near = MinMaxNeighbors(n_neighbors=30, radius=0.3).fit(X)
+    labels = DBSCAN(eps=0.3, min_samples=2, metric="precomputed").fit_predict(
+        near.radius_neighbors_graph(mode="distance")
+    )
+    dense = DBSCAN(eps=0.3, min_samples=2, metric="precomputed").fit_predict(1 - K)
+    np.testing.assert_array_equal(labels, dense)
+    graph = near.kneighbors_graph(mode="distance")
+    points = TSNE(metric="precomputed", init="random", perplexity=5, max_iter=250).fit_transform(
+        graph
+    )
+    assert points.shape == (len(X), 2)
+    y = (X[:, 0] > 0).astype(int)
+    model = make_pipeline(
+        MinMaxNeighbors(n_neighbors=5), KNeighborsClassifier(5, metric="precomputed")
+    ).fit(X, y)
+    exact = KNeighborsClassifier(5, metric="precomputed").fit(1 - K, y)
+    assert (model.predict(X) == exact.predict(1 - K)).mean() > 0.95
+
+
+def test_pickled_and_cloned():
+    near = MinMaxNeighbors(n_neighbors=4, method="graph").fit(X)
+    again = pickle.loads(pickle.dumps(near))
+    for one, other in zip(near.kneighbors(X[:9]), again.kneighbors(X[:9]), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert clone(near).get_params() == near.get_params()
+
+
+def test_fitting_again_forgets_the_old_rows():
+    near = MinMaxNeighbors(method="bands").fit(X)
+    near.pairs(0.8)
+    near.fit(X[:50])
+    assert near.pairs(0.8).j.max(initial=0) < 50
+
+
+# -- Odd shapes and wrong words
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "bands", "graph"])
+def test_few_rows(method):
+    for rows in (np.ones((1, 1)), np.zeros((3, 2)), np.eye(2), sp.csr_matrix((4, 3))):
+        near = MinMaxNeighbors(n_neighbors=1, method=method).fit(rows)
+        distances, found = near.kneighbors(rows)
+        assert found.shape == (rows.shape[0], 1)
+        assert ((distances >= 0) & (distances <= 1)).all()
+        assert len(near.pairs(0.5).i) == 0
+        assert near.radius_neighbors_graph(rows, radius=0.5).shape == (rows.shape[0],) * 2
+
+
+def test_no_queries():
+    with pytest.raises(ValueError, match="0 sample"):
+        MinMaxNeighbors(n_neighbors=2).fit(X).kneighbors(X[:0])
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"n_neighbors": 0}, "n_neighbors must be at least 1"),
+        ({"method": 3}, "method must be one of 'auto', 'exact', 'bands', 'graph', got 3"),
+        ({"recall": 1.5}, "recall"),
+        ({"bits": 9}, "bits must be between 1 and 8"),
+        ({"radius": 1.0}, "radius must be below 1"),
+        ({"p": -1}, "p must be"),
+    ],
+)
+def test_wrong_parameters(params, words):
+    with pytest.raises((ValueError, TypeError), match=sentence(words)):
+        MinMaxNeighbors(**params).fit(X)
+
+
+def test_wrong_input():
+    near = MinMaxNeighbors().fit(X)
+    for threshold in (0, -0.1, 1.1, np.nan):
+        with pytest.raises(ValueError, match=sentence("threshold")):
+            near.pairs(threshold)
+    with pytest.raises(ValueError, match="n_neighbors <= n_samples_fit"):
+        near.kneighbors(X, n_neighbors=len(X) + 1)
+    with pytest.raises(ValueError, match="features"):
+        near.kneighbors(X[:, :3])
+    with pytest.raises(ValueError, match=sentence("needs a radius")):
+        near.radius_neighbors(X)
+    with pytest.raises(ValueError, match="NaN"):
+        near.kneighbors(np.full((1, X.shape[1]), np.nan))
+    with pytest.raises(ValueError, match=sentence("use more components")):
+        MinMaxNeighbors(method="bands", n_components=16, recall=0.999).fit(X).pairs(0.1)
+    with pytest.raises(ValueError, match=sentence("too far from the others")):
+        MinMaxNeighbors(p=50).fit(np.array([[1e-100, 1], [1e-10, 1e-9]]))
