@@ -168,6 +168,17 @@ void bind_data(nb::module_& m) {
         nb::arg("starts").noconvert(), nb::arg("rows").noconvert(), nb::arg("threads"),
         "Where the pieces of a delimited text begin and how many rows are before each; returns "
         "where an unfinished row begins.");
+    m.def(
+        "csv_rows",
+        [](Text text, int delimiter, bool final, Out1<int64_t> begins, Out1<int64_t> ends) {
+            require(size(begins) == size(ends), "begins and ends must match");
+            nb::gil_scoped_release release;
+            return csv_rows(chars(text), size(text), static_cast<char>(delimiter), final,
+                            begins.data(), ends.data(), size(begins));
+        },
+        nb::arg("text").noconvert(), nb::arg("delimiter"), nb::arg("final"),
+        nb::arg("begins").noconvert(), nb::arg("ends").noconvert(),
+        "Where the rows of a delimited text begin and end; returns how many there are.");
     bind_csv<float>(m);
     bind_csv<double>(m);
     m.def(

@@ -9,6 +9,7 @@ namespace kernelight {
 void bind_cws(nb::module_& m);
 void bind_dart(nb::module_& m);
 void bind_data(nb::module_& m);
+void bind_duplicates(nb::module_& m);
 void bind_fold(nb::module_& m);
 void bind_frozen(nb::module_& m);
 void bind_pairwise(nb::module_& m);
@@ -34,6 +35,7 @@ NB_MODULE(_core, m) {
     kernelight::bind_cws(m);
     kernelight::bind_dart(m);
     kernelight::bind_data(m);
+    kernelight::bind_duplicates(m);
     kernelight::bind_fold(m);
     kernelight::bind_frozen(m);
     kernelight::bind_pairwise(m);

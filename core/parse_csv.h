@@ -166,6 +166,33 @@ inline int64_t csv_layout(const char* text, int64_t length, char delimiter, bool
     return at - text;
 }
 
+// Where each row of a text begins and where the next may begin, as `csv_layout` counts rows; blank
+// lines are between rows. Returns how many rows there are, at most `most`.
+inline int64_t csv_rows(const char* text, int64_t length, char delimiter, bool final,
+                        int64_t* begins, int64_t* ends, int64_t most) {
+    using namespace csv_detail;
+    const char* end = text + length;
+    const bool quoted =
+        length > 0 && std::memchr(text, '"', static_cast<size_t>(length)) != nullptr;
+    int64_t count = 0;
+    for (const char* at = text; at < end && count < most;) {
+        const char* after;
+        if (quoted) {
+            after = past_row(at, end, delimiter, final);
+        } else {
+            const void* found = std::memchr(at, '\n', static_cast<size_t>(end - at));
+            after = found ? static_cast<const char*>(found) + 1 : final ? end : nullptr;
+        }
+        if (!after) break;
+        if (!blank_row(at, end, delimiter)) {
+            begins[count] = at - text;
+            ends[count++] = after - text;
+        }
+        at = after;
+    }
+    return count;
+}
+
 // Where a line begins that is `line` and nothing else: the first from `from` on, which is at the
 // beginning or the end of a line; -1 if there is none. `line` is not empty and has no line end. The
 // end of the text ends a line only if it is `final`.

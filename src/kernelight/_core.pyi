@@ -195,6 +195,11 @@ def csv_layout(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='
     Where the pieces of a delimited text begin and how many rows are before each; returns where an unfinished row begins.
     """
 
+def csv_rows(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], delimiter: int, final: bool, begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> int:
+    """
+    Where the rows of a delimited text begin and end; returns how many there are.
+    """
+
 @overload
 def csv_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], delimiter: int, missing: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_anywhere: int, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], kinds: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], aside: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], word_starts: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], word_lengths: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> tuple: ...
 
@@ -207,6 +212,11 @@ def csv_parse(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C
 def intern_words(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], lengths: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], firsts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> tuple:
     """
     Codes of words by first occurrence; returns how many there are, and the place of the first beyond firsts or -1.
+    """
+
+def leaders(earlier: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], later: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], similarities: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], survivor: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], similarity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Let rows go that have an earlier partner that stays, in the order of the rows.
     """
 
 def poisson_counts(seed: int, gamma: float, counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:

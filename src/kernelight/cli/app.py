@@ -1,7 +1,8 @@
 """The verbs of the command and their options.
 
 Each is one function, which hands over to the file of its name when it is called: help must not
-wait for scikit-learn. What becomes of errors is in `exits`.
+wait for scikit-learn. What becomes of errors is in `exits`. Long, because typer reads the options
+of all verbs from here.
 """
 
 from __future__ import annotations
@@ -383,6 +384,140 @@ def similarity(
         map=map,
         output=output,
         jobs=jobs,
+        quiet=quiet,
+        as_json=as_json,
+    )
+
+
+@app.command(
+    cls=GroupedHelp,
+    epilog="Examples: kernelight dedup articles.csv --text body -o clean.csv --report report.html; "
+    "kernelight dedup counts.svm --threshold 0.9 -o clean.svm --memory 1G",
+)
+@with_groups
+def dedup(
+    data: opt.Data,
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where the rows that stay go, as they are in DATA: lines of a text, columns of a "
+            "Parquet or Arrow file, arrays of an NPZ file.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER", help="The least similarity of near-duplicates, above 0, at most 1."
+        ),
+    ] = 0.8,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Rows also go if one of this file is within the threshold."
+        ),
+    ] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where all similar pairs go, with their similarities: a .csv, .tsv, .jsonl or "
+            ".parquet file.",
+        ),
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where a report goes, one HTML file.")
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Say how many pairs to expect and how long it takes; write nothing."
+        ),
+    ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="A limit for the memory of the whole process, such as 512M or 2G: rows are then "
+            "kept in temporary files beside the output.",
+        ),
+    ] = None,
+    keep: Annotated[
+        str,
+        typer.Option(metavar="WHICH", help="Which of similar rows stays: the first or the last."),
+    ] = "first",
+    linkage: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="leader: a row goes only if a row that stays is within the threshold. "
+            "components: of rows connected by a chain of pairs one stays.",
+        ),
+    ] = "leader",
+    texts: opt.Texts,
+    method: Annotated[
+        str,
+        opt.kernel_option(
+            metavar="NAME",
+            help="How pairs are found: exact, bands, or auto, the cheaper; with --memory bands.",
+        ),
+    ] = "auto",
+    recall: Annotated[
+        float,
+        opt.kernel_option(
+            metavar="NUMBER", help="The fraction of pairs at the threshold that bands must find."
+        ),
+    ] = 0.95,
+    p: Annotated[
+        float,
+        opt.kernel_option("--p", metavar="NUMBER", help="Values are raised to this power first."),
+    ] = 1.0,
+    scale: Annotated[
+        str | None,
+        opt.kernel_option(
+            metavar="NAME",
+            help="How columns are scaled first: minmax by default for tables, none for sparse rows "
+            "and arrays; as in kernelight fit.",
+        ),
+    ] = None,
+    target: opt.ExcludedColumn = None,
+    columns: opt.TrainingColumns,
+    file_format: opt.FileFormat,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Seed of the hashes.")] = 0,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Write a file without near-duplicate rows, and say which went and why."""
+    settings = {
+        "threshold": threshold,
+        "keep": keep,
+        "linkage": linkage,
+        "p": p,
+        "method": method,
+        "recall": recall,
+        "random_state": seed,
+        "n_jobs": jobs,
+    }
+    _run(
+        "dedup",
+        data,
+        settings,
+        opt.reading_options(columns, file_format, target=target, jobs=jobs),
+        texts=texts.text,
+        shingles=texts.shingles,
+        lengths=texts.lengths,
+        weights=texts.weights,
+        scale=scale,
+        against=against,
+        output=output,
+        pairs=pairs,
+        report=report,
+        dry_run=dry_run,
+        memory=memory,
         quiet=quiet,
         as_json=as_json,
     )

@@ -71,13 +71,15 @@ OPTIONS = {
     "charset": "encoding",
     "coverage": "interval",
     "max_categories": "max-categories",
+    "kind": "shingles",
 }
 #: Parameters that a sentence may begin with, and whose option has the same name. Give a new one
 #: a line in `test_wrong_options_are_refused_before_the_file_is_looked_at` (tests/cli): it fails if
 #: the name is forgotten here.
 _SAME_NAME_OPTIONS = (
-    "C|above|bits|bound|budget|confidence|decimal|delimiter|epsilon|error|format|gamma|kernel|loss|"
-    "memory|method|missing|p|passes|scale|scoring|seed|task|top"
+    "C|above|bits|bound|budget|confidence|decimal|delimiter|epsilon|error|format|gamma|keep|kernel|"
+    "linkage|loss|memory|method|missing|p|passes|recall|scale|scoring|seed|task|threshold|top|"
+    "weights"
 )
 #: Parameters that advice may give a value for. Of those in advice on data, a forgotten one fails
 #: `test_the_advice_of_the_command_works` (tests/newcomers).

@@ -1,7 +1,8 @@
 """Options that several verbs share, and groups of options: defined once, for help and library.
 
 The fields of a group are options of every verb that takes the group (`option_groups`). Defaults of
-the library that take long to import are named in the help; a test compares them.
+the library that take long to import are named in the help; a test compares them. Long, because the
+help of every option is here.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from kernelight.maps import METHODS
 
 _column_option = partial(typer.Option, rich_help_panel="Columns")
 _format_option = partial(typer.Option, rich_help_panel="File format")
-_kernel_option = partial(typer.Option, rich_help_panel="Kernel")
+kernel_option = _kernel_option = partial(typer.Option, rich_help_panel="Kernel")
+_text_option = partial(typer.Option, rich_help_panel="Texts")
 _model_option = partial(typer.Option, rich_help_panel="Model")
 
 _REPEATED = "may be given several times"
@@ -152,6 +154,39 @@ class TrainingColumns(Columns):
             "categorical": self.categorical or None,
             "max_categories": self.max_categories,
         }
+
+
+@dataclass(frozen=True)
+class Texts:
+    """How columns of texts become rows."""
+
+    text: Annotated[
+        list[str] | None,
+        _text_option(
+            metavar="COLUMN", help=f"Compare the texts of this column alone; {_REPEATED}."
+        ),
+    ] = None
+    shingles: Annotated[
+        str | None,
+        _text_option(
+            metavar="NAME", help="What texts are cut into: words (the default) or characters."
+        ),
+    ] = None
+    lengths: Annotated[
+        str | None,
+        _text_option(
+            metavar="RANGE",
+            help="How many words or characters a shingle has: 1-2 words or 5 characters by "
+            "default.",
+        ),
+    ] = None
+    weights: Annotated[
+        str | None,
+        _text_option(
+            metavar="NAME",
+            help="tf (the default) counts shingles, tfidf lets frequent ones count less.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,19 @@ def table_output(path: str | None, *inputs: str | None) -> str | None:
     return path
 
 
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+
+
+def check_table_ending(path: str) -> str:
+    """The ending of a table, which says how it is written; others are refused."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in (*_DELIMITERS, ".jsonl", ".parquet", ".pq"):
+        raise ValueError(
+            f"{path}: the ending says how to write it; known are .csv, .tsv, .jsonl and .parquet."
+        )
+    return ending
+
+
 class Writer(Protocol):
     """Takes some rows at a time, with the same columns each time."""
 
@@ -89,12 +102,7 @@ def opened(path: str | None, *, lines: bool = False) -> Iterator[Writer]:
             yield _Lines(sys.stdout) if lines else _Delimited(sys.stdout, ",")
             sys.stdout.flush()
         return
-    ending = os.path.splitext(path)[1].lower()
-    known = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-    if ending not in (*known, ".jsonl", ".parquet", ".pq"):
-        raise ValueError(
-            f"{path}: the ending says how to write it; known are .csv, .tsv, .jsonl and .parquet."
-        )
+    ending = check_table_ending(path)
     if ending in (".parquet", ".pq"):
         with parquet(path) as writer:
             yield writer
@@ -102,7 +110,11 @@ def opened(path: str | None, *, lines: bool = False) -> Iterator[Writer]:
     with replacing(path) as binary:
         text = io.TextIOWrapper(binary, encoding="utf-8", newline="", write_through=False)
         try:
-            yield _Lines(text) if lines or ending == ".jsonl" else _Delimited(text, known[ending])
+            yield (
+                _Lines(text)
+                if lines or ending == ".jsonl"
+                else _Delimited(text, _DELIMITERS[ending])
+            )
             text.flush()
         finally:
             text.detach()

@@ -6,7 +6,7 @@ was found. `replacing` writes files all or nothing.
 """
 
 from kernelight.base.files import replacing
-from kernelight.data import columnar, decoding, dialect, frames, supervision, tasks
+from kernelight.data import columnar, decoding, dialect, frames, supervision, tasks, texts
 from kernelight.data.batches import Batch
 from kernelight.data.dataset import Dataset
 from kernelight.data.encoding import CLASSIFICATION, REGRESSION, Encoding
@@ -29,4 +29,5 @@ __all__ = [
     "replacing",
     "supervision",
     "tasks",
+    "texts",
 ]

@@ -34,6 +34,7 @@ from kernelight.data.word_counts import too_many_words
 
 __all__ = ["pyarrow_or_error"]  # for other packages; the sources are for this one
 BATCH = 1 << 16  # rows
+STORED = 1 << 14  # rows that are copied at a time, with all their columns
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of the units of durations
 
 
@@ -255,6 +256,24 @@ class ColumnarSource(ArrowSource):
                     block = self._block(batch.slice(start, BATCH), selection, row)
                     row += block.n_rows
                     yield block
+
+    @property
+    def schema(self) -> Any:
+        """Arrow's description of the columns, with what else the file says of them."""
+        with self._opened() as opened:
+            return opened.schema_arrow if self._form == "parquet" else opened.schema
+
+    def stored_rows(self) -> Iterator[Any]:
+        with self._opened() as opened:
+            if self._form == "parquet":
+                batches: Iterable[Any] = opened.iter_batches(STORED, use_threads=True)
+            elif hasattr(opened, "num_record_batches"):
+                batches = (opened.get_batch(at) for at in range(opened.num_record_batches))
+            else:
+                batches = opened
+            for batch in batches:
+                batch.validate(full=True)
+                yield batch
 
     def _batches(self, opened: Any, names: list[str], rows: int) -> Iterator[Any]:
         """The rows of some columns; of Parquet so many at a time, of Arrow as they are stored."""

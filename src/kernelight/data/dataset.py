@@ -6,7 +6,7 @@ Long, because both ways of reading, and what is noted of the rows, must agree.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from kernelight.base.checks import check_int
 from kernelight.data.batches import Batch, cut, merged
 from kernelight.data.column_selection import selected, selected_by
+from kernelight.data.copies import copy_rows, refuse_copy, stored_texts
 from kernelight.data.decisions import Decisions
 from kernelight.data.description import described
 from kernelight.data.encoded_source import (
@@ -27,7 +28,7 @@ from kernelight.data.encoded_source import (
 )
 from kernelight.data.encoding import MAX_CATEGORIES, REGRESSION, Encoding
 from kernelight.data.encoding_learner import Learner
-from kernelight.data.errors import DataError, shown
+from kernelight.data.errors import DataError, listed, nearest, shown
 from kernelight.data.first_rows import missing_in_head
 from kernelight.data.formatted import FormattedSource
 from kernelight.data.missing_targets import missing_targets, with_targets
@@ -46,6 +47,7 @@ from kernelight.data.table_source import (
     CATEGORICAL,
     DATE,
     NUMBER,
+    ArraySource,
     Block,
     ColumnSelection,
     TableSource,
@@ -277,6 +279,19 @@ class Dataset:
             options = replace(options, ignore=(*options.ignore, name))
         return Dataset(self._opened, options, self._given)
 
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a table of named columns: CSV, Parquet, Arrow or a frame."""
+        return self._opened.columns is not None and not isinstance(self._opened, ArraySource)
+
+    def stored_texts(self, rows: Sequence[int], longest: int = 400) -> dict[int, str]:
+        """Some rows as they are stored, as text of at most so many characters, by their numbers."""
+        return stored_texts(self._opened, rows, longest)
+
+    def widened(self, width: int) -> Dataset:
+        """The same sparse rows with as many features."""
+        return Dataset(self._opened, replace(self._options, n_features=width), None)
+
     def describe(self) -> str:
         """What it is and what becomes of every column, in a few lines.
 
@@ -380,6 +395,50 @@ class Dataset:
         if self.rows_left_out and not total:
             raise self._no_targets()
         self._decided.tell([*self._opened.row_notes, *odd.notes()], self.rows_left_out)
+
+    def texts(
+        self, columns: Sequence[str], rows: int = 8192
+    ) -> Iterator[tuple[list[list[str]], list[str] | None]]:
+        """The cells of some columns as texts, "" where one is missing, and the ids of their rows.
+
+        For each column there is a list of ``rows`` texts, fewer only at the end.
+        """
+        source = self._opened
+        if source.columns is None:
+            raise DataError(f"{self.name} has sparse rows, which have no column of texts.")
+        known = [each.name for each in source.columns]
+        for column in columns:
+            if column not in known:
+                hint = nearest(column, known) or f"; there are {listed(known)}."
+                raise DataError(f"{self.name}: there is no column {shown(column)} of texts{hint}")
+        if isinstance(source, ArraySource):
+            raise DataError(f"{self.name} has columns of numbers, and none of texts.")
+        ids = self._selection.ids if self._selection.ids not in columns else None
+        selection = ColumnSelection(words=tuple(columns), ids=ids)
+        texts: list[list[str]] = [[] for _ in columns]
+        names: list[str] = []
+        for block in source.blocks(selection):
+            for known_texts, words in zip(texts, block.words, strict=True):
+                known_texts += words.texts()
+            names += block.ids or []
+            while len(texts[0]) >= rows:
+                yield [some[:rows] for some in texts], names[:rows] if ids else None
+                texts, names = [some[rows:] for some in texts], names[rows:]
+        if texts[0]:
+            yield texts, names if ids else None
+
+    def copy_rows(self, path: str, kept: NDArray[np.bool_], watch: Any = None) -> None:
+        """Write the rows that are ``kept`` to another file, as they are stored in this one.
+
+        Lines of a text are copied byte by byte, with all lines that are no rows; columns of Parquet
+        and Arrow files keep their types. The ending of ``path`` says the format; where it is that
+        of this file nothing is converted. ``watch`` is told how many rows have been looked at.
+        """
+        copy_rows(self._opened, path, kept, watch)
+
+    def refuse_copy(self, path: str) -> None:
+        """Refuse a path to which `copy_rows` could not write, before any work is done."""
+        refuse_copy(self._opened, path)
 
     @property
     def notes(self) -> list[str]:

@@ -64,6 +64,7 @@ from kernelight.data.table_source import (
     Column,
     ColumnSelection,
     Odd,
+    StoredText,
     TableSource,
     joined,
 )
@@ -328,20 +329,9 @@ class DelimitedSource(TableSource):
         self, reader: Reader, selection: ColumnSelection, matrix: Growing | None
     ) -> Iterator[Block]:
         """Some rows at a time; their numbers are added to the matrix, if there is one."""
-        row, line = 0, self._first_line
-        reader.read(self._mark + self._offset)
-        window = Window(reader, CHUNK)
-        while not window.ended:
-            text = self._extra.blanked(window.more(), line, final=window.ended)
-            layout = self._layout(text, final=window.ended)
+        row = 0
+        for _, text, layout, line in self._windows(reader):
             end = layout[2]
-            if len(text) - end > LONGEST_ROW:
-                raise self._source.endless_row(line + line_ends(text[:end]))
-            # lines that are sums or footers if they are the last ones wait for what follows
-            if not window.ended and (extra := self._extra.extra_from(text[:end], line)) < end:
-                text = text[:extra]
-                layout = self._layout(text, final=False)
-                end = layout[2]
             lines, count = line_ends(text[:end]), int(layout[1][-1])
             if count:
                 numbers = None if matrix is None else matrix.room(count, reader.fraction)
@@ -353,8 +343,48 @@ class DelimitedSource(TableSource):
                 else:
                     block.locate = self._locator(text[:end].copy(), row, line)
                 yield block
-            row, line = row + count, line + lines
+            row += count
+
+    def _windows(self, reader: Reader) -> Iterator[tuple[Text, Text, Any, int]]:
+        """The text behind the names, whole rows at a time, until it is used again.
+
+        Each time as it is, with blanks instead of lines that are no rows, its layout, and the
+        number of its first line.
+        """
+        line = self._first_line
+        reader.read(self._mark + self._offset)
+        window = Window(reader, CHUNK)
+        while not window.ended:
+            given = window.more()
+            text = self._extra.blanked(given, line, final=window.ended)
+            layout = self._layout(text, final=window.ended)
+            end = layout[2]
+            if len(text) - end > LONGEST_ROW:
+                raise self._source.endless_row(line + line_ends(text[:end]))
+            # lines that are sums or footers if they are the last ones wait for what follows
+            if not window.ended and (extra := self._extra.extra_from(text[:end], line)) < end:
+                text = text[:extra]
+                layout = self._layout(text, final=False)
+                end = layout[2]
+            yield given, text, layout, line
+            line += line_ends(text[:end])
             window.drop(end)
+
+    @property
+    def charset(self) -> str | None:
+        """The encoding of the file; None for UTF-8."""
+        return self._source.charset
+
+    def stored_rows(self) -> Iterator[StoredText]:
+        with self._source.reader() as reader:
+            head = np.frombuffer(reader.read(self._mark + self._offset), np.uint8)
+            none = np.zeros(0, dtype=np.int64)
+            yield StoredText(head, none, none)
+        with self._source.reader() as reader:
+            for given, text, (_, rows, end), _ in self._windows(reader):
+                begins, ends = np.empty((2, int(rows[-1])), dtype=np.int64)
+                _core.csv_rows(text[:end], ord(self._dialect.delimiter), True, begins, ends)
+                yield StoredText(given[:end], begins, ends)
 
     def _locator(self, text: Text, first_row: int, first_line: int) -> Callable[[int], str]:
         """What says where a row is, by the text from the first row on."""

@@ -24,7 +24,7 @@ from kernelight.data.byte_sources import (
 from kernelight.data.errors import DataError, shown
 from kernelight.data.exact_integers import restored
 from kernelight.data.growing import Growing
-from kernelight.data.table_source import Block, ColumnSelection, TableSource
+from kernelight.data.table_source import Block, ColumnSelection, StoredText, TableSource
 
 _INT32 = 2**31 - 1
 LARGEST_INDEX = 2**62  # that a model can have as its width
@@ -62,6 +62,16 @@ class LibsvmSource(TableSource):
                 first_row += block.n_rows
                 if block.n_rows:
                     yield block
+
+    @property
+    def charset(self) -> str | None:
+        """The encoding of the file; None for UTF-8."""
+        return self._source.charset
+
+    def stored_rows(self) -> Iterator[StoredText]:
+        with self._source.reader() as reader:
+            for lines in self._lines(reader):
+                yield StoredText(lines.text, *_rows_in(lines.text))
 
     def _lines(self, reader: Reader) -> Iterator[_Lines]:
         """Whole lines, some at a time."""
@@ -202,6 +212,20 @@ class _Rows:
             for first, exact in self._exact:
                 target[first : first + len(exact)] = exact
         return Block(X, target=target, first_row=first_row)
+
+
+def _rows_in(text: Text) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the lines that are rows begin and end: those with something before a comment."""
+    ends = np.flatnonzero(text == ord("\n")) + 1
+    if len(text) and (not len(ends) or ends[-1] < len(text)):
+        ends = np.append(ends, len(text))
+    begins = np.concatenate([np.zeros(min(1, len(ends)), np.int64), ends[:-1]])
+    first = text[begins]
+    rows = ~np.isin(first, np.frombuffer(b" \t\r\v\f\n#", np.uint8))
+    for at in np.flatnonzero(np.isin(first, np.frombuffer(b" \t\r\v\f", np.uint8))).tolist():
+        rest = text[begins[at] : ends[at]].tobytes().lstrip()
+        rows[at] = rest != b"" and not rest.startswith(b"#")
+    return begins[rows], ends[rows]
 
 
 def _written(text: Text, rows: NDArray[np.intp]) -> list[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.base import counted
@@ -75,7 +76,7 @@ class NpzSource(ArraySource):
         label = self._source.label
         with self._source.opened() as handle, zipfile.ZipFile(handle) as archive:
             members = _members(label, archive)
-        suffix = _suffix(label, members.keys(), part)
+        suffix = self._suffix = _suffix(label, members.keys(), part)
         sparse = members.keys() >= _SPARSE
         stored, of_target = members.get(f"X{suffix}"), members.get(f"y{suffix}")
         if not sparse:
@@ -122,6 +123,53 @@ class NpzSource(ArraySource):
         rows = self._streamed[0].shape[0]
         return next(self._read(selection, rows)) if rows else super().whole(selection)
 
+    def copy_rows(self, kept: NDArray[np.bool_], handle: Any) -> None:
+        """Write an NPZ file with some of the rows, the other arrays as they are.
+
+        Arrays whose first axis counts the rows are cut: X and y of the part that was opened. A
+        dense matrix is copied some rows at a time.
+        """
+        with (
+            explained(self.label, "NPZ"),
+            self._source.opened() as given,
+            zipfile.ZipFile(given) as archive,
+            zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as made,
+        ):
+            members = _members(self.label, archive)
+            if members.keys() >= _SPARSE:
+                given.seek(0)
+                cut = self._matrix[kept]
+                if not isinstance(cut, sp.csr_matrix):
+                    cut = cut.tocsr()
+                arrays = {"data": cut.data, "indices": cut.indices, "indptr": cut.indptr}
+                arrays |= {"format": np.array(b"csr"), "shape": np.array(cut.shape)}
+                for key in members:
+                    array = arrays.get(key)
+                    if array is None:
+                        with archive.open(f"{key}.npy") as file:
+                            array = np.lib.format.read_array(file, allow_pickle=False)
+                        array = array[kept] if key == "y" else array
+                    _write_member(made, key, [array], array.shape, array.dtype)
+                return
+            cut_keys = {f"{name}{self._suffix}" for name in ("X", "y")}
+            for key, member in members.items():
+                if member.fortran or not member.shape:
+                    with archive.open(f"{key}.npy") as file:
+                        array = np.lib.format.read_array(file, allow_pickle=False)
+                    array = array[kept] if key in cut_keys else array
+                    _write_member(made, key, [array], array.shape, array.dtype)
+                    continue
+                rows = max(1, BLOCK_BYTES // max(1, member.row_bytes))
+                shape, pieces = member.shape, member.pieces(archive, rows)
+                if key in cut_keys:
+                    shape = (int(kept.sum()), *shape[1:])
+                    starts = range(0, member.shape[0], rows)
+                    pieces = (
+                        piece[kept[start : start + rows]]
+                        for start, piece in zip(starts, pieces, strict=True)
+                    )
+                _write_member(made, key, pieces, shape, member.dtype)
+
     def _read(self, selection: ColumnSelection, rows: int) -> Iterator[Block]:
         assert self._streamed is not None
         stored, of_target = self._streamed
@@ -136,6 +184,21 @@ class NpzSource(ArraySource):
                 apart = None if targets is None else _targets(next(targets))
                 yield self._block(selection, start, matrix, apart)
                 start += len(matrix)
+
+
+def _write_member(
+    archive: zipfile.ZipFile, key: str, pieces: Any, shape: tuple[int, ...], dtype: Any
+) -> None:
+    """An array of an NPZ file, from pieces of its first axis."""
+    header = {
+        "descr": np.lib.format.dtype_to_descr(np.dtype(dtype)),
+        "fortran_order": False,
+        "shape": shape,
+    }
+    with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for piece in pieces:
+            file.write(np.ascontiguousarray(piece).tobytes())
 
 
 def _refuse_other_archives(label: str, names: list[str]) -> None:

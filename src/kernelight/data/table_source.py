@@ -139,6 +139,14 @@ class Block:
         return int(self.numbers.shape[0])
 
 
+class StoredText(NamedTuple):
+    """Some bytes of a text, valid until the next are read, and where the rows in them are."""
+
+    text: NDArray[np.uint8]
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+
 class TableSource(ABC):
     """A data set as its format knows it.
 
@@ -226,6 +234,13 @@ class TableSource(ABC):
     def whole(self, selection: ColumnSelection) -> Block:
         """All rows."""
         return joined(list(self.blocks(selection)), selection)
+
+    def stored_rows(self) -> Iterator[Any]:
+        """All that the file holds, rows as they are stored, some at a time.
+
+        Of a text `StoredText`, of tables of Arrow's types record batches.
+        """
+        raise DataError(f"{self.label} is no file whose rows could be copied.")
 
     def _distinct(self, names: Sequence[str], known: Collection[str] = ()) -> list[str]:
         """The names of the columns without duplicates; ``renamed`` lists those that change."""

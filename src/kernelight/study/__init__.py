@@ -1,7 +1,8 @@
 """The study: kernels compared on your data, within a time you set; and its report in HTML.
 
 `compare` runs the study, `Study` is the result (plain data, to and from JSON), `write_report`
-writes the report, one HTML file. docs/study.md is the guide.
+writes the report, one HTML file. docs/study.md is the guide. `write_dedup_report` writes that of
+``kernelight dedup``.
 
 >>> import tempfile
 >>> from pathlib import Path
@@ -23,6 +24,7 @@ True
 from kernelight.study import inputs, recommend
 from kernelight.study.cells import Cell, Recommendation
 from kernelight.study.compare import compare
+from kernelight.study.report.dedup import render_dedup_report, write_dedup_report
 from kernelight.study.report.page import render_report, write_report
 from kernelight.study.result import Study
 from kernelight.study.table import print_study
@@ -35,6 +37,8 @@ __all__ = [
     "inputs",
     "print_study",
     "recommend",
+    "render_dedup_report",
     "render_report",
+    "write_dedup_report",
     "write_report",
 ]

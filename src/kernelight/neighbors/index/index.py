@@ -1,4 +1,7 @@
-"""`Index`: rows that are found by similarity, on disk, growing, safe from crashes."""
+"""`Index`: rows that are found by similarity, on disk, growing, safe from crashes.
+
+Long because it is what users call, and much of it are their docstrings.
+"""
 
 from __future__ import annotations
 

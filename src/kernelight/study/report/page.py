@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
-from importlib.resources import files
 from math import inf
 from pathlib import Path
 
@@ -14,10 +12,11 @@ from kernelight.study.cells import Cell, Recommendation
 from kernelight.study.report.charts import Charts
 from kernelight.study.report.effects import bars, shape
 from kernelight.study.report.pictures import cloud, cloud_legend, matrix, pairs_table, shortened
-from kernelight.study.report.svg import OTHER, Chart, symbol
+from kernelight.study.report.pieces import code, document, figure, framed, prose, tiles
+from kernelight.study.report.svg import OTHER, symbol
 from kernelight.study.report.terms import explained, glossary, said_of, said_of_model, tip
 from kernelight.study.result import Study
-from kernelight.study.text import count_text, held_together, score_text, seconds_text
+from kernelight.study.text import count_text, score_text, seconds_text
 
 
 def write_report(study: Study, path: str | Path = "report.html") -> Path:
@@ -33,8 +32,6 @@ def write_report(study: Study, path: str | Path = "report.html") -> Path:
 def render_report(study: Study) -> str:
     """The report as HTML text: one page, no other files, no network."""
     charts = Charts(study)
-    style = files("kernelight.study.report").joinpath("style.css").read_text(encoding="utf-8")
-    script = files("kernelight.study.report").joinpath("script.js").read_text(encoding="utf-8")
     parts = [
         _head(study),
         _models(study, charts),
@@ -47,38 +44,28 @@ def render_report(study: Study) -> str:
         glossary(),
         _again(study),
     ]
-    name = escape(study.data["name"])
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{name}: kernels compared</title>"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="icon" href="data:,">'
-        f"<style>{style}</style></head><body><main>{''.join(parts)}</main>"
-        f'<div id="tip" role="status"></div><script>{script}</script></body></html>\n'
-    )
+    return document(f"{study.data['name']}: kernels compared", parts)
 
 
 def _head(study: Study) -> str:
     chosen = study.recommendation
     cell = study.cell_of(chosen)
     ends = f"{score_text(cell.low, study.task)} to {score_text(cell.high, study.task)}"
-    tiles = [
-        (score_text(cell.test, study.task), f"test {study.measure}; 95 % interval {ends}"),
-        (seconds_text(cell.fit_seconds), f"to train on {cell.rows:,} rows"),
-        (count_text(cell.rows_per_second), "predictions per second"),
-        (bytes_text(cell.n_bytes), "size of the model"),
-    ]
-    shown = "".join(
-        f'<div class="tile"><b>{escape(value)}</b><span>{_prose(what)}</span></div>'
-        for value, what in tiles
+    shown = tiles(
+        [
+            (score_text(cell.test, study.task), f"test {study.measure}; 95 % interval {ends}"),
+            (seconds_text(cell.fit_seconds), f"to train on {cell.rows:,} rows"),
+            (count_text(cell.rows_per_second), "predictions per second"),
+            (bytes_text(cell.n_bytes), "size of the model"),
+        ]
     )
     notes = "".join(
-        f'<p class="soft">{_prose(note)}</p>' for note in [_data_line(study), *study.notes]
+        f'<p class="soft">{prose(note)}</p>' for note in [_data_line(study), *study.notes]
     )
     return (
         f'<header><p class="eyebrow">Kernels compared on {escape(study.data["name"])}</p>'
-        f'<h1>{_prose(chosen.headline)}</h1><p class="lead">{explained(_prose(chosen.reason))}</p>'
-        f'{notes}</header><div class="tiles">{shown}</div>{_how(chosen)}{_small(study)}'
+        f'<h1>{prose(chosen.headline)}</h1><p class="lead">{explained(prose(chosen.reason))}</p>'
+        f"{notes}</header>{shown}{_how(chosen)}{_small(study)}"
     )
 
 
@@ -88,12 +75,12 @@ def _how(card: Recommendation) -> str:
     Studies of the first format have one expression only.
     """
     command, python = card.command, card.python or card.code
-    shown = f"<p class=what>In a terminal</p>{_code(command)}" if command else ""
+    shown = f"<p class=what>In a terminal</p>{code(command)}" if command else ""
     # kernelight fit --kernel linear is another model: its rows have length 1
     where = "In Python"
     if card.candidate == "linear":
         where += "; scikit-learn trains the linear model, as kernelight fit is for kernels"
-    return f"{shown}<p class=what>{where}</p>{_code(python)}"
+    return f"{shown}<p class=what>{where}</p>{code(python)}"
 
 
 def _small(study: Study) -> str:
@@ -102,8 +89,8 @@ def _small(study: Study) -> str:
     if card is None:
         return ""
     return (
-        f'<section class="card" id="small"><h2>{_prose(card.headline)}</h2>'
-        f'<p class="soft">{explained(_prose(card.reason))}</p>{_how(card)}</section>'
+        f'<section class="card" id="small"><h2>{prose(card.headline)}</h2>'
+        f'<p class="soft">{explained(prose(card.reason))}</p>{_how(card)}</section>'
     )
 
 
@@ -122,17 +109,6 @@ def _data_line(study: Study) -> str:
         f"{data['learned']:,} to learn from and choose by, "
         f"{aside:,} set aside for the test.{more}"
     )
-
-
-def _prose(text: str) -> str:
-    return escape(held_together(text))
-
-
-def _code(text: str) -> str:
-    """A box of code with a button to copy it; names of options are not broken at their hyphens."""
-    inside = re.sub(r"(?<!\S)--?[a-z][\w-]*", r'<span class="word">\g<0></span>', escape(text))
-    button = '<button class="copy" type="button">Copy</button>'
-    return f'<div class="code"><pre>{inside}</pre>{button}</div>'
 
 
 # Columns of the table: title, order of the first click, and whether a phone hides it.
@@ -242,31 +218,15 @@ def _probability_values(cell: Cell) -> list[tuple[float, str, str]]:
     ]
 
 
-def _figure(title: str, caption: str, chart: Chart | None, identity: str) -> str:
-    if chart is None:
-        return ""
-    together = chart.coinciding()
-    note = f'<p class="together soft">{escape(together)}</p>' if together else ""
-    return _framed(title, caption, chart.svg() + note, identity)
-
-
-def _framed(title: str, caption: str, inside: str, identity: str) -> str:
-    text = explained(escape(caption))
-    return (
-        f'<figure id="{identity}"><h3>{escape(title)}</h3><figcaption>{text}</figcaption>'
-        f"{inside}</figure>"
-    )
-
-
 def _curves(charts: Charts) -> str:
     ring = "A ring marks" if charts.study.recommendation.k else "The dashed line in its colour is"
-    figures = _figure(
+    figures = figure(
         "Accuracy against k" if charts.study.task == "classification" else "R² against k",
         f"The tinted band is within one standard error of the best. {ring} the recommendation.",
         charts.components(),
         "chart-k",
     )
-    figures += _figure(
+    figures += figure(
         "Accuracy against C" if charts.study.task == "classification" else "R² against C",
         "Each model at its own k; a ring marks the C that was chosen.",
         charts.penalty(),
@@ -278,8 +238,8 @@ def _curves(charts: Charts) -> str:
 
 def _prices(charts: Charts) -> str:
     caption = "Rings and the dotted stairs mark the Pareto set: nothing cheaper is better."
-    figures = _figure("Against training time", caption, charts.price("fit_seconds"), "chart-time")
-    figures += _figure("Against model size", caption, charts.price("n_bytes"), "chart-bytes")
+    figures = figure("Against training time", caption, charts.price("fit_seconds"), "chart-time")
+    figures += figure("Against model size", caption, charts.price("n_bytes"), "chart-bytes")
     return f'<section><h2>What it costs</h2><div class="grid-2">{figures}</div></section>'
 
 
@@ -287,7 +247,7 @@ def _theory(charts: Charts) -> str:
     chart = charts.kernel_errors()
     if chart is None:
         return ""
-    figure = _figure(
+    drawn = figure(
         "Measured against predicted error",
         "How far inner products of codes or features are from the exact kernel, over pairs of "
         "rows. On the dashed line, both are equal.",
@@ -302,7 +262,7 @@ def _theory(charts: Charts) -> str:
     )
     return (
         "<section><h2>Are the features as good as theory says?</h2>"
-        f'<div class="grid-2"><div>{text}</div>{figure}</div></section>'
+        f'<div class="grid-2"><div>{text}</div>{drawn}</div></section>'
     )
 
 
@@ -315,24 +275,24 @@ def _closer(study: Study, charts: Charts) -> str:
         caption = (
             f"{len(study.picture['points']):,} test rows by {study.picture['method']} of {what}."
         )
-        figures += _framed(
+        figures += framed(
             "Rows as the model sees them", caption, cloud(study) + cloud_legend(study), "chart-rows"
         )
     if study.confusion is not None and "matrix" in study.confusion:
         caption = "Rows are the true classes, columns the predicted ones; test rows."
-        figures += _framed("What it confuses", caption, matrix(study.confusion), "chart-confusion")
+        figures += framed("What it confuses", caption, matrix(study.confusion), "chart-confusion")
     elif study.confusion is not None:
         caption = "The pairs of classes confused most, on test rows."
-        figures += _framed(
+        figures += framed(
             "What it confuses", caption, pairs_table(study.confusion), "chart-confusion"
         )
-    figures += _figure(
+    figures += figure(
         "Are its probabilities right?",
         "Test rows in bins by predicted probability. On the dashed line, both are equal.",
         charts.calibration(),
         "chart-calibration",
     )
-    figures += _figure("Predicted against true", "Test rows.", charts.fitted(), "chart-fitted")
+    figures += figure("Predicted against true", "Test rows.", charts.fitted(), "chart-fitted")
     if not figures:
         return ""
     title = "<h2>The recommended model on the test rows</h2>"
@@ -346,7 +306,7 @@ def _effects(study: Study) -> str:
         return ""
     more = effects["n_columns"] - len(effects["columns"])
     rest = f" {counted(more, 'column')} with less are not shown." if more > 0 else ""
-    figures = _framed(
+    figures = framed(
         "How much each column matters",
         f"How far its contributions are spread over {effects['rows']:,} test rows.{rest}",
         bars(effects),
@@ -359,7 +319,7 @@ def _effects(study: Study) -> str:
         if names is not None:
             positive = 1 if each["output"] is None else each["output"]
             of = f" The score is that of class {names[positive]}."
-        figures += _framed(
+        figures += framed(
             f"The effect of {shortened(each['name'], 30)}",
             f"Its value against what it adds to the score of a row.{of}",
             shape(each, spread).svg(),
@@ -376,7 +336,7 @@ def _left_out(study: Study) -> str:
     for what, why in study.left_out:
         reasons.setdefault(why, []).append(what)
     items = "".join(
-        f"<li>{escape(why[:1].upper() + why[1:])}: {_prose('; '.join(what))}.</li>"
+        f"<li>{escape(why[:1].upper() + why[1:])}: {prose('; '.join(what))}.</li>"
         for why, what in reasons.items()
     )
     return f"<section><h2>What was left out</h2><ul>{items}</ul></section>"
@@ -394,7 +354,7 @@ def _again(study: Study) -> str:
         f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items()
     )
     return (
-        f"<section><h2>How to do it again</h2>{_code(study.settings['command'])}<dl>{listed}</dl>"
+        f"<section><h2>How to do it again</h2>{code(study.settings['command'])}<dl>{listed}</dl>"
         '<p class="soft after">How it was chosen: a fifth of the rows was set aside first and '
         "chose nothing. Cross-validation on the others, in five folds, chose scaling, gamma, p, C, "
         "k and the kernel. The model with the best validation score is recommended first; of all "

@@ -1,0 +1,220 @@
+"""``kernelight dedup``: a file without near-duplicate rows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+import tempfile
+from typing import Any
+
+from kernelight.base import counted
+from kernelight.cli import show
+from kernelight.cli.output import check_different, check_output, check_table_ending, opened
+from kernelight.data.texts import TextShingles
+from kernelight.estimators import Event
+from kernelight.study import write_dedup_report
+from kernelight.tables.dedup_forecast import forecast
+from kernelight.tables.dedup_summary import summarised
+from kernelight.tables.deduplication import (
+    DedupSettings,
+    TableDuplicates,
+    deduplicate_rows,
+    open_others,
+    open_rows,
+)
+from kernelight.tables.memory_limit import bytes_of
+from kernelight.tables.spooled_deduplication import deduplicate_spooled
+
+
+def run(
+    data: str,
+    settings: dict[str, Any],
+    reading_options: dict[str, Any],
+    *,
+    texts: list[str] | None,
+    shingles: str | None,
+    lengths: str | None,
+    weights: str | None,
+    scale: str | None,
+    against: str | None,
+    output: str | None,
+    pairs: str | None,
+    report: str | None,
+    dry_run: bool,
+    memory: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Find duplicates, write the rows that stay, and say what was found."""
+    chosen = DedupSettings(**{name: value for name, value in settings.items() if value is not None})
+    made = _shingles(texts, shingles, lengths, weights, scale)
+    limit = None if memory is None else bytes_of(memory)
+    outputs = {"--output": output, "--pairs": pairs, "--report": report}
+    given = {name: path for name, path in outputs.items() if path is not None}
+    for at, (name, path) in enumerate(given.items()):
+        check_output(path, data, against)
+        for other in list(given)[:at]:
+            check_different(other, given[other], name, path)
+    if pairs is not None:
+        check_table_ending(pairs)
+    if data == against == "-":
+        raise ValueError("Standard input can be read once only: name a file for DATA or --against.")
+    with show.progress(quiet or as_json) as watch:
+        target = reading_options.pop("target", None)
+        options = {"target": target, **reading_options}
+        rows = open_rows(
+            data, texts=texts or (), shingles=made, scale=scale, watch=watch, **options
+        )
+        if output is not None:
+            rows.data.refuse_copy(output)
+        others = None
+        if against is not None:
+            rows, others = open_others(rows, against, **options)
+        if dry_run:
+            expected = forecast(rows, chosen, memory=limit, watch=watch)
+        elif limit is not None:
+            result = deduplicate_spooled(
+                rows,
+                chosen,
+                memory=limit,
+                beside=output or pairs or report or _beside(data),
+                against=others,
+                all_pairs=pairs is not None or report is not None,
+                watch=watch,
+            )
+        else:
+            result = deduplicate_rows(rows, chosen, against=others, watch=watch)
+        if not dry_run:
+            _write(result, rows, output, pairs, watch)
+            if report is not None:
+                watch(Event("writing the report"))
+                summary = summarised(result, rows, others, command=_command())
+                write_dedup_report(summary, report)
+    if dry_run:
+        _say_forecast(expected, as_json)
+        return
+    files = {"output": output, "pairs_file": pairs, "report": report}
+    facts = {"data": rows.name, **result.facts(), **files}
+    if as_json:
+        facts["plan"] = {name: value for name, value in facts["plan"].items() if name != "curve"}
+        show.as_json(facts)
+    elif not quiet:
+        _say(result, rows.name, given)
+
+
+def _write(
+    result: TableDuplicates, rows: Any, output: str | None, pairs: str | None, watch: Any
+) -> None:
+    """Write the pairs, then the rows that stay."""
+    if pairs is not None:
+        watch(Event("writing pairs"))
+        with opened(pairs) as writer:
+            writer.write(result.pair_columns())
+    if output is not None:
+        rows.data.copy_rows(
+            output, result.found.kept, lambda count: watch(Event("writing", count, result.n_rows))
+        )
+
+
+def _shingles(
+    texts: list[str] | None,
+    kind: str | None,
+    lengths: str | None,
+    weights: str | None,
+    scale: str | None,
+) -> TextShingles | None:
+    """How texts become rows; options of texts without a column of texts are refused."""
+    named = {"--shingles": kind, "--lengths": lengths, "--weights": weights}
+    if not texts:
+        for name, value in named.items():
+            if value is not None:
+                raise ValueError(f"{name} is for texts: name their column by --text.")
+        return None
+    if scale is not None:
+        raise ValueError("--scale is for columns of numbers: leave it out with --text.")
+    if len(set(texts)) < len(texts):
+        raise ValueError("--text names a column twice.")
+    found = None
+    if lengths is not None:
+        match = re.fullmatch(r"(\d{1,3})(?:-(\d{1,3}))?", lengths)
+        if match is None:
+            raise ValueError(f"--lengths must be a number or a range such as 1-2, got {lengths!r}.")
+        found = int(match[1]), int(match[2] or match[1])
+    return TextShingles(kind or "words", found, weights=weights or "tf")
+
+
+def _beside(data: str) -> str:
+    """Where temporary files go if nothing is written: the folder of the data, or of the system."""
+    folder = os.path.dirname(os.path.abspath(data))
+    if os.path.isfile(data) and os.access(folder, os.W_OK):
+        return data
+    return os.path.join(tempfile.gettempdir(), "kernelight")
+
+
+def _command() -> str:
+    """The command line, to be repeated."""
+    return shlex.join(["kernelight", *sys.argv[1:]])
+
+
+def _say(result: TableDuplicates, name: str, given: dict[str, str]) -> None:
+    facts = result.facts()
+    kinds = [
+        f"{facts[kind]:,} {said}"
+        for kind, said in (
+            ("identical", "identical"),
+            ("near", "near"),
+            ("against", "found in --against"),
+        )
+        if facts[kind] or kind != "against"
+    ]
+    show.say(
+        f"{counted(facts['rows'], 'row')} of {show.plain(name)}: {facts['kept']:,} stay, "
+        f"{facts['removed']:,} go ({', '.join(kinds)})."
+    )
+    if facts["empty"]:
+        show.say(
+            f"{counted(facts['empty'], 'row')} without any value {_are(facts['empty'])} similar to "
+            f"nothing and stay{'s' if facts['empty'] == 1 else ''}."
+        )
+    if facts["below_threshold"]:
+        show.say(
+            f"Of the rows that go {facts['below_threshold']:,} {_are(facts['below_threshold'])} "
+            f"below the threshold to the row that stays; --linkage leader lets no such row go."
+        )
+    if facts["capped"]:
+        show.say(
+            f"{counted(facts['capped'], 'bucket')} of similar rows {_are(facts['capped'])} so "
+            f"large that not all their pairs were compared."
+        )
+    recall = facts["plan"].get("recall", 1.0)
+    if recall < 1.0:
+        show.say(
+            f"Of the pairs at the threshold about {100 * recall:.0f} % are found, of more similar "
+            f"ones more; --method exact finds all."
+        )
+    said = {"--output": "The rows that stay", "--pairs": "The pairs", "--report": "The report"}
+    for option, path in given.items():
+        verb = "is" if option == "--report" else "are"
+        show.say(f"{said[option]} {verb} in {path}.")
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _say_forecast(expected: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        show.as_json(expected)
+        return
+    show.pairs(
+        {
+            "rows": f"{expected['rows']:,}",
+            "pairs": f"about {expected['pairs']:,} (give or take {expected['pairs_error']:,}), by "
+            f"{expected['sampled']:,} of the rows",
+            "method": expected["method_text"],
+            "time": f"about {show.about(expected['seconds'])}",
+            "memory": expected["memory_text"],
+        }
+    )

@@ -1,0 +1,350 @@
+"""De-duplication of the rows of files: tables, sparse rows, and columns of texts.
+
+`DedupRows` says what the rows of a file are compared by; `deduplicate_rows` finds the duplicates in
+memory, `deduplicate_spooled` (`spooled_deduplication`) within a memory limit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelight.base import counted
+from kernelight.base.checks import (
+    Matrix,
+    as_matrix,
+    check_choice,
+    check_int,
+    check_number,
+    check_positive,
+)
+from kernelight.data import DataError, Dataset, open_dataset
+from kernelight.data.errors import shown
+from kernelight.data.texts import TextShingles
+from kernelight.estimators.progress import Event, Watch, unwatched
+from kernelight.neighbors.deduplicate import OtherRows, Others, deduplicate_matrix
+from kernelight.neighbors.duplicates import COMPONENTS, FIRST, LAST, LEADER, Duplicates
+from kernelight.neighbors.limits import check_threshold
+from kernelight.neighbors.minmax_neighbors import METHODS
+from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
+from kernelight.tables.table_map import open_like, sample_of
+
+BATCH = 1 << 13  # rows that are read at a time
+
+
+@dataclass(frozen=True)
+class DedupSettings:
+    """What near-duplicates are, and which of them stay; as in `deduplicate`.
+
+    >>> from kernelight.tables.deduplication import DedupSettings
+    >>> DedupSettings(threshold=0.9).linkage
+    'leader'
+    """
+
+    threshold: float = 0.8
+    keep: str = FIRST
+    linkage: str = LEADER
+    p: float = 1.0
+    method: str = "auto"
+    recall: float = 0.95
+    random_state: int = 0
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        check_threshold(self.threshold)
+        check_choice("keep", self.keep, (FIRST, LAST))
+        check_choice("linkage", self.linkage, (LEADER, COMPONENTS))
+        check_choice("method", self.method, METHODS)
+        check_number("recall", self.recall, 0.0, 1.0)
+        check_positive("p", self.p)
+        check_int("random_state", self.random_state, 0)
+
+    @property
+    def engine(self) -> dict[str, Any]:
+        """The arguments of `MinMaxNeighbors`."""
+        names = ("p", "method", "recall", "random_state", "n_jobs")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass
+class DedupRows:
+    """The rows of a file as they are compared: encoded columns, or the shingles of a column.
+
+    Attributes
+    ----------
+    data : Dataset
+        The file, without a target.
+    texts : tuple of str
+        The columns of texts; none for all columns as they are encoded.
+    shingles : TextShingles or None
+        How texts become rows; fitted if they need it.
+    scaling : Scaling or None
+        What happens to columns first.
+    """
+
+    data: Dataset
+    texts: tuple[str, ...] = ()
+    shingles: TextShingles | None = None
+    scaling: Scaling | None = None
+    n_rows: int | None = field(default=None, compare=False)  # once all were read
+
+    @property
+    def name(self) -> str:
+        """What errors and reports call the file."""
+        return self.data.name
+
+    def batches(self, rows: int = BATCH) -> Iterator[tuple[Matrix, list[str] | None]]:
+        """The rows in batches of ``rows``, each with ids if a column has them."""
+        if self.texts:
+            assert self.shingles is not None
+            for columns, ids in self.data.texts(self.texts, rows):
+                yield self.shingles.transform(*columns, names=self.texts), ids
+            return
+        for batch in self.data.batches(rows):
+            X = as_matrix(batch.X, name=self.name)
+            yield X if self.scaling is None else self.scaling(X), batch.ids
+
+    def whole(self, watch: Watch = unwatched) -> tuple[Matrix, list[str] | None]:
+        """All rows, and their ids."""
+        parts: list[Matrix] = []
+        names: list[str] = []
+        count, has_ids = 0, False
+        for X, ids in self.batches():
+            parts.append(X)
+            if ids is not None:
+                has_ids = True
+                names += ids
+            count += X.shape[0]
+            watch(Event("reading", count))
+        if not parts:
+            raise DataError(f"{self.name} has no rows.")
+        self.n_rows = count
+        X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+        return as_matrix(X), names if has_ids else None
+
+    def count(self, watch: Watch = unwatched) -> int:
+        """How many rows there are."""
+        if self.n_rows is None:
+            self.n_rows = 0
+            for X, _ in self.batches():
+                self.n_rows += X.shape[0]
+                watch(Event("reading", self.n_rows))
+        return self.n_rows
+
+
+def open_rows(
+    path: Any,
+    *,
+    texts: Sequence[str] = (),
+    shingles: TextShingles | None = None,
+    scale: str | None = None,
+    target: str | None = None,
+    watch: Watch = unwatched,
+    **reading_options: Any,
+) -> DedupRows:
+    """The rows of a file, ready to be compared.
+
+    Columns of tables are brought to the range 0 to 1 by default, so that none counts more because
+    of its unit; sparse rows and arrays are taken as they are. Columns that would be left out or
+    whose rare words would count as one are refused: rows that differ there would go as equal.
+    """
+    if scale is not None:
+        check_choice("scale", scale, SCALING_NAMES)
+    data = open_dataset(path, target=None, **reading_options)
+    if texts:
+        rows = DedupRows(data, tuple(texts), shingles or TextShingles())
+        if rows.shingles is not None and rows.shingles.needs_fit:
+            count = 0
+            for columns, _ in data.texts(texts, BATCH):
+                rows.shingles.partial_fit(*columns, names=rows.texts)
+                count += len(columns[0])
+                watch(Event("counting words", count))
+        return rows
+    if target is not None:
+        data = data.leaving_out(target)
+    _refuse_lost_columns(data, reading_options)
+    scale = ("minmax" if data.is_table else "none") if scale is None else scale
+    scaling = None
+    if check_choice("scale", scale, SCALING_NAMES) != "none":
+        X = as_matrix(sample_of(data, None, 0, watch))
+        scaling = fit_scaling(scale, X, np.random.default_rng(0))
+    return DedupRows(data, scaling=scaling)
+
+
+def _refuse_lost_columns(data: Dataset, reading_options: dict[str, Any]) -> None:
+    """Refuse to compare rows without columns that the user has not left out."""
+    try:
+        encoding = data.encoding
+    except DataError as error:
+        if "has no features" not in str(error):
+            raise
+        raise DataError(f"{str(error).rstrip('.')}, and --text NAME compares it as text.") from None
+    known = {*(data.columns or ())}
+    lost = [
+        name
+        for name in encoding.ignored
+        if name not in reading_options.get("ignore", ()) and name in known
+    ]
+    if lost:
+        raise DataError(
+            f"{data.name}: column {shown(lost[0])} is ids or free text, which are no features, and "
+            f"rows that differ only there would count as equal: --text {lost[0]} compares it as "
+            f"text, --ignore {lost[0]} leaves it out."
+        )
+    many = next((column.name for column in encoding.columns or () if column.others), None)
+    if many is not None:
+        raise DataError(
+            f"{data.name}: column {shown(many)} has more words than have a feature each, and rows "
+            f"that differ only in rare words would count as equal: --text {many} compares it as "
+            f"text, --max-categories allows more, --ignore {many} leaves it out."
+        )
+
+
+def open_others(
+    rows: DedupRows, path: Any, *, target: str | None = None, **reading_options: Any
+) -> tuple[DedupRows, DedupRows]:
+    """The same rows, and those of another file to compare them with.
+
+    Columns of the other file become features as those of the first. Where both have sparse rows,
+    both get the width of the wider one.
+    """
+    if rows.texts:
+        reading_options = {**reading_options, "target": None}
+        return rows, replace(rows, data=open_dataset(path, **reading_options), n_rows=None)
+    if rows.data.columns is None:
+        other = open_dataset(path, **{**reading_options, "target": None})
+        if other.columns is not None:
+            raise DataError(f"{rows.name} has sparse rows, and {other.name} a table of columns.")
+        width = max(rows.data.n_features, other.n_features)
+        mine = rows.data.widened(width)
+        return replace(rows, data=mine), replace(rows, data=other.widened(width), n_rows=None)
+    if target is not None:
+        reading_options["ignore"] = (*reading_options.get("ignore", ()), target)
+    other = open_like(rows.data.encoding, shown(rows.name), path, reading_options)
+    return rows, replace(rows, data=other, n_rows=None)
+
+
+@dataclass(frozen=True)
+class TableDuplicates:
+    """Duplicates among the rows of a file, with what a report says of how they were found."""
+
+    found: Duplicates
+    settings: DedupSettings
+    ids: list[str] | None
+    other_ids: list[str] | None  # of the rows of another file, if they have ids
+    plan: dict[str, Any]
+    seconds: float
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the file."""
+        return len(self.found.kept)
+
+    def label(self, row: int) -> str:
+        """The id of a row, or its number counted from 1."""
+        return str(row + 1) if self.ids is None else self.ids[row]
+
+    def survivor_label(self, survivor: int) -> str:
+        """The id or number of a survivor, which may be a row of another file."""
+        if survivor >= 0:
+            return self.label(survivor)
+        other = -1 - survivor
+        return str(other + 1) if self.other_ids is None else self.other_ids[other]
+
+    def facts(self) -> dict[str, Any]:
+        """The numbers, as plain data."""
+        found = self.found
+        sizes = found.cluster_sizes
+        return {
+            "rows": self.n_rows,
+            "kept": found.n_kept,
+            "removed": found.n_removed,
+            "identical": found.n_identical,
+            "near": found.n_near,
+            "against": found.n_matched,
+            "empty": found.n_empty,
+            "clusters": int((sizes > 1).sum()),
+            "largest_cluster": int(sizes.max(initial=0)),
+            "pairs": len(found.pairs.i),
+            "below_threshold": found.n_below,
+            "capped": found.capped,
+            "threshold": self.settings.threshold,
+            "linkage": self.settings.linkage,
+            "keep": self.settings.keep,
+            "plan": self.plan,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def pair_columns(self) -> dict[str, Any]:
+        """A table of pairs: a row, another it is similar to, how similar, and why the row went.
+
+        Of equal rows each is paired with the one that stands for it. ``kind`` is identical, near or
+        against; ``removed`` says that the row went because of this pair.
+        """
+        found = self.found
+        pairs = found.pairs
+        same = np.flatnonzero(found.identical)
+        stand_in = found.equal[same]
+        gone = np.flatnonzero((found.survivor < 0) & ~found.identical)
+        last = self.settings.keep == LAST
+        row = np.concatenate([same, pairs.i if last else pairs.j, gone])
+        other = np.concatenate([stand_in, pairs.j if last else pairs.i, found.survivor[gone]])
+        similarity = np.concatenate([np.ones(len(same)), pairs.similarity, found.similarity[gone]])
+        kind = ["identical"] * len(same) + ["near"] * len(pairs.i) + ["against"] * len(gone)
+        order = np.lexsort((-similarity, row))
+        removed = ~found.kept[row] & (
+            (found.survivor[row] == other) | (np.arange(len(row)) < len(same))
+        )
+        return {
+            "row": _labels([self.label(int(at)) for at in row[order]], self.ids),
+            "other": _labels([self.survivor_label(int(at)) for at in other[order]], self.ids),
+            "similarity": similarity[order],
+            "kind": np.array(kind, dtype=str)[order],
+            "removed": removed[order],
+        }
+
+
+def _labels(labels: list[str], ids: list[str] | None) -> NDArray[Any]:
+    return np.array(labels, dtype=str) if ids is not None else np.array(labels, dtype=np.int64)
+
+
+def deduplicate_rows(
+    rows: DedupRows,
+    settings: DedupSettings,
+    *,
+    against: DedupRows | None = None,
+    others: Others | None = None,
+    watch: Watch = unwatched,
+) -> TableDuplicates:
+    """The duplicates among all rows, in memory.
+
+    A row also goes if a row of ``against`` is within the threshold; ``others`` is the same for
+    rows that are elsewhere, such as those of an index.
+    """
+    start = time.monotonic()
+    X, ids = rows.whole(watch)
+    other_ids = None
+    if against is not None:
+        Y, other_ids = against.whole(watch)
+        if Y.shape[1] != X.shape[1]:
+            raise DataError(
+                f"{against.name} has {counted(Y.shape[1], 'feature')} where {rows.name} has "
+                f"{X.shape[1]}."
+            )
+        others = OtherRows(Y, settings.threshold, settings.engine)
+    watch(Event("looking for duplicates"))
+    found, plan = deduplicate_matrix(
+        X,
+        settings.threshold,
+        settings.engine,
+        keep=settings.keep,
+        linkage=settings.linkage,
+        others=others,
+    )
+    return TableDuplicates(found, settings, ids, other_ids, plan, time.monotonic() - start)

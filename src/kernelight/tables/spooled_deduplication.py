@@ -1,0 +1,429 @@
+"""De-duplication of files larger than memory: the pairs of bands, by sorted runs on disk.
+
+1. Rows are read once. Those that differ from all earlier ones are spooled (`row_spool`).
+2. The spooled rows are encoded. Of each band of codes the (key, row) are sorted, some rows at a
+   time, and written as runs; sketches are written beside them.
+3. Band by band, runs are merged. Rows of one bucket are candidates, the first `BUCKET_CAP` of a
+   bucket with each of its rows; those whose sketches agree are written as runs of (later, earlier).
+4. Candidates are merged in the order of the later row, and verified by the exact kernel with rows
+   read back from the spool; rows are visited in their order at the same time.
+
+Map, bands and rules are those of `deduplicate` with ``method="bands"``, so that the same rows go.
+In memory are some 100 bytes for each row, whatever its length.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight.base.checks import as_matrix, resources
+from kernelight.data import DataError
+from kernelight.estimators.progress import Event, Watch, unwatched
+from kernelight.kernels.prepare import row_peaks
+from kernelight.neighbors.band_keys import short_band_keys
+from kernelight.neighbors.band_plan import BandPlan
+from kernelight.neighbors.banded import BUCKET_CAP
+from kernelight.neighbors.dedup_bands import (
+    LOOKED_AT,
+    N_COMPONENTS,
+    band_facts,
+    dedup_map,
+    dedup_plan,
+    planning_rows,
+)
+from kernelight.neighbors.deduplicate import OtherRows, Visits, decide, no_pairs
+from kernelight.neighbors.duplicates import LEADER, Leaders, Matches, RowIndices
+from kernelight.neighbors.equal_rows import empty_rows
+from kernelight.neighbors.exact_rows import ExactRows
+from kernelight.neighbors.pairs import Columns, NeighborPairs
+from kernelight.tables.deduplication import DedupRows, DedupSettings, TableDuplicates
+from kernelight.tables.memory_limit import (
+    HASHING,
+    LEAST_ROWS,
+    MOST_ROWS,
+    READING,
+    batch_rows,
+    row_bytes,
+    taken,
+)
+from kernelight.tables.row_spool import DistinctRows, RowSpool, SpooledArray
+from kernelight.tables.sorted_runs import SortedRuns, Words
+
+_LOW = np.uint64((1 << 32) - 1)
+_MOST_ROWS = 1 << 32  # rows have numbers of 32 bits here
+
+
+def deduplicate_spooled(
+    rows: DedupRows,
+    settings: DedupSettings,
+    *,
+    memory: int,
+    beside: str,
+    against: DedupRows | None = None,
+    all_pairs: bool = False,
+    watch: Watch = unwatched,
+) -> TableDuplicates:
+    """The duplicates among the rows of a file, within a limit for the memory of the process.
+
+    Temporary files are made in the folder of the path ``beside``. Without ``all_pairs`` only pairs
+    that decide are verified and returned. Rows of ``against`` are compared exactly, as many at a
+    time as fit.
+    """
+    start = time.monotonic()
+    job = _Spooled(rows, settings, memory, beside, watch)
+    try:
+        found, plan = job.run(against, all_pairs or settings.linkage != LEADER)
+    finally:
+        job.close()
+    return TableDuplicates(found, settings, job.ids, job.other_ids, plan, time.monotonic() - start)
+
+
+class _Spooled:
+    """One run, with its files."""
+
+    def __init__(
+        self, rows: DedupRows, settings: DedupSettings, memory: int, beside: str, watch: Watch
+    ) -> None:
+        self._rows, self._settings, self._memory = rows, settings, memory
+        self._beside, self._watch = beside, watch
+        self._files: list[Any] = []
+        self.ids: list[str] | None = None
+        self.other_ids: list[str] | None = None
+
+    def close(self) -> None:
+        """Close all files, which then vanish."""
+        for file in self._files:
+            file.close()
+
+    def _opened(self, file: Any) -> Any:
+        self._files.append(file)
+        return file
+
+    def _room(self, fraction: float) -> int:
+        """Bytes that a step may take of what is left."""
+        return max(1 << 22, int(fraction * (self._memory - taken() - READING)))
+
+    # -- The steps
+
+    def run(self, against: DedupRows | None, all_pairs: bool) -> tuple[Any, dict[str, Any]]:
+        """All of them."""
+        place, n_empty = self._spool_rows()
+        spool = self._spool
+        distinct = _first_places(place, spool.shape[0])
+        visits = Visits.of(place, distinct, self._settings.keep)
+        matches = None if against is None else self._matches(against)
+        settings = self._settings
+        plan: dict[str, Any] = {"method": "exact", "recall": 1.0}
+        candidates, capped = None, 0
+        if spool.shape[0] > 1:
+            bands = self._encode()
+            candidates, capped = self._candidates(bands, visits)
+            plan = band_facts(bands, capped)
+        rule = Leaders(spool.shape[0], visits.ranked(matches))
+        parts: list[Columns] = [no_pairs()]
+        if candidates is not None:
+            leaders = rule if settings.linkage == LEADER else None
+            parts += self._verified(candidates, visits, leaders, all_pairs)
+        pairs = NeighborPairs.joined(parts)
+        if settings.linkage == LEADER:
+            decided = rule.decided()
+        else:
+            decided = decide(
+                visits,
+                pairs,
+                linkage=settings.linkage,
+                matches=matches,
+                similarities=self._similarities(against),
+            )
+        found = visits.duplicates(
+            decided, pairs, threshold=settings.threshold, n_empty=n_empty, capped=capped
+        )
+        return found, plan
+
+    def _spool_rows(self) -> tuple[RowIndices, int]:
+        """Read all rows and spool the distinct ones; for each row the place of its content."""
+        first = next(iter(self._rows.batches(256)), None)
+        if first is None:
+            raise DataError(f"{self._rows.name} has no rows.")
+        each = row_bytes(first[0])
+        size = batch_rows(self._memory, each, N_COMPONENTS)
+        # the rows that decide on bands are in memory at once, with a copy and their codes
+        least = taken() + READING + HASHING + planning_rows(first[0]) * (3 * each + N_COMPONENTS)
+        if self._memory < least:
+            raise ValueError(
+                f"memory is {self._memory >> 20} MB, but these rows take at least "
+                f"{-(-least >> 20) + 16} MB: allow that."
+            )
+        known: DistinctRows | None = None
+        places: list[RowIndices] = []
+        names: list[str] = []
+        n_empty, count, peak = 0, 0, 0.0
+        for X, ids in self._rows.batches(size):
+            X = as_matrix(X, name=self._rows.name)
+            if known is None:
+                known = DistinctRows(self._beside, X)
+                self._spool: RowSpool = self._opened(known.spool)
+                self._like = X[:0]
+            places.append(known.add(X))
+            n_empty += int(empty_rows(X).sum())
+            if self._settings.p != 1.0:
+                peak = max(peak, float(row_peaks(X).max(initial=0.0)))
+            names += ids or []
+            count += X.shape[0]
+            self._watch(Event("reading", count))
+        if count >= _MOST_ROWS:
+            raise ValueError(f"{self._rows.name} has more than {_MOST_ROWS - 1:,} rows.")
+        self.ids = names or None
+        self._rows.n_rows = count
+        # what all exact rows share: their power and its scale
+        self._exact = ExactRows(self._like, self._settings.p, peak or 1.0)
+        return np.concatenate(places), n_empty
+
+    def _encode(self) -> BandPlan:
+        """Encode the spooled rows: sorted runs of each band, and sketches."""
+        settings, spool, n = self._settings, self._spool, self._spool.shape[0]
+        first = planning_rows(spool.slice(0, LOOKED_AT))
+        some = self._exact.like(spool.slice(0, first)).matrix
+        made = dedup_map(some, settings.random_state, settings.n_jobs)
+        codes = made.encode(some)
+        plan = dedup_plan(codes, n, settings.threshold, settings.recall, settings.n_jobs)
+        del some, codes
+        self._runs = [self._opened(SortedRuns(self._beside)) for _ in range(plan.bands)]
+        self._sketches = self._opened(SpooledArray(self._beside, np.uint8))
+        each = 3 * spool.row_bytes + 2 * (N_COMPONENTS + 16 * plan.bands)
+        size = min(max(LEAST_ROWS, self._room(0.25) // each), MOST_ROWS)
+        for start in range(0, n, size):
+            codes = made.encode(self._exact.like(spool.slice(start, start + size)).matrix)
+            keys = short_band_keys(codes, plan.bands, plan.rows, n_jobs=settings.n_jobs)
+            rows = np.arange(start, start + len(codes), dtype=np.uint64)
+            filled = ~codes.empty
+            for band, runs in enumerate(self._runs):
+                entries = (keys[:, band].astype(np.uint64) << np.uint64(32)) | rows
+                entries = entries[filled]
+                entries.sort()
+                runs.append(entries)
+            if plan.sketch_slots:
+                self._sketches.append(codes.array[:, -plan.sketch_slots :].astype(np.uint8))
+            self._watch(Event("encoding", start + len(codes), n))
+        return plan
+
+    def _candidates(self, plan: BandPlan, visits: Visits) -> tuple[SortedRuns, int]:
+        """Pairs that share a bucket and whose sketches agree, as runs of (later, earlier) ranks."""
+        found: SortedRuns = self._opened(SortedRuns(self._beside))
+        most = self._room(0.15) // 8
+        enough = _EnoughEqual(self._sketches, plan, self._spool.shape[0], self._room(0.3))
+        waiting: list[Words] = []
+        held = capped = 0
+
+        def write() -> None:
+            if waiting:
+                found.append(np.unique(np.concatenate(waiting)))
+                waiting.clear()
+
+        for band, runs in enumerate(self._runs):
+            for part in runs.parts(most):
+                rows = (part & _LOW).astype(np.int64)
+                keys = part >> np.uint64(32)
+                for i, j in _bucket_pairs(keys, rows, BUCKET_CAP, most // 4):
+                    good = enough(i, j)
+                    a, b = visits.rank[i[good]], visits.rank[j[good]]
+                    later, earlier = np.maximum(a, b), np.minimum(a, b)
+                    words = (later.astype(np.uint64) << np.uint64(32)) | earlier.astype(np.uint64)
+                    waiting.append(words)
+                    held += len(words)
+                    if held > most:
+                        write()
+                        held = 0
+                capped += _n_capped(keys, BUCKET_CAP)
+            runs.close()
+            self._watch(Event("merging bands", band + 1, plan.bands, "bands"))
+        write()
+        return found, capped
+
+    def _verified(
+        self, candidates: SortedRuns, visits: Visits, leaders: Leaders | None, all_pairs: bool
+    ) -> Iterator[Columns]:
+        """Pairs of distinct rows that are similar enough; leaders are told in the order of rows."""
+        each = 8 * self._spool.row_bytes + 256
+        most = max(1 << 10, self._room(0.4) // each)
+        done = 0
+        for part in candidates.parts(most):
+            part = np.unique(part)
+            done += len(part)
+            for begin, end in _whole_rows(part >> np.uint64(32), most):
+                later = (part[begin:end] >> np.uint64(32)).astype(np.int64)
+                earlier = (part[begin:end] & _LOW).astype(np.int64)
+                if leaders is not None and not all_pairs:
+                    may = leaders.may_decide(earlier, later)
+                    later, earlier = later[may], earlier[may]
+                i, j = visits.order[earlier], visits.order[later]
+                similarity = self._of_pairs(i, j)
+                near = similarity >= self._settings.threshold
+                if leaders is not None:
+                    leaders.add(earlier[near], later[near], similarity[near])
+                a, b = np.minimum(i, j)[near], np.maximum(i, j)[near]
+                yield a, b, similarity[near]
+            self._watch(Event("verifying", done, len(candidates), "candidates"))
+
+    def _of_pairs(self, i: RowIndices, j: RowIndices) -> NDArray[np.float64]:
+        """Exact similarities of spooled rows."""
+        wanted, inverse = np.unique(np.concatenate([i, j]), return_inverse=True)
+        if not len(wanted):
+            return np.zeros(0)
+        exact = self._exact.like(self._spool.take(wanted))
+        inverse = inverse.reshape(-1)
+        # of a pair the lower row first, as in memory
+        first, second = inverse[: len(i)], inverse[len(i) :]
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        return exact.similarities(low, exact, high, n_jobs=self._settings.n_jobs)
+
+    # -- Rows of another file
+
+    def _matches(self, against: DedupRows) -> Matches:
+        """The best match of each spooled row among those of another file, exactly."""
+        n = self._spool.shape[0]
+        best = Matches(np.full(n, -1), np.zeros(n))
+        engine = {**self._settings.engine, "method": "exact"}
+        names: list[str] = []
+        first = 0
+        size = max(256, self._room(0.1) // (8 * self._spool.row_bytes + 64))
+        for Y, ids in against.batches(size):
+            others = OtherRows(as_matrix(Y), self._settings.threshold, engine)
+            for start in range(0, n, size):
+                part = others.matches(self._spool.slice(start, start + size))
+                some = slice(start, start + len(part.row))
+                better = part.similarity > best.similarity[some]
+                best.row[some][better] = first + part.row[better]
+                best.similarity[some][better] = part.similarity[better]
+            names += ids or []
+            first += Y.shape[0]
+            self._watch(Event("comparing with the other file", first))
+        self.other_ids = names or None
+        return best
+
+    def _similarities(
+        self, against: DedupRows | None
+    ) -> Callable[[RowIndices, RowIndices], NDArray[np.float64]]:
+        """Exact similarities of rows to survivors, some at a time."""
+
+        def similarities(a: RowIndices, b: RowIndices) -> NDArray[np.float64]:
+            result = np.full(len(a), np.nan)
+            step = max(1 << 10, self._room(0.3) // (8 * self._spool.row_bytes + 256))
+            inside = np.flatnonzero(b >= 0)
+            for start in range(0, len(inside), step):
+                some = inside[start : start + step]
+                result[some] = self._of_pairs(a[some], b[some])
+            if against is not None:
+                self._to_others(against, a, b, result, step)
+            return result
+
+        return similarities
+
+    def _to_others(
+        self,
+        against: DedupRows,
+        a: RowIndices,
+        b: RowIndices,
+        result: NDArray[np.float64],
+        step: int,
+    ) -> None:
+        first = 0
+        for Y, _ in against.batches(step):
+            other = -1 - b
+            here = np.flatnonzero((b < 0) & (other >= first) & (other < first + Y.shape[0]))
+            for start in range(0, len(here), step):
+                some = here[start : start + step]
+                wanted, inverse = np.unique(a[some], return_inverse=True)
+                exact = self._exact.like(self._spool.take(wanted))
+                result[some] = exact.similarities(
+                    inverse.reshape(-1), exact.like(as_matrix(Y)), other[some] - first
+                )
+            first += Y.shape[0]
+
+
+def _first_places(place: RowIndices, count: int) -> RowIndices:
+    """The first row of each place."""
+    first = np.empty(count, dtype=np.int64)
+    first[place[::-1]] = np.arange(len(place))[::-1]
+    return first
+
+
+def _bucket_pairs(
+    keys: Words, rows: RowIndices, cap: int, most: int
+) -> Iterator[tuple[RowIndices, RowIndices]]:
+    """Pairs (i < j) of rows of one key, each row with the first ``cap`` of its bucket.
+
+    ``keys`` ascend, and rows of one key do; at most ``most`` pairs come at a time. In round t every
+    row meets row t of its bucket, if it is behind it.
+    """
+    if not len(keys):
+        return
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    sizes = np.diff(np.append(starts, len(keys)))
+    begin = np.repeat(starts, sizes)  # of the bucket of each place
+    places = np.arange(len(keys))
+    places = places[places > begin]
+    for t in range(cap):
+        places = places[places > begin[places] + t]
+        if not len(places):
+            return
+        for at in range(0, len(places), max(1, most)):
+            some = places[at : at + most]
+            yield rows[begin[some] + t], rows[some]
+
+
+def _n_capped(keys: Words, cap: int) -> int:
+    """Buckets of more rows than the cap."""
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else keys[:0]
+    return int((np.diff(np.append(starts, len(keys))) > cap).sum()) if len(keys) else 0
+
+
+def _whole_rows(later: Words, most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of about ``most`` candidates; those of one later row are in one range."""
+    begin = 0
+    while begin < len(later):
+        end = min(begin + most, len(later))
+        if end < len(later):
+            end = int(np.searchsorted(later, later[end - 1], side="right"))
+        yield begin, end
+        begin = end
+
+
+class _EnoughEqual:
+    """Whether sketches agree in enough slots."""
+
+    def __init__(self, sketches: SpooledArray, plan: BandPlan, n_rows: int, room: int) -> None:
+        self._file, self._slots, self._least = sketches, plan.sketch_slots, plan.least_equal
+        self._all: NDArray[np.uint8] | None = None
+        if self._slots and n_rows * self._slots <= room:
+            self._all = sketches.read(0, len(sketches)).reshape(n_rows, self._slots)
+        self._pairs = max(1 << 12, room // (4 * max(1, self._slots)))
+
+    def __call__(self, i: RowIndices, j: RowIndices) -> NDArray[np.bool_]:
+        if not self._slots:
+            return np.ones(len(i), dtype=bool)
+        good = np.empty(len(i), dtype=bool)
+        for start in range(0, len(i), self._pairs):
+            some = slice(start, start + self._pairs)
+            good[some] = self._equal(i[some], j[some]) >= self._least
+        return good
+
+    def _equal(self, i: RowIndices, j: RowIndices) -> NDArray[Any]:
+        if self._all is not None:
+            return _equal_slots(self._all, i, j)
+        wanted, inverse = np.unique(np.concatenate([i, j]), return_inverse=True)
+        read = self._file.read_parts(wanted * self._slots, (wanted + 1) * self._slots)
+        inverse = inverse.reshape(-1)
+        return _equal_slots(read.reshape(-1, self._slots), inverse[: len(i)], inverse[len(i) :])
+
+
+def _equal_slots(sketches: NDArray[np.uint8], i: RowIndices, j: RowIndices) -> NDArray[np.int32]:
+    out = np.empty(len(i), dtype=np.int32)
+    _core.equal_slots_of_pairs(sketches, None, sketches, None, i, j, out, *resources())
+    return out

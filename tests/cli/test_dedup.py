@@ -1,0 +1,343 @@
+"""kernelight dedup: which rows stay in the file, pairs, reports, forecasts, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import scipy.sparse as sp
+from in_process import called, run
+from peak import started
+
+from kernelight.data.texts import TextShingles
+from kernelight.kernels import GMM
+from kernelight.neighbors import deduplicate
+
+WORDS = [f"w{at}" for at in range(500)]
+
+
+def some_texts(seed: int = 0, n: int = 120) -> list[str]:
+    """Texts of which a half are copies with a few other words, or none."""
+    random = np.random.default_rng(seed)
+    texts = [" ".join(random.choice(WORDS, 25)) for _ in range(n // 2)]
+    for _ in range(n // 2):
+        words = texts[int(random.integers(0, n // 2))].split()
+        for _ in range(int(random.integers(0, 6))):
+            words[int(random.integers(0, 25))] = str(random.choice(WORDS))
+        texts.append(" ".join(words))
+    return [texts[at] for at in random.permutation(n)]
+
+
+@pytest.fixture
+def articles(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = some_texts()
+    with open("articles.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "said"])
+        writer.writerows([f"d{at}", text] for at, text in enumerate(texts))
+    return texts
+
+
+def lines_of(path) -> list[str]:
+    with open(path, newline="") as file:
+        return file.read().splitlines()
+
+
+def test_texts(articles):
+    out = run("dedup", "articles.csv", "--text", "said", "-o", "clean.csv", "--threshold", "0.7")
+    found = deduplicate(TextShingles().transform(articles), 0.7)
+    lines = lines_of("articles.csv")
+    kept = [lines[0], *(line for line, k in zip(lines[1:], found.kept, strict=True) if k)]
+    assert lines_of("clean.csv") == kept
+    assert found.n_near > 10
+    assert found.n_identical > 3
+    assert f"120 rows of articles.csv: {found.n_kept} stay, {found.n_removed} go" in out
+    assert f"({found.n_identical} identical, {found.n_near} near)" in out
+    assert "The rows that stay are in clean.csv." in out
+
+
+@pytest.mark.parametrize(
+    ("options", "shingles"),
+    [
+        (["--shingles", "characters"], TextShingles("characters")),
+        (["--lengths", "1"], TextShingles(lengths=(1, 1))),
+        (["--lengths", "2-3"], TextShingles(lengths=(2, 3))),
+        (["--weights", "tfidf"], TextShingles(weights="tfidf")),
+    ],
+)
+def test_shingles(articles, options, shingles):
+    answer = json.loads(run("dedup", "articles.csv", "--text", "said", "--json", *options))
+    found = deduplicate(shingles.fit_transform(articles), 0.8)
+    assert answer["kept"] == found.n_kept
+    assert answer["removed"] == found.n_removed > 5
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "3G"]])
+def test_memory_lets_the_same_rows_go(articles, memory):
+    run("dedup", "articles.csv", "--text", "said", "--method", "bands", "-o", "clean.csv", *memory)
+    found = deduplicate(TextShingles().transform(articles), method="bands")
+    assert len(lines_of("clean.csv")) == 1 + found.n_kept < 110
+    assert sorted(os.listdir()) == ["articles.csv", "clean.csv"]
+
+
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_pairs(articles, keep):
+    run(
+        *["dedup", "articles.csv", "--text", "said", "--ids", "id", "--pairs", "pairs.csv"],
+        *["--threshold", "0.7", "--keep", keep],
+    )
+    K = GMM()(TextShingles().transform(articles))
+    with open("pairs.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = deduplicate(TextShingles().transform(articles), 0.7, keep=keep)
+    assert len(rows) == len(found.pairs.i) + found.n_identical
+    removed = {}
+    for row in rows:
+        a, b = int(row["row"][1:]), int(row["other"][1:])
+        assert abs(K[a, b] - float(row["similarity"])) < 1e-9
+        assert K[a, b] >= 0.7
+        assert (row["kind"] == "identical") == (articles[a] == articles[b])
+        if row["removed"] == "True":
+            assert a not in removed
+            removed[a] = b
+    assert sorted(removed) == np.flatnonzero(~found.kept).tolist()
+    for a, b in removed.items():
+        assert b in (found.survivor[a], found.equal[a])
+
+
+def test_the_report_shows_texts_and_escapes_them(articles):
+    with open("articles.csv", "a") as file:
+        for at in range(9):
+            file.write(f'x{at},"<script>alert(1)</script> a b c d e f g h i j k l {at % 3}"\n')
+    run("dedup", "articles.csv", "--text", "said", "--ids", "id", "--report", "r.html")
+    with open("r.html") as file:
+        page = file.read()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; a b c" in page
+    assert "9 rows: row x0 stays" in page
+    assert "row x1" in page
+    command = page.replace('<span class="word">', "").replace("</span>", "")
+    assert "kernelight dedup articles.csv --text said" in command
+    assert "http://" not in page
+    assert "https://" not in page
+
+
+def test_a_dry_run_writes_nothing(articles):
+    out = run("dedup", "articles.csv", "--text", "said", "-o", "clean.csv", "--dry-run")
+    wanted = len(deduplicate(TextShingles().transform(articles)).pairs.i)
+    assert "rows    120" in out
+    assert f"about {wanted} (give or take 0), by 120 of the rows" in out
+    assert os.listdir() == ["articles.csv"]
+    answer = json.loads(run("dedup", "articles.csv", "--text", "said", "--dry-run", "--json"))
+    assert answer["pairs"] == wanted
+    assert answer["seconds"] > 0
+
+
+def test_another_file(articles):
+    lines = lines_of("articles.csv")
+    with open("known.csv", "w") as file:
+        file.write("\n".join(["id,said", *(f"k{line}" for line in lines[1:40:3])]) + "\n")
+    options = ["--text", "said", "--ids", "id", "--against", "known.csv", "--pairs", "p.jsonl"]
+    answer = json.loads(run("dedup", "articles.csv", *options, "--json"))
+    X = TextShingles().transform(articles)
+    found = deduplicate(X, against=X[0:39:3])
+    assert answer["against"] == found.n_matched > 10
+    assert answer["kept"] == found.n_kept
+    with open("p.jsonl") as file:
+        pairs = [json.loads(line) for line in file]
+    names = [pair["other"] for pair in pairs if pair["kind"] == "against"]
+    assert len(names) == found.n_matched
+    assert all(name.startswith("kd") for name in names)
+    again = json.loads(run("dedup", "articles.csv", *options, "--json", "--memory", "3G"))
+    assert again["against"] == answer["against"]
+
+
+def test_several_columns_of_texts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open("people.csv", "w") as file:
+        file.write("name,city\nann lee,york\nlee ann,york\nAnn Lee,York\nyork,ann lee\n")
+    answer = json.loads(
+        run("dedup", "people.csv", "--text", "name", "--text", "city", "--json", "-o", "c.csv")
+    )
+    assert answer["identical"] == 1
+    assert lines_of("c.csv") == ["name,city", "ann lee,york", "lee ann,york", "york,ann lee"]
+
+
+def test_records_of_parquet(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pa.table(
+        {
+            "size": [1.0, 1.0, 9.0, 1.02],
+            "colour": ["red", "red", "blue", "red"],
+            "list": [[1], [2], [3], [4]],
+        }
+    )
+    pa.parquet.write_table(table, "a.parquet")
+    said = run("dedup", "a.parquet", "-o", "b.parquet", status=2)
+    assert "rows that differ only there would count as equal" in said
+    assert "--ignore list leaves it out" in said
+    run("dedup", "a.parquet", "-o", "b.parquet", "--ignore", "list")
+    assert pa.parquet.read_table("b.parquet").to_pylist() == table.take([0, 2]).to_pylist()
+
+
+def test_rare_words_that_would_count_as_one_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{at % 5},n{at % 150}" for at in range(600)]
+    with open("a.csv", "w") as file:
+        file.write("\n".join(["size,name", *lines]))
+    said = run("dedup", "a.csv", "-o", "b.csv", status=2)
+    assert "differ only in rare words would count as equal: --text name" in said
+    answer = json.loads(run("dedup", "a.csv", "--max-categories", "200", "--json"))
+    assert answer["kept"] == 150
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "3G"]])
+def test_sparse_files(tmp_path, monkeypatch, memory):
+    monkeypatch.chdir(tmp_path)
+    lines = ["1 1:2 5:1", "# a comment", "1 1:2 5:1", "0 9:3", "0 9:3.1", "1 70:1"]
+    with open("a.svm", "w") as file:
+        file.write("\n".join(lines) + "\n")
+    with open("b.svm", "w") as file:
+        file.write("0 70:1\n0 900:1\n")
+    answer = json.loads(run("dedup", "a.svm", "-o", "c.svm", "--json", *memory))
+    assert [answer[name] for name in ("rows", "kept", "identical", "near")] == [5, 3, 1, 1]
+    assert lines_of("c.svm") == [lines[0], lines[1], lines[3], lines[5]]
+    answer = json.loads(run("dedup", "a.svm", "--against", "b.svm", "--json", *memory))
+    assert answer["against"] == 1
+    sp.save_npz("a.npz", sp.csr_matrix(np.array([[1.0, 2], [1, 2], [0, 1]])))
+    run("dedup", "a.npz", "-o", "b.npz", *memory)
+    np.testing.assert_array_equal(sp.load_npz("b.npz").toarray(), [[1, 2], [0, 1]])
+
+
+def test_components_say_how_many_rows_are_below_the_threshold(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chain = "\n".join(" ".join(f"w{at}" for at in range(s, s + 20)) for s in range(12))
+    with open("a.csv", "w") as file:
+        file.write(f"said\n{chain}\n")
+    out = run("dedup", "a.csv", "--text", "said", "--linkage", "components", "--threshold", "0.7")
+    assert "1 stay, 11 go" in out
+    assert "below the threshold to the row that stays; --linkage leader lets no such row go." in out
+
+
+def test_empty_texts_stay(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open("a.csv", "w") as file:
+        file.write("id,said\n1,\n2,\n3,?!\n4,word\n")
+    out = run("dedup", "a.csv", "--text", "said")
+    assert "4 rows of a.csv: 4 stay, 0 go" in out
+    assert "3 rows without any value are similar to nothing and stay." in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("articles.csv", "and --text NAME compares it as text."),
+        ("articles.csv --text sad", "no column 'sad' of texts; did you mean 'said'?"),
+        ("articles.csv --text said -o articles.csv", "articles.csv is what is read"),
+        ("articles.csv --text said -o out.npz", "copied as they are, which is not .npz"),
+        ("articles.csv --text said --report no/r.html", "there is no directory no"),
+        ("articles.csv --text said --against missing.csv", "no such file or data set"),
+        ("articles.csv --text said --memory 20M", "--memory is 20 MB, but"),
+        ("digits -o out.npz", "digits is no file whose rows could be copied"),
+        ("- --against - --text said", "Standard input can be read once only"),
+    ],
+)
+@pytest.mark.usefixtures("articles")
+def test_what_cannot_be_done_is_one_sentence(arguments, said):
+    assert said in run("dedup", *arguments.split(), status=2)
+    assert os.listdir() == ["articles.csv"]
+
+
+@pytest.mark.usefixtures("articles")
+def test_standard_input():
+    with open("articles.csv", "rb") as file:
+        content = file.read()
+    answer = called("dedup", "-", "--text", "said", "--json", stdin=content)
+    assert json.loads(answer.out)["rows"] == 120
+
+
+def test_json_has_what_the_summary_says(articles):
+    answer = json.loads(run("dedup", "articles.csv", "--text", "said", "--json", "-o", "c.csv"))
+    found = deduplicate(TextShingles().transform(articles))
+    assert answer["rows"] == 120
+    assert answer["pairs"] == len(found.pairs.i)
+    assert answer["clusters"] == int((found.cluster_sizes > 1).sum())
+    assert answer["largest_cluster"] == int(found.cluster_sizes.max())
+    assert answer["output"] == "c.csv"
+    assert "curve" not in answer["plan"]
+
+
+# -- Memory and interrupts
+
+LIMITED = """
+import sys
+from peak import peak
+from kernelight.cli.app import main
+try:
+    main()
+finally:
+    print(peak())
+"""
+LOADED = """
+from kernelight.cli.dedup import *
+from kernelight.tables.memory_limit import taken
+print(taken())
+"""
+
+
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/status"),
+    reason="the system does not say what a process held at most",
+)
+def test_dedup_keeps_within_its_memory(tmp_path):
+    limit = int(started(LOADED)) + (230 << 20)
+    X = sp.random(100_000, 5_000, 0.015, format="csr", random_state=0, dtype=np.float64)
+    X.data = X.data.round(2) + 0.01
+    with open(tmp_path / "a.svm", "w") as file:
+        for begin in range(0, X.shape[0], 10_000):
+            part = X[begin : begin + 10_000]
+            for row in range(part.shape[0]):
+                some = slice(part.indptr[row], part.indptr[row + 1])
+                cells = zip(part.indices[some] + 1, part.data[some], strict=True)
+                file.write("0 " + " ".join(f"{c}:{v:.2f}" for c, v in cells) + "\n")
+    arguments = ["dedup", "a.svm", "-o", "b.svm", "--json", "--method", "bands"]
+    kept, peaks = [], []
+    for more in (["--memory", str(limit)], []):
+        out = started(LIMITED, *arguments, *more, cwd=tmp_path)
+        end = out.rindex("}") + 1
+        kept.append(json.loads(out[:end])["kept"])
+        peaks.append(int(out[end:]))
+    assert kept[0] == kept[1]
+    assert peaks[0] < limit < peaks[1]
+
+
+@pytest.mark.parametrize("moment", [0.3, 0.8])
+def test_an_interrupt_leaves_files_whole(tmp_path, moment):
+    lines = ["said", *some_texts(1, 6000)]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "clean.csv").write_text("as it was\n")
+    command = [sys.executable, "-m", "kernelight", "dedup", "a.csv", "--text", "said"]
+    command += ["-o", "clean.csv", "--pairs", "pairs.csv", "--memory", "3G"]
+    start = time.monotonic()
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    whole = time.monotonic() - start
+    done = (tmp_path / "clean.csv").read_text()
+    (tmp_path / "clean.csv").write_text("as it was\n")
+    (tmp_path / "pairs.csv").unlink()
+    child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(moment * whole)
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=60)
+    # where it was too late, the files are complete
+    assert (tmp_path / "clean.csv").read_text() in ("as it was\n", done)
+    assert set(os.listdir(tmp_path)) <= {"a.csv", "clean.csv", "pairs.csv"}
