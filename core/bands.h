@@ -136,6 +136,9 @@ struct Sketch {
     int32_t least;
     const SearchLoops* loops;
 
+    void prefetch(int64_t row) const {
+        if (codes) __builtin_prefetch(codes + row * slots);
+    }
     bool passes(int64_t i, int64_t j) const {
         return !codes || loops->equal_8(codes + i * slots, codes + j * slots, slots) >= least;
     }
@@ -153,6 +156,7 @@ template <class Pairs>
 PairColumns band_join(const BandKeys& keys, int64_t begin, int64_t end, const bool* whole,
                       int64_t cap, const Sketch& sketch, const double* sums, double threshold,
                       const Pairs& similarity, int threads, JoinWork* work) {
+    constexpr size_t kAhead = 8;
     std::vector<JoinWork> works(static_cast<size_t>(end - begin));
     PairColumns found = collected(threads, end - begin, [&](int64_t piece, PairColumns& columns) {
         const int64_t band = begin + piece;
@@ -166,6 +170,11 @@ PairColumns band_join(const BandKeys& keys, int64_t begin, int64_t end, const bo
                 const size_t stop = std::min(q, first + static_cast<size_t>(cap));
                 mine.met += static_cast<int64_t>(stop - first);
                 for (size_t p = first; p < stop; ++p) {
+                    if (p + kAhead < stop) {  // rows of a bucket lie anywhere in memory
+                        const auto later = static_cast<uint32_t>(entries[p + kAhead]);
+                        __builtin_prefetch(keys.keys + int64_t{later} * keys.n_bands);
+                        sketch.prefetch(later);
+                    }
                     const auto i = static_cast<int64_t>(static_cast<uint32_t>(entries[p]));
                     const uint32_t* i_keys = keys.keys + i * keys.n_bands;
                     bool seen = false;

@@ -21,8 +21,11 @@ from scipy.stats import binom
 from kernelight.theory import band_probability
 from kernelight.theory.collisions import bbit_collision
 
+# Slots that bands leave to the sketch at least, of codes that are long enough; it takes up to twice
+# as many if there are, in whole steps: what it stops need not be verified.
 SKETCH_SLOTS = 64
-SKETCH_LOSS = 5e-4  # of the pairs at the threshold, by the sketch
+_STEP = 32
+SKETCH_LOSS = 2e-3  # of the pairs at the threshold, by the sketch
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class BandPlan:
     >>> from kernelight.neighbors import BandPlan
     >>> plan = BandPlan(n_components=256, bits=8, threshold=0.8, bands=16, rows=8)
     >>> plan.expected_recall([0.5, 0.8, 0.9]).round(3)
-    array([0.002, 0.948, 1.   ])
+    array([0.002, 0.947, 1.   ])
     """
 
     n_components: int
@@ -45,7 +48,7 @@ class BandPlan:
     def sketch_slots(self) -> int:
         """Slots of the sketch; 0 where the bands leave too few."""
         left = self.n_components - self.bands * self.rows
-        return SKETCH_SLOTS if left >= SKETCH_SLOTS else left if left >= SKETCH_SLOTS // 2 else 0
+        return min(2 * SKETCH_SLOTS, left // _STEP * _STEP)
 
     @property
     def least_equal(self) -> int:

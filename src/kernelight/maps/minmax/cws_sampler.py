@@ -35,7 +35,7 @@ BYTES_PER_CELL_BLOCK = 4 * _core.CELL_BLOCK
 BYTES_PER_RIVALS = 3 * 4 * _core.SLOT_BLOCK  # of a row: two minima and a winner for each slot
 # Where tables are not kept, a cell that is met fewer times than this is better not drawn as defined
 # (core/cws_bounds.h); from then on the cheaper scan outweighs the drawing.
-FEW_MEETINGS = 60
+FEW_MEETINGS = 20
 # Logarithms beyond this leave bounds too loose: one slot in twenty would be sampled twice.
 MOST_REACH = 1 << 14
 FEWEST_RIVALS = 1024  # rows of a block, however many threads share the memory
