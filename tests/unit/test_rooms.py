@@ -54,7 +54,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         NUMERIC | {"pyarrow", "sklearn"},
     ),
     "tables": (
-        BASE | {"data", "metrics", "kernels", "maps", "linear", "estimators", "scaling"},
+        BASE
+        | {"data", "metrics", "kernels", "maps", "linear", "estimators", "neighbors", "scaling"},
         NUMERIC | {"pyarrow", "sklearn"},
     ),
     "__main__": ({"cli"}, set()),

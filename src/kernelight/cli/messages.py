@@ -77,7 +77,7 @@ OPTIONS = {
 #: the name is forgotten here.
 _SAME_NAME_OPTIONS = (
     "C|above|bits|bound|budget|confidence|decimal|delimiter|epsilon|error|format|gamma|kernel|loss|"
-    "memory|method|missing|p|passes|scale|scoring|seed|task|top"
+    "memory|method|missing|p|passes|recall|scale|scoring|seed|task|threshold|top"
 )
 #: Parameters that advice may give a value for. Of those in advice on data, a forgotten one fails
 #: `test_the_advice_of_the_command_works` (tests/newcomers).
@@ -105,6 +105,8 @@ def _in_options(text: str) -> str:
     for python, command in (
         ("class_weight='balanced'", "--balanced"),
         ("strict=True", "--strict"),
+        ("replace=True", "--replace"),
+        ("--missing ignore passes", "--ignore-missing passes"),
         ("zero_based=True", "--zero-based"),
         ("header=False", "--no-header"),
         ("There is no kernel named", "--kernel: there is no kernel named"),

@@ -4,8 +4,16 @@ A `TableModel` is trained on a table and predicts for other tables with the same
 `TableMap` makes codes of their rows.
 """
 
-from kernelight.tables import code_files, default_model, memory_limit, similarity
+from kernelight.tables import code_files, default_model, memory_limit, similarity, table_index
 from kernelight.tables.model import TableModel
 from kernelight.tables.table_map import TableMap
 
-__all__ = ["TableMap", "TableModel", "code_files", "default_model", "memory_limit", "similarity"]
+__all__ = [
+    "TableMap",
+    "TableModel",
+    "code_files",
+    "default_model",
+    "memory_limit",
+    "similarity",
+    "table_index",
+]

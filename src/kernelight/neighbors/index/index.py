@@ -1,4 +1,7 @@
-"""`Index`: rows that are found by similarity, on disk, growing, safe from crashes."""
+"""`Index`: rows that are found by similarity, on disk, growing, safe from crashes.
+
+Long, as it is one class: what each method does is elsewhere, and here is what users are told.
+"""
 
 from __future__ import annotations
 
