@@ -1,7 +1,7 @@
 """The verbs of the command and their options.
 
 Each is one function, which hands over to the file of its name when it is called: help must not
-wait for scikit-learn. What becomes of errors is in `exits`.
+wait for scikit-learn. What becomes of errors is in `exits`. Long, as it lists all verbs.
 """
 
 from __future__ import annotations
