@@ -161,8 +161,8 @@ def check(root, states):
     index.verify()
     index.close()
     rows = dict(rows[0])
-    other = "x" if any(isinstance(name, str) for name in rows) else 99
     with using(QuickFiles()).open(path, "a") as index:
+        other = "x" if index.info()["ids"] == "str" else 99  # also where all were removed
         if rows:
             index.remove([next(iter(rows))])
             del rows[next(iter(rows))]

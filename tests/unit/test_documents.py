@@ -27,6 +27,7 @@ RUNNABLE = [
     ROOT / "docs" / "front-door.md",
     ROOT / "docs" / "maps.md",
     ROOT / "docs" / "search.md",
+    ROOT / "docs" / "search-index-part.md",
     ROOT / "docs" / "study.md",
     ROOT / "docs" / "ternary.md",
     ROOT / "docs" / "theory.md",

@@ -31,6 +31,12 @@ theory = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(theory, name="theory")
+index = typer.Typer(
+    help="An index of rows on disk: similar rows are found in it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(index, name="index")
 
 
 def main() -> None:
@@ -538,6 +544,185 @@ def info(
 ) -> None:
     """Say what a model, a map or a file of codes holds."""
     _run("info", file, as_json=as_json)
+
+
+@index.command(
+    cls=GroupedHelp,
+    epilog="Example: kernelight index create known.index known.csv --ids name --threshold 0.8",
+)
+@with_groups
+def create(
+    path: opt.IndexPath,
+    data: opt.Data,
+    *,
+    threshold: Annotated[
+        float,
+        typer.Option(metavar="NUMBER", help="Rows of this similarity and above are to be found."),
+    ] = 0.8,
+    recall: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER", help="The probability that rows at the threshold are found."
+        ),
+    ] = 0.95,
+    codes_only: Annotated[
+        bool,
+        typer.Option(
+            "--codes-only", help="Do not store the rows: similarities are estimated from codes."
+        ),
+    ] = False,
+    map: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A map that encode --save-map wrote, or a model: rows are encoded as they were "
+            "there.",
+        ),
+    ] = None,
+    memory: opt.Memory = None,
+    feature_map: opt.IndexMapParameters,
+    target: opt.ExcludedColumn = None,
+    columns: opt.TrainingColumns,
+    file_format: opt.FileFormat,
+    seed: Annotated[int | None, typer.Option(help="Seed of the hashes; 0 by default.")] = None,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Make an index of the rows of a file."""
+    _run(
+        "index",
+        "create",
+        path,
+        data,
+        {**feature_map.parameters(), "random_state": seed},
+        opt.reading_options(columns, file_format, target=target, jobs=jobs),
+        settings={
+            "threshold": threshold,
+            "recall": recall,
+            "store_rows": False if codes_only else None,
+            "n_jobs": jobs,
+        },
+        map=map,
+        memory=memory,
+        jobs=jobs,
+        quiet=quiet,
+        as_json=as_json,
+    )
+
+
+@index.command(
+    cls=GroupedHelp, epilog="Example: kernelight index add known.index new.csv --ids name"
+)
+@with_groups
+def add(
+    path: opt.IndexPath,
+    data: opt.Data,
+    *,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace", help="Take the place of rows whose ids are in the index already."
+        ),
+    ] = False,
+    memory: opt.Memory = None,
+    columns: opt.Columns,
+    file_format: opt.FileFormat,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Add the rows of a file, all or none."""
+    _run(
+        "index",
+        "add",
+        path,
+        data,
+        opt.reading_options(columns, file_format, target=None, jobs=jobs),
+        replace=replace,
+        memory=memory,
+        jobs=jobs,
+        quiet=quiet,
+        as_json=as_json,
+    )
+
+
+@index.command(cls=GroupedHelp, epilog="Example: kernelight index remove known.index r17 r18")
+def remove(
+    path: opt.IndexPath,
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of rows.")],
+    ignore_missing: Annotated[
+        bool, typer.Option("--ignore-missing", help="Pass over ids that are not in the index.")
+    ] = False,
+    quiet: opt.Quiet = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Remove rows by their ids, all or none."""
+    _run("index", "remove", path, ids, ignore=ignore_missing, quiet=quiet, as_json=as_json)
+
+
+@index.command(
+    cls=GroupedHelp,
+    epilog="Example: kernelight index search known.index new.csv --ids name --above 0.8",
+)
+@with_groups
+def search(
+    path: opt.IndexPath,
+    data: opt.Data,
+    *,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            metavar="COUNT", help="How many of the most similar rows for each; 5 by default."
+        ),
+    ] = None,
+    above: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="All rows whose similarity is at least this."),
+    ] = None,
+    output: opt.TableOutput = None,
+    memory: opt.Memory = None,
+    columns: opt.Columns,
+    file_format: opt.FileFormat,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a line of JSON for each pair.")
+    ] = False,
+) -> None:
+    """Find rows of an index that are similar to the rows of a file."""
+    _run(
+        "index",
+        "search",
+        path,
+        data,
+        opt.reading_options(columns, file_format, target=None, jobs=jobs),
+        top=top,
+        above=above,
+        output=output,
+        memory=memory,
+        jobs=jobs,
+        quiet=quiet,
+        as_json=as_json,
+    )
+
+
+@index.command("info", cls=GroupedHelp, epilog="Example: kernelight index info known.index")
+def index_info(path: opt.IndexPath, as_json: opt.Json = False) -> None:
+    """Say what an index holds."""
+    _run("index", "info", path, as_json=as_json)
+
+
+@index.command(cls=GroupedHelp, epilog="Example: kernelight index verify known.index")
+def verify(path: opt.IndexPath, quiet: opt.Quiet = False, as_json: opt.Json = False) -> None:
+    """Read every byte of an index, and say whether all are as they were written."""
+    _run("index", "verify", path, quiet=quiet, as_json=as_json)
+
+
+@index.command(cls=GroupedHelp, epilog="Example: kernelight index compact known.index")
+def compact(path: opt.IndexPath, quiet: opt.Quiet = False, as_json: opt.Json = False) -> None:
+    """Merge the files of an index, without the rows that were removed."""
+    _run("index", "compact", path, quiet=quiet, as_json=as_json)
 
 
 @theory.command(

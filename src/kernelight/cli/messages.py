@@ -107,6 +107,8 @@ def _in_options(text: str) -> str:
     for python, command in (
         ("class_weight='balanced'", "--balanced"),
         ("strict=True", "--strict"),
+        ("replace=True", "--replace"),
+        ("--missing ignore passes", "--ignore-missing passes"),
         ("zero_based=True", "--zero-based"),
         ("header=False", "--no-header"),
         ("There is no kernel named", "--kernel: there is no kernel named"),

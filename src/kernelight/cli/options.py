@@ -50,6 +50,7 @@ Data = Annotated[
         "data set such as digits.",
     ),
 ]
+IndexPath = Annotated[str, typer.Argument(metavar="INDEX", help="The directory of an index.")]
 ModelFile = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model, written by kernelight fit.")
 ]
@@ -389,6 +390,18 @@ class MapParameters:
             "p": self.p,
             "scale": self.scale,
         }
+
+
+@dataclass(frozen=True)
+class IndexMapParameters(MapParameters):
+    """A feature map of an index, which has fewer components."""
+
+    components: Annotated[
+        int | None,
+        _kernel_option(
+            "--components", "-k", metavar="COUNT", help="Codes of a row; 256 by default."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

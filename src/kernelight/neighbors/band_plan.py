@@ -35,7 +35,7 @@ class BandPlan:
     >>> from kernelight.neighbors import BandPlan
     >>> plan = BandPlan(n_components=256, bits=8, threshold=0.8, bands=16, rows=8)
     >>> plan.expected_recall([0.5, 0.8, 0.9]).round(3)
-    array([0.002, 0.947, 1.   ])
+    array([0.   , 0.947, 1.   ])
     """
 
     n_components: int

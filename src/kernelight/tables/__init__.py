@@ -13,6 +13,7 @@ from kernelight.tables import (
     memory_limit,
     similarity,
     spooled_deduplication,
+    table_index,
 )
 from kernelight.tables.model import TableModel
 from kernelight.tables.table_map import TableMap
@@ -28,4 +29,5 @@ __all__ = [
     "memory_limit",
     "similarity",
     "spooled_deduplication",
+    "table_index",
 ]

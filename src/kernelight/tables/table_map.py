@@ -296,6 +296,22 @@ class TableMap(Storable):
 
         ``memory`` is a limit for the whole process, such as "1G".
         """
+        for X, ids in self.row_batches(data, memory=memory, **reading_options):
+            encoded = self.scaled_map_.encode(X)
+            if sp.issparse(encoded):
+                raise ValueError(
+                    f"{type(self.map_).__name__} gives sparse features, which are neither codes "
+                    f"nor dense: method='nystroem' gives dense ones of {self.map_.kernel!r}."
+                )
+            yield Encoded(encoded, ids)
+
+    def row_batches(
+        self, data: Any, *, memory: int | str | None = None, **reading_options: Any
+    ) -> Iterator[tuple[Any, list[str] | None]]:
+        """Rows of a table as the scaling takes them, and their ids (None without ids).
+
+        They come batch by batch, few enough to be encoded within ``memory``.
+        """
         self._check_fitted()
         limit = None if memory is None else bytes_of(memory)
         outputs = self.scaled_map_.n_outputs * (2 if self.has_codes else 4)
@@ -313,13 +329,7 @@ class TableMap(Storable):
                     f"{opened.name} has {counted(X.shape[1], 'feature')}, but the map takes "
                     f"{n_features}."
                 )
-            encoded = self.scaled_map_.encode(as_matrix(X))
-            if sp.issparse(encoded):
-                raise ValueError(
-                    f"{type(self.map_).__name__} gives sparse features, which are neither codes "
-                    f"nor dense: method='nystroem' gives dense ones of {self.map_.kernel!r}."
-                )
-            yield Encoded(encoded, batch.ids)
+            yield as_matrix(X), batch.ids
 
     @property
     def provenance(self) -> str:

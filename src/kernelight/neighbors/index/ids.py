@@ -35,7 +35,7 @@ def as_ids(given: Any, kind: str | None) -> Ids:
         words = {INT: "whole numbers", STR: "strings"}
         raise TypeError(
             f"ids must be {words[kind]}, as those of this index are, got {words[found]}, such as "
-            f"{ids[0]!r}."
+            f"{plain_id(ids[0])!r}."
         )
     _refuse_duplicates(ids)
     return ids if len(ids) else empty_ids(kind)

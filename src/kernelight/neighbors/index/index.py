@@ -1,6 +1,6 @@
 """`Index`: rows that are found by similarity, on disk, growing, safe from crashes.
 
-Long because it is what users call, and much of it are their docstrings.
+Long, as it is one class: what each method does is elsewhere, and here is what users are told.
 """
 
 from __future__ import annotations
