@@ -12,6 +12,7 @@ from kernelight.tables import (
     default_model,
     memory_limit,
     similarity,
+    sorted_runs,
     spooled_deduplication,
 )
 from kernelight.tables.model import TableModel
@@ -27,5 +28,6 @@ __all__ = [
     "default_model",
     "memory_limit",
     "similarity",
+    "sorted_runs",
     "spooled_deduplication",
 ]
