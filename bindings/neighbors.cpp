@@ -1,6 +1,6 @@
 // Searches: similarities of pairs, bands of slots, scans of codes, exact joins and searches of
 // sparse rows. Glue only; the loops are in core/minmax_rows.h, bands.h, code_scan.h, prefix_join.h
-// and term_search.h.
+// and term_search.h. Long because all of them take rows as SummedRows, which is defined here.
 #include "arrays.h"
 #include "bands.h"
 #include "code_scan.h"

@@ -71,7 +71,7 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
             if not named:
                 _name(handle, temporary)
         os.replace(temporary, target)
-        _sync_directory(directory)
+        sync_directory(directory)
     except BaseException as error:  # an interrupt must not leave the temporary file behind either
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -141,7 +141,7 @@ def _name(handle: BinaryIO, temporary: str) -> None:
             os.fsync(copy.fileno())
 
 
-def _sync_directory(directory: str) -> None:
+def sync_directory(directory: str) -> None:
     """Make a renaming durable, where the system and the file system can be asked to."""
     try:
         number = os.open(directory, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))

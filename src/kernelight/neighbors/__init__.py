@@ -10,6 +10,7 @@ from kernelight.neighbors.band_plan import BandPlan
 from kernelight.neighbors.deduplicate import deduplicate
 from kernelight.neighbors.duplicates import Duplicates, Matches
 from kernelight.neighbors.exact_rows import ExactRows
+from kernelight.neighbors.index import Index
 from kernelight.neighbors.minmax_neighbors import MinMaxNeighbors
 from kernelight.neighbors.pairs import NeighborPairs
 from kernelight.neighbors.plan import NeighborPlan
@@ -19,6 +20,7 @@ __all__ = [
     "BandPlan",
     "Duplicates",
     "ExactRows",
+    "Index",
     "Matches",
     "MinMaxNeighbors",
     "NeighborPairs",

@@ -32,6 +32,7 @@ from kernelight.neighbors.duplicates import (
 )
 from kernelight.neighbors.equal_rows import empty_rows, first_equal_rows
 from kernelight.neighbors.exact_rows import ExactRows
+from kernelight.neighbors.limits import check_threshold
 from kernelight.neighbors.minmax_neighbors import METHODS, MinMaxNeighbors
 from kernelight.neighbors.pairs import NeighborPairs
 
@@ -214,14 +215,6 @@ def pair_finder(rows: Matrix, engine: dict[str, Any]) -> MinMaxNeighbors:
     """Fitted neighbours that are asked for pairs; a graph, which finds nearest rows, has none."""
     method = "auto" if engine["method"] == "graph" else engine["method"]
     return MinMaxNeighbors(**{**engine, "method": method}).fit(rows)
-
-
-def check_threshold(threshold: Any) -> float:
-    """A threshold above 0 and at most 1."""
-    number = check_number("threshold", threshold, 0.0, 1.0)
-    if number == 0.0:
-        raise ValueError("threshold must be above 0 (all rows would be duplicates), got 0.")
-    return number
 
 
 def no_pairs() -> NeighborPairs:

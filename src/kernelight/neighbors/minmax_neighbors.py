@@ -21,8 +21,10 @@ from kernelight.neighbors.banded import BUCKET_CAP, BandSearch, pairs_met
 from kernelight.neighbors.exact import ExactSearch
 from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.graph import CodeGraph, CodeScan, has_graph
+from kernelight.neighbors.limits import check_radius, check_threshold
 from kernelight.neighbors.pairs import NeighborPairs
 from kernelight.neighbors.plan import NeighborPlan
+from kernelight.neighbors.results import fill_up, split_at, without_itself
 
 METHODS = ("auto", "exact", "bands", "graph")
 # Graphs and scans are tried on this many fitted rows, with more and more candidates for each
@@ -131,7 +133,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_int("bits", self.bits, 1, 8)
         check_int("n_components", self.n_components, 1)
         if self.radius is not None:
-            _checked_radius(self.radius)
+            check_radius(self.radius)
         rows = ExactRows.of(checked_rows(self, X, reset=True), self.p)
         self._rows, self._exact = rows, ExactSearch(rows, self.n_jobs)
         self._seed = seed_of(self.random_state)
@@ -272,10 +274,10 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         queries = self._queries(X)
         if X is None:
-            rows, similarities = self._without_itself(*self._nearest(queries, k + 1, None), k)
+            rows, similarities = without_itself(*self._nearest(queries, k + 1, None), k)
         else:
             rows, similarities = self._nearest(queries, k, X)
-        rows, similarities = self._filled(rows, similarities, queries, itself=X is None)
+        fill_up(rows, similarities, self._rows, queries, itself=X is None)
         return (1.0 - similarities, rows) if return_distance else rows
 
     def _queries(self, X: Any) -> ExactRows:
@@ -295,39 +297,6 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         count = min(count, self._rows.n_rows)
         candidates = self._made.engine.candidates(some, count, count, n_jobs=self.n_jobs)
         return self._rows.best(queries, candidates, k, n_jobs=self.n_jobs)
-
-    @staticmethod
-    def _without_itself(
-        rows: NDArray[np.int64], similarities: NDArray[np.float64], k: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The first k that are not the row itself."""
-        own = rows == np.arange(len(rows))[:, None]
-        last = ~own.any(axis=1)  # among more than k equal rows it may be missing
-        own[last, -1] = True
-        kept = ~own
-        return rows[kept].reshape(-1, k), similarities[kept].reshape(-1, k)
-
-    def _filled(
-        self,
-        rows: NDArray[np.int64],
-        similarities: NDArray[np.float64],
-        queries: ExactRows,
-        *,
-        itself: bool,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Missing neighbours are the first rows that are not there yet, at their true distance."""
-        for query in np.flatnonzero((rows < 0).any(axis=1)).tolist():
-            taken = {*rows[query].tolist(), *([query] if itself else ())}
-            missing = np.flatnonzero(rows[query] < 0)
-            free = (row for row in range(self._rows.n_rows) if row not in taken)
-            fill = np.array([next(free) for _ in missing], dtype=np.int64)
-            rows[query, missing] = fill
-            similarities[query, missing] = self._rows.similarities(
-                fill, queries, np.full(len(fill), query), n_jobs=1
-            )
-            order = np.lexsort((rows[query], -similarities[query]))
-            rows[query], similarities[query] = rows[query][order], similarities[query][order]
-        return rows, similarities
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
@@ -355,8 +324,8 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         found, n = self._within(X, radius)
         order = np.lexsort((found.j, -found.similarity, found.i))
         ends = np.cumsum(np.bincount(found.i, minlength=n))
-        rows = _split(found.j[order], ends)
-        distances = _split(1.0 - found.similarity[order], ends)
+        rows = split_at(found.j[order], ends)
+        distances = split_at(1.0 - found.similarity[order], ends)
         return (distances, rows) if return_distance else rows
 
     def radius_neighbors_graph(
@@ -382,7 +351,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         radius = self.radius if radius is None else radius
         if radius is None:
             raise ValueError("radius_neighbors needs a radius: pass one here or to the estimator.")
-        threshold = 1.0 - _checked_radius(radius)
+        threshold = 1.0 - check_radius(radius)
         if X is None:
             pairs = self.pairs(threshold)
             both = (
@@ -405,7 +374,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rows of its bucket only; `plan_` of codes cannot promise the pairs of larger buckets.
         """
         self._check_fitted()
-        threshold, cap = _checked_threshold(threshold), check_int("cap", cap, 1)
+        threshold, cap = check_threshold(threshold), check_int("cap", cap, 1)
         if self._pairs_method(threshold, None) == "exact":
             return self._exact.pairs(threshold)
         return self._band_search(threshold, cap).pairs()
@@ -413,7 +382,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def pairs_plan(self, threshold: float) -> NeighborPlan:
         """How `pairs` finds the pairs of at least this similarity, and why."""
         self._check_fitted()
-        threshold = _checked_threshold(threshold)
+        threshold = check_threshold(threshold)
         seconds = self._pairs_seconds(threshold, None)
         if self._pairs_method(threshold, None) == "exact":
             reason = "method says so." if self.method == "exact" else "it costs least."
@@ -439,7 +408,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if threshold is None:
             if self.radius is None:
                 raise ValueError("expected_recall needs a threshold, that of pairs.")
-            threshold = 1.0 - _checked_radius(self.radius)
+            threshold = 1.0 - check_radius(self.radius)
         return self.pairs_plan(threshold).expected_recall(similarity)
 
     def _pairs_method(self, threshold: float, queries: ExactRows | None) -> str:
@@ -497,24 +466,3 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _checked_threshold(threshold: Any) -> float:
-    value = check_number("threshold", threshold, 0.0, 1.0)
-    if value == 0.0:
-        raise ValueError("threshold must be above 0: every pair has a similarity of at least 0.")
-    return value
-
-
-def _checked_radius(radius: Any) -> float:
-    value = check_number("radius", radius, 0.0, 1.0)
-    if value == 1.0:
-        raise ValueError("radius must be below 1: every row is within a distance of 1.")
-    return value
-
-
-def _split(values: NDArray[Any], ends: NDArray[Any]) -> NDArray[np.object_]:
-    """An array of the arrays between the ends, as scikit-learn gives them."""
-    out = np.empty(len(ends), dtype=object)
-    out[:] = np.split(values, ends[:-1]) if len(ends) else []
-    return out

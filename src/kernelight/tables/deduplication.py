@@ -28,8 +28,9 @@ from kernelight.data import DataError, Dataset, open_dataset
 from kernelight.data.errors import shown
 from kernelight.data.texts import TextShingles
 from kernelight.estimators.progress import Event, Watch, unwatched
-from kernelight.neighbors.deduplicate import OtherRows, Others, check_threshold, deduplicate_matrix
+from kernelight.neighbors.deduplicate import OtherRows, Others, deduplicate_matrix
 from kernelight.neighbors.duplicates import COMPONENTS, FIRST, LAST, LEADER, Duplicates
+from kernelight.neighbors.limits import check_threshold
 from kernelight.neighbors.minmax_neighbors import METHODS
 from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
 from kernelight.tables.table_map import open_like, sample_of
