@@ -20,7 +20,7 @@ from peak import started
 
 from kernelight.data.texts import TextShingles
 from kernelight.kernels import GMM
-from kernelight.neighbors import deduplicate
+from kernelight.neighbors import Index, deduplicate
 
 WORDS = [f"w{at}" for at in range(500)]
 
@@ -160,6 +160,35 @@ def test_another_file(articles):
     assert all(name.startswith("kd") for name in names)
     again = json.loads(run("dedup", "articles.csv", *options, "--json", "--memory", "3G"))
     assert again["against"] == answer["against"]
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "3G"]])
+def test_an_index(articles, memory):
+    X = TextShingles().transform(articles)
+    with Index.create("known.index", n_features=X.shape[1], recall=0.999) as index:
+        index.add([f"k{at}" for at in range(0, 39, 3)], X[0:39:3])
+    options = ["--text", "said", "--ids", "id", "--against", "known.index", *memory]
+    answer = json.loads(run("dedup", "articles.csv", *options, "--pairs", "p.jsonl", "--json"))
+    found = deduplicate(X, against=X[0:39:3])
+    assert answer["against"] == found.n_matched > 10
+    assert answer["kept"] == found.n_kept
+    with open("p.jsonl") as file:
+        pairs = [json.loads(line) for line in file]
+    names = {pair["row"]: pair["other"] for pair in pairs if pair["kind"] == "against"}
+    assert len(names) == found.n_matched
+    for row in range(0, 39, 3):
+        if found.equal[row] == row:
+            assert articles[int(names[f"d{row}"][1:])] == articles[row]
+    said = run("dedup", "articles.csv", *options, "--p", "2", status=2)
+    assert "known.index is of values to the power 1: give --p 1." in said
+    with open("table.csv", "w") as file:
+        file.write("a,b\n1,2\n3,4\n")
+    said = run("dedup", "table.csv", "--against", "known.index", status=2)
+    assert "columns of table.csv become others" in said
+    with open("sparse.svm", "w") as file:
+        file.write("1 1:2\n0 5000000:1\n")
+    said = run("dedup", "sparse.svm", "--against", "known.index", status=2)
+    assert "sparse.svm has 5,000,000 features where known.index has 1048576." in said
 
 
 def test_several_columns_of_texts(tmp_path, monkeypatch):

@@ -26,6 +26,7 @@ RUNNABLE = [
     ROOT / "docs" / "data.md",
     ROOT / "docs" / "front-door.md",
     ROOT / "docs" / "maps.md",
+    ROOT / "docs" / "search-dedup-part.md",
     ROOT / "docs" / "search.md",
     ROOT / "docs" / "search-index-part.md",
     ROOT / "docs" / "study.md",

@@ -423,7 +423,9 @@ def dedup(
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Rows also go if one of this file is within the threshold."
+            metavar="FILE",
+            help="Rows also go if a row of this file, or of this index (a directory), is within "
+            "the threshold.",
         ),
     ] = None,
     pairs: Annotated[

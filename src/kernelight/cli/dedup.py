@@ -24,6 +24,7 @@ from kernelight.tables.deduplication import (
     open_others,
     open_rows,
 )
+from kernelight.tables.index_rows import IndexRows
 from kernelight.tables.memory_limit import bytes_of
 from kernelight.tables.spooled_deduplication import deduplicate_spooled
 
@@ -69,8 +70,11 @@ def run(
         )
         if output is not None:
             rows.data.refuse_copy(output)
-        others = None
-        if against is not None:
+        others = index = None
+        if against is not None and os.path.isdir(against):
+            index = IndexRows(against, chosen)
+            rows = index.fitting(rows, against)
+        elif against is not None:
             rows, others = open_others(rows, against, **options)
         if dry_run:
             expected = forecast(rows, chosen, memory=limit, watch=watch)
@@ -81,11 +85,12 @@ def run(
                 memory=limit,
                 beside=output or pairs or report or _beside(data),
                 against=others,
+                others=index,
                 all_pairs=pairs is not None or report is not None,
                 watch=watch,
             )
         else:
-            result = deduplicate_rows(rows, chosen, against=others, watch=watch)
+            result = deduplicate_rows(rows, chosen, against=others, others=index, watch=watch)
         if not dry_run:
             _write(result, rows, output, pairs, watch)
             if report is not None:

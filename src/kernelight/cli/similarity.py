@@ -46,7 +46,9 @@ def run(
     n_pairs = 0
     with opened(output, lines=as_json) as out, show.progress(quiet or output is None) as watch:
         left, right = _comparable(a, b, given, reading_options, map, jobs, watch)
-        for pairs in similar_rows(left, right, top=top, above=above, itself=b is None, watch=watch):
+        for pairs in similar_rows(
+            left, right, top=top, above=above, itself=b is None, n_jobs=jobs, watch=watch
+        ):
             out.write(_columns(pairs))
             n_pairs += len(pairs.a)
     if output is not None and not quiet:

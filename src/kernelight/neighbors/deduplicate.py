@@ -212,12 +212,9 @@ def found_pairs(
 
 
 def pair_finder(rows: Matrix, engine: dict[str, Any]) -> MinMaxNeighbors:
-    """Fitted neighbours that are asked for pairs only."""
-    # Nearest rows are planned at fit, which is not needed here, unless the method is given.
-    neighbors = MinMaxNeighbors(**{**engine, "method": "bands"}).fit(rows)
+    """Fitted neighbours that are asked for pairs; a graph, which finds nearest rows, has none."""
     method = "auto" if engine["method"] == "graph" else engine["method"]
-    neighbors.set_params(method=method)
-    return neighbors
+    return MinMaxNeighbors(**{**engine, "method": method}).fit(rows)
 
 
 def no_pairs() -> NeighborPairs:

@@ -10,8 +10,10 @@ from kernelight.tables import (
     dedup_summary,
     deduplication,
     default_model,
+    index_rows,
     memory_limit,
     similarity,
+    sorted_runs,
     spooled_deduplication,
     table_index,
 )
@@ -26,8 +28,10 @@ __all__ = [
     "dedup_summary",
     "deduplication",
     "default_model",
+    "index_rows",
     "memory_limit",
     "similarity",
+    "sorted_runs",
     "spooled_deduplication",
     "table_index",
 ]

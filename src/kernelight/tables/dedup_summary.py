@@ -59,8 +59,8 @@ def summarised(
             for cluster in clusters
         ],
         "borderline": [
-            {"first": entry(a, 1.0), "second": entry(b, s), "similarity": float(s)}
-            for a, b, s in borderline
+            {"first": entry(a, 1.0), "second": entry(b, similarity), "similarity": similarity}
+            for a, b, similarity in borderline
         ],
     }
 
@@ -114,10 +114,8 @@ def _borderline(result: TableDuplicates) -> list[tuple[int, int, float]]:
     pairs = result.found.pairs
     order = np.lexsort((pairs.j, pairs.i, pairs.similarity))[:BORDERLINE]
     last = result.settings.keep == LAST
-    return [
-        (int(b), int(a), float(s)) if last else (int(a), int(b), float(s))
-        for a, b, s in zip(pairs.i[order], pairs.j[order], pairs.similarity[order], strict=True)
-    ]
+    first, second = (pairs.j, pairs.i) if last else (pairs.i, pairs.j)
+    return [(int(first[at]), int(second[at]), float(pairs.similarity[at])) for at in order]
 
 
 def shown_texts(rows: DedupRows, wanted: Sequence[int]) -> dict[int, str]:

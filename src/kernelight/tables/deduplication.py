@@ -303,7 +303,10 @@ class TableDuplicates:
         )
         return {
             "row": _labels([self.label(int(at)) for at in row[order]], self.ids),
-            "other": _labels([self.survivor_label(int(at)) for at in other[order]], self.ids),
+            "other": _labels(
+                [self.survivor_label(int(at)) for at in other[order]],
+                self.other_ids if self.ids is None else self.ids,
+            ),
             "similarity": similarity[order],
             "kind": np.array(kind, dtype=str)[order],
             "removed": removed[order],
@@ -347,4 +350,5 @@ def deduplicate_rows(
         linkage=settings.linkage,
         others=others,
     )
+    other_ids = getattr(others, "ids", other_ids)  # an index knows what it has found
     return TableDuplicates(found, settings, ids, other_ids, plan, time.monotonic() - start)

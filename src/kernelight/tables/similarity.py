@@ -15,15 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.base.checks import as_matrix, check_choice, check_int, check_number
+from kernelight.base.checks import Matrix, as_matrix, check_choice, check_int, check_number
 from kernelight.codes import Codes
 from kernelight.data import DataError, Dataset, open_dataset
 from kernelight.data.byte_sources import ByteSource, file_source, standard_input
 from kernelight.data.errors import nearest, shown
 from kernelight.estimators.progress import Event, Watch, unwatched
+from kernelight.kernels import GMM
 from kernelight.kernels.base import Kernel
+from kernelight.neighbors import ExactRows
+from kernelight.neighbors.exact import ExactSearch
 from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
 from kernelight.tables.code_files import FEATURES, EncodedRows, read_encoded
+from kernelight.tables.deduplication import DedupRows
 from kernelight.tables.memory_limit import row_bytes
 from kernelight.tables.table_map import TableMap, first_rows, open_like, sample_of
 
@@ -79,6 +83,16 @@ class KernelRows(ComparableRows):
 
     def similarities(self, left: Any, right: Any) -> NDArray[Any]:
         return self._kernel.pairwise(left, right)
+
+    @property
+    def power(self) -> float | None:
+        """The power of the min-max kernel; None for other kernels."""
+        kernel = self._kernel
+        return kernel.p if type(kernel) is GMM and kernel.center is None else None
+
+    def whole(self, watch: Watch) -> tuple[Matrix, list[str] | None]:
+        """All rows, scaled, and their ids."""
+        return DedupRows(self._data, scaling=self._scaling).whole(watch)
 
 
 class StoredRows(ComparableRows):
@@ -254,6 +268,7 @@ def similar_rows(
     top: int | None = None,
     above: float | None = None,
     itself: bool = False,
+    n_jobs: int | None = None,
     watch: Watch = unwatched,
 ) -> Iterator[Pairs]:
     """The most similar rows of ``right`` for each row of ``left``, or all pairs above a value.
@@ -272,9 +287,15 @@ def similar_rows(
     Yields
     ------
     Pairs
-        In the order of the rows of ``left``, for each the most similar first.
+        In the order of the rows of ``left``, for each the most similar first. Pairs ``above`` a
+        value under the min-max kernel are found by an exact search, with all rows in memory;
+        everything else is compared block by block.
     """
     check_limits(top, above)
+    minmax = isinstance(left, KernelRows) and left.power is not None
+    if minmax and top is None and above is not None and 0.0 < above <= 1.0:
+        yield from minmax_pairs(left, right, above, itself=itself, n_jobs=n_jobs, watch=watch)
+        return
     most = TOP if top is None and above is None else top
     right_ids: list[str] = []
     n_left = 0  # rows of the blocks of ``left`` before this one
@@ -298,6 +319,40 @@ def similar_rows(
         watch(Event("comparing", n_left))
     if n_left == 0:
         raise DataError(f"{left.name} has no rows.")
+
+
+def minmax_pairs(
+    left: ComparableRows,
+    right: ComparableRows,
+    above: float,
+    *,
+    itself: bool = False,
+    n_jobs: int | None = None,
+    watch: Watch = unwatched,
+) -> Iterator[Pairs]:
+    """All pairs of at least ``above`` under the min-max kernel, as `similar_rows` gives them.
+
+    They are found by an exact search, which looks at few of all pairs; all rows are in memory.
+    """
+    assert isinstance(left, KernelRows)
+    assert isinstance(right, KernelRows)
+    power = left.power or 1.0
+    X, ids = left.whole(watch)
+    watch(Event("comparing"))
+    if itself:
+        found, other_ids = ExactSearch(ExactRows.of(X, power), n_jobs).pairs(above), ids
+    else:
+        Y, other_ids = right.whole(watch)
+        rows = ExactRows.of(Y, power)
+        found = ExactSearch(rows, n_jobs).above(rows.like(X), above)
+    a, b, similarity = found
+    order = np.lexsort((b, -similarity, a))
+    a, b, similarity = a[order], b[order], similarity[order]
+    for start in range(0, len(a), LEFT_ROWS):
+        some = slice(start, start + LEFT_ROWS)
+        a_ids = None if ids is None else [ids[row] for row in a[some].tolist()]
+        b_ids = None if other_ids is None else [other_ids[row] for row in b[some].tolist()]
+        yield Pairs(a[some], b[some], similarity[some], a_ids, b_ids)
 
 
 def check_limits(top: int | None, above: float | None) -> None:

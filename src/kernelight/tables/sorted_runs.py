@@ -2,6 +2,7 @@
 
 A merge without a queue: the range of numbers is cut so that what lies in one part of it fits into
 memory; of each run the part is one slice, found by halving, and the slices are sorted together.
+benchmarks/dedup.py compares it with the sort of DuckDB, which took more than twice as long.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from kernelight.neighbors.dedup_bands import (
     dedup_plan,
     planning_rows,
 )
-from kernelight.neighbors.deduplicate import OtherRows, Visits, decide, no_pairs
+from kernelight.neighbors.deduplicate import OtherRows, Others, Visits, decide, no_pairs
 from kernelight.neighbors.duplicates import LEADER, Leaders, Matches, RowIndices
 from kernelight.neighbors.equal_rows import empty_rows
 from kernelight.neighbors.exact_rows import ExactRows
@@ -66,6 +66,7 @@ def deduplicate_spooled(
     memory: int,
     beside: str,
     against: DedupRows | None = None,
+    others: Others | None = None,
     all_pairs: bool = False,
     watch: Watch = unwatched,
 ) -> TableDuplicates:
@@ -73,12 +74,12 @@ def deduplicate_spooled(
 
     Temporary files are made in the folder of the path ``beside``. Without ``all_pairs`` only pairs
     that decide are verified and returned. Rows of ``against`` are compared exactly, as many at a
-    time as fit.
+    time as fit; ``others`` are rows elsewhere, such as those of an index.
     """
     start = time.monotonic()
     job = _Spooled(rows, settings, memory, beside, watch)
     try:
-        found, plan = job.run(against, all_pairs or settings.linkage != LEADER)
+        found, plan = job.run(against, others, all_pairs or settings.linkage != LEADER)
     finally:
         job.close()
     return TableDuplicates(found, settings, job.ids, job.other_ids, plan, time.monotonic() - start)
@@ -111,13 +112,17 @@ class _Spooled:
 
     # -- The steps
 
-    def run(self, against: DedupRows | None, all_pairs: bool) -> tuple[Any, dict[str, Any]]:
+    def run(
+        self, against: DedupRows | None, others: Others | None, all_pairs: bool
+    ) -> tuple[Any, dict[str, Any]]:
         """All of them."""
         place, n_empty = self._spool_rows()
         spool = self._spool
         distinct = _first_places(place, spool.shape[0])
         visits = Visits.of(place, distinct, self._settings.keep)
         matches = None if against is None else self._matches(against)
+        if others is not None:
+            matches = self._found_in(others)
         settings = self._settings
         plan: dict[str, Any] = {"method": "exact", "recall": 1.0}
         candidates, capped = None, 0
@@ -305,6 +310,19 @@ class _Spooled:
             first += Y.shape[0]
             self._watch(Event("comparing with the other file", first))
         self.other_ids = names or None
+        return best
+
+    def _found_in(self, others: Others) -> Matches:
+        """The best match of each spooled row among rows elsewhere."""
+        n = self._spool.shape[0]
+        best = Matches(np.full(n, -1), np.zeros(n))
+        size = max(256, self._room(0.1) // (8 * self._spool.row_bytes + 64))
+        for start in range(0, n, size):
+            part = others.matches(self._spool.slice(start, start + size))
+            best.row[start : start + size] = part.row
+            best.similarity[start : start + size] = part.similarity
+            self._watch(Event("looking into the index", min(start + size, n), n))
+        self.other_ids = getattr(others, "ids", None)
         return best
 
     def _similarities(

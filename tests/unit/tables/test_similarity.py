@@ -114,3 +114,39 @@ def test_wrong_wishes():
             list(similar_rows(*pair))
     with pytest.raises(ValueError, match="'gmm' has no gamma"):
         kernel_of("gmm", gamma=1.0)
+
+
+@pytest.mark.parametrize("itself", [False, True])
+@pytest.mark.parametrize("p", [1.0, 0.5])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_pairs_above_a_value_by_the_exact_search(tmp_path, monkeypatch, itself, p, sparse):
+    """The search that looks at few pairs finds those that block by block are found."""
+    random = np.random.default_rng(0)
+    lines = []
+    for _ in range(120):
+        columns = np.sort(random.choice(6, 4, replace=False))
+        lines.append("0 " + " ".join(f"{c + 1}:{random.integers(1, 4)}" for c in columns))
+    for name, some in (("a", lines), ("b", lines[60:] + lines[:9])):
+        cells = ["a,b,c,d,e,f"]
+        for line in some:
+            values = dict(cell.split(":") for cell in line.split()[1:])
+            cells.append(",".join(values.get(str(c), "0") for c in range(1, 7)))
+        (tmp_path / f"{name}.csv").write_text("\n".join(cells) + "\n")
+        (tmp_path / f"{name}.svm").write_text("\n".join(some) + "\n")
+    ending = "svm" if sparse else "csv"
+    a, b = tmp_path / f"a.{ending}", None if itself else tmp_path / f"b.{ending}"
+
+    def pairs():
+        sides = kernel_rows(a, b, kernel_of("gmm", p=p), watch=lambda event: None)
+        return all_pairs(similar_rows(*sides, above=0.7, itself=itself))
+
+    quick = pairs()
+    monkeypatch.setattr(similarity.KernelRows, "power", None)
+    slow = pairs()
+    np.testing.assert_allclose(quick[2], slow[2], rtol=1e-12)
+    assert len(quick[0]) > 50
+    # of nearly equal similarities the order may differ
+    assert set(zip(*(x.tolist() for x in quick[:2]), strict=True)) == set(
+        zip(*(x.tolist() for x in slow[:2]), strict=True)
+    )
+    assert (np.diff(quick[0]) >= 0).all()
