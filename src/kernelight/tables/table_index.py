@@ -47,7 +47,7 @@ class TableIndex:
     >>> with TableIndex.open(path) as index:
     ...     found = next(index.search(table, ids="name", k=2))
     >>> found.ids.tolist()
-    ['a', 'b', 'b', 'c', 'c', 'b']
+    ['a', 'c', 'b', 'c', 'c', 'b']
     """
 
     def __init__(self, index: Index, table_map: TableMap) -> None:
