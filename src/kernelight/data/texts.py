@@ -3,9 +3,9 @@
 A shingle is a run of words or characters. A text becomes the counts of its shingles (tf), or counts
 times inverse document frequencies (tf-idf):
 
-    tf-idf of shingle s = count(s) * (ln((1 + n) / (1 + df(s))) + 1),
+    tf-idf of shingle x = count(x) * (ln((1 + n) / (1 + df(x))) + 1),
 
-n the number of texts, and df(s) of those that have s. The column of a shingle is a hash of its
+n the number of texts, and df(x) of those that have x. The column of a shingle is a hash of its
 UTF-8 bytes: |MurmurHash3_x86_32(bytes, seed 0)| as a signed number, modulo the number of columns.
 That is scikit-learn's `HashingVectorizer` with ``alternate_sign=False``, which does the work; the
 vectors of tests/golden hold it, and this page, fast.

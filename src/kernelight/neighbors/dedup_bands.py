@@ -78,7 +78,7 @@ def band_facts(plan: BandPlan, capped: int) -> dict[str, Any]:
         "capped": capped,
         **plan_facts(plan),
         "curve": [
-            [round(float(s), 2), float(chance)]
-            for s, chance in zip(similarity, plan.expected_recall(similarity), strict=True)
+            [round(float(at), 2), float(chance)]
+            for at, chance in zip(similarity, plan.expected_recall(similarity), strict=True)
         ],
     }
