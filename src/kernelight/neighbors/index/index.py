@@ -109,7 +109,7 @@ class Index:
         n_jobs : int, optional
             Threads; None means all cores.
         """
-        where = os.fsdecode(path)
+        where = os.path.abspath(os.fsdecode(path))  # the working directory may change
         threshold = _fraction("threshold", threshold)
         recall = check_number("recall", recall, 0.0, 1.0)
         if not 0.0 < recall < 1.0:
@@ -148,12 +148,12 @@ class Index:
         It costs the same however many rows there are: files are mapped, not read.
 
         >>> from kernelight.neighbors import Index
-        >>> Index.open("nowhere.index")
+        >>> Index.open("/nowhere.index")
         Traceback (most recent call last):
         ...
-        FileNotFoundError: nowhere.index is not there: Index.create makes an index.
+        FileNotFoundError: /nowhere.index is not there: Index.create makes an index.
         """
-        where = os.fsdecode(path)
+        where = os.path.abspath(os.fsdecode(path))  # the working directory may change
         check_choice("mode", mode, ("r", "a"))
         store = Store.open_reader(where) if mode == "r" else Store.open_writer(where, cls._files())
         try:

@@ -191,6 +191,19 @@ def is_ours(name: str) -> bool:
     return name == NEXT or _NAME.fullmatch(name) is not None
 
 
+def is_committed(name: str) -> bool:
+    """Whether a name is one of rows, which are only written once there is a manifest."""
+    return is_ours(name) and name.startswith(("segment-", "removed-"))
+
+
+def lost_manifest(directory: str) -> str:
+    """What is wrong with a directory that has rows and no manifest."""
+    return (
+        f"{directory} holds rows of an index, but its {MANIFEST} is gone: bring it back from a "
+        "copy, or name a new directory."
+    )
+
+
 def number_above(names: Iterable[str]) -> int:
     """A number above those of all names."""
     named = (_NAME.fullmatch(name) for name in names)
@@ -224,6 +237,8 @@ def _no_index(directory: str) -> Exception:
         return FileNotFoundError(f"{directory} is not there: Index.create makes an index.")
     if not os.path.isdir(directory):
         return NotADirectoryError(f"{directory} is a file: an index is a directory.")
+    if any(map(is_committed, os.listdir(directory))):
+        return ValueError(lost_manifest(directory))
     if any(map(is_ours, os.listdir(directory))):
         return ValueError(
             f"{directory} holds an index that was never completed: create it again at the same "

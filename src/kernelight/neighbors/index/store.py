@@ -23,7 +23,9 @@ from kernelight.neighbors.index.manifest import (
     MANIFEST,
     Manifest,
     file_name,
+    is_committed,
     is_ours,
+    lost_manifest,
     next_manifest,
     number_above,
     read_manifest,
@@ -72,6 +74,8 @@ class Store:
             raise FileExistsError(
                 f"{path} holds an index already: open it with mode='a', or name a new directory."
             )
+        elif any(map(is_committed, os.listdir(path))):
+            raise FileExistsError(lost_manifest(path))
         elif any(not (is_ours(name) or name == LOCK) for name in os.listdir(path)):
             raise FileExistsError(f"{path} holds other files: name a new directory for the index.")
         store = cls(path, None, files, WriterLock(path))

@@ -403,3 +403,31 @@ def test_damage_is_not_merged(saved, tmp_path):
     ):
         index.compact()
     assert sorted(os.listdir(tmp_path / "i")) == before
+
+
+def test_a_new_working_directory_changes_nothing(tmp_path, monkeypatch):
+    X = np.random.default_rng(0).lognormal(size=(20, 4))
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        with Index.create("rows.index", n_features=4) as index:
+            index.add(np.arange(10), X[:10])
+    monkeypatch.chdir(tmp_path / "one")
+    writer = Index.open("rows.index", "a")
+    monkeypatch.chdir(tmp_path / "two")
+    with writer:
+        writer.add(np.arange(10, 20), X[10:])
+    assert len(Index.open(tmp_path / "one" / "rows.index")) == 20
+    assert len(Index.open(tmp_path / "two" / "rows.index")) == 10
+
+
+def test_rows_without_a_manifest_are_not_replaced(tmp_path):
+    with Index.create(tmp_path / "rows", n_features=2) as index:
+        index.add([1], np.ones((1, 2)))
+    before = sorted(path.name for path in (tmp_path / "rows").glob("segment-*"))
+    (tmp_path / "rows" / "MANIFEST").unlink()
+    with pytest.raises(ValueError, match="MANIFEST is gone"):
+        Index.open(tmp_path / "rows")
+    with pytest.raises(FileExistsError, match="MANIFEST is gone"):
+        Index.create(tmp_path / "rows", n_features=2)
+    assert sorted(path.name for path in (tmp_path / "rows").glob("segment-*")) == before != []
