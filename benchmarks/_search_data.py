@@ -85,7 +85,9 @@ def synthetic(n_rows: int, seed: int = 7) -> sp.csr_matrix:
         stop = min(start + 50_000, n_rows)
         origin = rng.integers(0, base, stop - start)
         similarity = rng.uniform(0.3, 1, stop - start)
-        changed = rng.random((stop - start, NONZEROS)) > (2 * similarity / (1 + similarity))[:, None]
+        changed = (
+            rng.random((stop - start, NONZEROS)) > (2 * similarity / (1 + similarity))[:, None]
+        )
         some_columns, some_values = draw(int(changed.sum()))
         columns[start:stop], values[start:stop] = columns[origin], values[origin]
         columns[start:stop][changed] = some_columns
@@ -150,7 +152,7 @@ def _make_molecules(where: Path) -> None:
     except ImportError:
         raise MissingError("it needs rdkit: pip install rdkit") from None
     if not list(where.glob("molsets-*.whl")):
-        pip = [sys.executable, "-m", "pip", "download", "molsets", "--no-deps", "-d", where]
+        pip = [sys.executable, "-m", "pip", "download", "molsets", "--no-deps", "-d", str(where)]
         subprocess.run(pip, capture_output=True, check=False)
     wheels = list(where.glob("molsets-*.whl"))
     if not wheels:
