@@ -18,6 +18,7 @@ void bind_project(nb::module_& m);
 void bind_project_tables(nb::module_& m);
 void bind_rows_of_numbers(nb::module_& m);
 void bind_linear(nb::module_& m);
+void bind_neighbors(nb::module_& m);
 void bind_scores(nb::module_& m);
 void bind_ternary(nb::module_& m);
 }  // namespace kernelight
@@ -42,6 +43,7 @@ NB_MODULE(_core, m) {
     kernelight::bind_project_tables(m);
     kernelight::bind_rows_of_numbers(m);
     kernelight::bind_linear(m);
+    kernelight::bind_neighbors(m);
     kernelight::bind_scores(m);
     kernelight::bind_ternary(m);
 }

@@ -39,7 +39,8 @@ enum {
     KL_STREAM_FERN_COLUMN = 19,
     KL_STREAM_FERN_CUT = 20,
     KL_STREAM_FOREST_ROW = 21,
-    KL_STREAM_FOREST_COLUMN = 22
+    KL_STREAM_FOREST_COLUMN = 22,
+    KL_STREAM_BAND = 23
 };
 
 static inline uint64_t kl_mix64(uint64_t z) {

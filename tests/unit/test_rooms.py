@@ -41,7 +41,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "maps": (BASE | {"kernels", "scaling", "theory"}, NUMERIC | {"sklearn"}),
     "hashing": (BASE | {"maps"}, NUMERIC),
     "linear": (BASE, NUMERIC | {"sklearn", "threadpoolctl"}),
-    "neighbors": (BASE | {"theory"}, NUMERIC | {"sklearn"}),
+    # usearch, for the graph of neighbours, on demand
+    "neighbors": (BASE | {"kernels", "maps", "theory"}, NUMERIC | {"sklearn", "usearch"}),
     # matplotlib for displays only, on demand
     "estimators": (
         BASE | {"data", "kernels", "maps", "linear", "scaling"},

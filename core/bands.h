@@ -1,0 +1,229 @@
+// Pairs of rows whose codes agree in a band of slots. The definition of keys is portable/kl_bands.h;
+// tables hold their upper 32 bits.
+//
+// A pair is a candidate in every band whose keys agree. Popular buckets are cut by one rule: each row
+// meets the first `cap` rows of its bucket, in the order of rows. Candidates pass a sketch (slots
+// that no band holds, counted equal) and then the exact similarity.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "minmax_rows.h"
+#include "parallel.h"
+#include "portable/kl_bands.h"
+
+namespace kernelight {
+
+// The upper 32 bits of a key, or all of it.
+template <class Key>
+Key key_of(uint64_t h) {
+    return static_cast<Key>(sizeof(Key) == sizeof(uint64_t) ? h : h >> 32);
+}
+
+// keys (n, bands) of codes (n, slots); the bands take the first bands * rows slots.
+template <class Slot, class Key>
+void band_keys(const Slot* codes, int64_t n_rows, int64_t slots, int64_t bands, int64_t rows,
+               Key* keys, int threads) {
+    std::vector<uint64_t> starts(static_cast<size_t>(bands));
+    for (int64_t band = 0; band < bands; ++band)
+        starts[static_cast<size_t>(band)] = kl_band_start(static_cast<uint64_t>(band));
+    parallel_for(threads, n_rows, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row)
+            for (int64_t band = 0; band < bands; ++band) {
+                uint64_t h = starts[static_cast<size_t>(band)];
+                const Slot* code = codes + row * slots + band * rows;
+                for (int64_t at = 0; at < rows; ++at) h = kl_band_step(h, code[at]);
+                keys[row * bands + band] = key_of<Key>(h);
+            }
+    });
+}
+
+// Keys of n rows, (n, bands); rows marked in `empty` have none.
+struct BandKeys {
+    const uint32_t* keys;
+    const bool* empty;  // null where no row is
+    int64_t n_rows, n_bands;
+};
+
+// The rows of one band by ascending key, then ascending row: key * 2^32 + row.
+class BandSort {
+   public:
+    const std::vector<uint64_t>& operator()(const BandKeys& keys, int64_t band) {
+        entries_.clear();
+        for (int64_t row = 0; row < keys.n_rows; ++row)
+            if (!keys.empty || !keys.empty[row])
+                entries_.push_back(uint64_t{keys.keys[row * keys.n_bands + band]} << 32 |
+                                   static_cast<uint32_t>(row));
+        other_.resize(entries_.size());
+        for (int shift = 32; shift < 64; shift += kDigit) {  // stable, so that rows stay ascending
+            std::vector<uint32_t> starts((size_t{1} << kDigit) + 1, 0);
+            const uint64_t mask = (uint64_t{1} << kDigit) - 1;
+            for (const uint64_t entry : entries_) ++starts[((entry >> shift) & mask) + 1];
+            for (size_t digit = 1; digit < starts.size(); ++digit)
+                starts[digit] += starts[digit - 1];
+            for (const uint64_t entry : entries_) other_[starts[(entry >> shift) & mask]++] = entry;
+            entries_.swap(other_);
+        }
+        return entries_;
+    }
+
+   private:
+    static constexpr int kDigit = 11;
+    std::vector<uint64_t> entries_, other_;
+};
+
+// body(begin, end) for each bucket of at least two rows in a sorted band.
+template <class Body>
+void each_bucket(const std::vector<uint64_t>& entries, Body&& body) {
+    for (size_t begin = 0; begin < entries.size();) {
+        size_t end = begin + 1;
+        while (end < entries.size() && entries[end] >> 32 == entries[begin] >> 32) ++end;
+        if (end - begin > 1) body(begin, end);
+        begin = end;
+    }
+}
+
+// What one band holds: the largest bucket, pairs of rows that meet, buckets above the cap, rows in
+// these.
+struct BandCounts {
+    int64_t largest, pairs, capped, capped_rows;
+};
+
+inline BandCounts band_counts(const std::vector<uint64_t>& entries, int64_t cap) {
+    BandCounts counts{entries.empty() ? 0 : 1, 0, 0, 0};
+    each_bucket(entries, [&](size_t begin, size_t end) {
+        const auto size = static_cast<int64_t>(end - begin), met = std::min(size, cap);
+        counts.largest = std::max(counts.largest, size);
+        counts.pairs += met * (met - 1) / 2 + (size - met) * cap;
+        counts.capped += size > cap;
+        counts.capped_rows += size > cap ? size : 0;
+    });
+    return counts;
+}
+
+// Tables of all bands, (bands, n): keys and rows in the order of `BandSort`. Where rows are empty the
+// end of a table is filled with row n, which is none, and the largest key. counts is (bands, 4).
+inline void band_tables(const BandKeys& keys, int64_t cap, uint32_t* table_keys,
+                        uint32_t* table_rows, int64_t* counts, int threads) {
+    parallel_for(threads, keys.n_bands, [&](int64_t begin, int64_t end) {
+        BandSort sort;
+        for (int64_t band = begin; band < end; ++band) {
+            const std::vector<uint64_t>& entries = sort(keys, band);
+            const BandCounts found = band_counts(entries, cap);
+            const int64_t four[] = {found.largest, found.pairs, found.capped, found.capped_rows};
+            std::copy_n(four, 4, counts + band * 4);
+            if (!table_keys) continue;
+            uint32_t *to_keys = table_keys + band * keys.n_rows,
+                     *to_rows = table_rows + band * keys.n_rows;
+            const auto count = static_cast<int64_t>(entries.size());
+            for (int64_t at = 0; at < keys.n_rows; ++at) {
+                const uint64_t entry =
+                    at < count ? entries[static_cast<size_t>(at)]
+                               : uint64_t{UINT32_MAX} << 32 | static_cast<uint64_t>(keys.n_rows);
+                to_keys[at] = static_cast<uint32_t>(entry >> 32);
+                to_rows[at] = static_cast<uint32_t>(entry);
+            }
+        }
+    });
+}
+
+// Slots that are compared before rows are: (n, slots) bytes, at least `least` equal ones.
+struct Sketch {
+    const uint8_t* codes;  // null for none
+    int64_t slots;
+    int32_t least;
+    const SearchLoops* loops;
+
+    bool passes(int64_t i, int64_t j) const {
+        return !codes || loops->equal_8(codes + i * slots, codes + j * slots, slots) >= least;
+    }
+};
+
+// What became of the candidates of some bands.
+struct JoinWork {
+    int64_t met = 0, compared = 0, verified = 0;
+};
+
+// All verified pairs (i < j) of bands [begin, end), each in the first band in which the two meet.
+// `whole[b]` says that no bucket of band b is above the cap: only there do equal keys mean that a
+// pair was met. A pair of an earlier band that is not whole may be found again.
+template <class Pairs>
+PairColumns band_join(const BandKeys& keys, int64_t begin, int64_t end, const bool* whole,
+                      int64_t cap, const Sketch& sketch, const double* sums, double threshold,
+                      const Pairs& similarity, int threads, JoinWork* work) {
+    std::vector<JoinWork> works(static_cast<size_t>(end - begin));
+    PairColumns found = collected(threads, end - begin, [&](int64_t piece, PairColumns& columns) {
+        const int64_t band = begin + piece;
+        JoinWork& mine = works[static_cast<size_t>(piece)];
+        BandSort sort;
+        const std::vector<uint64_t>& entries = sort(keys, band);
+        each_bucket(entries, [&](size_t first, size_t last) {
+            for (size_t q = first + 1; q < last; ++q) {
+                const auto j = static_cast<int64_t>(static_cast<uint32_t>(entries[q]));
+                const uint32_t* j_keys = keys.keys + j * keys.n_bands;
+                const size_t stop = std::min(q, first + static_cast<size_t>(cap));
+                mine.met += static_cast<int64_t>(stop - first);
+                for (size_t p = first; p < stop; ++p) {
+                    const auto i = static_cast<int64_t>(static_cast<uint32_t>(entries[p]));
+                    const uint32_t* i_keys = keys.keys + i * keys.n_bands;
+                    bool seen = false;
+                    for (int64_t earlier = 0; earlier < band && !seen; ++earlier)
+                        seen = i_keys[earlier] == j_keys[earlier] && whole[earlier];
+                    if (seen) continue;
+                    ++mine.compared;
+                    // L / H is at most the ratio of the sums; a hair of room for rounding.
+                    if (std::min(sums[i], sums[j]) <
+                        threshold * std::max(sums[i], sums[j]) * (1 - 1e-5))
+                        continue;
+                    if (!sketch.passes(i, j)) continue;
+                    ++mine.verified;
+                    const double value = similarity(i, j);
+                    if (value >= threshold) columns.add(i, j, value);
+                }
+            }
+        });
+    });
+    for (const JoinWork& one : works)
+        work->met += one.met, work->compared += one.compared, work->verified += one.verified;
+    return found;
+}
+
+// Candidates of queries: for each, the rows that agree with it in some band, ascending, each once.
+// tables are those of `band_tables`; of a bucket the first `cap` rows count. The candidates of query
+// q are rows[starts[q]] to rows[starts[q + 1]].
+struct BandMatches {
+    std::vector<int64_t> starts, rows;
+};
+
+inline BandMatches band_matches(const uint32_t* table_keys, const uint32_t* table_rows,
+                                int64_t n_rows, const BandKeys& queries, int64_t cap, int threads) {
+    std::vector<std::vector<int64_t>> found(static_cast<size_t>(queries.n_rows));
+    parallel_for(threads, queries.n_rows, [&](int64_t begin, int64_t end) {
+        for (int64_t query = begin; query < end; ++query) {
+            if (queries.empty && queries.empty[query]) continue;
+            std::vector<int64_t>& rows = found[static_cast<size_t>(query)];
+            for (int64_t band = 0; band < queries.n_bands; ++band) {
+                const uint32_t *first = table_keys + band * n_rows, *last = first + n_rows;
+                const uint32_t key = queries.keys[query * queries.n_bands + band];
+                const uint32_t* at = std::lower_bound(first, last, key);
+                for (int64_t met = 0; met < cap && at < last && *at == key; ++met, ++at) {
+                    const int64_t row = table_rows[band * n_rows + (at - first)];
+                    if (row < n_rows) rows.push_back(row);
+                }
+            }
+            std::sort(rows.begin(), rows.end());
+            rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+        }
+    });
+    BandMatches matches;
+    matches.starts.push_back(0);
+    for (const std::vector<int64_t>& rows : found) {
+        matches.rows.insert(matches.rows.end(), rows.begin(), rows.end());
+        matches.starts.push_back(static_cast<int64_t>(matches.rows.size()));
+    }
+    return matches;
+}
+
+}  // namespace kernelight

@@ -1,0 +1,147 @@
+"""Rows whose min-max similarities are computed pair by pair: what every search verifies by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight.base.checks import (
+    Matrix,
+    Resources,
+    as_matrix,
+    check_int,
+    check_same_width,
+    core_args,
+    resources,
+)
+from kernelight.kernels import GMM
+from kernelight.kernels.prepare import is_sparse, row_peaks, with_values
+
+# Sums of a row are kept where they have all their digits.
+_LEAST_PEAK, _MOST_SUM = 1e-280, 1e300
+_ONE_CALL = 1 << 22  # pairs of one compiled call, so that Ctrl-C is handled
+
+
+class ExactRows:
+    """Rows prepared for the generalized min-max similarity of single pairs.
+
+    With ``p`` rows are raised to that power, at one scale for all that are compared: `like` gives
+    other rows the scale, the storage and the index type of these.
+
+    >>> from kernelight.neighbors import ExactRows
+    >>> rows = ExactRows.of([[2, -1, 3], [1, -2, 3], [0, 0, 0]])
+    >>> rows.similarities([0, 0, 0], rows, [0, 1, 2]).round(6)
+    array([1.      , 0.714286, 0.      ])
+    """
+
+    def __init__(self, matrix: Matrix, p: float, scale: float) -> None:
+        self.matrix, self.p, self.scale = matrix, p, scale
+        args = core_args(matrix)
+        self.sums = np.empty(matrix.shape[0])
+        _core.absolute_sums(*args, self.sums, resources().for_work(args[0].size).threads)
+        if self.sums.size and not self.sums.max() < _MOST_SUM:
+            row = int(np.argmax(~(self.sums < _MOST_SUM)))
+            raise ValueError(
+                f"The values of row {row} add up to more than {_MOST_SUM:g}: scale the rows down."
+            )
+        values = args[0]
+        self.nonnegative = bool(values.size == 0 or values.min() >= 0)
+        self.view = _core.SummedRows(*args, self.sums, self.nonnegative)
+
+    @classmethod
+    def of(cls, X: Any, p: float = 1.0, *, name: str = "X") -> ExactRows:
+        """The rows of a matrix, dense or sparse."""
+        p, matrix = GMM(p).p, as_matrix(X, name=name)
+        scale = 1.0
+        if p != 1.0:
+            peaks = row_peaks(matrix)
+            scale = float(peaks.max(initial=0)) or 1.0
+            matrix = _powered(matrix, p, scale, name)
+        return cls(matrix, p, scale)
+
+    def like(self, X: Any, *, name: str = "X") -> ExactRows:
+        """Other rows, to be compared with these."""
+        matrix = as_matrix(X, name=name)
+        check_same_width(self.matrix, matrix, name=name)
+        if is_sparse(self.matrix):
+            matrix = matrix if is_sparse(matrix) else sp.csr_array(matrix)
+            index = self.matrix.indices.dtype
+            if matrix.indices.dtype != index:
+                parts = (matrix.data, matrix.indices.astype(index), matrix.indptr.astype(index))
+                matrix = sp.csr_array(parts, shape=matrix.shape, copy=False)
+        elif is_sparse(matrix):
+            matrix = matrix.toarray()
+        if self.p != 1.0:
+            matrix = _powered(matrix, self.p, self.scale, name)
+        return ExactRows(matrix, self.p, self.scale)
+
+    @property
+    def n_rows(self) -> int:
+        """How many there are."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows are in CSR; if not, they are dense."""
+        return is_sparse(self.matrix)
+
+    @property
+    def mean_entries(self) -> float:
+        """What one comparison reads of a row, on average."""
+        entries = self.matrix.indptr[-1] if self.is_sparse else self.matrix.size
+        return float(entries) / max(1, self.n_rows)
+
+    def take(self, rows: NDArray[np.int64]) -> ExactRows:
+        """Some of these rows."""
+        return ExactRows(self.matrix[rows], self.p, self.scale)
+
+    def similarities(
+        self, i: Any, other: ExactRows, j: Any, *, n_jobs: int | None = None
+    ) -> NDArray[np.float64]:
+        """The similarity of row i[n] here and row j[n] of ``other``, for each n."""
+        i, j = (np.ascontiguousarray(rows, dtype=np.int64) for rows in (i, j))
+        if i.shape != j.shape or i.ndim != 1:
+            raise ValueError(f"i and j must be two lists of one length, got {i.shape}, {j.shape}.")
+        out = np.empty(len(i))
+        use = resources(n_jobs)
+        for at in range(0, len(i), _ONE_CALL):
+            part = slice(at, at + _ONE_CALL)
+            _core.minmax_of_pairs(self.view, other.view, i[part], j[part], out[part], *use)
+        return out
+
+    def best(
+        self, queries: ExactRows, candidates: Any, k: int, *, n_jobs: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """For each query its k most similar rows among ``candidates``, (queries, c) of int64.
+
+        Best first, of equal ones the lower row. A candidate of -1 is none; where there are too few,
+        the row is -1 and its similarity -1.
+        """
+        candidates = np.ascontiguousarray(candidates, dtype=np.int64)
+        k = check_int("k", k, 1)
+        rows = np.empty((len(candidates), k), dtype=np.int64)
+        similarities = np.empty((len(candidates), k))
+        use: Resources = resources(n_jobs)
+        _core.best_candidates(self.view, queries.view, candidates, rows, similarities, *use)
+        return rows, similarities
+
+
+def _powered(X: Matrix, p: float, scale: float, name: str) -> Matrix:
+    """sign(x) |x / scale|^p in double; rows that would vanish are refused."""
+    values = np.asarray(X.data[: X.indptr[-1]] if is_sparse(X) else X, dtype=np.float64)
+    sizes = np.abs(values) / scale
+    with np.errstate(over="ignore", under="ignore"):
+        powered = np.copysign(np.power(sizes, p), values)
+    result = with_values(X, powered) if is_sparse(X) else powered
+    peaks, filled = row_peaks(result), row_peaks(X) > 0
+    wrong = filled & ~((peaks > _LEAST_PEAK) & (peaks < _MOST_SUM))
+    if wrong.any():
+        raise ValueError(
+            f"Row {int(np.argmax(wrong))} of {name} is too far from the others in size for "
+            f"p={p:g}: scale its values, or use a smaller p."
+        )
+    return result

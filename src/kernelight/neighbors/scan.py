@@ -1,0 +1,63 @@
+"""A scan of all codes: the rows with the most equal slots."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight.base.checks import check_int, resources
+from kernelight.codes import Codes
+from kernelight.codes.provenance import refuse_other_origin
+
+_CALL_BYTES = 1 << 34  # of codes read by one compiled call, for each thread
+
+
+def scan_codes(
+    codes: Codes, queries: Codes, count: int, *, n_jobs: int | None = None
+) -> NDArray[np.int64]:
+    """For each query the ``count`` rows of ``codes`` with the most equal slots.
+
+    Most first, of equal ones the lower row; -1 where no more rows have an equal slot.
+
+    >>> from kernelight import Codes
+    >>> from kernelight.neighbors import scan_codes
+    >>> codes = Codes([[1, 2, 3], [1, 2, 0], [0, 0, 0]], bits=2)
+    >>> scan_codes(codes, codes[:1], 3)
+    array([[ 0,  1, -1]])
+    """
+    refuse_other_origin(codes, queries, "compared")
+    count = check_int("count", count, 1)
+    rows = np.empty((len(queries), count), dtype=np.int64)
+    use = resources(n_jobs)
+    step = max(16, _CALL_BYTES * use.threads // max(1, codes.array.nbytes))
+    for at in range(0, len(queries), step):
+        part = slice(at, at + step)
+        _core.scan_codes(
+            codes.array,
+            codes.empty if codes.has_empty else None,
+            queries.array[part],
+            queries.empty[part] if queries.has_empty else None,
+            rows[part],
+            *use,
+        )
+    return rows
+
+
+def equal_slots(
+    a: Codes, i: NDArray[np.int64], b: Codes, j: NDArray[np.int64], *, n_jobs: int | None = None
+) -> NDArray[np.int32]:
+    """How many slots of row i[n] of ``a`` and row j[n] of ``b`` are equal, for each n."""
+    refuse_other_origin(a, b, "compared")
+    out = np.empty(len(i), dtype=np.int32)
+    _core.equal_slots_of_pairs(
+        a.array,
+        a.empty if a.has_empty else None,
+        b.array,
+        b.empty if b.has_empty else None,
+        np.ascontiguousarray(i, dtype=np.int64),
+        np.ascontiguousarray(j, dtype=np.int64),
+        out,
+        *resources(n_jobs),
+    )
+    return out
