@@ -37,6 +37,9 @@ class ExactSearch:
     def __init__(self, rows: ExactRows, n_jobs: int | None = None) -> None:
         self.rows, self.n_jobs = rows, n_jobs
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ExactSearch, (self.rows, self.n_jobs)
+
     @property
     def _use(self) -> Resources:
         return resources(self.n_jobs)

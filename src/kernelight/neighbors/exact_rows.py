@@ -52,6 +52,9 @@ class ExactRows:
         self.nonnegative = bool(values.size == 0 or values.min() >= 0)
         self.view = _core.SummedRows(*args, self.sums, self.nonnegative)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ExactRows, (self.matrix, self.p, self.scale)
+
     @classmethod
     def of(cls, X: Any, p: float = 1.0, *, name: str = "X") -> ExactRows:
         """The rows of a matrix, dense or sparse."""

@@ -1,0 +1,147 @@
+"""Searches by bands of slots: candidates agree in a band, pass a sketch, and are verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight import _core
+from kernelight.base.checks import resources
+from kernelight.codes import Codes
+from kernelight.neighbors.band_keys import short_band_keys
+from kernelight.neighbors.band_plan import BandPlan
+from kernelight.neighbors.exact_rows import ExactRows
+from kernelight.neighbors.pairs import Columns, NeighborPairs
+from kernelight.neighbors.scan import equal_slots
+
+#: Rows of a bucket that each of its rows meets.
+BUCKET_CAP = 4096
+_CALL_PAIRS = 1 << 22  # pairs that one compiled call may meet, for each thread
+
+
+class BucketCounts(NamedTuple):
+    """Of all bands: the largest bucket, pairs that meet, buckets above the cap, rows in these."""
+
+    largest: int
+    pairs: int
+    capped: int
+    capped_rows: int
+
+
+class BandSearch:
+    """Rows with their codes, cut into bands.
+
+    One rule for popular buckets: each row meets the first ``cap`` rows of its bucket, in the order
+    of rows.
+    """
+
+    def __init__(
+        self,
+        rows: ExactRows,
+        codes: Codes,
+        plan: BandPlan,
+        *,
+        cap: int = BUCKET_CAP,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.rows, self.codes, self.plan = rows, codes, plan
+        self.cap, self.n_jobs = cap, n_jobs
+        self._keys = self._keys_of(codes)
+        self._empty = codes.empty if codes.has_empty else None
+        self._sketch = self._sketch_of(codes)
+
+    def _keys_of(self, codes: Codes) -> NDArray[np.uint32]:
+        return short_band_keys(codes, self.plan.bands, self.plan.rows, n_jobs=self.n_jobs)
+
+    def _sketch_of(self, codes: Codes) -> Codes | None:
+        slots = self.plan.sketch_slots
+        if not slots:
+            return None
+        last = np.arange(codes.n_components - slots, codes.n_components)
+        return codes.low_bits(min(codes.bits, 8)).take_slots(last)
+
+    @cached_property
+    def _by_band(self) -> NDArray[np.int64]:
+        counts = np.empty((self.plan.bands, 4), dtype=np.int64)
+        threads = resources(self.n_jobs).threads
+        _core.band_tables(self._keys, self._empty, self.cap, None, None, counts, threads)
+        return counts
+
+    @property
+    def counts(self) -> BucketCounts:
+        """What the bands hold."""
+        counts = self._by_band
+        return BucketCounts(
+            int(counts[:, 0].max(initial=0)), *(int(total) for total in counts[:, 1:].sum(axis=0))
+        )
+
+    def pairs(self) -> NeighborPairs:
+        """The pairs of rows whose similarity is at least that of the plan."""
+        return NeighborPairs.joined(self._pairs())
+
+    def _pairs(self) -> Iterator[Columns]:
+        use = resources(self.n_jobs)
+        sketch = None if self._sketch is None else self._sketch.array
+        whole = self._by_band[:, 2] == 0
+        met = np.cumsum(self._by_band[:, 1])
+        begin = 0
+        while begin < self.plan.bands:
+            so_far = int(met[begin - 1]) if begin else 0
+            end = int(np.searchsorted(met, so_far + _CALL_PAIRS * use.threads, side="right"))
+            end = min(max(end, begin + 1), begin + 4 * use.threads)
+            found, *_ = _core.band_join(
+                self._keys,
+                self._empty,
+                begin,
+                end,
+                whole,
+                self.cap,
+                sketch,
+                self.plan.least_equal,
+                self.rows.view,
+                self.plan.threshold,
+                *use,
+            )
+            yield found
+            begin = end
+
+    @cached_property
+    def _tables(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        shape = (self.plan.bands, self.rows.n_rows)
+        keys, rows = np.empty(shape, np.uint32), np.empty(shape, np.uint32)
+        counts = np.empty((self.plan.bands, 4), dtype=np.int64)
+        threads = resources(self.n_jobs).threads
+        _core.band_tables(self._keys, self._empty, self.cap, keys, rows, counts, threads)
+        return keys, rows
+
+    def above(self, queries: ExactRows, codes: Codes) -> NeighborPairs:
+        """The (query, row) whose similarity is at least that of the plan."""
+        starts, j = _core.band_matches(
+            *self._tables,
+            self._keys_of(codes),
+            codes.empty if codes.has_empty else None,
+            self.cap,
+            resources(self.n_jobs).threads,
+        )
+        i = np.repeat(np.arange(len(codes), dtype=np.int64), np.diff(starts))
+        sketch = self._sketch_of(codes)
+        if sketch is not None and self._sketch is not None:
+            equal = equal_slots(sketch, i, self._sketch, j, n_jobs=self.n_jobs)
+            kept = equal >= self.plan.least_equal
+            i, j = i[kept], j[kept]
+        similarity = queries.similarities(i, self.rows, j, n_jobs=self.n_jobs)
+        kept = similarity >= self.plan.threshold
+        return NeighborPairs.joined([(i[kept], j[kept], similarity[kept])])
+
+
+def pairs_met(codes: Codes, rows: int, *, cap: int = BUCKET_CAP, n_jobs: int | None = None) -> int:
+    """Pairs of rows that one band of this many slots makes candidates."""
+    keys = short_band_keys(codes, 1, rows, n_jobs=n_jobs)
+    counts = np.empty((1, 4), dtype=np.int64)
+    empty = codes.empty if codes.has_empty else None
+    _core.band_tables(keys, empty, cap, None, None, counts, 1)
+    return int(counts[0, 1])

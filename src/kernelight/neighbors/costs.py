@@ -1,0 +1,69 @@
+"""What each engine costs, foreseen from counts.
+
+Constants are nanoseconds of one thread, measured once by benchmarks/search.py on one machine: only
+their ratios matter, and no clock is looked at, so that the same data give the same plan everywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelight.neighbors.exact_rows import ExactRows
+
+# Encoding: a nonzero in a slot, a coordinate drawn in a slot.
+SLOT, DRAW = 0.35, 6.0
+# Exact searches: an entry of a list or of a dense row, a row looked at; of the join: an entry
+# met with its candidate, a stored entry prepared.
+TERM, DENSE_TERM, LOOKED_AT = 1.3, 0.12, 0.6
+JOINED, PREPARED = 150.0, 45.0
+# Bands: a row in a band, a slot of it, a pair that meets.
+BAND_ROW, BAND_SLOT, MET = 25.0, 2.0, 45.0
+# The graph: a row added and a query, for each doubling of the rows; a byte scanned.
+ADDED, SEARCHED, SCANNED = 5000.0, 3000.0, 0.1
+# A candidate verified: a fixed cost and one for each entry.
+VERIFIED, VERIFIED_ENTRY = 60.0, 1.5
+
+
+def encoding(rows: ExactRows, n_components: int, n_rows: int | None = None) -> float:
+    """Encoding these rows, or ``n_rows`` like them, into codes."""
+    n = rows.n_rows if n_rows is None else n_rows
+    entries = rows.mean_entries * n
+    coordinates = min(float(2 * rows.matrix.shape[1]), entries)
+    return n_components * (SLOT * entries + DRAW * coordinates)
+
+
+def exact_query(rows: ExactRows, entries_met: float) -> float:
+    """One exact query."""
+    if not rows.is_sparse:
+        return DENSE_TERM * entries_met + LOOKED_AT * rows.n_rows
+    return TERM * entries_met + LOOKED_AT * rows.n_rows
+
+
+def exact_join(rows: ExactRows, entries_joined: float) -> float:
+    """All pairs, exactly."""
+    if not rows.is_sparse:
+        return DENSE_TERM * entries_joined + LOOKED_AT * float(rows.n_rows) ** 2 / 2
+    return JOINED * entries_joined + PREPARED * rows.mean_entries * rows.n_rows
+
+
+def band_join(rows: ExactRows, bands: int, slots: int, pairs_met: float) -> float:
+    """All pairs by bands of codes that are there."""
+    n = rows.n_rows
+    return n * bands * (BAND_ROW + BAND_SLOT * slots) + bands * pairs_met * MET
+
+
+def graph_build(n_rows: int) -> float:
+    """A graph of codes."""
+    return ADDED * n_rows * float(np.log2(max(2, n_rows)))
+
+
+def graph_query(rows: ExactRows, candidates: int) -> float:
+    """One query of the graph, with its candidates verified."""
+    verified = VERIFIED + VERIFIED_ENTRY * rows.mean_entries
+    return SEARCHED * float(np.log2(max(2, rows.n_rows))) + candidates * verified
+
+
+def scan_query(rows: ExactRows, n_components: int, candidates: int) -> float:
+    """One scan of all codes, with its candidates verified."""
+    verified = VERIFIED + VERIFIED_ENTRY * rows.mean_entries
+    return SCANNED * n_components * rows.n_rows + candidates * verified
