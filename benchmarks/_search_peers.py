@@ -208,6 +208,7 @@ def pynndescent(X: np.ndarray) -> Callable[[np.ndarray, float], np.ndarray]:
     It compiles itself at a first call, which is made on few rows before: build twice.
     """
     descent = _module("pynndescent", "pynndescent").NNDescent
+    _module("numba", "numba").set_num_threads(1)
     index = descent(X, metric="braycurtis", n_neighbors=15, random_state=0, n_jobs=1)
     index.prepare()
 

@@ -11,19 +11,16 @@ left out with a sentence. "Brute force" is our exact kernel on all pairs, panel 
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-for _name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")  # read when the libraries are loaded
-
 import numpy as np
-from _measure import Row, at_least, show, threads
-from _search_data import folder, load
+import scipy.sparse as sp
+from _measure import Row, at_least, at_most, show, threads
+from _search_data import folder, load, synthetic
 from _search_peers import (
     Found,
     PeerMissingError,
@@ -45,9 +42,10 @@ from _search_peers import (
     usearch_gmm,
     write_faiss,
 )
+from sklearn.datasets import dump_svmlight_file
 
-from kernelight import GCWS
-from kernelight.neighbors import MinMaxNeighbors
+from kernelight import GCWS, neighbors
+from kernelight.neighbors import BandPlan, BandSearch, ExactRows, MinMaxNeighbors
 from kernelight.theory import choose_bands
 
 RECALL = 0.95
@@ -55,6 +53,7 @@ OLD = "2765cbb"  # before rows of many columns were encoded faster
 EFFORTS = (10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512)
 EPSILONS = (0.0, 0.02, 0.05, 0.1, 0.12, 0.15, 0.2, 0.3)
 QUERIES = 1000
+LINEAR = 1.3  # the most that the time a row may grow from 1e5 to 1e6 rows
 
 
 def run(quick: bool = False, names: list[str] | None = None) -> list[Row]:
@@ -129,7 +128,9 @@ def _ours(X: np.ndarray, Q: np.ndarray, truth: np.ndarray, method: str) -> tuple
     return build, Found(seconds / len(Q), neighbor_recall(X, Q, ids, truth), None)
 
 
-def _compared(claim: str, peer: str, bars: tuple[float, float], ours: Any, theirs: Any) -> list[Row]:
+def _compared(
+    claim: str, peer: str, bars: tuple[float, float], ours: Any, theirs: Any
+) -> list[Row]:
     """Queries per second and the build."""
     (build, found), (peer_build, peer_found) = ours, theirs
     if peer_found.recall < RECALL:
@@ -227,7 +228,8 @@ def _same_bands(quick: bool) -> list[Row]:
 
 def _band_join(X: Any, codes: Any, bands: int, rows: int, threshold: float) -> Any:
     """Verified pairs of rows with given codes, by the bands of datasketch."""
-    raise NotImplementedError
+    plan = BandPlan(codes.n_components, codes.bits, threshold, bands, rows)
+    return BandSearch(ExactRows.of(X), codes, plan, n_jobs=1).pairs()
 
 
 # -- Encoding ------------------------------------------------------------------------------------
@@ -249,14 +251,12 @@ def _encoding(quick: bool) -> list[Row]:
         return []
     path = older(OLD, folder())
     n_rows = 8_000 if quick else X.shape[0]
-    here = str(Path(__file__).resolve().parent.parent / "src")
     seconds, peer_seconds = float("inf"), float("inf")
     for _ in range(1 if quick else 3):
         peer_seconds = min(
             peer_seconds, in_new_process(ENCODE, folder() / "A.npz", n_rows, path=path)[0]
         )
         seconds = min(seconds, in_new_process(ENCODE, folder() / "A.npz", n_rows)[0])
-    del here
     return [
         at_least(
             f"encoding {n_rows:,} texts of {X.shape[1]:,} columns (A), k = 256, "
@@ -266,3 +266,148 @@ def _encoding(quick: bool) -> list[Row]:
             peer_seconds / seconds,
         )
     ]
+
+
+# -- Many rows: de-duplication and an index on disk ----------------------------------------------
+
+DEDUP = """
+import resource, sys, time
+from kernelight.cli.app import main
+sys.argv = ["kernelight", "dedup", *sys.argv[1:]]
+start = time.process_time()
+try:
+    main()
+except SystemExit as stopped:
+    assert not stopped.code, stopped
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+sys.stdout = sys.__stdout__
+print("\\n", time.process_time() - start, peak)
+"""
+
+
+def _deduplicate(X: Any, where: Path) -> tuple[float, float]:
+    """Seconds and peak memory in GB of `kernelight dedup` on a file of these rows, within 1 GB."""
+    path, clean = where / "rows.svm", where / "clean.svm"
+    dump_svmlight_file(X, np.zeros(X.shape[0]), str(path))
+    options = ("--threshold", "0.8", "--memory", "1G", "--quiet", "-o", clean)
+    return in_new_process(DEDUP, path, *options)
+
+
+def _dedup(quick: bool) -> list[Row]:
+    if not hasattr(neighbors, "deduplicate"):
+        print("De-duplication is left out: this kernelight has none.", flush=True)
+        return []
+    sizes = (10_000, 100_000) if quick else (100_000, 1_000_000)
+    with tempfile.TemporaryDirectory(prefix="kernelight-") as name:
+        few, _ = _deduplicate(synthetic(sizes[0]), Path(name))
+        many, memory = _deduplicate(synthetic(sizes[1]), Path(name))
+    growth = many / few / (sizes[1] / sizes[0])
+    return [
+        {
+            "claim": f"dedup of a file of {sizes[1]:,} sparse rows (C), threshold 0.8",
+            "peer": "memory of the process",
+            "bar": "at most 1 GB",
+            "measured": memory,
+            "unit": "GB",
+            "holds": memory <= 1.0,
+        },
+        at_most(
+            f"the same, {many:.0f} s: time a row", f"{sizes[0]:,} rows, {few:.1f} s", LINEAR, growth
+        ),
+    ]
+
+
+def _create_index(X: Any, path: Path, engine: str) -> None:
+    """Write an index of these rows that stores codes, not rows."""
+    index_class: Any = vars(neighbors)["Index"]
+    with index_class.create(path, rows="codes", engine=engine) as index:
+        for start in range(0, X.shape[0], 100_000):
+            part = X[start : start + 100_000]
+            index.add(np.arange(start, start + part.shape[0]), part)
+        index.commit()
+
+
+OPEN = """
+import sys, time
+import scipy.sparse as sp
+import kernelight.neighbors
+X = sp.load_npz(sys.argv[2])
+wall, start = time.perf_counter(), time.process_time()
+index = kernelight.neighbors.Index.open(sys.argv[1])
+index.search(X, k=10)
+print(time.process_time() - start, time.perf_counter() - wall)
+"""
+
+
+def _size(path: Path) -> int:
+    return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+
+
+def _index(quick: bool) -> list[Row]:
+    if not hasattr(neighbors, "Index"):
+        print("The index on disk is left out: this kernelight has none.", flush=True)
+        return []
+    n_rows = 50_000 if quick else 1_000_000
+    X = synthetic(n_rows)
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="kernelight-", dir=folder()) as name:
+        for engine, most in (("bands", 400), ("graph", 900)):
+            path = Path(name) / engine
+            some = X[:50_000] if engine == "graph" else X
+            _create_index(some, path, engine)
+            each = _size(path) / some.shape[0]
+            rows.append(
+                {
+                    "claim": f"index of {some.shape[0]:,} rows (C) by {engine}, without the rows",
+                    "peer": "bytes a row on disk",
+                    "bar": f"at most {most} bytes",
+                    "measured": each,
+                    "unit": "bytes",
+                    "holds": each <= most,
+                }
+            )
+        query = Path(name) / "query.npz"
+        sp.save_npz(query, X[:1])
+        ours = min(in_new_process(OPEN, Path(name) / "bands", query)[1] for _ in range(3))
+        theirs = min(read_faiss(_faiss_file(X))[1] for _ in range(3))
+    claim = f"opening an index of {n_rows:,} rows and a first query, {1000 * ours:.1f} ms"
+    peer = f"faiss HNSW16 of as many rows, 64 columns, {1000 * theirs:.0f} ms"
+    return [*rows, at_least(claim, peer, 20, theirs / ours)]
+
+
+def _faiss_file(X: Any) -> Path:
+    """Written once: it takes minutes."""
+    path = folder() / f"faiss-{X.shape[0]}.index"
+    if not path.is_file():
+        write_faiss(X, path)
+    return path
+
+
+# -- All -----------------------------------------------------------------------------------------
+
+
+def _with_recall(
+    claim: str, peer: str, bar: float, measured: float, recall: float, least: float = RECALL
+) -> Row:
+    """A claim to be this many times faster at a recall."""
+    row = at_least(f"{claim}, recall {recall:.3f}", peer, bar, measured)
+    row["bar"] += " at recall 1" if least == 1.0 else f" at recall {least:g}"
+    row["holds"] = row["holds"] and recall >= least
+    return row
+
+
+COMPARISONS: dict[str, Callable[[bool], list[Row]]] = {
+    "texts": _texts,
+    "molecules": _molecules,
+    "digits": _digits,
+    "same-bands": _same_bands,
+    "encoding": _encoding,
+    "ten-nearest": _ten_nearest,
+    "ten-nearest-of-many": _ten_nearest_of_many,
+    "dedup": _dedup,
+    "index": _index,
+}
+
+
+if __name__ == "__main__":
+    show(run(names=sys.argv[1:]))
