@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from kernelight.kernels import GMM
 
 ROUNDING = 1e-5  # similarities closer than this are equal
+ENOUGH = 5.0  # seconds of the processor after which nothing is repeated
 PANEL = 2048  # rows of a panel of the brute force
 T = TypeVar("T")
 
@@ -48,10 +49,19 @@ class Found(NamedTuple):
 
 
 def cpu(call: Callable[[], T]) -> tuple[float, T]:
-    """The processor time of a call, in seconds, and what it returns."""
-    start = time.process_time()
-    result = call()
-    return time.process_time() - start, result
+    """The processor time of a call, in seconds, and what it returns.
+
+    The best of three where that takes seconds, one where it takes longer, for peers as for us.
+    """
+    best, spent = float("inf"), 0.0
+    for _ in range(1 if os.environ.get("KERNELIGHT_QUICK") else 3):
+        start = time.process_time()
+        result = call()
+        seconds = time.process_time() - start
+        best, spent = min(best, seconds), spent + seconds
+        if spent > ENOUGH:
+            break
+    return best, result
 
 
 # -- Truth ---------------------------------------------------------------------------------------
@@ -306,12 +316,11 @@ def read_faiss(path: Path) -> tuple[float, float]:
     return in_new_process(READ_FAISS.format(width=WIDTH), path)
 
 
-def in_new_process(program: str, *arguments: object, path: str = "") -> tuple[float, float]:
-    """The two numbers that a program prints."""
+def in_new_process(program: str, *arguments: object) -> tuple[float, float]:
+    """The last two numbers that a program prints."""
     command = [sys.executable, "-c", program, *map(str, arguments)]
-    environment = {**os.environ, "PYTHONPATH": path} if path else dict(os.environ)
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    first, second = done.stdout.split()
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    first, second = done.stdout.split()[-2:]
     return float(first), float(second)
 
 

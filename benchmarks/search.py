@@ -45,8 +45,7 @@ from _search_peers import (
 from sklearn.datasets import dump_svmlight_file
 
 from kernelight import GCWS, neighbors
-from kernelight.neighbors import BandPlan, BandSearch, ExactRows, MinMaxNeighbors
-from kernelight.theory import choose_bands
+from kernelight.neighbors import BandSearch, ExactRows, MinMaxNeighbors
 
 RECALL = 0.95
 OLD = "2765cbb"  # before rows of many columns were encoded faster
@@ -214,22 +213,20 @@ def _same_bands(quick: bool) -> list[Row]:
     if X is None:
         return []
     X = X[: 5_000 if quick else 20_000]
-    plan = choose_bands(128, 0.7, recall=RECALL)
-    codes = GCWS(192, bits=16, n_jobs=1).fit(X).encode(X)
+    plan = MinMaxNeighbors(method="bands", recall=RECALL).fit(X).pairs_plan(0.7).bands
+    assert plan is not None
+    codes = GCWS(plan.n_components, bits=plan.bits, n_jobs=1).fit(X).encode(X)
     sketches = datasketch_rows(codes.array[:, : plan.bands * plan.rows])
     slow, candidates = cpu(lambda: datasketch_join(sketches, plan.bands, plan.rows))
-    seconds, found = cpu(lambda: _band_join(X, codes, plan.bands, plan.rows, 0.7))
+    seconds, found = cpu(lambda: BandSearch(ExactRows.of(X), codes, plan, n_jobs=1).pairs())
     truth = brute_force(X, 0.7)
     recall = pair_recall(found, truth, 0.7)
     peer = f"datasketch, not verified: {len(candidates[0]):,} candidates of {len(found[0]):,} pairs"
-    claim = f"{X.shape[0]:,} molecules (D), index and join of given codes, verified"
+    claim = (
+        f"{X.shape[0]:,} molecules (D), pairs >= 0.7 of given codes by {plan.bands} bands of "
+        f"{plan.rows} slots, index and join, verified"
+    )
     return [_with_recall(claim, peer, 50, slow / seconds, recall)]
-
-
-def _band_join(X: Any, codes: Any, bands: int, rows: int, threshold: float) -> Any:
-    """Verified pairs of rows with given codes, by the bands of datasketch."""
-    plan = BandPlan(codes.n_components, codes.bits, threshold, bands, rows)
-    return BandSearch(ExactRows.of(X), codes, plan, n_jobs=1).pairs()
 
 
 # -- Encoding ------------------------------------------------------------------------------------
@@ -237,6 +234,12 @@ def _band_join(X: Any, codes: Any, bands: int, rows: int, threshold: float) -> A
 ENCODE = """
 import sys, time
 import scipy.sparse as sp
+older = sys.argv[3]
+if older:  # the one here may be installed in editable form, which is found before any path
+    sys.meta_path[:] = [each for each in sys.meta_path if "editable" not in type(each).__module__]
+    sys.path.insert(0, older)
+import kernelight
+assert kernelight.__file__.startswith(older), kernelight.__file__
 from kernelight import GCWS
 X = sp.load_npz(sys.argv[1])[:int(sys.argv[2])]
 start = time.process_time()
@@ -249,14 +252,13 @@ def _encoding(quick: bool) -> list[Row]:
     X = load("A")
     if X is None:
         return []
-    path = older(OLD, folder())
     n_rows = 8_000 if quick else X.shape[0]
-    seconds, peer_seconds = float("inf"), float("inf")
+    best = dict.fromkeys((older(OLD, folder()), ""), float("inf"))
     for _ in range(1 if quick else 3):
-        peer_seconds = min(
-            peer_seconds, in_new_process(ENCODE, folder() / "A.npz", n_rows, path=path)[0]
-        )
-        seconds = min(seconds, in_new_process(ENCODE, folder() / "A.npz", n_rows)[0])
+        for path in best:
+            used, _ = in_new_process(ENCODE, folder() / "A.npz", n_rows, path)
+            best[path] = min(best[path], used)
+    peer_seconds, seconds = best.values()
     return [
         at_least(
             f"encoding {n_rows:,} texts of {X.shape[1]:,} columns (A), k = 256, "
