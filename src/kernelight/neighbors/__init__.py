@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kernelight.neighbors.band_keys import band_keys, short_band_keys
 from kernelight.neighbors.band_plan import BandPlan
+from kernelight.neighbors.banded import BandSearch
 from kernelight.neighbors.deduplicate import deduplicate
 from kernelight.neighbors.duplicates import Duplicates, Matches
 from kernelight.neighbors.exact_rows import ExactRows
@@ -18,6 +19,7 @@ from kernelight.neighbors.scan import equal_slots, scan_codes
 
 __all__ = [
     "BandPlan",
+    "BandSearch",
     "Duplicates",
     "ExactRows",
     "Index",

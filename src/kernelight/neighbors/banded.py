@@ -38,6 +38,14 @@ class BandSearch:
 
     One rule for popular buckets: each row meets the first ``cap`` rows of its bucket, in the order
     of rows.
+
+    >>> from kernelight import GCWS
+    >>> from kernelight.neighbors import BandPlan, BandSearch, ExactRows
+    >>> X = [[1, 2, 0], [1, 2, 0.1], [0, 0, 4]]
+    >>> plan = BandPlan(n_components=64, bits=8, threshold=0.8, bands=16, rows=4)
+    >>> search = BandSearch(ExactRows.of(X), GCWS(64).fit(X).encode(X), plan)
+    >>> search.pairs().similarity.round(3)
+    array([0.968])
     """
 
     def __init__(
