@@ -120,4 +120,7 @@ def show(rows: list[Row]) -> None:
     """Print the rows, one per line."""
     for row in rows:
         verdict = "" if row["holds"] else "  MISSED"
-        print(f"{row['claim']} vs {row['peer']} | {row['bar']} | {row['measured']:.2f}{verdict}")
+        print(
+            f"{row['claim']} vs {row['peer']} | {row['bar']} | {row['measured']:.2f}{verdict}",
+            flush=True,
+        )

@@ -1,4 +1,4 @@
-"""Pairs, ten nearest, de-duplication and an index on disk, against brute force and other libraries.
+"""Pairs, ten nearest and an index on disk, against brute force and other libraries.
 
     python benchmarks/search.py [name of a comparison ...]
 
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from _measure import Row, at_least, at_most, show, threads
+from _measure import Row, at_least, show, threads
 from _search_data import folder, load, synthetic
 from _search_peers import (
     Found,
@@ -42,7 +42,6 @@ from _search_peers import (
     usearch_gmm,
     write_faiss,
 )
-from sklearn.datasets import dump_svmlight_file
 
 from kernelight import GCWS, neighbors
 from kernelight.neighbors import BandSearch, ExactRows, MinMaxNeighbors
@@ -52,7 +51,6 @@ OLD = "2765cbb"  # before rows of many columns were encoded faster
 EFFORTS = (10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512)
 EPSILONS = (0.0, 0.02, 0.05, 0.1, 0.12, 0.15, 0.2, 0.3)
 QUERIES = 1000
-LINEAR = 1.3  # the most that the time a row may grow from 1e5 to 1e6 rows
 
 
 def run(quick: bool = False, names: list[str] | None = None) -> list[Row]:
@@ -61,7 +59,9 @@ def run(quick: bool = False, names: list[str] | None = None) -> list[Row]:
     with threads(1):
         for name in names or COMPARISONS:
             try:
-                rows += COMPARISONS[name](quick)
+                found = COMPARISONS[name](quick)
+                show(found)  # as soon as it is known: all take half an hour
+                rows += found
             except PeerMissingError as missing:
                 print(f"{missing}.", flush=True)
     return rows
@@ -122,7 +122,7 @@ def _digits(quick: bool) -> list[Row]:
 def _ours(X: np.ndarray, Q: np.ndarray, truth: np.ndarray, method: str) -> tuple[float, Found]:
     """The time of fit, and the search."""
     engine = MinMaxNeighbors(10, method=method, recall=RECALL, n_jobs=1)
-    build, _ = cpu(lambda: engine.fit(X))
+    build, _ = cpu(lambda: engine.fit(X).plan_)  # made at the first look
     seconds, (_, ids) = cpu(lambda: engine.kneighbors(Q))
     return build, Found(seconds / len(Q), neighbor_recall(X, Q, ids, truth), None)
 
@@ -270,53 +270,7 @@ def _encoding(quick: bool) -> list[Row]:
     ]
 
 
-# -- Many rows: de-duplication and an index on disk ----------------------------------------------
-
-DEDUP = """
-import resource, sys, time
-from kernelight.cli.app import main
-sys.argv = ["kernelight", "dedup", *sys.argv[1:]]
-start = time.process_time()
-try:
-    main()
-except SystemExit as stopped:
-    assert not stopped.code, stopped
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-sys.stdout = sys.__stdout__
-print("\\n", time.process_time() - start, peak)
-"""
-
-
-def _deduplicate(X: Any, where: Path) -> tuple[float, float]:
-    """Seconds and peak memory in GB of `kernelight dedup` on a file of these rows, within 1 GB."""
-    path, clean = where / "rows.svm", where / "clean.svm"
-    dump_svmlight_file(X, np.zeros(X.shape[0]), str(path))
-    options = ("--threshold", "0.8", "--memory", "1G", "--quiet", "-o", clean)
-    return in_new_process(DEDUP, path, *options)
-
-
-def _dedup(quick: bool) -> list[Row]:
-    if not hasattr(neighbors, "deduplicate"):
-        print("De-duplication is left out: this kernelight has none.", flush=True)
-        return []
-    sizes = (10_000, 100_000) if quick else (100_000, 1_000_000)
-    with tempfile.TemporaryDirectory(prefix="kernelight-") as name:
-        few, _ = _deduplicate(synthetic(sizes[0]), Path(name))
-        many, memory = _deduplicate(synthetic(sizes[1]), Path(name))
-    growth = many / few / (sizes[1] / sizes[0])
-    return [
-        {
-            "claim": f"dedup of a file of {sizes[1]:,} sparse rows (C), threshold 0.8",
-            "peer": "memory of the process",
-            "bar": "at most 1 GB",
-            "measured": memory,
-            "unit": "GB",
-            "holds": memory <= 1.0,
-        },
-        at_most(
-            f"the same, {many:.0f} s: time a row", f"{sizes[0]:,} rows, {few:.1f} s", LINEAR, growth
-        ),
-    ]
+# -- An index on disk ----------------------------------------------------------------------------
 
 
 def _create_index(X: Any, path: Path, engine: str) -> None:
@@ -406,10 +360,9 @@ COMPARISONS: dict[str, Callable[[bool], list[Row]]] = {
     "encoding": _encoding,
     "ten-nearest": _ten_nearest,
     "ten-nearest-of-many": _ten_nearest_of_many,
-    "dedup": _dedup,
     "index": _index,
 }
 
 
 if __name__ == "__main__":
-    show(run(names=sys.argv[1:]))
+    run(names=sys.argv[1:])

@@ -396,18 +396,24 @@ void bind_prefix(nb::module_& m) {
         nb::arg("ranked"), nb::arg("threshold"), nb::arg("room"), nb::arg("lists"),
         "The lists of listed rows.");
     m.def(
-        "count_met",
+        "join_cost",
         [](const RankedRowsArg& ranked, double threshold, double room, const PrefixListsArg& lists,
            In1<int64_t> probes) {
             const auto count = static_cast<int64_t>(probes.shape(0));
             require_inside(probes.data(), count, static_cast<int64_t>(ranked.sums.shape(0)));
             ranked.check(lists.n_ranks());
             lists.check(static_cast<int64_t>(ranked.sums.shape(0)));
-            nb::gil_scoped_release release;
-            return count_met(ranked.view(), {threshold, room}, lists.view(), probes.data(), count);
+            JoinCost cost;
+            {
+                nb::gil_scoped_release release;
+                cost =
+                    join_cost(ranked.view(), {threshold, room}, lists.view(), probes.data(), count);
+            }
+            return nb::make_tuple(cost.met, cost.verified);
         },
         nb::arg("ranked"), nb::arg("threshold"), nb::arg("room"), nb::arg("lists"),
-        nb::arg("probes").noconvert(), "Entries of lists that the probes of some rows meet.");
+        nb::arg("probes").noconvert(),
+        "Entries of lists that some rows meet, and pairs of theirs to be verified.");
     m.def(
         "prefix_join",
         [](const RankedRowsArg& ranked, double threshold, double room, const PrefixListsArg& lists,

@@ -168,24 +168,70 @@ inline void fill_lists(const RankedRows& rows, const PrefixRule& rule, int64_t n
         });
 }
 
-// Entries of lists that the probes of some rows meet: what a join of these rows costs.
-inline int64_t count_met(const RankedRows& rows, const PrefixRule& rule, const PrefixLists& lists,
-                         const int64_t* probes, int64_t count) {
-    int64_t met = 0;
-    for (int64_t at = 0; at < count; ++at) {
-        const int64_t row = probes[at];
-        const double need = rule.probe(rows.sums[row]);
+// The pairs of a row with rows before it that the prefix filter lets through, one row at a time.
+class PrefixCandidates {
+   public:
+    PrefixCandidates(const RankedRows& rows, const PrefixRule& rule, const PrefixLists& lists)
+        : rows_(rows),
+          rule_(rule),
+          lists_(lists),
+          shared_(static_cast<size_t>(rows.n_rows), 0.0f),
+          rest_(static_cast<size_t>(rows.n_rows)) {}
+
+    // f(y) for the rows y before x whose sum of minima can be large enough. Returns the entries of
+    // lists that were met.
+    template <class F>
+    int64_t each(int64_t x, F&& f) {
+        const double sum = rows_.sums[x], need = rule_.probe(sum);
+        if (!(sum > 0)) return 0;
         const auto low =
-            static_cast<uint32_t>(std::lower_bound(rows.sums, rows.sums + row, need) - rows.sums);
-        each_of_prefix(rows, row, need, [&](int64_t entry, double) {
-            const uint32_t rank = rows.ranks[entry];
-            const uint32_t *first = lists.rows + lists.starts[rank],
-                           *last = lists.rows + lists.starts[rank + 1];
-            met += std::lower_bound(first, last, static_cast<uint32_t>(row)) -
-                   std::lower_bound(first, last, low);
+            static_cast<uint32_t>(std::lower_bound(rows_.sums, rows_.sums + x, need) - rows_.sums);
+        int64_t met = 0;
+        candidates_.clear();
+        each_of_prefix(rows_, x, need, [&](int64_t entry, double left) {
+            const uint32_t rank = rows_.ranks[entry];
+            const float weight = rows_.weights[entry], behind = static_cast<float>(left);
+            const int64_t stop = lists_.starts[rank + 1];
+            const int64_t start =
+                std::lower_bound(lists_.rows + lists_.starts[rank], lists_.rows + stop, low) -
+                lists_.rows;
+            int64_t at = start;
+            for (; at < stop && lists_.rows[at] < x; ++at) {
+                const uint32_t y = lists_.rows[at];
+                if (shared_[y] == 0.0f) candidates_.push_back(y);
+                shared_[y] += std::min(weight, lists_.weights[at]);
+                rest_[y] = std::min(behind, lists_.rests[at]);
+            }
+            met += at - start;
         });
+        for (const uint32_t y : candidates_) {
+            const double most = static_cast<double>(shared_[y]) + static_cast<double>(rest_[y]);
+            shared_[y] = 0.0f;
+            if (most >= rule_.shared(sum, rows_.sums[y])) f(y);
+        }
+        return met;
     }
-    return met;
+
+   private:
+    const RankedRows& rows_;
+    const PrefixRule rule_;
+    const PrefixLists& lists_;
+    std::vector<float> shared_, rest_;  // of each row before x: what both share so far, and can yet
+    std::vector<uint32_t> candidates_;
+};
+
+// What a join of some rows costs: entries of lists that they meet, and pairs to be verified.
+struct JoinCost {
+    int64_t met, verified;
+};
+
+inline JoinCost join_cost(const RankedRows& rows, const PrefixRule& rule, const PrefixLists& lists,
+                          const int64_t* probes, int64_t count) {
+    JoinCost cost{0, 0};
+    PrefixCandidates candidates(rows, rule, lists);
+    for (int64_t at = 0; at < count; ++at)
+        cost.met += candidates.each(probes[at], [&](uint32_t) { ++cost.verified; });
+    return cost;
 }
 
 // Verified pairs of the rows [begin, end) in the order of sums with all before them; rows are named
@@ -197,39 +243,14 @@ PairColumns prefix_join(const RankedRows& rows, const PrefixRule& rule, const Pr
     constexpr int64_t piece_rows = 4096;
     const int64_t pieces = (end - begin + piece_rows - 1) / piece_rows;
     return collected(threads, pieces, [&](int64_t piece, PairColumns& columns) {
-        std::vector<float> shared(static_cast<size_t>(rows.n_rows), 0.0f),
-            rest(static_cast<size_t>(rows.n_rows));
-        std::vector<uint32_t> candidates;
+        PrefixCandidates candidates(rows, rule, lists);
         const int64_t first = begin + piece * piece_rows, last = std::min(end, first + piece_rows);
-        for (int64_t x = first; x < last; ++x) {
-            const double sum = rows.sums[x], need = rule.probe(sum);
-            if (!(sum > 0)) continue;
-            const auto low =
-                static_cast<uint32_t>(std::lower_bound(rows.sums, rows.sums + x, need) - rows.sums);
-            candidates.clear();
-            each_of_prefix(rows, x, need, [&](int64_t entry, double left) {
-                const uint32_t rank = rows.ranks[entry];
-                const float weight = rows.weights[entry], behind = static_cast<float>(left);
-                const int64_t stop = lists.starts[rank + 1];
-                int64_t at =
-                    std::lower_bound(lists.rows + lists.starts[rank], lists.rows + stop, low) -
-                    lists.rows;
-                for (; at < stop && lists.rows[at] < x; ++at) {
-                    const uint32_t y = lists.rows[at];
-                    if (shared[y] == 0.0f) candidates.push_back(y);
-                    shared[y] += std::min(weight, lists.weights[at]);
-                    rest[y] = std::min(behind, lists.rests[at]);
-                }
-            });
-            for (const uint32_t y : candidates) {
-                const double most = static_cast<double>(shared[y]) + static_cast<double>(rest[y]);
-                shared[y] = 0.0f;
-                if (most < rule.shared(sum, rows.sums[y])) continue;
+        for (int64_t x = first; x < last; ++x)
+            candidates.each(x, [&](uint32_t y) {
                 const int64_t i = std::min(order[x], order[y]), j = std::max(order[x], order[y]);
                 const double value = similarity(i, j);
                 if (value >= rule.threshold) columns.add(i, j, value);
-            }
-        }
+            });
     });
 }
 

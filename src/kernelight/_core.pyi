@@ -677,8 +677,10 @@ def count_listed(ranked: RankedRows, threshold: float, room: float, starts: Anno
 def fill_lists(ranked: RankedRows, threshold: float, room: float, lists: PrefixLists) -> None:
     """The lists of listed rows."""
 
-def count_met(ranked: RankedRows, threshold: float, room: float, lists: PrefixLists, probes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
-    """Entries of lists that the probes of some rows meet."""
+def join_cost(ranked: RankedRows, threshold: float, room: float, lists: PrefixLists, probes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    """
+    Entries of lists that some rows meet, and pairs of theirs to be verified.
+    """
 
 def prefix_join(ranked: RankedRows, threshold: float, room: float, lists: PrefixLists, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: int, end: int, rows: SummedRows, threads: int, simd: int) -> tuple:
     """

@@ -182,7 +182,7 @@ def test_lists_refuse():
         lambda: _core.count_listed(beyond, 0.5, 0.0, counts),
         lambda: _core.count_listed(backwards, 0.5, 0.0, counts),
         lambda: _core.fill_lists(ranked, 0.9, 0.0, lists(np.zeros(1, np.uint32))),
-        lambda: _core.count_met(ranked, 0.5, 0.0, lists(), np.array([2])),
+        lambda: _core.join_cost(ranked, 0.5, 0.0, lists(), np.array([2])),
         lambda: _core.prefix_join(
             ranked, 0.5, 0.0, lists(np.full(listed, 5, np.uint32)), order, 0, 2, both, 1, 2
         ),

@@ -15,15 +15,15 @@ from kernelight.neighbors.exact_rows import ExactRows
 SLOT, DRAW, WIDE_SLOT = 0.2, 25.0, 1.2
 KEPT_CELLS = 6 << 20
 # Exact searches: an entry of a list or of a dense row, a row looked at; of the join: an entry
-# met with its candidate, a stored entry prepared.
+# met, a stored entry prepared.
 TERM, DENSE_TERM, LOOKED_AT = 1.3, 0.12, 0.6
-JOINED, PREPARED = 150.0, 45.0
+JOINED, PREPARED = 15.0, 45.0
 # Bands: a row in a band, a slot of it, a pair that meets.
 BAND_ROW, BAND_SLOT, MET = 25.0, 2.0, 45.0
 # The graph: a row added and a query, for each doubling of the rows; a byte scanned.
 ADDED, SEARCHED, SCANNED = 8000.0, 6000.0, 0.1
-# A candidate verified: a fixed cost and one for each entry.
-VERIFIED, VERIFIED_ENTRY = 60.0, 1.5
+# A pair verified: a fixed cost, and one for each entry of two sparse rows merged.
+VERIFIED, MERGED = 60.0, 12.0
 
 
 def encoding(rows: ExactRows, n_components: int, n_rows: int | None = None) -> float:
@@ -43,11 +43,13 @@ def exact_query(rows: ExactRows, entries_met: float) -> float:
     return TERM * entries_met + LOOKED_AT * rows.n_rows
 
 
-def exact_join(rows: ExactRows, entries_joined: float) -> float:
-    """All pairs, exactly."""
+def exact_join(rows: ExactRows, entries: float, verified: float) -> float:
+    """All pairs, exactly: entries of lists met and pairs verified."""
     if not rows.is_sparse:
-        return DENSE_TERM * entries_joined + LOOKED_AT * float(rows.n_rows) ** 2 / 2
-    return JOINED * entries_joined + PREPARED * rows.mean_entries * rows.n_rows
+        return DENSE_TERM * entries + LOOKED_AT * float(rows.n_rows) ** 2 / 2
+    return (
+        JOINED * entries + verified * _verified(rows) + PREPARED * rows.mean_entries * rows.n_rows
+    )
 
 
 def band_join(rows: ExactRows, bands: int, slots: int, pairs_met: float) -> float:
@@ -63,11 +65,14 @@ def graph_build(n_rows: int) -> float:
 
 def graph_query(rows: ExactRows, candidates: int) -> float:
     """One query of the graph, with its candidates verified."""
-    verified = VERIFIED + VERIFIED_ENTRY * rows.mean_entries
-    return SEARCHED * float(np.log2(max(2, rows.n_rows))) + candidates * verified
+    return SEARCHED * float(np.log2(max(2, rows.n_rows))) + candidates * _verified(rows)
 
 
 def scan_query(rows: ExactRows, n_components: int, candidates: int) -> float:
     """One scan of all codes, with its candidates verified."""
-    verified = VERIFIED + VERIFIED_ENTRY * rows.mean_entries
-    return SCANNED * n_components * rows.n_rows + candidates * verified
+    return SCANNED * n_components * rows.n_rows + candidates * _verified(rows)
+
+
+def _verified(rows: ExactRows) -> float:
+    """The exact similarity of one pair."""
+    return VERIFIED + (MERGED if rows.is_sparse else DENSE_TERM) * rows.mean_entries

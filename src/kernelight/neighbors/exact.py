@@ -145,13 +145,13 @@ class ExactSearch:
         columns = self._lists.columns_of(rows.matrix)
         return float(self._lists.lengths[columns].sum()) / max(1, rows.n_rows)
 
-    def entries_joined(self, threshold: float) -> float:
-        """Entries of lists that `pairs` meets, foreseen from some rows; pairs of dense rows."""
+    def work_joined(self, threshold: float) -> tuple[float, float]:
+        """Entries that `pairs` meets and pairs that it verifies, foreseen from some rows."""
         if not self.rows.is_sparse:
-            return self.rows.n_rows * float(self.rows.matrix.size) / 2
+            return self.rows.n_rows * float(self.rows.matrix.size) / 2, 0.0
         if self._ranked is None:
-            return self.entries_met() * self.rows.n_rows
-        return self._ranked.entries(threshold)
+            return self.entries_met() * self.rows.n_rows, 0.0
+        return self._ranked.work(threshold)
 
     # -- Lists of sparse rows
 
@@ -268,16 +268,18 @@ class _RankedRows:
             self._made = threshold, lists
         return self._made[1]
 
-    def entries(self, threshold: float) -> float:
+    def work(self, threshold: float) -> tuple[float, float]:
+        """Entries of lists met and pairs verified by `join`, foreseen from some rows."""
         n = len(self.order)
         probes = np.unique(np.linspace(0, max(n - 1, 0), min(n, _SAMPLE)).astype(np.int64))
         lists = self._lists(threshold)
-        met = _core.count_met(self._view, threshold, self._room, lists, probes)
-        return met * n / max(1, len(probes))
+        met, verified = _core.join_cost(self._view, threshold, self._room, lists, probes)
+        each = n / max(1, len(probes))
+        return met * each, verified * each
 
     def join(self, rows: ExactRows, threshold: float, use: Resources) -> Iterator[Columns]:
         n, lists = len(self.order), self._lists(threshold)
-        mean = max(1.0, self.entries(threshold) / max(1, n))
+        mean = max(1.0, self.work(threshold)[0] / max(1, n))
         step = max(4096, int(_CALL_ENTRIES * use.threads / mean))
         for begin in range(0, n, step):
             yield _core.prefix_join(

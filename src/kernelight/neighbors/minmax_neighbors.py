@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from kernelight.base.estimator import checked_rows
 from kernelight.codes import Codes
 from kernelight.maps.minmax.gcws import GCWS
 from kernelight.neighbors import costs
-from kernelight.neighbors.band_plan import possible_plans
+from kernelight.neighbors.band_plan import BandPlan, possible_plans
 from kernelight.neighbors.banded import BUCKET_CAP, BandSearch, pairs_met
 from kernelight.neighbors.exact import ExactSearch
 from kernelight.neighbors.exact_rows import ExactRows
@@ -41,6 +41,7 @@ class _Made:
     codes: tuple[GCWS, Codes] | None = None
     engine: CodeGraph | CodeScan | None = None
     bands: BandSearch | None = None
+    cheapest: dict[float, tuple[BandPlan, float]] = field(default_factory=dict)
 
 
 class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -424,7 +425,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         rows = self._rows
         if queries is None:
-            exact = costs.exact_join(rows, self._exact.entries_joined(threshold))
+            exact = costs.exact_join(rows, *self._exact.work_joined(threshold))
         else:
             met = self._exact.entries_met(queries)
             exact = queries.n_rows * costs.exact_query(rows, met)
@@ -443,16 +444,16 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         joined = self._cheapest_bands(threshold)[1] if queries is None else least
         return seconds | {"bands": _NS * (encoding + joined)}
 
-    def _cheapest_bands(self, threshold: float) -> tuple[Any, float]:
-        """The bands of least cost, by what one band of each length holds."""
-        _, codes = self._codes
-        plans = possible_plans(self.n_components, self.bits, threshold, self.recall)
-        priced = []
-        for plan in plans:
-            met = pairs_met(codes, plan.rows, n_jobs=self.n_jobs)
-            priced.append((costs.band_join(self._rows, plan.bands, plan.rows, met), plan))
-        cost, plan = min(priced, key=lambda pair: pair[0])
-        return plan, cost
+    def _cheapest_bands(self, threshold: float) -> tuple[BandPlan, float]:
+        """The bands of least cost, by what one band of each length holds, and that cost."""
+        if threshold not in self._made.cheapest:
+            _, codes = self._codes
+            priced = []
+            for plan in possible_plans(self.n_components, self.bits, threshold, self.recall):
+                met = pairs_met(codes, plan.rows, n_jobs=self.n_jobs)
+                priced.append((plan, costs.band_join(self._rows, plan.bands, plan.rows, met)))
+            self._made.cheapest[threshold] = min(priced, key=lambda pair: pair[1])
+        return self._made.cheapest[threshold]
 
     def _band_search(self, threshold: float, cap: int) -> BandSearch:
         search = self._made.bands
