@@ -426,7 +426,7 @@ print(last)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
-@pytest.mark.parametrize("count", [30, pytest.param(1000, marks=[nightly])])
+@pytest.mark.parametrize("count", [30, pytest.param(1000, marks=[nightly, pytest.mark.rounds])])
 def test_killed_writers(tmp_path, count):
     done = subprocess.run(
         [sys.executable, "-c", KILLS, tmp_path / "i", str(count)],

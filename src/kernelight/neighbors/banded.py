@@ -15,6 +15,7 @@ from kernelight.codes import Codes
 from kernelight.neighbors.band_keys import short_band_keys
 from kernelight.neighbors.band_plan import BandPlan
 from kernelight.neighbors.exact_rows import ExactRows
+from kernelight.neighbors.limits import check_codes
 from kernelight.neighbors.pairs import Columns, NeighborPairs
 from kernelight.neighbors.scan import equal_slots
 
@@ -121,6 +122,10 @@ class BandSearch:
         cap: int = BUCKET_CAP,
         n_jobs: int | None = None,
     ) -> None:
+        if len(check_codes("codes", codes)) != rows.n_rows:
+            raise ValueError(
+                f"codes must be one for each row, got {len(codes):,} for {rows.n_rows:,} rows."
+            )
         self.rows, self.codes, self.plan = rows, codes, plan
         self.cap, self.n_jobs = cap, n_jobs
         self._sketch = self._sketch_of(codes)

@@ -46,6 +46,12 @@ class Store:
         self._manifest = manifest
         self._number = 0 if manifest is None else manifest.next_number
         self._broken: str | None = None
+        self._process = os.getpid()
+
+    @property
+    def inherited(self) -> bool:
+        """Whether another process opened it, of which this one was forked."""
+        return os.getpid() != self._process
 
     @property
     def manifest(self) -> Manifest:
@@ -209,9 +215,9 @@ class Store:
                 self.files.unlink(os.path.join(self.path, entry.name))
 
     def close(self) -> None:
-        """Let another writer in; what was not committed is removed."""
-        if self.lock is not None:
+        """Let another writer in; what was not committed is removed. A fork changes nothing."""
+        if self.lock is not None and not self.inherited:
             if self._broken is None:
                 self.clean()
             self.lock.release()
-            self.lock = None
+        self.lock = None
