@@ -26,15 +26,8 @@ class WriterLock:
                 "it with mode='r'."
             )
         path = os.path.join(directory, LOCK)
-        try:
-            self._number: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
-                raise
-            raise PermissionError(
-                f"{directory} cannot be written, {os.strerror(error.errno).lower()}: open it with "
-                "mode='r' to read it."
-            ) from None
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        self._number: int | None = os.open(path, flags, 0o666)
         try:
             fcntl.flock(self._number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

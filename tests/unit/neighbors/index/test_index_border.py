@@ -197,6 +197,19 @@ def test_a_place_that_cannot_be_written(index, monkeypatch):
     ):
         Index.open(path, "a")
     assert len(Index.open(path)) == 7
+    os.mkdir(path + "2")
+    with pytest.raises(PermissionError, match=sentence("read-only file system: name another")):
+        Index.create(path + "2", MAP)
+
+
+@pytest.mark.parametrize(("number", "kind"), [(30, PermissionError), (28, OSError)])
+def test_a_place_that_cannot_be_made(tmp_path, monkeypatch, number, kind):
+    def refused(place, *_):
+        raise OSError(number, os.strerror(number), place)
+
+    monkeypatch.setattr(os, "mkdir", refused)
+    with pytest.raises(kind, match=sentence("cannot be made, .*: name a place")):
+        Index.create(tmp_path / "i", MAP)
 
 
 def test_an_empty_path(tmp_path, monkeypatch):
