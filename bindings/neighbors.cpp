@@ -195,32 +195,50 @@ void bind_bands(nb::module_& m) {
         "Rows of each band by ascending key, and for each band the largest bucket, pairs that "
         "meet, buckets above the cap and rows in these.");
     m.def(
-        "band_join",
-        [](In2<uint32_t> keys, Empty empty, int64_t begin, int64_t end, In1<bool> whole,
-           int64_t cap, std::optional<In2<uint8_t>> sketch, int32_t least, const SummedRows& rows,
-           double threshold, int threads, int simd) {
+        "band_late_rows",
+        [](In2<uint32_t> keys, Empty empty, int64_t cap, Out2<bool> late, int threads) {
             const BandKeys view = keys_of(keys, empty);
-            require(0 <= begin && begin <= end && end <= view.n_bands && cap >= 1 &&
-                        whole.shape(0) == keys.shape(1),
-                    "bands must lie inside the keys, and whole have one entry a band");
-            require(rows.n_rows() == view.n_rows, "keys must have one row a row");
+            require(cap >= 1 && late.shape(0) == keys.shape(0) && late.shape(1) == keys.shape(1),
+                    "cap must be positive and late (rows, bands)");
+            nb::gil_scoped_release release;
+            band_late_rows(view, cap, late.data(), threads);
+        },
+        nb::arg("keys").noconvert(), nb::arg("empty").noconvert().none(), nb::arg("cap"),
+        nb::arg("late").noconvert(), nb::arg("threads"),
+        "Which rows come after the first `cap` of their bucket, in each band.");
+    m.def(
+        "band_join",
+        [](In2<uint32_t> keys, Empty empty, int64_t begin, int64_t end,
+           std::optional<In2<bool>> late, int64_t cap, std::optional<In2<uint8_t>> sketch,
+           int32_t least, const SummedRows* rows, double threshold, int threads, int simd) {
+            const BandKeys view = keys_of(keys, empty);
+            require(
+                0 <= begin && begin <= end && end <= view.n_bands && cap >= 1 &&
+                    (!late || (late->shape(0) == keys.shape(0) && late->shape(1) == keys.shape(1))),
+                "bands must lie inside the keys, and late be (rows, bands)");
+            require(!rows || rows->n_rows() == view.n_rows, "keys must have one row a row");
             const SearchLoops& loops = search_loops(simd);
             const Sketch filter = SketchArg{sketch, least}.view(view.n_rows, loops);
             PairColumns found;
             JoinWork work;
-            visit_pairs(rows, rows, loops, [&](const auto& pairs) {
+            const auto join = [&](const double* sums, const auto& pairs) {
                 nb::gil_scoped_release release;
-                found = band_join(view, begin, end, whole.data(), cap, filter, rows.sums.data(),
-                                  threshold, pairs, threads, &work);
-            });
+                found = band_join(view, begin, end, late ? late->data() : nullptr, cap, filter,
+                                  sums, threshold, pairs, threads, &work);
+            };
+            if (rows)
+                visit_pairs(*rows, *rows, loops,
+                            [&](const auto& pairs) { join(rows->sums.data(), pairs); });
+            else join(nullptr, [](int64_t, int64_t) { return 1.0; });
             return nb::make_tuple(owned_pairs(std::move(found)), work.met, work.compared,
                                   work.verified);
         },
         nb::arg("keys").noconvert(), nb::arg("empty").noconvert().none(), nb::arg("begin"),
-        nb::arg("end"), nb::arg("whole").noconvert(), nb::arg("cap"),
-        nb::arg("sketch").noconvert().none(), nb::arg("least"), nb::arg("rows"),
+        nb::arg("end"), nb::arg("late").noconvert().none(), nb::arg("cap"),
+        nb::arg("sketch").noconvert().none(), nb::arg("least"), nb::arg("rows").none(),
         nb::arg("threshold"), nb::arg("threads"), nb::arg("simd"),
-        "Verified pairs of some bands: ((i, j, similarity), met, compared, verified).");
+        "Verified pairs of some bands: ((i, j, similarity), met, compared, verified). Without rows "
+        "the pairs that pass the sketch, each with a similarity of 1.");
     m.def(
         "band_matches",
         [](In2<uint32_t> table_keys, In2<uint32_t> table_rows, In2<uint32_t> queries, Empty empty,

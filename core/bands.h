@@ -129,6 +129,21 @@ inline void band_tables(const BandKeys& keys, int64_t cap, uint32_t* table_keys,
     });
 }
 
+// late, (n, bands): the rows of a bucket that come after the first `cap`, which no later row meets.
+inline void band_late_rows(const BandKeys& keys, int64_t cap, bool* late, int threads) {
+    std::fill_n(late, keys.n_rows * keys.n_bands, false);
+    parallel_for(threads, keys.n_bands, [&](int64_t begin, int64_t end) {
+        BandSort sort;
+        for (int64_t band = begin; band < end; ++band) {
+            const std::vector<uint64_t>& entries = sort(keys, band);
+            each_bucket(entries, [&](size_t first, size_t last) {
+                for (size_t at = first + static_cast<size_t>(cap); at < last; ++at)
+                    late[int64_t{static_cast<uint32_t>(entries[at])} * keys.n_bands + band] = true;
+            });
+        }
+    });
+}
+
 // Slots that are compared before rows are: (n, slots) bytes, at least `least` equal ones.
 struct Sketch {
     const uint8_t* codes;  // null for none
@@ -150,10 +165,10 @@ struct JoinWork {
 };
 
 // All verified pairs (i < j) of bands [begin, end), each in the first band in which the two meet.
-// `whole[b]` says that no bucket of band b is above the cap: only there do equal keys mean that a
-// pair was met. A pair of an earlier band that is not whole may be found again.
+// They meet where their keys agree, unless row i is a late one (`band_late_rows`; null where no
+// bucket is above the cap). Without `sums`, those of the rows, no pair is passed over for them.
 template <class Pairs>
-PairColumns band_join(const BandKeys& keys, int64_t begin, int64_t end, const bool* whole,
+PairColumns band_join(const BandKeys& keys, int64_t begin, int64_t end, const bool* late,
                       int64_t cap, const Sketch& sketch, const double* sums, double threshold,
                       const Pairs& similarity, int threads, JoinWork* work) {
     constexpr size_t kAhead = 8;
@@ -179,12 +194,13 @@ PairColumns band_join(const BandKeys& keys, int64_t begin, int64_t end, const bo
                     const uint32_t* i_keys = keys.keys + i * keys.n_bands;
                     bool seen = false;
                     for (int64_t earlier = 0; earlier < band && !seen; ++earlier)
-                        seen = i_keys[earlier] == j_keys[earlier] && whole[earlier];
+                        seen = i_keys[earlier] == j_keys[earlier] &&
+                               !(late && late[i * keys.n_bands + earlier]);
                     if (seen) continue;
                     ++mine.compared;
                     // L / H is at most the ratio of the sums; a hair of room for rounding.
-                    if (std::min(sums[i], sums[j]) <
-                        threshold * std::max(sums[i], sums[j]) * (1 - 1e-5))
+                    if (sums && std::min(sums[i], sums[j]) <
+                                    threshold * std::max(sums[i], sums[j]) * (1 - 1e-5))
                         continue;
                     if (!sketch.passes(i, j)) continue;
                     ++mine.verified;

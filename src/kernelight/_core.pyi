@@ -628,9 +628,12 @@ def band_tables(keys: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), 
     Rows of each band by ascending key, and for each band the largest bucket, pairs that meet, buckets above the cap and rows in these.
     """
 
-def band_join(keys: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, whole: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], cap: int, sketch: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, least: int, rows: SummedRows, threshold: float, threads: int, simd: int) -> tuple:
+def band_late_rows(keys: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cap: int, late: Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+    """Which rows come after the first `cap` of their bucket, in each band."""
+
+def band_join(keys: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, late: Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, cap: int, sketch: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, least: int, rows: SummedRows | None, threshold: float, threads: int, simd: int) -> tuple:
     """
-    Verified pairs of some bands: ((i, j, similarity), met, compared, verified).
+    Verified pairs of some bands: ((i, j, similarity), met, compared, verified). Without rows the pairs that pass the sketch, each with a similarity of 1.
     """
 
 def band_matches(table_keys: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], table_rows: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], empty: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, cap: int, threads: int) -> tuple:

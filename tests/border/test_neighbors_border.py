@@ -102,19 +102,22 @@ def test_candidates_refuse(candidates):
 
 def test_bands_refuse():
     codes, keys = np.zeros((4, 6), np.uint8), np.zeros((4, 2), np.uint32)
-    counts, whole = np.empty((2, 4), np.int64), np.ones(2, bool)
+    counts, late = np.empty((2, 4), np.int64), np.zeros((4, 2), bool)
     _core.band_keys(codes, 3, keys, 1)
     _core.band_tables(keys, None, 5, None, None, counts, 1)
     rows = summed(DENSE, values=np.ones((4, 3)), sums=np.full(4, 3.0))
     table = np.zeros((2, 4), np.uint32)
 
     def joined(**wrong):
-        given = {"keys": keys, "begin": 0, "end": 2, "whole": whole, "cap": 3, "rows": rows}
+        given = {"keys": keys, "begin": 0, "end": 2, "late": late, "cap": 3, "rows": rows}
         given |= {"sketch": None, "empty": None, "least": 0, "threshold": 0.5}
         return _core.band_join(**{**given, **wrong}, threads=1, simd=2)
 
     (i, j, values), *_ = joined()
     assert list(zip(i, j, values, strict=True)) == [(a, b, 1) for b in range(4) for a in range(b)]
+    assert [len(column) for column in joined(rows=None)[0]] == [6, 6, 6]
+    _core.band_late_rows(keys, None, 3, late, 1)
+    assert late[:, 0].tolist() == [False, False, False, True]
     calls = [
         lambda: _core.band_keys(codes, 4, keys, 1),
         lambda: _core.band_keys(codes, 0, keys, 1),
@@ -124,10 +127,12 @@ def test_bands_refuse():
         lambda: _core.band_tables(keys, None, 5, table, None, counts, 1),
         lambda: _core.band_tables(keys, None, 5, table[:, :3].copy(), table, counts, 1),
         lambda: _core.band_tables(keys, None, 5, None, None, counts[:1].copy(), 1),
+        lambda: _core.band_late_rows(keys, None, 0, late, 1),
+        lambda: _core.band_late_rows(keys, None, 1, late[:3].copy(), 1),
         lambda: joined(end=3),
         lambda: joined(begin=-1),
         lambda: joined(cap=0),
-        lambda: joined(whole=np.ones(1, bool)),
+        lambda: joined(late=np.zeros((4, 1), bool)),
         lambda: joined(rows=summed()),
         lambda: joined(sketch=np.zeros((3, 8), np.uint8)),
         lambda: _core.band_matches(table, table, np.zeros((1, 3), np.uint32), None, 5, 1),

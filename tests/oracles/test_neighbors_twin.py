@@ -196,6 +196,9 @@ def test_band_join(seed, cap, threads, monkeypatch):
     assert len(truth) > 5
     assert list(zip(found.i.tolist(), found.j.tolist(), strict=True)) == truth
     assert (search.counts.capped > 0) == (cap < 1000)
+    # each pair comes once, also where buckets are above the cap
+    emitted = [len(i) for i, *_ in search._join.pairs(plan.least_equal, rows, 0.55)]
+    assert sum(emitted) == len(truth)
 
 
 def test_band_queries():

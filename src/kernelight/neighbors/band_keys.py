@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight.base.checks import check_int, resources
 from kernelight.codes import Codes
+from kernelight.neighbors.limits import check_codes
 
 
 def band_keys(
@@ -49,6 +50,7 @@ def short_band_keys(
 def _keys(
     codes: Codes, bands: int, rows: int, dtype: np.dtype[Any], n_jobs: int | None
 ) -> NDArray[Any]:
+    check_codes("codes", codes)
     rows = check_int("rows", rows, 1, codes.n_components)
     bands = check_int("bands", bands, 1, codes.n_components // rows)
     keys = np.empty((len(codes), bands), dtype=dtype)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from kernelight.theory import band_probability
 from kernelight.theory.collisions import bbit_collision
@@ -56,15 +56,43 @@ class BandPlan:
         if self.sketch_slots == 0:
             return 0
         agree = float(bbit_collision(self.threshold, self.bits))
-        return int(binom.ppf(SKETCH_LOSS, self.sketch_slots, agree))
+        return least_equal(self.sketch_slots, agree, SKETCH_LOSS)
 
     def expected_recall(self, similarity: ArrayLike) -> NDArray[np.float64]:
         """The probability that a pair of this similarity is found."""
         agree = np.asarray(bbit_collision(similarity, self.bits))
-        found = np.asarray(band_probability(similarity, self.bands, self.rows, bits=self.bits))
-        if self.sketch_slots:
-            found = found * binom.sf(self.least_equal - 1, self.sketch_slots, agree)
-        return np.asarray(found, dtype=np.float64)
+        return found_probability(agree, self.bands, self.rows, self.sketch_slots, self.least_equal)
+
+
+def found_probability(
+    agree: ArrayLike, bands: int, rows: int, sketch: int, least: int
+) -> NDArray[np.float64]:
+    """The probability that a pair is found whose slots agree with some probability."""
+    return np.asarray(band_probability(agree, bands, rows) * _at_least(least, sketch, agree))
+
+
+def least_equal(slots: int, agree: float, lost: float) -> int:
+    """The most that can be asked for: P(Binomial(slots, agree) < it) <= lost."""
+    asked = np.arange(slots + 1)
+    allowed = _at_least(asked, slots, agree) >= 1.0 - lost
+    return int(asked[allowed].max(initial=0))
+
+
+def _at_least(least: ArrayLike, slots: int, agree: ArrayLike) -> NDArray[np.float64]:
+    """P(Binomial(slots, agree) >= least)."""
+    least = np.asarray(least, dtype=np.float64)
+    return np.where(least <= 0, 1.0, bdtrc(np.maximum(least - 1.0, 0.0), slots, agree))
+
+
+def fewest_bands(agree: float, rows: int, goal: float) -> float:
+    """How many bands find a pair so often, if its slots agree with some probability.
+
+    A whole number but for infinity, where a band never agrees.
+    """
+    band = agree**rows
+    if band >= 1.0:
+        return 1.0
+    return math.inf if band == 0.0 else float(np.ceil(math.log1p(-goal) / math.log1p(-band)))
 
 
 def possible_plans(
@@ -78,15 +106,11 @@ def possible_plans(
     # Slots of the sketch must not be slots of the bands. Short codes have none.
     room = n_components - (SKETCH_SLOTS if n_components >= 2 * SKETCH_SLOTS else 0)
     plans = []
+    goal = min(1 - 1e-12, recall / (1 - SKETCH_LOSS))
     for rows in range(1, n_components + 1):
-        miss = agree**rows
-        goal = min(1 - 1e-12, recall / (1 - SKETCH_LOSS))
-        fewest = 1.0 if miss >= 1.0 else math.log1p(-goal) / math.log1p(-miss) if miss else math.inf
-        if fewest * rows > room or (most_bands is not None and fewest > most_bands):
-            break  # longer bands agree less often, and there are fewer of them
-        bands = math.ceil(fewest)
-        if bands * rows <= room:
-            plans.append(BandPlan(n_components, bits, threshold, bands, rows))
+        bands = fewest_bands(agree, rows, goal)
+        if bands * rows <= room and bands <= (most_bands or room):
+            plans.append(BandPlan(n_components, bits, threshold, int(bands), rows))
     if not plans:
         raise ValueError(
             f"No bands of {n_components} slots find pairs of similarity {threshold:g} with "

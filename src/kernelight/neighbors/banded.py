@@ -15,6 +15,7 @@ from kernelight.codes import Codes
 from kernelight.neighbors.band_keys import short_band_keys
 from kernelight.neighbors.band_plan import BandPlan
 from kernelight.neighbors.exact_rows import ExactRows
+from kernelight.neighbors.limits import check_codes
 from kernelight.neighbors.pairs import Columns, NeighborPairs
 from kernelight.neighbors.scan import equal_slots
 
@@ -31,6 +32,70 @@ class BucketCounts(NamedTuple):
     pairs: int
     capped: int
     capped_rows: int
+
+
+class BandJoin:
+    """Keys of rows in bands, and the pairs of rows that meet there.
+
+    One rule for popular buckets: each row meets the first ``cap`` rows of its bucket, in the order
+    of rows. Pairs whose sketches agree in fewer than ``least`` slots do not count.
+    """
+
+    def __init__(
+        self,
+        keys: NDArray[np.uint32],
+        empty: NDArray[np.bool_] | None,
+        sketch: NDArray[np.uint8] | None,
+        cap: int,
+        n_jobs: int | None,
+    ) -> None:
+        self.keys, self.empty, self.sketch = keys, empty, sketch
+        self.cap, self.n_jobs = cap, n_jobs
+
+    @cached_property
+    def _by_band(self) -> NDArray[np.int64]:
+        counts = np.empty((self.keys.shape[1], 4), dtype=np.int64)
+        threads = resources(self.n_jobs).threads
+        _core.band_tables(self.keys, self.empty, self.cap, None, None, counts, threads)
+        return counts
+
+    @property
+    def counts(self) -> BucketCounts:
+        """What the bands hold."""
+        counts = self._by_band
+        return BucketCounts(
+            int(counts[:, 0].max(initial=0)), *(int(total) for total in counts[:, 1:].sum(axis=0))
+        )
+
+    def pairs(self, least: int, rows: ExactRows | None, threshold: float) -> Iterator[Columns]:
+        """Each pair of at least this similarity once; without rows each candidate, with 1."""
+        use = resources(self.n_jobs)
+        bands = self.keys.shape[1]
+        late = None
+        if self.counts.capped:
+            late = np.empty(self.keys.shape, dtype=np.bool_)
+            _core.band_late_rows(self.keys, self.empty, self.cap, late, use.threads)
+        met = np.cumsum(self._by_band[:, 1])
+        begin = 0
+        while begin < bands:
+            so_far = int(met[begin - 1]) if begin else 0
+            end = int(np.searchsorted(met, so_far + _CALL_PAIRS * use.threads, side="right"))
+            end = min(max(end, begin + 1), begin + 4 * use.threads)
+            found, *_ = _core.band_join(
+                self.keys,
+                self.empty,
+                begin,
+                end,
+                late,
+                self.cap,
+                self.sketch,
+                least,
+                None if rows is None else rows.view,
+                threshold,
+                *use,
+            )
+            yield found
+            begin = end
 
 
 class BandSearch:
@@ -57,11 +122,20 @@ class BandSearch:
         cap: int = BUCKET_CAP,
         n_jobs: int | None = None,
     ) -> None:
+        if len(check_codes("codes", codes)) != rows.n_rows:
+            raise ValueError(
+                f"codes must be one for each row, got {len(codes):,} for {rows.n_rows:,} rows."
+            )
         self.rows, self.codes, self.plan = rows, codes, plan
         self.cap, self.n_jobs = cap, n_jobs
-        self._keys = self._keys_of(codes)
-        self._empty = codes.empty if codes.has_empty else None
         self._sketch = self._sketch_of(codes)
+        self._join = BandJoin(
+            self._keys_of(codes),
+            codes.empty if codes.has_empty else None,
+            None if self._sketch is None else self._sketch.array,
+            cap,
+            n_jobs,
+        )
 
     def _keys_of(self, codes: Codes) -> NDArray[np.uint32]:
         return short_band_keys(codes, self.plan.bands, self.plan.rows, n_jobs=self.n_jobs)
@@ -73,50 +147,15 @@ class BandSearch:
         last = np.arange(codes.n_components - slots, codes.n_components)
         return codes.low_bits(min(codes.bits, 8)).take_slots(last)
 
-    @cached_property
-    def _by_band(self) -> NDArray[np.int64]:
-        counts = np.empty((self.plan.bands, 4), dtype=np.int64)
-        threads = resources(self.n_jobs).threads
-        _core.band_tables(self._keys, self._empty, self.cap, None, None, counts, threads)
-        return counts
-
     @property
     def counts(self) -> BucketCounts:
         """What the bands hold."""
-        counts = self._by_band
-        return BucketCounts(
-            int(counts[:, 0].max(initial=0)), *(int(total) for total in counts[:, 1:].sum(axis=0))
-        )
+        return self._join.counts
 
     def pairs(self) -> NeighborPairs:
         """The pairs of rows whose similarity is at least that of the plan."""
-        return NeighborPairs.joined(self._pairs())
-
-    def _pairs(self) -> Iterator[Columns]:
-        use = resources(self.n_jobs)
-        sketch = None if self._sketch is None else self._sketch.array
-        whole = self._by_band[:, 2] == 0
-        met = np.cumsum(self._by_band[:, 1])
-        begin = 0
-        while begin < self.plan.bands:
-            so_far = int(met[begin - 1]) if begin else 0
-            end = int(np.searchsorted(met, so_far + _CALL_PAIRS * use.threads, side="right"))
-            end = min(max(end, begin + 1), begin + 4 * use.threads)
-            found, *_ = _core.band_join(
-                self._keys,
-                self._empty,
-                begin,
-                end,
-                whole,
-                self.cap,
-                sketch,
-                self.plan.least_equal,
-                self.rows.view,
-                self.plan.threshold,
-                *use,
-            )
-            yield found
-            begin = end
+        found = self._join.pairs(self.plan.least_equal, self.rows, self.plan.threshold)
+        return NeighborPairs.joined(found)
 
     @cached_property
     def _tables(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
@@ -124,7 +163,7 @@ class BandSearch:
         keys, rows = np.empty(shape, np.uint32), np.empty(shape, np.uint32)
         counts = np.empty((self.plan.bands, 4), dtype=np.int64)
         threads = resources(self.n_jobs).threads
-        _core.band_tables(self._keys, self._empty, self.cap, keys, rows, counts, threads)
+        _core.band_tables(self._join.keys, self._join.empty, self.cap, keys, rows, counts, threads)
         return keys, rows
 
     def above(self, queries: ExactRows, codes: Codes) -> NeighborPairs:

@@ -8,14 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.base.checks import (
-    Matrix,
-    as_matrix,
-    check_choice,
-    check_number,
-    check_positive,
-    check_same_width,
-)
+from kernelight.base.checks import Matrix, as_matrix, check_choice, check_positive, check_same_width
 from kernelight.neighbors.dedup_bands import banded_pairs
 from kernelight.neighbors.duplicates import (
     COMPONENTS,
@@ -32,7 +25,7 @@ from kernelight.neighbors.duplicates import (
 )
 from kernelight.neighbors.equal_rows import empty_rows, first_equal_rows
 from kernelight.neighbors.exact_rows import ExactRows
-from kernelight.neighbors.limits import check_threshold
+from kernelight.neighbors.limits import check_recall, check_threshold
 from kernelight.neighbors.minmax_neighbors import METHODS, MinMaxNeighbors
 from kernelight.neighbors.pairs import NeighborPairs
 
@@ -120,7 +113,7 @@ def deduplicate(
     engine = {
         "p": check_positive("p", p),
         "method": check_choice("method", method, METHODS),
-        "recall": check_number("recall", recall, 0.0, 1.0),
+        "recall": check_recall(recall),
         "random_state": random_state,
         "n_jobs": n_jobs,
     }

@@ -21,9 +21,11 @@ from kernelight.base.checks import (
 )
 from kernelight.kernels import GMM
 from kernelight.kernels.prepare import is_sparse, row_peaks, with_values
+from kernelight.neighbors.limits import row_numbers
 
 # Sums of a row are kept where they have all their digits.
 _LEAST_PEAK, _MOST_SUM = 1e-280, 1e300
+_SMALL = 1e-290  # below it a quotient has lost digits, or everything
 _ONE_CALL = 1 << 22  # pairs of one compiled call, so that Ctrl-C is handled
 
 
@@ -113,7 +115,8 @@ class ExactRows:
         self, i: Any, other: ExactRows, j: Any, *, n_jobs: int | None = None
     ) -> NDArray[np.float64]:
         """The similarity of row i[n] here and row j[n] of ``other``, for each n."""
-        i, j = (np.ascontiguousarray(rows, dtype=np.int64) for rows in (i, j))
+        self._refuse_other(other)
+        i, j = row_numbers("i", i), row_numbers("j", j)
         if i.shape != j.shape or i.ndim != 1:
             raise ValueError(f"i and j must be two lists of one length, got {i.shape}, {j.shape}.")
         out = np.empty(len(i))
@@ -131,7 +134,13 @@ class ExactRows:
         Best first, of equal ones the lower row. A candidate of -1 is none; where there are too few,
         the row is -1 and its similarity -1.
         """
-        candidates = np.ascontiguousarray(candidates, dtype=np.int64)
+        self._refuse_other(queries)
+        candidates = row_numbers("candidates", candidates)
+        if candidates.ndim != 2 or len(candidates) != queries.n_rows:
+            raise ValueError(
+                f"candidates must be a table with a line for each of {queries.n_rows:,} queries, "
+                f"got the shape {candidates.shape}."
+            )
         k = check_int("k", k, 1)
         rows = np.empty((len(candidates), k), dtype=np.int64)
         similarities = np.empty((len(candidates), k))
@@ -139,13 +148,26 @@ class ExactRows:
         _core.best_candidates(self.view, queries.view, candidates, rows, similarities, *use)
         return rows, similarities
 
+    def _refuse_other(self, other: ExactRows) -> None:
+        """Refuse rows of another width, power or scale."""
+        check_same_width(self.matrix, other.matrix, name="other")
+        if (self.p, self.scale) != (other.p, other.scale):
+            raise ValueError(
+                f"Rows of p={self.p:g} at scale {self.scale:g} cannot be compared with rows of "
+                f"p={other.p:g} at scale {other.scale:g}: make the others with `like`."
+            )
+
 
 def _powered(X: Matrix, p: float, scale: float, name: str) -> Matrix:
     """sign(x) |x / scale|^p in double; rows that would vanish are refused."""
     values = np.asarray(X.data[: X.indptr[-1]] if is_sparse(X) else X, dtype=np.float64)
     sizes = np.abs(values) / scale
     with np.errstate(over="ignore", under="ignore"):
-        powered = np.copysign(np.power(sizes, p), values)
+        powered = np.power(sizes, p)
+        if p < 1.0:  # the power of a quotient that is too small need not be
+            small = (sizes < _SMALL) & (values != 0)
+            powered[small] = np.power(np.abs(values[small]), p) / scale**p
+        powered = np.copysign(powered, values)
     result = with_values(X, powered) if is_sparse(X) else powered
     peaks, filled = row_peaks(result), row_peaks(X) > 0
     wrong = filled & ~((peaks > _LEAST_PEAK) & (peaks < _MOST_SUM))

@@ -1,10 +1,14 @@
-"""Limits that users give: a least similarity, or a largest distance."""
+"""Checks of what users give to searches: limits, codes, numbers of rows."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kernelight.base.checks import check_number
+from kernelight.codes import Codes
 
 
 def check_threshold(threshold: Any) -> float:
@@ -21,3 +25,29 @@ def check_radius(radius: Any) -> float:
     if value == 1.0:
         raise ValueError("radius must be below 1: every row is within a distance of 1.")
     return value
+
+
+def check_recall(recall: Any) -> float:
+    """A fraction to be found, above 0 and at most 1."""
+    value = check_number("recall", recall, 0.0, 1.0)
+    if value == 0.0:
+        raise ValueError("recall must be above 0: nothing need be searched to find nothing.")
+    return value
+
+
+def check_codes(name: str, codes: Any) -> Codes:
+    """Codes of a map; a plain array does not say what its slots mean."""
+    if not isinstance(codes, Codes):
+        raise TypeError(
+            f"{name} must be Codes, as the encode of a map returns them, got "
+            f"{type(codes).__name__}."
+        )
+    return codes
+
+
+def row_numbers(name: str, rows: Any) -> NDArray[np.int64]:
+    """Numbers of rows: whole numbers, in whatever shape they have."""
+    given = np.asarray(rows)
+    if given.size and given.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be numbers of rows, which are whole numbers.")
+    return np.ascontiguousarray(given, dtype=np.int64).reshape(given.shape)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelight.base.checks import check_choice, check_int, check_number, seed_of
+from kernelight.base.checks import check_choice, check_int, seed_of
 from kernelight.base.estimator import checked_rows
 from kernelight.codes import Codes
 from kernelight.maps.minmax.gcws import GCWS
@@ -21,7 +21,7 @@ from kernelight.neighbors.banded import BUCKET_CAP, BandSearch, pairs_met
 from kernelight.neighbors.exact import ExactSearch
 from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.graph import CodeGraph, CodeScan, has_graph
-from kernelight.neighbors.limits import check_radius, check_threshold
+from kernelight.neighbors.limits import check_radius, check_recall, check_threshold
 from kernelight.neighbors.pairs import NeighborPairs
 from kernelight.neighbors.plan import NeighborPlan
 from kernelight.neighbors.results import fill_up, split_at, without_itself
@@ -130,7 +130,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_int("n_neighbors", self.n_neighbors, 1)
         check_choice("method", self.method, METHODS)
-        check_number("recall", self.recall, 0.0, 1.0)
+        check_recall(self.recall)
         check_int("bits", self.bits, 1, 8)
         check_int("n_components", self.n_components, 1)
         if self.radius is not None:
@@ -303,6 +303,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
     ) -> sp.csr_matrix:
         """The nearest rows as a sparse matrix: ones, or with ``mode="distance"`` distances."""
+        self._check_fitted()
         check_choice("mode", mode, ("connectivity", "distance"))
         distances, rows = self.kneighbors(X, n_neighbors)
         starts = np.arange(0, rows.size + 1, rows.shape[1])
@@ -313,6 +314,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         A fitted row counts as its own neighbour, so that there is one more for each.
         """
+        self._check_fitted()
         k = min(self.n_neighbors + 1, self.n_samples_fit_)
         return self.kneighbors_graph(X, k, mode="distance")
 
@@ -333,6 +335,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any = None, radius: float | None = None, mode: str = "connectivity"
     ) -> sp.csr_matrix:
         """The rows within a distance as a sparse matrix: ones, or distances."""
+        self._check_fitted()
         check_choice("mode", mode, ("connectivity", "distance"))
         found, n = self._within(X, radius)
         order = np.lexsort((found.j, -found.similarity, found.i))
@@ -406,6 +409,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         ``threshold`` is that of `pairs`; 1 - radius if it is not given.
         """
+        self._check_fitted()
         if threshold is None:
             if self.radius is None:
                 raise ValueError("expected_recall needs a threshold, that of pairs.")

@@ -9,6 +9,7 @@ from kernelight import _core
 from kernelight.base.checks import check_int, resources
 from kernelight.codes import Codes
 from kernelight.codes.provenance import refuse_other_origin
+from kernelight.neighbors.limits import check_codes, row_numbers
 
 _CALL_BYTES = 1 << 34  # of codes read by one compiled call, for each thread
 
@@ -26,7 +27,8 @@ def scan_codes(
     >>> scan_codes(codes, codes[:1], 3)
     array([[ 0,  1, -1]])
     """
-    refuse_other_origin(codes, queries, "compared")
+    check_codes("codes", codes)
+    refuse_other_origin(codes, check_codes("queries", queries), "compared")
     count = check_int("count", count, 1)
     rows = np.empty((len(queries), count), dtype=np.int64)
     use = resources(n_jobs)
@@ -55,8 +57,10 @@ def equal_slots(
     >>> equal_slots(codes, [0, 1], codes, [1, 2])
     array([2, 1], dtype=int32)
     """
-    refuse_other_origin(a, b, "compared")
-    i, j = (np.ascontiguousarray(rows, dtype=np.int64) for rows in (i, j))
+    refuse_other_origin(check_codes("a", a), check_codes("b", b), "compared")
+    i, j = row_numbers("i", i), row_numbers("j", j)
+    if i.shape != j.shape or i.ndim != 1:
+        raise ValueError(f"i and j must be two lists of one length, got {i.shape}, {j.shape}.")
     out = np.empty(len(i), dtype=np.int32)
     _core.equal_slots_of_pairs(
         a.array,

@@ -16,21 +16,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.base import counted
-from kernelight.base.checks import (
-    Matrix,
-    as_matrix,
-    check_choice,
-    check_int,
-    check_number,
-    check_positive,
-)
+from kernelight.base.checks import Matrix, as_matrix, check_choice, check_int, check_positive
 from kernelight.data import DataError, Dataset, open_dataset
 from kernelight.data.errors import shown
 from kernelight.data.texts import TextShingles
 from kernelight.estimators.progress import Event, Watch, unwatched
 from kernelight.neighbors.deduplicate import OtherRows, Others, deduplicate_matrix
 from kernelight.neighbors.duplicates import COMPONENTS, FIRST, LAST, LEADER, Duplicates
-from kernelight.neighbors.limits import check_threshold
+from kernelight.neighbors.limits import check_recall, check_threshold
 from kernelight.neighbors.minmax_neighbors import METHODS
 from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
 from kernelight.tables.table_map import open_like, sample_of
@@ -61,7 +54,7 @@ class DedupSettings:
         check_choice("keep", self.keep, (FIRST, LAST))
         check_choice("linkage", self.linkage, (LEADER, COMPONENTS))
         check_choice("method", self.method, METHODS)
-        check_number("recall", self.recall, 0.0, 1.0)
+        check_recall(self.recall)
         check_positive("p", self.p)
         check_int("random_state", self.random_state, 0)
 

@@ -11,13 +11,24 @@ import scipy.sparse as sp
 from helpers import rounds, sentence
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN
+from sklearn.exceptions import NotFittedError
 from sklearn.manifold import TSNE
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from kernelight import GCWS
 from kernelight.kernels import GMM
-from kernelight.neighbors import MinMaxNeighbors, NeighborPlan
+from kernelight.neighbors import (
+    BandPlan,
+    BandSearch,
+    ExactRows,
+    MinMaxNeighbors,
+    NeighborPlan,
+    band_keys,
+    equal_slots,
+    scan_codes,
+)
 from kernelight.neighbors.graph import has_graph
 
 graphs = pytest.mark.skipif(not has_graph(), reason="usearch is not installed (extra search)")
@@ -236,6 +247,7 @@ def test_no_queries():
         ({"n_neighbors": 0}, "n_neighbors must be at least 1"),
         ({"method": 3}, "method must be one of 'auto', 'exact', 'bands', 'graph', got 3"),
         ({"recall": 1.5}, "recall"),
+        ({"recall": 0}, "recall must be above 0"),
         ({"bits": 9}, "bits must be between 1 and 8"),
         ({"radius": 1.0}, "radius must be below 1"),
         ({"p": -1}, "p must be"),
@@ -244,6 +256,61 @@ def test_no_queries():
 def test_wrong_parameters(params, words):
     with pytest.raises((ValueError, TypeError), match=sentence(words)):
         MinMaxNeighbors(**params).fit(X)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda near: near.transform(X),
+        lambda near: near.kneighbors(X),
+        lambda near: near.kneighbors_graph(X),
+        lambda near: near.radius_neighbors(X, 0.5),
+        lambda near: near.radius_neighbors_graph(X, 0.5),
+        lambda near: near.pairs(0.5),
+        lambda near: near.pairs_plan(0.5),
+        lambda near: near.expected_recall(0.5),
+        lambda near: near.plan_,
+    ],
+)
+def test_not_fitted(use):
+    with pytest.raises(NotFittedError):
+        use(MinMaxNeighbors())
+
+
+def test_wrong_use_of_the_engines():
+    codes = GCWS(8).fit(X).encode(X)
+    rows, powered = ExactRows.of(X), ExactRows.of(X, 0.5)
+    plan = BandPlan(8, 8, 0.8, 2, 2)
+    for call, kind, words in (
+        (lambda: scan_codes(X, codes, 1), TypeError, "codes must be Codes"),
+        (lambda: scan_codes(codes, codes.array, 1), TypeError, "queries must be Codes"),
+        (lambda: equal_slots(codes, [0], codes.array, [0]), TypeError, "b must be Codes"),
+        (lambda: equal_slots(codes, [0.7], codes, [0]), TypeError, "whole numbers"),
+        (lambda: equal_slots(codes, [0, 1], codes, [0]), ValueError, "two lists of one length"),
+        (lambda: band_keys(codes.array, 2, 2), TypeError, "codes must be Codes"),
+        (lambda: BandSearch(rows, codes[:3], plan), ValueError, "one for each row"),
+        (lambda: rows.best(rows, [0, 1], 1), ValueError, "a table with a line for each"),
+        (lambda: rows.best(rows, [[0.5]] * len(X), 1), TypeError, "whole numbers"),
+        (lambda: rows.best(powered, [[0]] * len(X), 1), ValueError, "make the others with"),
+        (lambda: rows.similarities([0.7], rows, [0]), TypeError, "whole numbers"),
+        (lambda: rows.similarities([0], powered, [0]), ValueError, "cannot be compared"),
+        (lambda: powered.similarities([0], ExactRows.of(2 * X, 0.5), [0]), ValueError, "at scale"),
+        (lambda: rows.similarities([0], ExactRows.of(X[:, :3]), [0]), ValueError, "same features"),
+    ):
+        with pytest.raises(kind, match=sentence(words)):
+            call()
+
+
+def test_sizes_far_apart():
+    """The power of x / scale is there where the quotient itself is too small."""
+    A = np.array([[1e300, 2e300], [1e-300, 2e-300], [3e-300, 1e-300]])
+    for X in (A, sp.csr_matrix(A)):
+        rows = ExactRows.of(X, 0.3)
+        near = [1.0, (1 + 1) / (3**0.3 + 2**0.3)]
+        np.testing.assert_allclose(rows.similarities([1, 1], rows, [1, 2]), near, rtol=1e-12)
+        assert rows.similarities([0], rows, [1])[0] == pytest.approx(1e-180, rel=1e-9)
+        with pytest.raises(ValueError, match=sentence("use a smaller p")):
+            ExactRows.of(X, 0.7)
 
 
 def test_wrong_input():

@@ -60,7 +60,9 @@ def _listed(given: Any) -> Any:
         try:
             given = list(given)
         except TypeError:
-            raise TypeError(f"ids must be a list, one for each row, got {given!r}.") from None
+            raise TypeError(
+                f"ids must be a list, one for each row, got {plain_id(given)!r}."
+            ) from None
         return given
     if given.ndim != 1:
         raise ValueError(f"ids must have one dimension, got {given.ndim}.")
@@ -82,8 +84,8 @@ def _as_integers(values: Any) -> Ids:
     for at, value in enumerate(() if plain else values):
         if not _is_integer(value):
             raise TypeError(
-                f"ids must be all whole numbers or all strings, but id {at} is {value!r} and id 0 "
-                f"is {values[0]!r}."
+                f"ids must be all whole numbers or all strings, but id {at} is {plain_id(value)!r} "
+                f"and id 0 is {plain_id(values[0])!r}."
             )
     limits = np.iinfo(np.int64)
     if len(values) and not limits.min <= int(min(values)) <= int(max(values)) <= limits.max:
@@ -95,14 +97,15 @@ def _as_strings(values: Any) -> Ids:
     ids = np.empty(len(values), dtype=object)
     for at, value in enumerate(values):
         if not isinstance(value, str):
-            other = f" and id 0 is {values[0]!r}" if at else ""
+            other = f" and id 0 is {plain_id(values[0])!r}" if at else ""
             raise TypeError(
-                f"ids must be all whole numbers or all strings, but id {at} is {value!r}{other}."
+                "ids must be all whole numbers or all strings, but id "
+                f"{at} is {plain_id(value)!r}{other}."
             )
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"Id {at} is no valid text: {value!r}.") from None
+            raise ValueError(f"Id {at} is no valid text: {plain_id(value)!r}.") from None
         ids[at] = str(value)
     return ids
 
@@ -120,7 +123,7 @@ def _refuse_duplicates(ids: Ids) -> None:
 
 def plain_id(value: Any) -> Any:
     """An id as Python has it."""
-    return int(value) if isinstance(value, np.integer) else value
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def named(ids: Ids) -> str:

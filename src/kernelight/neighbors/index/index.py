@@ -5,9 +5,11 @@ Long, as it is one class: what each method does is elsewhere, and here is what u
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, ClassVar, NoReturn
 
@@ -42,7 +44,8 @@ class Index:
     and a manifest that is replaced as a whole: whatever happens to the process or the machine, what
     `commit` has acknowledged is there, and nothing of what it has not. There is one writer at a
     time; readers see the index as it was when they opened it, also while a writer commits and
-    compacts.
+    compacts. Threads may share an index: changes of one writer take turns. A process that was
+    forked while a writer was open may read, and not write.
 
     A writer sees its own changes at once; they are on disk after `commit`. As a context manager it
     commits when the block ends well; after an exception it does not, and what was not committed is
@@ -109,7 +112,7 @@ class Index:
         n_jobs : int, optional
             Threads; None means all cores.
         """
-        where = os.path.abspath(os.fsdecode(path))  # the working directory may change
+        where = _place(path)
         threshold = _fraction("threshold", threshold)
         recall = check_number("recall", recall, 0.0, 1.0)
         if not 0.0 < recall < 1.0:
@@ -153,7 +156,7 @@ class Index:
         ...
         FileNotFoundError: /nowhere.index is not there: Index.create makes an index.
         """
-        where = os.path.abspath(os.fsdecode(path))  # the working directory may change
+        where = _place(path)
         check_choice("mode", mode, ("r", "a"))
         store = Store.open_reader(where) if mode == "r" else Store.open_writer(where, cls._files())
         try:
@@ -168,6 +171,7 @@ class Index:
     _contents: Contents
     _n_jobs: int | None
     _closed: bool
+    _turn: threading.RLock
     _map: CodeMap
     _map_file: ArrayFile
     _attached: State | None
@@ -178,6 +182,7 @@ class Index:
     def _of(cls, store: Store, n_jobs: int | None) -> Index:
         made = object.__new__(cls)
         made._store, made._n_jobs, made._closed = store, n_jobs, False
+        made._turn = threading.RLock()
         lost: Exception | None = None
         for manifest in store.reading():
             try:
@@ -378,8 +383,20 @@ class Index:
         return Snapshot(plan, tuple(self._segments), self._power, self._n_jobs)
 
     def _queries(self, X: Any) -> Queries:
+        n_rows = getattr(X, "shape", (1,))[0] if not isinstance(X, Codes) else len(X)
+        if n_rows == 0 and not isinstance(X, Codes):  # maps refuse to encode nothing
+            return self._no_queries(X)
         codes, rows = self._encoded(X)
         return Queries(codes, rows)
+
+    def _no_queries(self, X: Any) -> Queries:
+        width = X.shape[1] if len(X.shape) == 2 else 0
+        if width != self._contents.n_features:
+            raise ValueError(
+                f"X has {counted(width, 'feature')}, but this index has rows of "
+                f"{self._contents.n_features}."
+            )
+        return Queries(self._no_codes(), None)
 
     def _encoded(self, X: Any) -> tuple[Codes, Any]:
         """Codes of what a user gave, and rows as the exact kernel takes them, if it does."""
@@ -397,14 +414,16 @@ class Index:
         return codes, as_matrix(self._map.kernel.prepare(as_matrix(X)))
 
     def _refuse_foreign(self, codes: Codes) -> None:
+        refuse_other_origin(self._no_codes(), codes, "put into this index or looked for in it")
+
+    def _no_codes(self) -> Codes:
         own, k = self._contents, self._store.manifest.plan.n_components
-        ours = Codes(
+        return Codes(
             np.zeros((0, k), own.dtype),
             own.bits,
             provenance=own.provenance,
             n_features=own.n_features,
         )
-        refuse_other_origin(ours, codes, "put into this index or looked for in it")
 
     # -- Change
 
@@ -419,26 +438,26 @@ class Index:
         replace : bool, default=False
             Take the place of rows whose ids are in the index already, which is an error otherwise.
         """
-        self._refuse_reader()
-        check_bool("replace", replace)
-        names = as_ids(ids, self._contents.ids)
-        n_rows = len(X) if isinstance(X, Codes) or not hasattr(X, "shape") else X.shape[0]
-        if n_rows != len(names):
-            raise ValueError(
-                f"ids must be one for each row, got {counted(len(names), 'id')} for "
-                f"{counted(n_rows, 'row')}."
-            )
-        if not n_rows:
-            return
-        segments, found = self._contents.without(names)
-        if found.any() and not replace:
-            are = "is" if found.sum() == 1 else "are"
-            raise ValueError(
-                f"{named(names[found])} {are} in the index already: pass replace=True for new rows "
-                "in their place."
-            )
-        codes, rows = self._encoded(X)
-        self._contents.add(segments, names, codes, rows)
+        with self._changing():
+            check_bool("replace", replace)
+            names = as_ids(ids, self._contents.ids)
+            n_rows = len(X) if isinstance(X, Codes) or not hasattr(X, "shape") else X.shape[0]
+            if n_rows != len(names):
+                raise ValueError(
+                    f"ids must be one for each row, got {counted(len(names), 'id')} for "
+                    f"{counted(n_rows, 'row')}."
+                )
+            if not n_rows:
+                return
+            segments, found = self._contents.without(names)
+            if found.any() and not replace:
+                are = "is" if found.sum() == 1 else "are"
+                raise ValueError(
+                    f"{named(names[found])} {are} in the index already: pass replace=True for new "
+                    "rows in their place."
+                )
+            codes, rows = self._encoded(X)
+            self._contents.add(segments, names, codes, rows)
 
     def remove(self, ids: Any, *, missing: str = "error") -> int:
         """Remove rows; returns how many.
@@ -446,18 +465,18 @@ class Index:
         ``missing="ignore"`` passes over ids that are not in the index, which are an error
         otherwise.
         """
-        self._refuse_reader()
-        check_choice("missing", missing, ("error", "ignore"))
-        names = as_ids(ids, self._contents.ids)
-        segments, found = self._contents.without(names)
-        if not found.all() and missing == "error":
-            are = "is" if (~found).sum() == 1 else "are"
-            raise ValueError(
-                f"{named(names[~found])} {are} not in the index: nothing was removed; "
-                "missing='ignore' passes over such ids."
-            )
-        self._contents.remove(segments)
-        return int(found.sum())
+        with self._changing():
+            check_choice("missing", missing, ("error", "ignore"))
+            names = as_ids(ids, self._contents.ids)
+            segments, found = self._contents.without(names)
+            if not found.all() and missing == "error":
+                are = "is" if (~found).sum() == 1 else "are"
+                raise ValueError(
+                    f"{named(names[~found])} {are} not in the index: nothing was removed; "
+                    "missing='ignore' passes over such ids."
+                )
+            self._contents.remove(segments)
+            return int(found.sum())
 
     def commit(self) -> None:
         """Make all changes durable, at once: when it returns, no crash loses them.
@@ -465,16 +484,16 @@ class Index:
         If it fails for want of room on the disk, the changes wait for another commit. If the system
         cannot say that they are durable, this writer does not go on.
         """
-        self._refuse_reader()
-        self._contents.commit()
+        with self._changing():
+            self._contents.commit()
 
     def compact(self) -> None:
         """Commit, with all rows in one segment and nothing left of those that were removed.
 
         What is merged is verified first. Readers keep what they have open.
         """
-        self._refuse_reader()
-        self._contents.compact()
+        with self._changing():
+            self._contents.compact()
 
     def verify(self) -> None:
         """Read every byte of every file of the index; damage is a ValueError that names it all.
@@ -505,9 +524,11 @@ class Index:
 
     def close(self) -> None:
         """Close the index; what was not committed is dropped."""
-        if not self._closed:
-            self._closed, self._contents.segments = True, []
-            self._store.close()
+        # a fork may have the turn of a thread that is not there
+        with contextlib.nullcontext() if self._store.inherited else self._turn:
+            if not self._closed:
+                self._closed, self._contents.segments = True, []
+                self._store.close()
 
     def __enter__(self) -> Index:
         self._refuse_closed()
@@ -520,7 +541,8 @@ class Index:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if error is None and not self._closed and self._store.lock is not None:
+            writes = self._store.lock is not None and not self._store.inherited
+            if error is None and not self._closed and writes:
                 self.commit()
         finally:
             self.close()
@@ -532,10 +554,26 @@ class Index:
         if self._closed:
             raise ValueError(f"{self._store.path} is closed: open it again.")
 
-    def _refuse_reader(self) -> None:
-        self._refuse_closed()
-        if self._store.lock is None:
-            raise ValueError(f"{self._store.path} is open for reading: open it with mode='a'.")
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """One change at a time, by whoever may change the index."""
+        if self._store.lock is not None and self._store.inherited:
+            raise ValueError(
+                f"{self._store.path} was opened for writing by another process, of which this one "
+                "was forked: write there, or open the index here once that has closed it."
+            )
+        with self._turn:
+            self._refuse_closed()
+            if self._store.lock is None:
+                raise ValueError(f"{self._store.path} is open for reading: open it with mode='a'.")
+            yield
+
+
+def _place(path: FilePath) -> str:
+    """Where an index is, whatever the working directory will be."""
+    if not os.fsdecode(path):
+        raise ValueError("The path of an index must not be empty: name a directory.")
+    return os.path.abspath(os.fsdecode(path))
 
 
 def _fraction(name: str, value: Any) -> float:

@@ -1,24 +1,32 @@
-"""All similar pairs of an index: rows of equal keys, band by band, then their scores.
+"""All similar pairs of an index: candidates by bands, then their scores.
 
-In a bucket, the rows of one key of a band, each row meets those before it. Of a popular bucket it
-meets only the first ``cap`` rows in the order of ids; the number of such buckets is returned.
+Rows are numbered in the order of ids over all segments, so that the rule of popular buckets (each
+row meets the first ``cap``) and the order of results are those of ids. Keys and sketches of all
+rows are in memory; rows are gathered some at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.base.checks import Matrix
+from kernelight.codes import Codes
+from kernelight.neighbors.band_keys import short_band_keys
+from kernelight.neighbors.banded import BandJoin
 from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.index.ids import Ids, order_of
-from kernelight.neighbors.index.search import PAIRS, Int, Snapshot, stacked
+from kernelight.neighbors.index.search import Int, Snapshot, stacked
+from kernelight.neighbors.scan import equal_slots
 
-_COMPARED = 1 << 25  # slots that are compared together
-_GATHERED = 1 << 25  # bytes of stored rows on each side that are compared together
+_PAIRS = 1 << 21  # pairs that are scored together
+_GATHERED = 1 << 26  # bytes of rows or codes on each side that are compared together
+_STEP = 1 << 16  # rows whose codes are read together
+_MOST_ROWS = 2**32 - 1  # the join numbers rows by 32 bits
 
 
 class SimilarPairs(NamedTuple):
@@ -34,136 +42,147 @@ class SimilarPairs(NamedTuple):
 def similar_pairs(snapshot: Snapshot, threshold: float, cap: int) -> SimilarPairs:
     """Every pair found whose score is at least the threshold, in the order of its ids."""
     rows = _Rows(snapshot)
-    pairs, n_capped = _candidates(rows, threshold, cap)
-    a, b = pairs // rows.total, pairs % rows.total
+    a, b, n_capped = _candidates(rows, threshold, cap)
     scores, errors = np.empty(len(a)), np.zeros(len(a))
-    for part in _parts(len(a), rows.step):
+    for begin in range(0, len(a), _PAIRS):
+        part = slice(begin, begin + _PAIRS)
         if snapshot.power is not None:
             scores[part] = rows.exact(a[part], b[part], snapshot.power)
         else:
-            equal = rows.equal(a[part], b[part], slice(None))
-            scores[part], errors[part] = snapshot.estimated(equal)
-    kept = np.flatnonzero(scores >= threshold)
-    first, second = rows.ids(a[kept]), rows.ids(b[kept])
-    turned = np.asarray(first > second, dtype=np.bool_)
-    first, second = np.where(turned, second, first), np.where(turned, first, second)
-    order = order_of(second)
-    order = order[order_of(first[order])]
-    kept = kept[order]
-    return SimilarPairs(first[order], second[order], scores[kept], errors[kept], n_capped)
+            scores[part], errors[part] = snapshot.estimated(rows.equal(a[part], b[part]))
+    kept = scores >= threshold
+    if not kept.all():
+        a, b, scores, errors = a[kept], b[kept], scores[kept], errors[kept]
+    return SimilarPairs(rows.ids(a), rows.ids(b), scores, errors, n_capped)
 
 
-def _candidates(rows: _Rows, threshold: float, cap: int) -> tuple[Int, int]:
-    """Pairs whose sketch agrees often enough, each once, as one number; and capped buckets."""
+def _candidates(rows: _Rows, threshold: float, cap: int) -> tuple[Int, Int, int]:
+    """Pairs that share a band and whose sketches agree often enough, each once and in order."""
     plan = rows.snapshot.plan
-    least = plan.least(threshold)
-    last = slice(plan.n_components - plan.sketch, None)
-    found, n_capped = [np.empty(0, dtype=np.int64)], 0
-    for band in range(plan.bands):
-        members, begins, lengths = rows.buckets(band)
-        for at in np.flatnonzero(lengths > cap + 1).tolist():
-            bucket = slice(begins[at], begins[at] + lengths[at])
-            members[bucket] = members[bucket][order_of(rows.ids(members[bucket]))]
-            n_capped += 1
-        begin = np.repeat(begins, lengths)
-        counts = np.minimum(np.arange(len(members)) - begin, cap)
-        for part in _parts_of(counts, PAIRS):
-            left = np.repeat(members[part], counts[part])
-            firsts = np.cumsum(counts[part]) - counts[part]
-            inside = np.repeat(begin[part] - firsts, counts[part]) + np.arange(len(left))
-            right = members[inside]
-            if plan.sketch:
-                kept = rows.equal(left, right, last) >= least
-                left, right = left[kept], right[kept]
-            both = np.minimum(left, right) * rows.total + np.maximum(left, right)
-            found.append(np.unique(both))
-    return np.unique(np.concatenate(found)), n_capped
+    if not rows.total:
+        return np.empty(0, np.int64), np.empty(0, np.int64), 0
+    keys, sketch = rows.keys_and_sketch()
+    narrow = None if sketch is None else sketch.astype(np.uint8, copy=False)
+    empty = rows.empty if rows.empty.any() else None
+    join = BandJoin(keys, empty, narrow, cap, rows.snapshot.n_jobs)
+    least, found = plan.least(threshold), []
+    for i, j, _ in join.pairs(least, None, threshold):
+        if sketch is not None and sketch is not narrow:  # the join compared the low bytes
+            agree = (sketch[i] == sketch[j]).sum(axis=1) >= least
+            i, j = i[agree], j[agree]
+        found.append(i * rows.total + j)
+    pairs = np.concatenate(found)
+    pairs.sort()
+    a = pairs // rows.total
+    return a, pairs - a * rows.total, join.counts.capped
 
 
 class _Rows:
-    """The rows of all segments, numbered one after the other."""
+    """The live rows of all segments, numbered in the order of their ids."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self.snapshot, self.starts = snapshot, snapshot.starts
-        self.total = max(1, sum(segment.n_rows for segment in snapshot.segments))
-        if self.total > 3_000_000_000:
+        self.snapshot = snapshot
+        live = [np.flatnonzero(each.live) for each in snapshot.segments]
+        self.segment = np.repeat(np.arange(len(live)), [len(rows) for rows in live])
+        self.row = np.concatenate([np.empty(0, np.int64), *live])
+        self.total = len(self.row)
+        if self.total > _MOST_ROWS:
             raise ValueError(
-                f"pairs takes at most 3,000,000,000 rows, and this index has {self.total:,}: "
+                f"pairs takes at most {_MOST_ROWS:,} rows, and this index has {self.total:,}: "
                 "search for some of its rows instead."
             )
-        width = max((each.n_bytes // each.n_rows for each in snapshot.segments), default=1)
-        self.step = max(64, _GATHERED // max(1, width))
+        if len(live) > 1:  # the rows of a segment are in order
+            order = order_of(snapshot.ids_of(self.segment, self.row))
+            self.segment, self.row = self.segment[order], self.row[order]
+        wide = (each.n_bytes // each.n_rows for each in snapshot.segments)
+        self._most = max(64, _GATHERED // max(1, *wide, 1))
 
-    def buckets(self, band: int) -> tuple[Int, Int, Int]:
-        """Live rows by their keys of a band, and where buckets of several rows begin and end."""
-        keys, members = [np.empty(0, dtype=np.uint32)], [np.empty(0, dtype=np.int64)]
-        for start, segment in zip(self.starts, self.snapshot.segments, strict=True):
-            rows = segment.in_range(segment.arrays["band_rows"][band], "a band").astype(np.int64)
-            live = segment.live[rows]
-            keys.append(segment.arrays["band_keys"][band][live])
-            members.append(start + rows[live])
-        key, member = np.concatenate(keys), np.concatenate(members)
-        order = np.argsort(key, kind="stable")
-        key, member = key[order], member[order]
-        begins = np.flatnonzero(np.diff(key.astype(np.int64), prepend=-1))
-        lengths = np.diff([*begins, len(key)])
-        kept = np.repeat(lengths > 1, lengths)
-        member, lengths = member[kept], lengths[lengths > 1]
-        return member, np.cumsum(lengths) - lengths, lengths
+    @cached_property
+    def empty(self) -> NDArray[np.bool_]:
+        """Which rows are in no band."""
+        empty = np.zeros(self.total, dtype=np.bool_)
+        for number, mine in self._by_segment(np.arange(self.total)):
+            empty[mine] = self.snapshot.segments[number].hidden[self.row[mine]]
+        return empty
 
-    def _by_segment(self, rows: Int) -> Iterator[tuple[int, Int, Int]]:
-        """Each segment that has some of the rows, which of them, and their numbers in it."""
-        segment = np.searchsorted(self.starts, rows, "right") - 1
-        for number in np.unique(segment).tolist():
-            mine = np.flatnonzero(segment == number)
-            yield number, mine, rows[mine] - self.starts[number]
+    def keys_and_sketch(self) -> tuple[NDArray[np.uint32], NDArray[np.generic] | None]:
+        """Keys of all bands and, if there is one, the sketch of each row."""
+        plan, n_jobs = self.snapshot.plan, self.snapshot.n_jobs
+        keys = np.empty((self.total, plan.bands), dtype=np.uint32)
+        last = slice(plan.n_components - plan.sketch, None)
+        dtype = self.snapshot.segments[0].kind.dtype
+        sketch = np.empty((self.total, plan.sketch), dtype=dtype) if plan.sketch else None
+        for begin in range(0, self.total, _STEP):
+            part = slice(begin, min(begin + _STEP, self.total))
+            codes = self._codes(np.arange(part.start, part.stop))
+            keys[part] = short_band_keys(codes, plan.bands, plan.rows, n_jobs=n_jobs)
+            if sketch is not None:
+                sketch[part] = codes.array[:, last]
+        return keys, sketch
 
     def ids(self, rows: Int) -> Ids:
-        segment = np.searchsorted(self.starts, rows, "right") - 1
-        return self.snapshot.ids_of(segment, rows - self.starts[segment])
-
-    def equal(self, a: Int, b: Int, slots: slice) -> Int:
-        """In how many slots pairs agree."""
-        equal = np.empty(len(a), dtype=np.int64)
-        for part in _parts(len(a), max(1, _COMPARED // self.snapshot.plan.n_components)):
-            same = self._codes(a[part], slots) == self._codes(b[part], slots)
-            equal[part] = same.sum(axis=1)
-        return equal
-
-    def _codes(self, rows: Int, slots: slice) -> NDArray[np.generic]:
-        kind = self.snapshot.segments[0].kind
-        width = len(range(kind.plan.n_components)[slots])
-        codes = np.empty((len(rows), width), dtype=kind.dtype)
-        for number, mine, inside in self._by_segment(rows):
-            codes[mine] = self.snapshot.segments[number].arrays["codes"][inside, slots]
-        return codes
+        """The ids of rows, each read once."""
+        unique, at = _unique(rows, self.total)
+        return self.snapshot.ids_of(self.segment[unique], self.row[unique])[at]
 
     def exact(self, a: Int, b: Int, power: float) -> NDArray[np.float64]:
         """The exact similarities of pairs."""
-        (left, at), (right, other) = (self._gathered(rows) for rows in (a, b))
-        rows = ExactRows.of(left, p=power)
-        return rows.similarities(at, rows.like(right), other, n_jobs=self.snapshot.n_jobs)
+        out = np.empty(len(a))
+        for part, left, at, right, other in self._gathered(a, b):
+            rows = ExactRows.of(self._stored(left), p=power)
+            like = rows.like(self._stored(right))
+            out[part] = rows.similarities(at, like, other, n_jobs=self.snapshot.n_jobs)
+        return out
 
-    def _gathered(self, rows: Int) -> tuple[Matrix, Int]:
-        """Stored rows, each once, and which of them each is."""
+    def equal(self, a: Int, b: Int) -> Int:
+        """In how many slots pairs agree."""
+        out = np.empty(len(a), dtype=np.int64)
+        for part, left, at, right, other in self._gathered(a, b):
+            codes = self._codes(left), self._codes(right)
+            out[part] = equal_slots(codes[0], at, codes[1], other, n_jobs=self.snapshot.n_jobs)
+        return out
+
+    def _gathered(self, a: Int, b: Int) -> Iterator[tuple[slice, Int, Int, Int, Int]]:
+        """Pairs in parts: the rows of both sides, each once, and which of them each pair has."""
+        waiting = [slice(0, len(a))]
+        while waiting:
+            part = waiting.pop()
+            left, at = _unique(a[part], self.total)
+            right, other = _unique(b[part], self.total)
+            half = (part.start + part.stop) // 2
+            if max(len(left), len(right)) > self._most:
+                waiting += [slice(half, part.stop), slice(part.start, half)]
+            elif part.start < part.stop:
+                yield part, left, at, right, other
+
+    def _by_segment(self, rows: Int) -> Iterator[tuple[int, Int]]:
+        """Each segment that has some of the rows, and which of them."""
+        segment = self.segment[rows]
+        for number in np.unique(segment).tolist():
+            yield number, np.flatnonzero(segment == number)
+
+    def _stored(self, rows: Int) -> Matrix:
+        parts, places = [], []
+        for number, mine in self._by_segment(rows):
+            parts.append(self.snapshot.segments[number].rows.take(self.row[rows[mine]]))
+            places.append(mine)
+        return stacked(parts)[np.argsort(np.concatenate(places))] if len(parts) > 1 else parts[0]
+
+    def _codes(self, rows: Int) -> Codes:
+        kind = self.snapshot.segments[0].kind
+        codes = np.empty((len(rows), kind.plan.n_components), dtype=kind.dtype)
+        for number, mine in self._by_segment(rows):
+            codes[mine] = self.snapshot.segments[number].arrays["codes"][self.row[rows[mine]]]
+        return Codes._adopt(
+            codes, kind.bits, empty=None, provenance=kind.provenance, n_features=kind.n_features
+        )
+
+
+def _unique(rows: Int, total: int) -> tuple[Int, Int]:
+    """Which rows there are, ascending, and the place of each among them."""
+    if len(rows) * 8 < total:
         unique, at = np.unique(rows, return_inverse=True)
-        parts: list[Matrix] = [
-            self.snapshot.segments[number].rows.take(inside)
-            for number, _, inside in self._by_segment(unique)
-        ]
-        return stacked(parts), at.astype(np.int64)
-
-
-def _parts(count: int, step: int) -> Iterator[slice]:
-    return (slice(at, min(at + step, count)) for at in range(0, count, step))
-
-
-def _parts_of(counts: Int, most: int) -> Iterator[slice]:
-    """Ranges whose counts add up to about ``most``, at least one each."""
-    ends = np.cumsum(counts)
-    begin = 0
-    while begin < len(counts):
-        before = ends[begin] - counts[begin]
-        end = max(begin + 1, int(np.searchsorted(ends, before + most, "right")))
-        yield slice(begin, end)
-        begin = end
+        return unique, at.reshape(-1).astype(np.int64)
+    there = np.zeros(total, dtype=np.bool_)  # without sorting, where that costs more
+    there[rows] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[rows]

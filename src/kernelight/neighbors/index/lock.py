@@ -1,9 +1,11 @@
-"""The lock of the one writer: it ends with the process, however that ends."""
+"""The lock of the one writer: it ends with the process, however that ends; a fork has none."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import weakref
 
 try:
     import fcntl
@@ -11,6 +13,7 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 LOCK = "LOCK"
+_HELD: weakref.WeakSet[WriterLock] = weakref.WeakSet()
 
 
 class WriterLock:
@@ -23,15 +26,8 @@ class WriterLock:
                 "it with mode='r'."
             )
         path = os.path.join(directory, LOCK)
-        try:
-            self._number: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
-                raise
-            raise PermissionError(
-                f"{directory} cannot be written, {os.strerror(error.errno).lower()}: open it with "
-                "mode='r' to read it."
-            ) from None
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        self._number: int | None = os.open(path, flags, 0o666)
         try:
             fcntl.flock(self._number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -42,9 +38,16 @@ class WriterLock:
                 f"{directory} is open for writing already: an index has one writer at a time; "
                 "close the other, or open with mode='r' to read."
             ) from None
+        _HELD.add(self)
 
     def release(self) -> None:
         """Let another writer in."""
+        if self._number is not None:
+            with contextlib.suppress(OSError):  # a process that is being forked may have it too
+                fcntl.flock(self._number, fcntl.LOCK_UN)
+            self._drop()
+
+    def _drop(self) -> None:
         if self._number is not None:
             os.close(self._number)
             self._number = None
@@ -52,3 +55,13 @@ class WriterLock:
     def __del__(self) -> None:
         if getattr(self, "_number", None) is not None:
             self.release()
+
+
+def _drop_in_child() -> None:
+    """A child shares the lock of its parent, and would hold it when the parent has ended."""
+    for lock in list(_HELD):
+        lock._drop()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_drop_in_child)

@@ -1,27 +1,22 @@
-"""How an index finds similar rows: bands of slots, and a sketch that filters what they find.
+"""The bands and the sketch of an index, which its manifest holds; `band_plan` has the theory.
 
-A pair is a candidate if a band of its codes agrees. Of candidates, the last slots, which belong to
-no band, must agree in at least ``least`` places; what passes is compared exactly. With slots that
-agree with probability s, b bands of r slots and a sketch of S slots find a pair with probability
-
-    (1 - (1 - s^r)^b) P(Binomial(S, s) >= least).
+They serve every threshold from that of the index on, so that the sketch asks for more where more is
+asked of it.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtrc
 
-from kernelight.theory import band_probability, bbit_collision
+from kernelight.neighbors.band_plan import fewest_bands, found_probability, least_equal
+from kernelight.theory import bbit_collision
 
 SKETCH = 64  # slots, at most a quarter of all
 _MOST_ROWS = 32  # of a band: rows that agree in more by chance are rarer than equal keys
 _FEW = 8  # bands that are allowed whatever codes take
-_SELDOM = 1e-12  # a probability that no number of bands makes up for
 _LOST = 0.001  # of the pairs at the threshold, by the sketch
 
 
@@ -75,24 +70,9 @@ class IndexPlan(NamedTuple):
         self, similarity: ArrayLike, threshold: float | None = None
     ) -> NDArray[np.float64]:
         """The probability that rows of this similarity are found, over seeds of the map."""
-        s = self.slot_probability(similarity)
+        agree = self.slot_probability(similarity)
         least = self.least(self.threshold if threshold is None else threshold)
-        passing = at_least(least, self.sketch, s)
-        return np.asarray(band_probability(s, self.bands, self.rows) * passing)
-
-
-def least_equal(slots: int, probability: float, lost: float) -> int:
-    """The most that can be asked for: P(Binomial(slots, probability) < it) <= lost."""
-    asked = np.arange(slots + 1)
-    allowed = at_least(asked, slots, np.float64(probability)) >= 1.0 - lost
-    return int(asked[allowed].max(initial=0))
-
-
-def at_least(least: ArrayLike, slots: int, probability: ArrayLike) -> NDArray[np.float64]:
-    """P(Binomial(slots, probability) >= least)."""
-    least = np.asarray(least, dtype=np.float64)
-    tail = bdtrc(np.maximum(least - 1.0, 0.0), slots, probability)
-    return np.where(least <= 0, 1.0, tail)
+        return found_probability(agree, self.bands, self.rows, self.sketch, least)
 
 
 def plan_bands(
@@ -119,12 +99,9 @@ def plan_bands(
     s = float(empty.slot_probability(threshold))
     plans = []
     for rows in range(1, min(_MOST_ROWS, slots) + 1):
-        band = s**rows
-        if band < _SELDOM:
-            break
-        bands = 1 if band >= 1.0 else math.ceil(math.log1p(-goal) / math.log1p(-band))
+        bands = fewest_bands(s, rows, goal)
         if bands * rows <= slots:
-            plans.append(empty._replace(bands=bands, rows=rows))
+            plans.append(empty._replace(bands=int(bands), rows=rows))
     small = [plan for plan in plans if plan.bands <= most]
     if small:
         return max(small, key=lambda plan: plan.rows)

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from kernelight.base.checks import Matrix
 from kernelight.codes import Codes
 from kernelight.neighbors.band_keys import short_band_keys
+from kernelight.neighbors.band_plan import least_equal
 from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.index.ids import Ids, empty_ids
-from kernelight.neighbors.index.plan import IndexPlan, least_equal
+from kernelight.neighbors.index.plan import IndexPlan
 from kernelight.neighbors.index.segment import Segment
 from kernelight.neighbors.scan import scan_codes
 from kernelight.theory import kernel_from_bbit

@@ -11,6 +11,7 @@ sync ends a writer: it refuses to go on.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -33,7 +34,21 @@ from kernelight.neighbors.index.manifest import (
 )
 from kernelight.state import Pieces, State
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_NO_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, *_FULL)
 _TRIES = 100  # of a reader, while a writer removes what the manifest named a moment ago
+
+
+@contextlib.contextmanager
+def _refused(what: str, advice: str) -> Iterator[None]:
+    """Say in a sentence that a place cannot be written, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_PLACE:
+            raise
+        kind = OSError if error.errno in _FULL else PermissionError
+        raise kind(f"{what}, {os.strerror(error.errno).lower()}: {advice}") from None
 
 
 class Store:
@@ -46,6 +61,12 @@ class Store:
         self._manifest = manifest
         self._number = 0 if manifest is None else manifest.next_number
         self._broken: str | None = None
+        self._process = os.getpid()
+
+    @property
+    def inherited(self) -> bool:
+        """Whether another process opened it, of which this one was forked."""
+        return os.getpid() != self._process
 
     @property
     def manifest(self) -> Manifest:
@@ -62,12 +83,8 @@ class Store:
         if not os.path.lexists(path):
             if not os.path.isdir(parent):
                 raise FileNotFoundError(f"{path} cannot be made: there is no directory {parent}.")
-            try:
+            with _refused(f"{path} cannot be made", "name a place that can be written."):
                 files.make_directory(path)
-            except PermissionError as error:
-                raise PermissionError(
-                    f"{path} cannot be made: no permission to write in {parent}."
-                ) from error
         elif not os.path.isdir(path):
             raise FileExistsError(f"{path} is a file: name a new directory for the index.")
         elif os.path.exists(os.path.join(path, MANIFEST)):
@@ -78,7 +95,9 @@ class Store:
             raise FileExistsError(lost_manifest(path))
         elif any(not (is_ours(name) or name == LOCK) for name in os.listdir(path)):
             raise FileExistsError(f"{path} holds other files: name a new directory for the index.")
-        store = cls(path, None, files, WriterLock(path))
+        with _refused(f"{path} cannot be written", "name another place."):
+            lock = WriterLock(path)
+        store = cls(path, None, files, lock)
         try:
             if os.path.exists(os.path.join(path, MANIFEST)):  # of another, a moment ago
                 raise FileExistsError(f"{path} holds an index already: open it with mode='a'.")
@@ -94,7 +113,8 @@ class Store:
     def open_writer(cls, path: str, files: Files) -> Store:
         """The one writer of an index; what killed writers left over is removed."""
         read_manifest(path)  # an index, before a lock is put there
-        lock = WriterLock(path)
+        with _refused(f"{path} cannot be written", "open it with mode='r' to read it."):
+            lock = WriterLock(path)
         try:
             store = cls(path, read_manifest(path), files, lock)
             # A writer that was killed may have replaced the manifest without making that durable:
@@ -138,7 +158,10 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Refuse to go on after an error of a sync, the one in this block too."""
+        """Refuse to go on after an error of a sync, the one in this block too.
+
+        A full disk is no such error: what was to be written is in memory still.
+        """
         if self._broken is not None:
             raise OSError(self._broken)
         try:
@@ -149,6 +172,15 @@ class Store:
                 "does not go on: close it and open the index again; what was committed is there."
             )
             raise OSError(self._broken) from error
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            full = OSError(
+                f"{self.path} could not be written, {os.strerror(error.errno).lower()}: nothing "
+                "committed was lost; free some space and try again."
+            )
+            full.errno = error.errno
+            raise full from error
 
     def write(self, kind: str, about: Mapping[str, Any], arrays: Mapping[str, Pieces]) -> FileEntry:
         """Write a file that no manifest names yet."""
@@ -209,9 +241,9 @@ class Store:
                 self.files.unlink(os.path.join(self.path, entry.name))
 
     def close(self) -> None:
-        """Let another writer in; what was not committed is removed."""
-        if self.lock is not None:
+        """Let another writer in; what was not committed is removed. A fork changes nothing."""
+        if self.lock is not None and not self.inherited:
             if self._broken is None:
                 self.clean()
             self.lock.release()
-            self.lock = None
+        self.lock = None

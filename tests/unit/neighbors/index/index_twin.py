@@ -63,18 +63,28 @@ class Twin:
             results.append(sorted(found, key=lambda each: -each[1]))  # stable: ids ascend
         return results
 
-    def pairs(self, threshold):
-        """All (id, id, score), the smaller id first."""
+    def pairs(self, threshold, cap=4096):
+        """All (id, id, score), the smaller id first; of a bucket the first ``cap`` ids count."""
         if not self.rows:
             return []
         names, X, codes, keys = self._all()
+        late = set()  # rows that no later one meets in a band
+        for band in range(self.plan.bands):
+            met = {}
+            for r in range(len(names)):
+                if codes.empty[r]:
+                    continue
+                met[keys[r, band]] = met.get(keys[r, band], 0) + 1
+                if met[keys[r, band]] > cap:
+                    late.add((r, band))
         found = []
         for a in range(len(names)):
             for b in range(a + 1, len(names)):
                 if codes.empty[a] or codes.empty[b]:
                     continue
                 pair = codes.array[a], codes.array[b]
-                if self._candidate(*pair, keys[a], keys[b], threshold):
+                here = [band for band in range(self.plan.bands) if (a, band) not in late]
+                if self._candidate(*pair, keys[a][here], keys[b][here], threshold):
                     score = self._score(X[a], X[b], *pair)
                     if score >= threshold:
                         found.append((names[a], names[b], score))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from kernelight import GCWS, Codes, SignProjection, State
 from kernelight.kernels import GMM, NGMM
 from kernelight.neighbors import Index
 from kernelight.neighbors.index import contents as contents_module
+from kernelight.neighbors.index import join as join_module
 from kernelight.neighbors.index.files import Files
 from kernelight.neighbors.index.plan import plan_bands
 
@@ -343,6 +345,52 @@ def test_popular_buckets_are_reported(tmp_path):
         # each row meets the first four of all, in the order of ids
         wanted = [(a, b) for a in range(4) for b in range(a + 1, 30)]
         assert list(zip(a.tolist(), b.tolist(), strict=True)) == wanted
+
+
+@pytest.mark.parametrize("kind", ["dense", "strings", "codes", "16 bits"])
+@pytest.mark.parametrize("cap", [1, 3, 20])
+def test_pairs_of_popular_buckets(tmp_path, kind, cap):
+    rng = np.random.default_rng(cap)
+    X = np.concatenate([rows_like(rng, 60), np.repeat(rows_like(rng, 3), 15, axis=0)])
+    rng.shuffle(X)
+    names = [f"r{n}" if kind == "strings" else n for n in rng.permutation(len(X)).tolist()]
+    if kind == "16 bits":
+        fitted = GCWS(64, bits=16).fit(X)
+        index = Index.create(tmp_path / "i", fitted, threshold=0.8, recall=0.9)
+    else:
+        index = create(tmp_path / "i", kind)
+    twin = Twin(index)
+    twin.rows.update(zip(names, X, strict=True))
+    for begin in range(0, len(X), 35):
+        index.add(names[begin : begin + 35], X[begin : begin + 35])
+        index.commit()
+    gone = names[::9]
+    index.remove(gone)
+    for name in gone:
+        del twin.rows[name]
+    with pytest.warns(UserWarning, match="had more than") if cap < 20 else nullcontext():
+        a, b, scores = index.pairs(0.85, cap=cap)
+    found = twin.pairs(0.85, cap)
+    assert len(found) > 50
+    assert (len(found) < len(twin.pairs(0.85))) == (cap < 20)
+    assert list(zip(a.tolist(), b.tolist(), strict=True)) == [(a, b) for a, b, _ in found]
+    np.testing.assert_allclose(scores, [score for *_, score in found], rtol=1e-12)
+    index.close()
+
+
+def test_wide_rows_are_compared_in_parts(tmp_path, monkeypatch):
+    """Rows that do not fit into memory together: the same pairs in smaller parts."""
+    X = rows_like(np.random.default_rng(5), 400)
+    results = []
+    for gathered, pairs in ((1 << 26, 1 << 21), (1, 300)):
+        monkeypatch.setattr(join_module, "_GATHERED", gathered)
+        monkeypatch.setattr(join_module, "_PAIRS", pairs)
+        for kind in ("dense", "sparse", "codes"):
+            with create(tmp_path / f"{kind}{pairs}", kind) as index:
+                index.add(range(400), given(kind, X))
+                results.append([column.tolist() for column in index.pairs()])
+    assert len(results[0][0]) > 1000
+    assert results[:3] == results[3:]
 
 
 # -- Files of older versions

@@ -37,6 +37,9 @@ WRONG = {
     "too few ids": (lambda i: i.add([9], X[:2]), ValueError, "got 1 id for 2 rows"),
     "mixed ids": (lambda i: i.add([9, "a"], X[:2]), TypeError, "id 1 is 'a' and id 0 is 9"),
     "other ids": (lambda i: i.add(["a", "b"], X[:2]), TypeError, "must be whole numbers"),
+    "NumPy ids": (lambda i: i.add([np.int64(9), "a"], X[:2]), TypeError, "'a' and id 0 is 9"),
+    "NumPy floats": (lambda i: i.add(np.ones(2), X[:2]), TypeError, "id 0 is 1.0."),
+    "no queries": (lambda i: i.search(np.empty((0, 4)), k=1), ValueError, "4 features"),
     "floats": (lambda i: i.add([1.5, 2.5], X[:2]), TypeError, "id 0 is 1.5"),
     "float array": (lambda i: i.add(np.ones(2), X[:2]), TypeError, "id 0 is"),
     "bools": (lambda i: i.add([True, False], X[:2]), TypeError, "id 0 is True"),
@@ -194,6 +197,34 @@ def test_a_place_that_cannot_be_written(index, monkeypatch):
     ):
         Index.open(path, "a")
     assert len(Index.open(path)) == 7
+    os.mkdir(path + "2")
+    with pytest.raises(PermissionError, match=sentence("read-only file system: name another")):
+        Index.create(path + "2", MAP)
+
+
+@pytest.mark.parametrize(("number", "kind"), [(30, PermissionError), (28, OSError)])
+def test_a_place_that_cannot_be_made(tmp_path, monkeypatch, number, kind):
+    def refused(place, *_):
+        raise OSError(number, os.strerror(number), place)
+
+    monkeypatch.setattr(os, "mkdir", refused)
+    with pytest.raises(kind, match=sentence("cannot be made, .*: name a place")):
+        Index.create(tmp_path / "i", MAP)
+
+
+def test_an_empty_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for call in (Index.open, lambda path: Index.create(path, MAP)):
+        with pytest.raises(ValueError, match=sentence("must not be empty: name a directory")):
+            call("")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_no_queries(index, form):
+    assert [part.shape for part in index.search(form(X[:0]), k=2)] == [(0, 2)] * 2
+    found = index.search(form(X[:0]), threshold=0.9, return_std=True)
+    assert [part.shape for part in found] == [(0,)] * 3
 
 
 def test_empty_input(index):
