@@ -21,6 +21,7 @@ from helpers import nightly, rounds, sampled, sentence
 
 from kernelight import GCWS
 from kernelight.neighbors import Index
+from kernelight.neighbors.index import contents as contents_module
 from kernelight.neighbors.index.files import Files
 
 MAP = GCWS(24, bits=4, random_state=3).fit(np.ones((2, 3)))
@@ -366,6 +367,57 @@ def test_an_error_of_create_leaves_nothing_that_is_in_the_way(tmp_path):
                     Index.create(tmp_path / "i", MAP).close()
             assert len(Index.open(tmp_path / "i")) == 0
             shutil.rmtree(tmp_path / "i")
+
+
+# -- Ctrl-C
+
+
+class InterruptedFiles(FailingFiles):
+    """`Files` of which one operation is interrupted."""
+
+    def _step(self, kind):
+        try:
+            super()._step(kind)
+        except OSError:
+            raise KeyboardInterrupt from None
+
+
+@pytest.mark.parametrize("kind", ["create", "write", "sync", "rename", "sync_directory"])
+@pytest.mark.parametrize("act", ["add", "commit", "compact"])
+def test_an_interrupt_leaves_the_index_whole(tmp_path, kind, act, monkeypatch):
+    """It changed everything or nothing; a writer that does not know which does not go on."""
+    monkeypatch.setattr(contents_module, "_SPILLED", 1 if act == "add" else 1 << 27)
+    interrupts = 0
+    for at in range(100):
+        shutil.rmtree(tmp_path / "i", ignore_errors=True)
+        three_rows(tmp_path / "i")
+        files = InterruptedFiles("none", -1)
+        index = using(files).open(tmp_path / "i", "a")
+        if act != "add":
+            index.add([4, 5], ROWS[3:5])
+            index.remove([2])
+        old = content(index)
+        files.kind, files.left = kind, at
+        try:
+            index.add([4, 5], ROWS[3:5]) if act == "add" else getattr(index, act)()
+            index.close()
+            break
+        except KeyboardInterrupt:
+            interrupts += 1
+        assert content(index) == old
+        files.kind = "none"
+        if index._store.uncertain:
+            with pytest.raises(OSError, match=sentence("a commit was interrupted")):
+                index.commit()
+        else:
+            index.commit()
+            assert content(index) == old
+        index.close()
+        with Index.open(tmp_path / "i", "a") as again:
+            assert content(again) in (wanted(BEFORE), old)
+            again.verify()
+            again.add([9], ROWS[8:9])
+    assert interrupts or (act, kind) in (("add", "rename"), ("add", "sync_directory"))
 
 
 # -- Processes that are killed

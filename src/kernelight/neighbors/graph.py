@@ -56,7 +56,7 @@ class CodeGraph:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory of the graph, its codes included."""
+        """Bytes that the graph has reserved, its codes included; it may not have used all."""
         return int(self._graph.memory_usage)
 
     def candidates(
