@@ -210,34 +210,42 @@ void bind_bands(nb::module_& m) {
         "band_join",
         [](In2<uint32_t> keys, Empty empty, int64_t begin, int64_t end,
            std::optional<In2<bool>> late, int64_t cap, std::optional<In2<uint8_t>> sketch,
-           int32_t least, const SummedRows* rows, double threshold, int threads, int simd) {
+           int32_t least, const SummedRows* rows, std::optional<In2<float>> groups,
+           double threshold, int threads, int simd) {
             const BandKeys view = keys_of(keys, empty);
             require(
                 0 <= begin && begin <= end && end <= view.n_bands && cap >= 1 &&
                     (!late || (late->shape(0) == keys.shape(0) && late->shape(1) == keys.shape(1))),
                 "bands must lie inside the keys, and late be (rows, bands)");
-            require(!rows || rows->n_rows() == view.n_rows, "keys must have one row a row");
+            require((!rows || rows->n_rows() == view.n_rows) &&
+                        (!groups || static_cast<int64_t>(groups->shape(0)) == view.n_rows),
+                    "keys and groups must have one row a row");
+            require(!groups || (rows && groups->shape(1) % 16 == 0),
+                    "groups must be those of rows, a multiple of 16");
             const SearchLoops& loops = search_loops(simd);
+            const GroupSums bounds{groups ? groups->data() : nullptr,
+                                   groups ? static_cast<int64_t>(groups->shape(1)) : 0, &loops};
             const Sketch filter = SketchArg{sketch, least}.view(view.n_rows, loops);
             PairColumns found;
             JoinWork work;
             const auto join = [&](const double* sums, const auto& pairs) {
                 nb::gil_scoped_release release;
                 found = band_join(view, begin, end, late ? late->data() : nullptr, cap, filter,
-                                  sums, threshold, pairs, threads, &work);
+                                  sums, bounds, threshold, pairs, threads, &work);
             };
             if (rows)
                 visit_pairs(*rows, *rows, loops,
                             [&](const auto& pairs) { join(rows->sums.data(), pairs); });
             else join(nullptr, [](int64_t, int64_t) { return 1.0; });
-            return nb::make_tuple(owned_pairs(std::move(found)), work.met, work.compared,
+            return nb::make_tuple(owned_pairs(std::move(found)), work.met, work.passed,
                                   work.verified);
         },
         nb::arg("keys").noconvert(), nb::arg("empty").noconvert().none(), nb::arg("begin"),
         nb::arg("end"), nb::arg("late").noconvert().none(), nb::arg("cap"),
         nb::arg("sketch").noconvert().none(), nb::arg("least"), nb::arg("rows").none(),
-        nb::arg("threshold"), nb::arg("threads"), nb::arg("simd"),
-        "Verified pairs of some bands: ((i, j, similarity), met, compared, verified). Without rows "
+        nb::arg("groups").noconvert().none(), nb::arg("threshold"), nb::arg("threads"),
+        nb::arg("simd"),
+        "Verified pairs of some bands: ((i, j, similarity), met, passed, verified). Without rows "
         "the pairs that pass the sketch, each with a similarity of 1.");
     m.def(
         "band_matches",

@@ -159,9 +159,24 @@ struct Sketch {
     }
 };
 
+// Sums of groups of values of nonnegative dense rows, (n, groups), as a filter: the sum of minima L
+// of two rows is at most that of their group sums, and a similarity of t needs
+// L >= t / (1 + t) (|u| + |v|).
+struct GroupSums {
+    const float* sums;  // null for none
+    int64_t groups;     // a multiple of 16
+    const SearchLoops* loops;
+
+    // Whether L can reach `need`; a hair of room for rounding.
+    bool reach(int64_t i, int64_t j, double need) const {
+        return !sums || static_cast<double>(loops->minima(sums + i * groups, sums + j * groups,
+                                                          groups)) >= need * (1 - 1e-5);
+    }
+};
+
 // What became of the candidates of some bands.
 struct JoinWork {
-    int64_t met = 0, compared = 0, verified = 0;
+    int64_t met = 0, passed = 0, verified = 0;  // passed: the sketch, once
 };
 
 // All verified pairs (i < j) of bands [begin, end), each in the first band in which the two meet.
@@ -169,49 +184,54 @@ struct JoinWork {
 // bucket is above the cap). Without `sums`, those of the rows, no pair is passed over for them.
 template <class Pairs>
 PairColumns band_join(const BandKeys& keys, int64_t begin, int64_t end, const bool* late,
-                      int64_t cap, const Sketch& sketch, const double* sums, double threshold,
-                      const Pairs& similarity, int threads, JoinWork* work) {
-    constexpr size_t kAhead = 8;
+                      int64_t cap, const Sketch& sketch, const double* sums,
+                      const GroupSums& groups, double threshold, const Pairs& similarity,
+                      int threads, JoinWork* work) {
+    constexpr size_t kBlock =
+        64;  // rows of a bucket lie anywhere in memory: two blocks fit a cache
+    const double shared_part = threshold / (1 + threshold);
     std::vector<JoinWork> works(static_cast<size_t>(end - begin));
     PairColumns found = collected(threads, end - begin, [&](int64_t piece, PairColumns& columns) {
         const int64_t band = begin + piece;
         JoinWork& mine = works[static_cast<size_t>(piece)];
         BandSort sort;
         const std::vector<uint64_t>& entries = sort(keys, band);
-        each_bucket(entries, [&](size_t first, size_t last) {
-            for (size_t q = first + 1; q < last; ++q) {
-                const auto j = static_cast<int64_t>(static_cast<uint32_t>(entries[q]));
-                const uint32_t* j_keys = keys.keys + j * keys.n_bands;
-                const size_t stop = std::min(q, first + static_cast<size_t>(cap));
-                mine.met += static_cast<int64_t>(stop - first);
-                for (size_t p = first; p < stop; ++p) {
-                    if (p + kAhead < stop) {  // rows of a bucket lie anywhere in memory
-                        const auto later = static_cast<uint32_t>(entries[p + kAhead]);
-                        __builtin_prefetch(keys.keys + int64_t{later} * keys.n_bands);
-                        sketch.prefetch(later);
-                    }
-                    const auto i = static_cast<int64_t>(static_cast<uint32_t>(entries[p]));
-                    const uint32_t* i_keys = keys.keys + i * keys.n_bands;
-                    bool seen = false;
-                    for (int64_t earlier = 0; earlier < band && !seen; ++earlier)
-                        seen = i_keys[earlier] == j_keys[earlier] &&
-                               !(late && late[i * keys.n_bands + earlier]);
-                    if (seen) continue;
-                    ++mine.compared;
-                    // L / H is at most the ratio of the sums; a hair of room for rounding.
-                    if (sums && std::min(sums[i], sums[j]) <
-                                    threshold * std::max(sums[i], sums[j]) * (1 - 1e-5))
-                        continue;
-                    if (!sketch.passes(i, j)) continue;
-                    ++mine.verified;
-                    const double value = similarity(i, j);
-                    if (value >= threshold) columns.add(i, j, value);
-                }
+        const auto row_at = [&](size_t at) {
+            return static_cast<int64_t>(static_cast<uint32_t>(entries[at]));
+        };
+        // Filters in the order of what they stop for their price.
+        const auto meet = [&](int64_t i, int64_t j) {
+            if (!sketch.passes(i, j)) return;
+            const uint32_t *i_keys = keys.keys + i * keys.n_bands,
+                           *j_keys = keys.keys + j * keys.n_bands;
+            for (int64_t earlier = 0; earlier < band; ++earlier)
+                if (i_keys[earlier] == j_keys[earlier] &&
+                    !(late && late[i * keys.n_bands + earlier]))
+                    return;
+            ++mine.passed;
+            if (sums) {
+                const double need = shared_part * (sums[i] + sums[j]);
+                // L is at most the lesser sum
+                if (std::min(sums[i], sums[j]) < need * (1 - 1e-5) || !groups.reach(i, j, need))
+                    return;
             }
+            ++mine.verified;
+            const double value = similarity(i, j);
+            if (value >= threshold) columns.add(i, j, value);
+        };
+        each_bucket(entries, [&](size_t first, size_t last) {
+            const size_t met = std::min(last, first + static_cast<size_t>(cap));
+            for (size_t to = first; to < last; to += kBlock)
+                for (size_t from = first; from < std::min(to + kBlock, met); from += kBlock)
+                    for (size_t q = to; q < std::min(to + kBlock, last); ++q)
+                        for (size_t p = from; p < std::min({q, from + kBlock, met}); ++p) {
+                            ++mine.met;
+                            meet(row_at(p), row_at(q));
+                        }
         });
     });
     for (const JoinWork& one : works)
-        work->met += one.met, work->compared += one.compared, work->verified += one.verified;
+        work->met += one.met, work->passed += one.passed, work->verified += one.verified;
     return found;
 }
 

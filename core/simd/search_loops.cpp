@@ -87,6 +87,23 @@ MinMaxSums minmax_of(const A* a, const B* b, int64_t width, bool nonnegative) {
     return nonnegative ? minmax<T, true>(a, b, width) : minmax<T, false>(a, b, width);
 }
 
+float minima(const float* a, const float* b, int64_t width) {
+    constexpr int lanes = Wide<float>::lanes;
+    Wide<float>::Vector one = {}, other = {};
+    for (int64_t at = 0; at < width; at += 2 * lanes) {  // two sums, which need not wait in turn
+        const Wide<float>::Vector u = load(a + at), v = load(b + at);
+        one += u < v ? u : v;
+        if (at + lanes >= width) break;
+        const Wide<float>::Vector w = load(a + at + lanes), x = load(b + at + lanes);
+        other += w < x ? w : x;
+    }
+    one += other;
+    float four[4];
+    for (int lane = 0; lane < 4; ++lane)
+        four[lane] = (one[lane] + one[lane + 4]) + (one[lane + 8] + one[lane + 12]);
+    return (four[0] + four[1]) + (four[2] + four[3]);
+}
+
 // Equal slots: a comparison that holds is -1 in its lane; bytes are emptied before they overflow.
 template <class Slot>
 int32_t equal_slots(const Slot* a, const Slot* b, int64_t slots) {
@@ -123,6 +140,7 @@ extern const SearchLoops search_loops;
 const SearchLoops search_loops = {minmax_of<float, float, float>,
                                   minmax_of<double, double, double>,
                                   minmax_of<double, float, double>,
+                                  minima,
                                   equal_slots<uint8_t>,
                                   equal_slots<uint16_t>,
                                   different_8};

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from helpers import SIMD_NAMES
 from oracles import neighbors_twin as twin
 
-from kernelight import Codes
+from kernelight import Codes, _core
 from kernelight.neighbors import (
     BandPlan,
     ExactRows,
@@ -199,6 +199,32 @@ def test_band_join(seed, cap, threads, monkeypatch):
     # each pair comes once, also where buckets are above the cap
     emitted = [len(i) for i, *_ in search._join.pairs(plan.least_equal, rows, 0.55)]
     assert sum(emitted) == len(truth)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [256, 300])
+def test_group_sums_stop_no_pair_that_counts(dtype, width):
+    random = np.random.default_rng(width)
+    X = np.repeat(random.gamma(0.5, size=(20, width)), 8, axis=0)
+    X *= random.uniform(0.5, 1.5, X.shape)
+    rows = ExactRows.of(X.astype(dtype))
+    groups = rows.group_sums
+    assert groups is not None
+    assert groups.shape[1] % 16 == 0
+    K, bound = exact_values(rows, rows), exact_values(*(ExactRows.of(groups),) * 2)
+    assert (bound >= K * (1 - 1e-5)).all()
+    keys = np.zeros((len(X), 2), np.uint32)  # all rows meet
+    joined = [
+        _core.band_join(keys, None, 0, 2, None, 1000, None, 0, rows.view, some, 0.6, 1, 2)
+        for some in (None, groups)
+    ]
+    (plain, *_, all_verified), (stopped, *_, verified) = joined
+    assert len(plain[0]) == (np.triu(K, 1) >= 0.6).sum() > 100
+    for one, other in zip(plain, stopped, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert verified < all_verified / 2
+    for other in (-X, X[:, :255], sp.csr_matrix(X), X * 1e31, X * 1e-24):
+        assert ExactRows.of(other).group_sums is None
 
 
 def test_band_queries():

@@ -91,6 +91,7 @@ class BandJoin:
                 self.sketch,
                 least,
                 None if rows is None else rows.view,
+                None if rows is None else rows.group_sums,
                 threshold,
                 *use,
             )

@@ -26,6 +26,7 @@ from kernelight.neighbors.limits import row_numbers
 # Sums of a row are kept where they have all their digits.
 _LEAST_PEAK, _MOST_SUM = 1e-280, 1e300
 _SMALL = 1e-290  # below it a quotient has lost digits, or everything
+_GROUPED = 4  # columns of a group
 _ONE_CALL = 1 << 22  # pairs of one compiled call, so that Ctrl-C is handled
 
 
@@ -106,6 +107,25 @@ class ExactRows:
         """What encoding reads of a row, on average."""
         values = self.matrix.data if self.is_sparse else self.matrix
         return float(np.count_nonzero(values)) / max(1, self.n_rows)
+
+    @cached_property
+    def group_sums(self) -> NDArray[np.float32] | None:
+        """Sums of groups of columns, whose similarity bounds that of the rows, as a filter.
+
+        Column c is in the group c modulo their number. None for rows that are sparse, narrow or
+        signed, or whose sums are too different for float32.
+        """
+        n, width = self.matrix.shape
+        groups = -(-width // _GROUPED // 16) * 16
+        small = self.sums.min(initial=np.inf, where=self.sums > 0)
+        large = self.sums.max(initial=0.0)
+        if self.is_sparse or not self.nonnegative or width < 256 or small < 1e-20 or large > 1e30:
+            return None
+        out = np.zeros((n, groups), np.float32)
+        for at in range(0, width, groups):
+            some = self.matrix[:, at : at + groups]
+            out[:, : some.shape[1]] += some
+        return out
 
     def take(self, rows: NDArray[np.int64]) -> ExactRows:
         """Some of these rows."""
