@@ -135,12 +135,37 @@ def test_the_report_shows_texts_and_escapes_them(articles):
 def test_a_dry_run_writes_nothing(articles):
     out = run("dedup", "articles.csv", "--text", "said", "-o", "clean.csv", "--dry-run")
     wanted = len(deduplicate(TextShingles().transform(articles)).pairs.i)
-    assert "rows    120" in out
-    assert f"about {wanted} (give or take 0), by 120 of the rows" in out
+    assert "rows    120, 110 of them different" in out
+    assert f"pairs   {wanted}, by all rows" in out
     assert os.listdir() == ["articles.csv"]
     answer = json.loads(run("dedup", "articles.csv", "--text", "said", "--dry-run", "--json"))
-    assert answer["pairs"] == wanted
-    assert answer["seconds"] > 0
+    assert answer["pairs"] == answer["pairs_low"] == answer["pairs_high"] == wanted
+    assert 0 < answer["seconds_low"] < answer["seconds"] < answer["seconds_high"]
+
+
+@pytest.mark.parametrize("options", [[], ["--weights", "tfidf"], ["--memory", "3G"]])
+def test_a_dry_run_compares_a_sample(tmp_path, monkeypatch, options):
+    """Texts outside of the sample do not become rows, and the truth is within the range."""
+    monkeypatch.chdir(tmp_path)
+    texts = some_texts(5, 9000)
+    (tmp_path / "a.csv").write_text("\n".join(["said", *texts, *texts[:3000]]) + "\n")
+    made = []
+    transform = TextShingles.transform
+
+    def watched(self, *columns, **named):
+        made.append(len(columns[0]))
+        return transform(self, *columns, **named)
+
+    monkeypatch.setattr(TextShingles, "transform", watched)
+    options = ["a.csv", "--text", "said", "--json", *options]
+    answer = json.loads(run("dedup", *options, "--dry-run"))
+    assert sum(made) == answer["sampled"] == 2000
+    assert answer["rows"] == 12_000
+    found = json.loads(run("dedup", *options, "--pairs", "p.csv"))
+    different = found["rows"] - found["identical"]
+    assert abs(answer["distinct"] - different) < 5 / 2000**0.5 * different
+    assert answer["pairs_low"] < found["pairs"] < answer["pairs_high"]
+    assert answer["pairs_high"] < 3 * found["pairs"]
 
 
 def test_another_file(articles):

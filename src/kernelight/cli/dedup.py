@@ -71,7 +71,13 @@ def run(
         target = reading_options.pop("target", None)
         options = {"target": target, **reading_options}
         rows = open_rows(
-            data, texts=texts or (), shingles=made, scale=scale, watch=watch, **options
+            data,
+            texts=texts or (),
+            shingles=made,
+            scale=scale,
+            learn=not dry_run,
+            watch=watch,
+            **options,
         )
         if output is not None:
             rows.data.refuse_copy(output)
@@ -103,7 +109,7 @@ def run(
                 summary = summarised(result, rows, others, command=_command())
                 write_dedup_report(summary, report)
     if dry_run:
-        _say_forecast(expected, as_json)
+        _say_forecast(expected, against, as_json)
         return
     files = {"output": output, "pairs_file": pairs, "report": report}
     facts = {"data": rows.name, **result.facts(), **files}
@@ -227,17 +233,26 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _say_forecast(expected: dict[str, Any], as_json: bool) -> None:
+def _say_forecast(expected: dict[str, Any], against: str | None, as_json: bool) -> None:
     if as_json:
         show.as_json(expected)
         return
+    whole = expected["sampled"] == expected["distinct"]
+    about = "" if whole else "about "
+    pairs = f"{expected['pairs']:,}, by all rows"
+    if not whole:
+        low, high = f"{expected['pairs_low']:,}", f"{expected['pairs_high']:,}"
+        pairs = (
+            f"about {expected['pairs']:,} ({low} to {high}), by {expected['sampled']:,} of the rows"
+        )
+    low, high = (show.about(expected[f"seconds_{end}"]) for end in ("low", "high"))
+    left_out = "" if against is None else ", and what --against takes"
     show.pairs(
         {
-            "rows": f"{expected['rows']:,}",
-            "pairs": f"about {expected['pairs']:,} (give or take {expected['pairs_error']:,}), by "
-            f"{expected['sampled']:,} of the rows",
+            "rows": f"{expected['rows']:,}, {about}{expected['distinct']:,} of them different",
+            "pairs": pairs,
             "method": expected["method_text"],
-            "time": f"about {show.about(expected['seconds'])}",
+            "time": f"about {show.about(expected['seconds'])} ({low} to {high}){left_out}",
             "memory": expected["memory_text"],
         }
     )

@@ -87,12 +87,15 @@ class DedupRows:
         How texts become rows; fitted if they need it.
     scaling : Scaling or None
         What happens to columns before rows are compared; equal rows are equal before.
+    scale : str
+        Its name.
     """
 
     data: Dataset
     texts: tuple[str, ...] = ()
     shingles: TextShingles | None = None
     scaling: Scaling | None = None
+    scale: str = "none"
     n_rows: int | None = field(default=None, compare=False)  # once all were read
 
     @property
@@ -163,10 +166,11 @@ def open_rows(
     shingles: TextShingles | None = None,
     scale: str | None = None,
     target: str | None = None,
+    learn: bool = True,
     watch: Watch = unwatched,
     **reading_options: Any,
 ) -> DedupRows:
-    """The rows of a file, ready to be compared.
+    """The rows of a file, ready to be compared, or without ``learn`` ready for `learn_from`.
 
     Columns of tables count alike by default, whatever their units (`record_scaling`); sparse rows
     and arrays are taken as they are. Columns that would be left out or
@@ -177,7 +181,7 @@ def open_rows(
     data = open_dataset(path, target=None, **reading_options)
     if texts:
         rows = DedupRows(data, tuple(texts), shingles or TextShingles())
-        if rows.shingles is not None and rows.shingles.needs_fit:
+        if rows.shingles is not None and rows.shingles.needs_fit and learn:
             count = 0
             for columns, _ in data.texts(texts, BATCH):
                 rows.shingles.partial_fit(*columns, names=rows.texts)
@@ -188,15 +192,29 @@ def open_rows(
         data = data.leaving_out(target)
     _refuse_lost_columns(data, reading_options)
     scale = (RECORDS if data.is_table else "none") if scale is None else scale
-    scaling = None
+    if scale == RECORDS and data.encoding.columns is None:
+        raise DataError(f"{data.name} has sparse rows: --scale {RECORDS} is for tables.")
+    rows = DedupRows(data, scale=scale)
+    if not learn:
+        return rows
     if scale == RECORDS:
-        if data.encoding.columns is None:
-            raise DataError(f"{data.name} has sparse rows: --scale {RECORDS} is for tables.")
-        scaling = record_scaling(data.encoding, *_ranges(data, watch))
-    elif scale != "none":
-        X = as_matrix(sample_of(data, None, 0, watch))
-        scaling = fit_scaling(scale, X, np.random.default_rng(0))
-    return DedupRows(data, scaling=scaling)
+        return replace(rows, scaling=record_scaling(data.encoding, *_ranges(data, watch)))
+    return rows if scale == "none" else learn_from(rows, sample_of(data, None, 0, watch))
+
+
+def learn_from(rows: DedupRows, some: Any) -> DedupRows:
+    """The same rows, where some of them (a matrix, or columns of texts) say how to compare all."""
+    if rows.texts:
+        if rows.shingles is not None and rows.shingles.needs_fit:
+            rows.shingles.partial_fit(*some, names=rows.texts)
+        return rows
+    X = as_matrix(some)
+    if rows.scale == RECORDS:
+        ranges = X.min(axis=0), X.max(axis=0)
+        return replace(rows, scaling=record_scaling(rows.data.encoding, *ranges))
+    if rows.scale == "none":
+        return rows
+    return replace(rows, scaling=fit_scaling(rows.scale, X, np.random.default_rng(0)))
 
 
 def _ranges(data: Dataset, watch: Watch) -> tuple[NDArray[Any], NDArray[Any]]:
