@@ -135,12 +135,37 @@ def test_the_report_shows_texts_and_escapes_them(articles):
 def test_a_dry_run_writes_nothing(articles):
     out = run("dedup", "articles.csv", "--text", "said", "-o", "clean.csv", "--dry-run")
     wanted = len(deduplicate(TextShingles().transform(articles)).pairs.i)
-    assert "rows    120" in out
-    assert f"about {wanted} (give or take 0), by 120 of the rows" in out
+    assert "rows    120, 110 of them different" in out
+    assert f"pairs   {wanted}, by all rows" in out
     assert os.listdir() == ["articles.csv"]
     answer = json.loads(run("dedup", "articles.csv", "--text", "said", "--dry-run", "--json"))
-    assert answer["pairs"] == wanted
-    assert answer["seconds"] > 0
+    assert answer["pairs"] == answer["pairs_low"] == answer["pairs_high"] == wanted
+    assert 0 < answer["seconds_low"] < answer["seconds"] < answer["seconds_high"]
+
+
+@pytest.mark.parametrize("options", [[], ["--weights", "tfidf"], ["--memory", "3G"]])
+def test_a_dry_run_compares_a_sample(tmp_path, monkeypatch, options):
+    """Texts outside of the sample do not become rows, and the truth is within the range."""
+    monkeypatch.chdir(tmp_path)
+    texts = some_texts(5, 9000)
+    (tmp_path / "a.csv").write_text("\n".join(["said", *texts, *texts[:3000]]) + "\n")
+    made = []
+    transform = TextShingles.transform
+
+    def watched(self, *columns, **named):
+        made.append(len(columns[0]))
+        return transform(self, *columns, **named)
+
+    monkeypatch.setattr(TextShingles, "transform", watched)
+    options = ["a.csv", "--text", "said", "--json", *options]
+    answer = json.loads(run("dedup", *options, "--dry-run"))
+    assert sum(made) == answer["sampled"] == 2000
+    assert answer["rows"] == 12_000
+    found = json.loads(run("dedup", *options, "--pairs", "p.csv"))
+    different = found["rows"] - found["identical"]
+    assert abs(answer["distinct"] - different) < 5 / 2000**0.5 * different
+    assert answer["pairs_low"] < found["pairs"] < answer["pairs_high"]
+    assert answer["pairs_high"] < 3 * found["pairs"]
 
 
 def test_another_file(articles):
@@ -254,8 +279,95 @@ def test_components_say_how_many_rows_are_below_the_threshold(tmp_path, monkeypa
     with open("a.csv", "w") as file:
         file.write(f"said\n{chain}\n")
     out = run("dedup", "a.csv", "--text", "said", "--linkage", "components", "--threshold", "0.7")
-    assert "1 stay, 11 go" in out
+    assert "1 stays, 11 go" in out
     assert "below the threshold to the row that stays; --linkage leader lets no such row go." in out
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "3G"]])
+def test_equal_records_go_whatever_their_values(tmp_path, monkeypatch, memory):
+    """A row of all minima, and files whose columns are constant, are no rows of zeros."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "minima.csv").write_text("a,b\n1,5\n9,7\n1,5\n9,6\n1,5\n")
+    out = run("dedup", "minima.csv", "-o", "c.csv", "--threshold", "0.95", *memory)
+    assert "5 rows of minima.csv: 3 stay, 2 go (2 identical, 0 near)." in out
+    assert "without any value" not in out
+    assert lines_of("c.csv") == ["a,b", "1,5", "9,7", "9,6"]
+    (tmp_path / "constant.csv").write_text("a,b\n" + "4,-2\n" * 6)
+    (tmp_path / "zeros.csv").write_text("a,b\n" + "0,0\n" * 6)
+    for name in ("constant.csv", "zeros.csv"):
+        out = run("dedup", name, "-o", "c.csv", *memory)
+        assert f"6 rows of {name}: 1 stays, 5 go (5 identical, 0 near)." in out
+        assert "are found" not in out  # nothing was left to be found
+        assert "without any value" not in out
+    out = run("dedup", "zeros.csv", "--against", "constant.csv", "--json", *memory)
+    assert json.loads(out)["against"] == 0
+    out = run("dedup", "constant.csv", "--against", "minima.csv", "--json", *memory)
+    assert json.loads(out)["against"] == 0
+    (tmp_path / "also.csv").write_text("a,b\n7,7\n4,-2\n")
+    out = run("dedup", "constant.csv", "--against", "also.csv", "--json", *memory)
+    assert json.loads(out)["against"] == 1
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "3G"]])
+def test_the_similarity_of_records_is_that_of_their_mean_difference(tmp_path, monkeypatch, memory):
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    numbers = np.round(np.concatenate([[[0, 0], [10, 1]], random.random((40, 2)) * [10, 1]]), 3)
+    numbers[2] = [0.05, 0.004]  # close to the minima
+    kinds = ["k0", "k1", "k0", *random.choice(["k0", "k1", "k2"], 39)]
+    lines = [f"{a},{b},{kind}" for (a, b), kind in zip(numbers.tolist(), kinds, strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["size,part,kind", *lines]) + "\n")
+    run("dedup", "a.csv", "--threshold", "0.7", "--recall", "0.99999", "--pairs", "p.csv", *memory)
+    with open("p.csv", newline="") as file:
+        found = {
+            (int(pair["other"]) - 1, int(pair["row"]) - 1): float(pair["similarity"])
+            for pair in csv.DictReader(file)
+        }
+    scaled = numbers / [10, 1]
+    wanted = {}
+    for i in range(42):
+        for j in range(i + 1, 42):
+            apart = (np.abs(scaled[i] - scaled[j]).sum() + (kinds[i] != kinds[j])) / 3
+            if (1 - apart) / (1 + apart) >= 0.7:
+                wanted[i, j] = (1 - apart) / (1 + apart)
+    assert wanted[0, 2] > 0.99
+    assert found.keys() == wanted.keys()
+    np.testing.assert_allclose([found[pair] for pair in wanted], list(wanted.values()), rtol=1e-9)
+
+
+def test_equal_rows_are_equal_before_they_are_scaled(tmp_path, monkeypatch):
+    """Of records that are zeros once scaled, those that differ stay, and equal ones go."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("a,b\n0,0\n1,1\n0,0\n1,0\n")
+    out = run("dedup", "a.csv", "--scale", "minmax", "--threshold", "0.9")
+    assert "4 rows of a.csv: 3 stay, 1 goes (1 identical, 0 near)." in out
+    assert "2 rows of only zeros once scaled are similar to no other rows" in out
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "3G"]])
+def test_equal_sparse_rows_without_any_value_are_identical(tmp_path, monkeypatch, memory):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.svm").write_text("1\n0 1:2\n0\n1 3:0\n")
+    out = run("dedup", "a.svm", "-o", "b.svm", *memory)
+    assert "4 rows of a.svm: 2 stay, 2 go (2 identical, 0 near)." in out
+    assert "3 rows without any value are similar to no other rows; equal ones count as" in out
+    assert "are found" not in out
+    assert lines_of("b.svm") == ["1", "0 1:2"]
+
+
+def test_one_row(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.svm").write_text("1 1:2\n")
+    assert "1 row of a.svm: 1 stays, 0 go (0 identical, 0 near)." in run("dedup", "a.svm")
+
+
+def test_the_recall_that_is_said_is_below_one(articles):
+    out = run("dedup", "articles.csv", "--text", "said", "--method", "bands")
+    assert "Of the pairs at the threshold about 9" in out
+    out = run("dedup", "articles.csv", "--text", "said", "--method", "bands", "--recall", "0.99999")
+    assert "about 99.8 % are found" in out  # the sketch may lose a few
+    out = run("dedup", "articles.csv", "--text", "said", "--method", "exact")
+    assert "are found" not in out
 
 
 def test_empty_texts_stay(tmp_path, monkeypatch):
@@ -277,6 +389,10 @@ def test_empty_texts_stay(tmp_path, monkeypatch):
         ("articles.csv --text said --report no/r.html", "there is no directory no"),
         ("articles.csv --text said --against missing.csv", "no such file or data set"),
         ("articles.csv --text said --memory 20M", "--memory is 20 MB, but"),
+        ("articles.csv --text said --pairs -", "--pairs - would write to standard output, where"),
+        ("articles.csv --text said -o -", "--output - would write to standard output, where"),
+        ("articles.csv --text said --lengths 0", "--lengths must be at least 1, and a range must"),
+        ("articles.csv --text said --lengths 3-2", "a range must ascend, got '3-2'"),
         ("digits -o out.npz", "digits is no file whose rows could be copied"),
         ("- --against - --text said", "Standard input can be read once only"),
     ],
@@ -329,7 +445,7 @@ print(taken())
     reason="the system does not say what a process held at most",
 )
 def test_dedup_keeps_within_its_memory(tmp_path):
-    limit = int(started(LOADED)) + (230 << 20)
+    limit = int(started(LOADED)) + (190 << 20)
     X = sp.random(100_000, 5_000, 0.015, format="csr", random_state=0, dtype=np.float64)
     X.data = X.data.round(2) + 0.01
     with open(tmp_path / "a.svm", "w") as file:

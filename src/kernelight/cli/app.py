@@ -487,8 +487,8 @@ def dedup(
         str | None,
         opt.kernel_option(
             metavar="NAME",
-            help="How columns are scaled first: minmax by default for tables, none for sparse rows "
-            "and arrays; as in kernelight fit.",
+            help="How columns are scaled first: records by default for tables, so that each column "
+            "counts alike; none for sparse rows and arrays; others as in kernelight fit.",
         ),
     ] = None,
     target: opt.ExcludedColumn = None,

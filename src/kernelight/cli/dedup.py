@@ -18,6 +18,7 @@ from kernelight.study import write_dedup_report
 from kernelight.tables.dedup_forecast import forecast
 from kernelight.tables.dedup_summary import summarised
 from kernelight.tables.deduplication import (
+    DedupRows,
     DedupSettings,
     TableDuplicates,
     deduplicate_rows,
@@ -55,6 +56,10 @@ def run(
     outputs = {"--output": output, "--pairs": pairs, "--report": report}
     given = {name: path for name, path in outputs.items() if path is not None}
     for at, (name, path) in enumerate(given.items()):
+        if path == "-":
+            raise ValueError(
+                f"{name} - would write to standard output, where the summary goes: name a file."
+            )
         check_output(path, data, against)
         for other in list(given)[:at]:
             check_different(other, given[other], name, path)
@@ -66,7 +71,13 @@ def run(
         target = reading_options.pop("target", None)
         options = {"target": target, **reading_options}
         rows = open_rows(
-            data, texts=texts or (), shingles=made, scale=scale, watch=watch, **options
+            data,
+            texts=texts or (),
+            shingles=made,
+            scale=scale,
+            learn=not dry_run,
+            watch=watch,
+            **options,
         )
         if output is not None:
             rows.data.refuse_copy(output)
@@ -98,7 +109,7 @@ def run(
                 summary = summarised(result, rows, others, command=_command())
                 write_dedup_report(summary, report)
     if dry_run:
-        _say_forecast(expected, as_json)
+        _say_forecast(expected, against, as_json)
         return
     files = {"output": output, "pairs_file": pairs, "report": report}
     facts = {"data": rows.name, **result.facts(), **files}
@@ -106,7 +117,7 @@ def run(
         facts["plan"] = {name: value for name, value in facts["plan"].items() if name != "curve"}
         show.as_json(facts)
     elif not quiet:
-        _say(result, rows.name, given)
+        _say(result, rows, given)
 
 
 def _write(
@@ -147,6 +158,10 @@ def _shingles(
         if match is None:
             raise ValueError(f"--lengths must be a number or a range such as 1-2, got {lengths!r}.")
         found = int(match[1]), int(match[2] or match[1])
+        if not 1 <= found[0] <= found[1]:
+            raise ValueError(
+                f"--lengths must be at least 1, and a range must ascend, got {lengths!r}."
+            )
     return TextShingles(kind or "words", found, weights=weights or "tf")
 
 
@@ -163,7 +178,7 @@ def _command() -> str:
     return shlex.join(["kernelight", *sys.argv[1:]])
 
 
-def _say(result: TableDuplicates, name: str, given: dict[str, str]) -> None:
+def _say(result: TableDuplicates, rows: DedupRows, given: dict[str, str]) -> None:
     facts = result.facts()
     kinds = [
         f"{facts[kind]:,} {said}"
@@ -175,14 +190,12 @@ def _say(result: TableDuplicates, name: str, given: dict[str, str]) -> None:
         if facts[kind] or kind != "against"
     ]
     show.say(
-        f"{counted(facts['rows'], 'row')} of {show.plain(name)}: {facts['kept']:,} stay, "
-        f"{facts['removed']:,} go ({', '.join(kinds)})."
+        f"{counted(facts['rows'], 'row')} of {show.plain(rows.name)}: {facts['kept']:,} "
+        f"{'stays' if facts['kept'] == 1 else 'stay'}, {facts['removed']:,} "
+        f"{'goes' if facts['removed'] == 1 else 'go'} ({', '.join(kinds)})."
     )
     if facts["empty"]:
-        show.say(
-            f"{counted(facts['empty'], 'row')} without any value {_are(facts['empty'])} similar to "
-            f"nothing and stay{'s' if facts['empty'] == 1 else ''}."
-        )
+        show.say(rows.empty_text(facts["empty"]))
     if facts["below_threshold"]:
         show.say(
             f"Of the rows that go {facts['below_threshold']:,} {_are(facts['below_threshold'])} "
@@ -196,8 +209,8 @@ def _say(result: TableDuplicates, name: str, given: dict[str, str]) -> None:
     recall = facts["plan"].get("recall", 1.0)
     if recall < 1.0:
         show.say(
-            f"Of the pairs at the threshold about {100 * recall:.0f} % are found, of more similar "
-            f"ones more; --method exact finds all."
+            f"Of the pairs at the threshold {_percent(recall)} are found, of more similar ones "
+            f"more; --method exact, without --memory, finds all."
         )
     said = {"--output": "The rows that stay", "--pairs": "The pairs", "--report": "The report"}
     for option, path in given.items():
@@ -205,21 +218,41 @@ def _say(result: TableDuplicates, name: str, given: dict[str, str]) -> None:
         show.say(f"{said[option]} {verb} in {path}.")
 
 
+def _percent(fraction: float) -> str:
+    """A fraction below 1; never 100 %, which it is not.
+
+    >>> _percent(0.957), _percent(0.99997)
+    ('about 96 %', 'more than 99.9 %')
+    """
+    if fraction > 0.999:
+        return "more than 99.9 %"
+    return f"about {100 * fraction:.{0 if fraction < 0.99 else 1}f} %"
+
+
 def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _say_forecast(expected: dict[str, Any], as_json: bool) -> None:
+def _say_forecast(expected: dict[str, Any], against: str | None, as_json: bool) -> None:
     if as_json:
         show.as_json(expected)
         return
+    whole = expected["sampled"] == expected["distinct"]
+    about = "" if whole else "about "
+    pairs = f"{expected['pairs']:,}, by all rows"
+    if not whole:
+        low, high = f"{expected['pairs_low']:,}", f"{expected['pairs_high']:,}"
+        pairs = (
+            f"about {expected['pairs']:,} ({low} to {high}), by {expected['sampled']:,} of the rows"
+        )
+    low, high = (show.about(expected[f"seconds_{end}"]) for end in ("low", "high"))
+    left_out = "" if against is None else ", and what --against takes"
     show.pairs(
         {
-            "rows": f"{expected['rows']:,}",
-            "pairs": f"about {expected['pairs']:,} (give or take {expected['pairs_error']:,}), by "
-            f"{expected['sampled']:,} of the rows",
+            "rows": f"{expected['rows']:,}, {about}{expected['distinct']:,} of them different",
+            "pairs": pairs,
             "method": expected["method_text"],
-            "time": f"about {show.about(expected['seconds'])}",
+            "time": f"about {show.about(expected['seconds'])} ({low} to {high}){left_out}",
             "memory": expected["memory_text"],
         }
     )

@@ -52,8 +52,8 @@ def deduplicate(
     over positive and negative parts, is at least the threshold. Every pair that counts is verified
     by the exact kernel.
 
-    Equal rows are united first, so that large groups of them cost nothing. Rows of zeros are
-    similar to nothing, also not to each other: all of them stay, and ``n_empty`` counts them.
+    Equal rows are united first, so that large groups of them cost nothing. Rows of zeros are equal
+    to each other, and similar to nothing else: one of them stays, and ``n_empty`` counts them all.
 
     Parameters
     ----------
@@ -159,17 +159,22 @@ def deduplicate_matrix(
     keep: str,
     linkage: str,
     others: Others | None = None,
+    compared: Callable[[Matrix], Matrix] | None = None,
+    unite_empty: bool = True,
 ) -> tuple[Duplicates, dict[str, Any]]:
     """The duplicates of a checked matrix, and how they were found, as plain data.
 
-    ``engine`` are arguments of `MinMaxNeighbors`.
+    ``engine`` are arguments of `MinMaxNeighbors`. Rows are equal or not as they are, and similar as
+    ``compared`` makes them, such as a scaling. Rows of zeros are equal with ``unite_empty``.
     """
-    first = first_equal_rows(X)
+    first = first_equal_rows(X, unite_empty=unite_empty)
     distinct = np.flatnonzero(first == np.arange(len(first)))
     rows = X if len(distinct) == X.shape[0] else X[distinct]
+    rows = rows if compared is None else compared(rows)
+    empty = empty_rows(rows)
     pairs: NeighborPairs = no_pairs()
-    plan: dict[str, Any] = {"method": "exact", "recall": 1.0}
-    if rows.shape[0] > 1:
+    plan: dict[str, Any] = nothing_to_find()
+    if rows.shape[0] - int(empty.sum()) > 1:
         pairs, plan = found_pairs(rows, threshold, engine)
     matches = None if others is None else others.matches(rows)
 
@@ -182,9 +187,10 @@ def deduplicate_matrix(
             result[~inside] = others.similarities(rows, a[~inside], -1 - b[~inside])
         return result
 
-    visits = Visits.of(np.searchsorted(distinct, first), distinct, keep)
+    place = np.searchsorted(distinct, first)
+    visits = Visits.of(place, distinct, keep)
     decided = decide(visits, pairs, linkage=linkage, matches=matches, similarities=similarities)
-    n_empty, capped = int(empty_rows(X).sum()), int(plan.get("capped", 0))
+    n_empty, capped = int(empty[place].sum()), int(plan.get("capped", 0))
     return (
         visits.duplicates(decided, pairs, threshold=threshold, n_empty=n_empty, capped=capped),
         plan,
@@ -208,6 +214,11 @@ def pair_finder(rows: Matrix, engine: dict[str, Any]) -> MinMaxNeighbors:
     """Fitted neighbours that are asked for pairs; a graph, which finds nearest rows, has none."""
     method = "auto" if engine["method"] == "graph" else engine["method"]
     return MinMaxNeighbors(**{**engine, "method": method}).fit(rows)
+
+
+def nothing_to_find() -> dict[str, Any]:
+    """How pairs were found where there are no two rows to compare: nothing can be missed."""
+    return {"method": "exact", "recall": 1.0}
 
 
 def no_pairs() -> NeighborPairs:

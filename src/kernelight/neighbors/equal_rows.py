@@ -64,17 +64,20 @@ def _terms(values: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.uint64]:
     return np.asarray(mixed)
 
 
-def first_equal_rows(X: Matrix) -> RowIndices:
-    """For each row the index of the first row that is equal to it; rows of zeros are their own.
+def first_equal_rows(X: Matrix, *, unite_empty: bool = True) -> RowIndices:
+    """For each row the index of the first row that is equal to it.
+
+    Without ``unite_empty`` rows of zeros are their own: of rows that say nothing, such as texts
+    without a word, nobody knows whether they are equal.
 
     >>> import numpy as np
     >>> from kernelight.neighbors.equal_rows import first_equal_rows
     >>> first_equal_rows(np.array([[1.0], [2.0], [1.0], [0.0], [0.0], [2.0]]))
-    array([0, 1, 0, 3, 4, 1])
+    array([0, 1, 0, 3, 3, 1])
     """
     keys = row_fingerprints(X)
-    first = np.arange(X.shape[0])
-    rows = np.flatnonzero(~empty_rows(X))
+    first = np.arange(X.shape[0], dtype=np.int64)
+    rows = first.copy() if unite_empty else np.flatnonzero(~empty_rows(X))
     while len(rows):
         leader = _first_with(keys[rows])
         others = np.flatnonzero(leader != np.arange(len(rows)))

@@ -46,6 +46,7 @@ QUANTILE_ROWS = 10_000  # ranks are learned from at most so many rows
 _FARTHEST = 1e6  # scaled values are clipped to this size
 _COMPLEMENT = "+complement"
 _WEIGHTS = "weights"
+_COMPLEMENTED_COLUMNS = "complements"
 _AS_IT_IS, _FLOORED, _COMPLEMENTED = range(3)  # the forms of core/scaling.h
 _FEW = 1 << 14  # numbers that one thread scales at once
 _WORK = 8  # operations to scale one number
@@ -68,7 +69,9 @@ class Scaling:
         What it learned: "low" and "span" of each column for "minmax", "mean" and "deviation" for
         "standard", "peak" for "max". For "quantile" the "knots" of all columns one after another,
         their "ranks", and where those of a column start ("starts"). Nothing for "none". Any of them
-        may also have "weights", by which scaled columns and their complements are multiplied.
+        may also have "weights", by which scaled columns and their complements are multiplied, and
+        those with complements "complements": 1 for a column that has one, and 0 for a column of
+        words, whose complement stays 0.
 
     Examples
     --------
@@ -100,7 +103,8 @@ class Scaling:
             raise ValueError(
                 f"There is no scaling {self.name!r}; known are {', '.join(SCALING_NAMES)}."
             )
-        if set(self.arrays) - {_WEIGHTS} != set(self._LEARNED[self._base]):
+        optional = {_WEIGHTS, *([_COMPLEMENTED_COLUMNS] if self._complemented else [])}
+        if set(self.arrays) - optional != set(self._LEARNED[self._base]):
             raise ValueError(
                 f"A scaling {self.name!r} is not described by "
                 f"{', '.join(self.arrays) or 'nothing'}."
@@ -111,6 +115,11 @@ class Scaling:
             )
         if self.weights is not None:
             self._check_weights(self.weights)
+        complements = self.arrays.get(_COMPLEMENTED_COLUMNS)
+        if complements is not None and (
+            len(complements) != self.n_features or not np.isin(complements, (0.0, 1.0)).all()
+        ):
+            raise ValueError("complements of the scaling must be 0 or 1, one for each column.")
         if self._base == "quantile":
             self._check_knots()
         elif any(len(array) != self.n_features for array in self.arrays.values()):
@@ -161,6 +170,10 @@ class Scaling:
         return self.name.removesuffix(_COMPLEMENT)
 
     @property
+    def _complemented(self) -> bool:
+        return self.name.endswith(_COMPLEMENT)
+
+    @property
     def weights(self) -> NDArray[np.float64] | None:
         """What each column is multiplied by after it was scaled; None for all 1."""
         return self.arrays.get(_WEIGHTS)
@@ -183,7 +196,7 @@ class Scaling:
     @property
     def n_features_out(self) -> int:
         """Columns of scaled rows."""
-        return self.n_features * (2 if self.name.endswith(_COMPLEMENT) else 1)
+        return self.n_features * (2 if self._complemented else 1)
 
     @property
     def n_bytes(self) -> int:
@@ -209,6 +222,8 @@ class Scaling:
             return _with_values(X, values)
         out = np.empty((X.shape[0], self.n_features_out), dtype=X.dtype)
         self._compiled(X, out, resources().for_work(_WORK * X.size).threads if X.size > _FEW else 1)
+        if _COMPLEMENTED_COLUMNS in self.arrays:
+            out[:, self.n_features :] *= self.arrays[_COMPLEMENTED_COLUMNS].astype(X.dtype)
         return out
 
     def _only_weighted(self, X: Matrix, weights: NDArray[np.float64]) -> Matrix:
@@ -224,7 +239,7 @@ class Scaling:
     @cached_property
     def _compiled(self) -> _core.ColumnScaling:
         """What scales dense rows; it looks at the arrays, and is neither stored nor pickled."""
-        form = _COMPLEMENTED if self.name.endswith(_COMPLEMENT) else _AS_IT_IS
+        form = _COMPLEMENTED if self._complemented else _AS_IT_IS
         learned = [np.ascontiguousarray(self.arrays[name]) for name in self._LEARNED[self._base]]
         weights = None if self.weights is None else np.ascontiguousarray(self.weights)
         if self._base == "quantile":

@@ -2,85 +2,140 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
 import numpy as np
 
 from kernelight.base import bytes_text
-from kernelight.base.checks import as_matrix
+from kernelight.base.checks import Matrix, as_matrix
 from kernelight.data import DataError
 from kernelight.estimators.progress import Event, Watch, unwatched
 from kernelight.neighbors.dedup_bands import dedup_map, dedup_plan
 from kernelight.neighbors.deduplicate import pair_finder
-from kernelight.neighbors.equal_rows import first_equal_rows
-from kernelight.tables.deduplication import BATCH, DedupRows, DedupSettings
+from kernelight.neighbors.equal_rows import first_equal_rows, row_fingerprints
+from kernelight.neighbors.pairs import NeighborPairs
+from kernelight.tables.deduplication import BATCH, DedupRows, DedupSettings, learn_from
+from kernelight.tables.distinct_sample import DistinctSample, text_keys
 from kernelight.tables.memory_limit import row_bytes, taken
-from kernelight.tables.sample import Sample
 
-SAMPLED = 10_000  # rows
-ENCODED = 2_000  # of these, to see how long it takes
+LEAST_SAMPLED, MOST_SAMPLED, PART = 2_000, 10_000, 10  # a tenth of the rows between these
+ENCODED = 1_000  # of these, to see how long it takes
+# A machine that is busy, or files that were not read lately: times are within these factors.
+FASTER, SLOWER = 0.6, 1.8
 
 
 def forecast(
     rows: DedupRows, settings: DedupSettings, *, memory: int | None = None, watch: Watch = unwatched
 ) -> dict[str, Any]:
-    """Rows, expected pairs, method, seconds and memory, as plain data.
+    """Rows, expected pairs, method, seconds and memory, as plain data, most of them with a range.
 
-    All rows are read once, to count them; pairs are counted in a random sample. c pairs among m of
-    n rows stand for c n (n - 1) / (m (m - 1)), give or take that of sqrt(c) (of at least one).
+    Rows were opened with ``learn=False``. All are read once, to count them, and a random sample of
+    the different ones is compared: texts outside of it do not become rows. c pairs among m of n
+    different rows stand for c n (n - 1) / (m (m - 1)); `_spread` says how far off that may be.
     """
     start = time.monotonic()
-    sample, count = Sample(SAMPLED, 0, classes=False), 0
-    for X, _ in rows.batches(BATCH):
-        sample.add(X, np.zeros(X.shape[0], dtype=np.int8))
-        count += X.shape[0]
-        watch(Event("reading", count))
+    sample = _sampled(rows, watch)
+    n, count = sample.n_distinct, sample.n_rows
     if not count:
         raise DataError(f"{rows.name} has no rows.")
     reading = time.monotonic() - start
     watch(Event("comparing a sample"))
-    some = as_matrix(sample.take(SAMPLED)[0])
-    m = some.shape[0]
-    first = first_equal_rows(some)
-    distinct = some[np.flatnonzero(first == np.arange(m))]
-    more = count * (count - 1) / max(1, m * (m - 1))
-    found, method, engine = 0, "exact", 0.0
-    bands_text = ""
-    if distinct.shape[0] > 1:
+    some = sample.take(max(LEAST_SAMPLED, min(MOST_SAMPLED, count // PART)))
+    start = time.monotonic()
+    distinct = as_matrix(_as_rows(rows, some))
+    making = (time.monotonic() - start) * count / distinct.shape[0]  # rows of texts; scaled rows
+    # texts that differ in nothing that counts are equal as rows
+    first = first_equal_rows(distinct, unite_empty=rows.unite_empty) if rows.texts else None
+    if first is not None:
+        own = np.flatnonzero(first == np.arange(len(first)))
+        n = round(n * len(own) / len(first))
+        distinct = distinct[own]
+    m = distinct.shape[0]
+    more = n * (n - 1) / max(1, m * (m - 1))
+    pairs, low, high = 0.0, 0.0, 0.0
+    method, method_text, least, most = "exact", "exact: all pairs are found", 0.0, 0.0
+    if m > 1:
         finder = pair_finder(distinct, {**settings.engine, "method": "exact"})
         begin = time.monotonic()
-        found = len(finder.pairs(settings.threshold).i)
-        exact = (time.monotonic() - begin) * (count / m) ** 2
-        banded, bands_text = _banded(distinct, settings, count)
+        found = finder.pairs(settings.threshold)
+        exact = time.monotonic() - begin
+        pairs, (low, high) = len(found.i), _spread(found, m, m == n)
+        banded, bands_text = _banded(distinct, settings, n)
+        # between rows whose number of candidates does not grow, and those where it does
+        least, most = exact * n / m, exact * (n / m) ** 2
         wanted = "bands" if memory is not None else settings.method
-        method = wanted if wanted in ("exact", "bands") else "bands" if banded < exact else "exact"
-        engine = banded if method == "bands" else exact
-    each = row_bytes(some)
-    whole = taken() + count * (3 * each + 700 + 64)
+        quicker = "bands" if banded < (least * most) ** 0.5 else "exact"
+        method = wanted if wanted in ("exact", "bands") else quicker
+        if method == "bands":
+            least, most, method_text = banded, banded, bands_text
+    fixed = reading + making + reading  # rows are read again to be written
+    whole = taken() + count * (3 * row_bytes(distinct) + 700 + 64)
     return {
         "data": rows.name,
         "rows": count,
+        "distinct": n,
         "sampled": m,
-        "pairs": round(found * more),
-        "pairs_error": math.ceil(math.sqrt(max(1, found)) * more) if m < count else 0,
+        "pairs": round(pairs * more),
+        "pairs_low": round(low * more),
+        "pairs_high": round(high * more),
         "method": method,
-        "method_text": "exact: all pairs are found" if method == "exact" else bands_text,
-        "seconds": reading + reading + engine,  # rows are read again to be written
+        "method_text": method_text,
+        "seconds": fixed + (least * most) ** 0.5,
+        "seconds_low": FASTER * (fixed + least),
+        "seconds_high": SLOWER * (fixed + most),
         "memory_text": f"about {bytes_text(whole)}"
         if memory is None
         else f"at most {bytes_text(memory)}, as asked for",
     }
 
 
-def _banded(distinct: Any, settings: DedupSettings, count: int) -> tuple[float, str]:
+def _sampled(rows: DedupRows, watch: Watch) -> DistinctSample:
+    """Look at all rows, those of texts as they are."""
+    sample = DistinctSample(MOST_SAMPLED)
+    if rows.texts:
+        for columns, _ in rows.data.texts(rows.texts, BATCH):
+            sample.add(text_keys(columns), np.array(columns, dtype=object).T)
+            watch(Event("reading", sample.n_rows))
+        return sample
+    for X, _ in rows.batches(BATCH):
+        sample.add(row_fingerprints(X), X)
+        watch(Event("reading", sample.n_rows))
+    return sample
+
+
+def _as_rows(rows: DedupRows, some: Any) -> Matrix:
+    """What sampled rows are compared by, where they say what is learned of all."""
+    columns = some.T.tolist() if rows.texts else None
+    learned = learn_from(rows, some if columns is None else columns)
+    if columns is None:
+        return learned.compared(some)
+    assert learned.shingles is not None
+    return learned.shingles.transform(*columns, names=rows.texts)
+
+
+def _spread(found: NeighborPairs, m: int, all_rows: bool) -> tuple[float, float]:
+    """Between which numbers of pairs in such a sample the truth lies, at about 95 %.
+
+    The variance is that of the jackknife, so that large clusters count: with d_i the pairs of row
+    i, sum (d_i - mean)^2 - c, and at least that of independent pairs, c.
+    """
+    c = float(len(found.i))
+    if all_rows:
+        return c, c
+    degree = np.bincount(np.concatenate([found.i, found.j]), minlength=m)
+    variance = max(c, float(((degree - degree.mean()) ** 2).sum()) - c)
+    return max(0.0, c - 2.0 * variance**0.5), c + 2.0 * (variance + 1.0) ** 0.5 + 1.0
+
+
+def _banded(distinct: Matrix, settings: DedupSettings, count: int) -> tuple[float, str]:
     """Seconds that bands take for ``count`` rows like these, and what they are."""
     made = dedup_map(distinct, settings.random_state, settings.n_jobs)
-    codes = made.encode(distinct)
+    made.encode(distinct[:1])  # what happens once
+    some = distinct[:ENCODED]
     begin = time.monotonic()
-    made.encode(distinct[:ENCODED])
-    encoding = (time.monotonic() - begin) * count / min(ENCODED, distinct.shape[0])
+    codes = made.encode(some)
+    encoding = (time.monotonic() - begin) * count / some.shape[0]
     plan = dedup_plan(codes, count, settings.threshold, settings.recall, settings.n_jobs)
     joining = 2e-7 * count * plan.bands  # keys, sorting, and a few candidates
     recall = float(plan.expected_recall(settings.threshold))

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelight.neighbors.duplicates import LAST
 from kernelight.tables.deduplication import DedupRows, TableDuplicates
+from kernelight.tables.record_scaling import shown_scaling
 
 CLUSTERS, MEMBERS, BORDERLINE = 8, 5, 12  # that are shown
 BINS = 20  # of the histogram of similarities
@@ -48,6 +49,7 @@ def summarised(
         "command": command,
         "compared": _compared(rows, result),
         "facts": result.facts(),
+        "empty_text": rows.empty_text(found.n_empty) if found.n_empty else "",
         "sizes": np.stack([sizes[several], counts[several]], axis=1).tolist(),
         "histogram": _histogram(result),
         "curve": result.plan.get("curve", []),
@@ -74,7 +76,7 @@ def _compared(rows: DedupRows, result: TableDuplicates) -> str:
         weights = "counts" if rows.shingles.weights == "tf" else "tf-idf weights"
         columns = ", ".join(rows.texts)
         return f"shingles of {count} {rows.shingles.kind} of {columns}, {weights}{power}"
-    scale = "" if rows.scaling is None else f", scaled by {rows.scaling.name}"
+    scale = "" if rows.scaling is None else f", scaled by {shown_scaling(rows.scaling)}"
     return f"{rows.data.n_features:,} features{scale}{power}"
 
 

@@ -26,6 +26,7 @@ from kernelight.neighbors.duplicates import COMPONENTS, FIRST, LAST, LEADER, Dup
 from kernelight.neighbors.limits import check_recall, check_threshold
 from kernelight.neighbors.minmax_neighbors import METHODS
 from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
+from kernelight.tables.record_scaling import RECORDS, record_scaling
 from kernelight.tables.table_map import open_like, sample_of
 
 BATCH = 1 << 13  # rows that are read at a time
@@ -78,13 +79,16 @@ class DedupRows:
     shingles : TextShingles or None
         How texts become rows; fitted if they need it.
     scaling : Scaling or None
-        What happens to columns first.
+        What happens to columns before rows are compared; equal rows are equal before.
+    scale : str
+        Its name.
     """
 
     data: Dataset
     texts: tuple[str, ...] = ()
     shingles: TextShingles | None = None
     scaling: Scaling | None = None
+    scale: str = "none"
     n_rows: int | None = field(default=None, compare=False)  # once all were read
 
     @property
@@ -93,18 +97,35 @@ class DedupRows:
         return self.data.name
 
     def batches(self, rows: int = BATCH) -> Iterator[tuple[Matrix, list[str] | None]]:
-        """The rows in batches of ``rows``, each with ids if a column has them."""
+        """The rows in batches of ``rows``, not scaled, each with ids if a column has them."""
         if self.texts:
             assert self.shingles is not None
             for columns, ids in self.data.texts(self.texts, rows):
                 yield self.shingles.transform(*columns, names=self.texts), ids
             return
         for batch in self.data.batches(rows):
-            X = as_matrix(batch.X, name=self.name)
-            yield X if self.scaling is None else self.scaling(X), batch.ids
+            yield as_matrix(batch.X, name=self.name), batch.ids
+
+    def compared(self, X: Matrix) -> Matrix:
+        """Rows as they are compared."""
+        return X if self.scaling is None else self.scaling(X)
+
+    @property
+    def unite_empty(self) -> bool:
+        """Whether rows of zeros are equal; of texts without a word that is not known."""
+        return not self.texts
+
+    def empty_text(self, count: int) -> str:
+        """What is true of ``count`` rows that are zeros where they are compared."""
+        many, are = counted(count, "row"), "is" if count == 1 else "are"
+        if not self.unite_empty:
+            stay = "stays" if count == 1 else "stay"
+            return f"{many} without any value {are} similar to nothing and {stay}."
+        what = "without any value" if self.scaling is None else "of only zeros once scaled"
+        return f"{many} {what} {are} similar to no other rows; equal ones count as identical."
 
     def whole(self, watch: Watch = unwatched) -> tuple[Matrix, list[str] | None]:
-        """All rows, and their ids."""
+        """All rows, not scaled, and their ids."""
         parts: list[Matrix] = []
         names: list[str] = []
         count, has_ids = 0, False
@@ -138,21 +159,22 @@ def open_rows(
     shingles: TextShingles | None = None,
     scale: str | None = None,
     target: str | None = None,
+    learn: bool = True,
     watch: Watch = unwatched,
     **reading_options: Any,
 ) -> DedupRows:
-    """The rows of a file, ready to be compared.
+    """The rows of a file, ready to be compared, or without ``learn`` ready for `learn_from`.
 
-    Columns of tables are brought to the range 0 to 1 by default, so that none counts more because
-    of its unit; sparse rows and arrays are taken as they are. Columns that would be left out or
+    Columns of tables count alike by default, whatever their units (`record_scaling`); sparse rows
+    and arrays are taken as they are. Columns that would be left out or
     whose rare words would count as one are refused: rows that differ there would go as equal.
     """
     if scale is not None:
-        check_choice("scale", scale, SCALING_NAMES)
+        check_choice("scale", scale, (RECORDS, *SCALING_NAMES))
     data = open_dataset(path, target=None, **reading_options)
     if texts:
         rows = DedupRows(data, tuple(texts), shingles or TextShingles())
-        if rows.shingles is not None and rows.shingles.needs_fit:
+        if rows.shingles is not None and rows.shingles.needs_fit and learn:
             count = 0
             for columns, _ in data.texts(texts, BATCH):
                 rows.shingles.partial_fit(*columns, names=rows.texts)
@@ -162,12 +184,43 @@ def open_rows(
     if target is not None:
         data = data.leaving_out(target)
     _refuse_lost_columns(data, reading_options)
-    scale = ("minmax" if data.is_table else "none") if scale is None else scale
-    scaling = None
-    if check_choice("scale", scale, SCALING_NAMES) != "none":
-        X = as_matrix(sample_of(data, None, 0, watch))
-        scaling = fit_scaling(scale, X, np.random.default_rng(0))
-    return DedupRows(data, scaling=scaling)
+    scale = (RECORDS if data.is_table else "none") if scale is None else scale
+    if scale == RECORDS and data.encoding.columns is None:
+        raise DataError(f"{data.name} has sparse rows: --scale {RECORDS} is for tables.")
+    rows = DedupRows(data, scale=scale)
+    if not learn:
+        return rows
+    if scale == RECORDS:
+        return replace(rows, scaling=record_scaling(data.encoding, *_ranges(data, watch)))
+    return rows if scale == "none" else learn_from(rows, sample_of(data, None, 0, watch))
+
+
+def learn_from(rows: DedupRows, some: Any) -> DedupRows:
+    """The same rows, where some of them (a matrix, or columns of texts) say how to compare all."""
+    if rows.texts:
+        if rows.shingles is not None and rows.shingles.needs_fit:
+            rows.shingles.partial_fit(*some, names=rows.texts)
+        return rows
+    X = as_matrix(some)
+    if rows.scale == RECORDS:
+        ranges = X.min(axis=0), X.max(axis=0)
+        return replace(rows, scaling=record_scaling(rows.data.encoding, *ranges))
+    if rows.scale == "none":
+        return rows
+    return replace(rows, scaling=fit_scaling(rows.scale, X, np.random.default_rng(0)))
+
+
+def _ranges(data: Dataset, watch: Watch) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The least and the largest value of each feature."""
+    low, high, count = np.inf, -np.inf, 0
+    for batch in data.batches(BATCH):
+        X = as_matrix(batch.X, name=data.name)
+        low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
+        count += X.shape[0]
+        watch(Event("reading", count))
+    if not count:
+        raise DataError(f"{data.name} has no rows.")
+    return np.asarray(low), np.asarray(high)
 
 
 def _refuse_lost_columns(data: Dataset, reading_options: dict[str, Any]) -> None:
@@ -333,7 +386,7 @@ def deduplicate_rows(
                 f"{against.name} has {counted(Y.shape[1], 'feature')} where {rows.name} has "
                 f"{X.shape[1]}."
             )
-        others = OtherRows(Y, settings.threshold, settings.engine)
+        others = OtherRows(against.compared(Y), settings.threshold, settings.engine)
     watch(Event("looking for duplicates"))
     found, plan = deduplicate_matrix(
         X,
@@ -342,6 +395,8 @@ def deduplicate_rows(
         keep=settings.keep,
         linkage=settings.linkage,
         others=others,
+        compared=rows.compared,
+        unite_empty=rows.unite_empty,
     )
     other_ids = getattr(others, "ids", other_ids)  # an index knows what it has found
     return TableDuplicates(found, settings, ids, other_ids, plan, time.monotonic() - start)

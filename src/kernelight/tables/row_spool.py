@@ -156,22 +156,23 @@ class DistinctRows:
     """Rows that are not equal to an earlier one, spooled as they come.
 
     Fingerprints of all distinct rows are in memory, in a few sorted lists; rows of equal
-    fingerprints are compared with what was spooled.
+    fingerprints are compared with what was spooled. Rows of zeros are equal with ``unite_empty``.
     """
 
-    def __init__(self, path: str, like: Matrix) -> None:
+    def __init__(self, path: str, like: Matrix, *, unite_empty: bool = True) -> None:
         self.spool = RowSpool(path, like)
+        self._unite_empty = unite_empty
         self._keys: list[NDArray[np.uint64]] = []
         self._places: list[NDArray[np.int64]] = []
         self._others: dict[int, list[int]] = {}  # rows whose fingerprint another row has
 
     def add(self, X: Matrix) -> RowIndices:
         """Spool what is new of some rows; for each row the place of its content."""
-        first = first_equal_rows(X)
+        first = first_equal_rows(X, unite_empty=self._unite_empty)
         own = np.flatnonzero(first == np.arange(X.shape[0]))
         place = np.full(X.shape[0], -1)
         keys = row_fingerprints(X)
-        filled = own[~empty_rows(X)[own]]
+        filled = own if self._unite_empty else own[~empty_rows(X)[own]]
         known = self._known(X, filled, keys[filled])
         place[filled] = known
         new = own[place[own] < 0]

@@ -1,6 +1,7 @@
 """De-duplication of files larger than memory: the pairs of bands, by sorted runs on disk.
 
-1. Rows are read once. Those that differ from all earlier ones are spooled (`row_spool`).
+1. Rows are read once. Those that differ from all earlier ones are spooled (`row_spool`) as they
+   are, and scaled whenever they are read back.
 2. The spooled rows are encoded. Of each band of codes the (key, row) are sorted, some rows at a
    time, and written as runs; sketches are written beside them.
 3. Band by band, runs are merged. Rows of one bucket are candidates, the first `BUCKET_CAP` of a
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
-from kernelight.base.checks import as_matrix, resources
+from kernelight.base.checks import Matrix, as_matrix, resources
 from kernelight.data import DataError
 from kernelight.estimators.progress import Event, Watch, unwatched
 from kernelight.kernels.prepare import row_peaks
@@ -37,7 +38,14 @@ from kernelight.neighbors.dedup_bands import (
     dedup_plan,
     planning_rows,
 )
-from kernelight.neighbors.deduplicate import OtherRows, Others, Visits, decide, no_pairs
+from kernelight.neighbors.deduplicate import (
+    OtherRows,
+    Others,
+    Visits,
+    decide,
+    no_pairs,
+    nothing_to_find,
+)
 from kernelight.neighbors.duplicates import LEADER, Leaders, Matches, RowIndices
 from kernelight.neighbors.equal_rows import empty_rows
 from kernelight.neighbors.exact_rows import ExactRows
@@ -94,6 +102,7 @@ class _Spooled:
         self._rows, self._settings, self._memory = rows, settings, memory
         self._beside, self._watch = beside, watch
         self._files: list[Any] = []
+        self._n_empty_distinct = 0
         self.ids: list[str] | None = None
         self.other_ids: list[str] | None = None
 
@@ -110,6 +119,18 @@ class _Spooled:
         """Bytes that a step may take of what is left."""
         return max(1 << 22, int(fraction * (self._memory - taken() - READING)))
 
+    def _take(self, rows: RowIndices) -> Matrix:
+        """Spooled rows as they are compared; their numbers ascend."""
+        return self._rows.compared(self._spool.take(rows))
+
+    @property
+    def _of_row(self) -> int:
+        """The average bytes of a spooled row as it is compared."""
+        return int(self._wider * self._spool.row_bytes)
+
+    def _slice(self, start: int, stop: int) -> Matrix:
+        return self._rows.compared(self._spool.slice(start, stop))
+
     # -- The steps
 
     def run(
@@ -124,9 +145,9 @@ class _Spooled:
         if others is not None:
             matches = self._found_in(others)
         settings = self._settings
-        plan: dict[str, Any] = {"method": "exact", "recall": 1.0}
+        plan: dict[str, Any] = nothing_to_find()
         candidates, capped = None, 0
-        if spool.shape[0] > 1:
+        if spool.shape[0] - self._n_empty_distinct > 1:
             bands = self._encode()
             candidates, capped = self._candidates(bands, visits)
             plan = band_facts(bands, capped)
@@ -156,10 +177,12 @@ class _Spooled:
         first = next(iter(self._rows.batches(256)), None)
         if first is None:
             raise DataError(f"{self._rows.name} has no rows.")
-        each = row_bytes(first[0])
+        like = self._rows.compared(first[0])
+        each = max(row_bytes(first[0]), row_bytes(like))
+        self._wider = each / row_bytes(first[0])
         size = batch_rows(self._memory, each, N_COMPONENTS)
         # the rows that decide on bands are in memory at once, with a copy and their codes
-        least = taken() + READING + HASHING + planning_rows(first[0]) * (3 * each + N_COMPONENTS)
+        least = taken() + READING + HASHING + planning_rows(like) * (3 * each + N_COMPONENTS)
         if self._memory < least:
             raise ValueError(
                 f"memory is {self._memory >> 20} MB, but these rows take at least "
@@ -172,13 +195,18 @@ class _Spooled:
         for X, ids in self._rows.batches(size):
             X = as_matrix(X, name=self._rows.name)
             if known is None:
-                known = DistinctRows(self._beside, X)
+                known = DistinctRows(self._beside, X, unite_empty=self._rows.unite_empty)
                 self._spool: RowSpool = self._opened(known.spool)
-                self._like = X[:0]
+                self._like = like[:0]
+            before = self._spool.shape[0]
             places.append(known.add(X))
-            n_empty += int(empty_rows(X).sum())
+            compared = self._rows.compared(X)
+            empty = empty_rows(compared)
+            n_empty += int(empty.sum())
+            self._n_empty_distinct += len(np.unique(places[-1][empty & (places[-1] >= before)]))
             if self._settings.p != 1.0:
-                peak = max(peak, float(row_peaks(X).max(initial=0.0)))
+                peak = max(peak, float(row_peaks(compared).max(initial=0.0)))
+            del compared  # or it would be there beside the next batch
             names += ids or []
             count += X.shape[0]
             self._watch(Event("reading", count))
@@ -192,19 +220,19 @@ class _Spooled:
 
     def _encode(self) -> BandPlan:
         """Encode the spooled rows: sorted runs of each band, and sketches."""
-        settings, spool, n = self._settings, self._spool, self._spool.shape[0]
-        first = planning_rows(spool.slice(0, LOOKED_AT))
-        some = self._exact.like(spool.slice(0, first)).matrix
+        settings, n = self._settings, self._spool.shape[0]
+        first = planning_rows(self._slice(0, LOOKED_AT))
+        some = self._exact.like(self._slice(0, first)).matrix
         made = dedup_map(some, settings.random_state, settings.n_jobs)
         codes = made.encode(some)
         plan = dedup_plan(codes, n, settings.threshold, settings.recall, settings.n_jobs)
         del some, codes
         self._runs = [self._opened(SortedRuns(self._beside)) for _ in range(plan.bands)]
         self._sketches = self._opened(SpooledArray(self._beside, np.uint8))
-        each = 3 * spool.row_bytes + 2 * (N_COMPONENTS + 16 * plan.bands)
+        each = 3 * self._of_row + 2 * (N_COMPONENTS + 16 * plan.bands)
         size = min(max(LEAST_ROWS, self._room(0.25) // each), MOST_ROWS)
         for start in range(0, n, size):
-            codes = made.encode(self._exact.like(spool.slice(start, start + size)).matrix)
+            codes = made.encode(self._exact.like(self._slice(start, start + size)).matrix)
             keys = short_band_keys(codes, plan.bands, plan.rows, n_jobs=settings.n_jobs)
             rows = np.arange(start, start + len(codes), dtype=np.uint64)
             filled = ~codes.empty
@@ -255,7 +283,7 @@ class _Spooled:
         self, candidates: SortedRuns, visits: Visits, leaders: Leaders | None, all_pairs: bool
     ) -> Iterator[Columns]:
         """Pairs of distinct rows that are similar enough; leaders are told in the order of rows."""
-        each = 8 * self._spool.row_bytes + 256
+        each = 8 * self._of_row + 256
         most = max(1 << 10, self._room(0.4) // each)
         done = 0
         for part in candidates.parts(most):
@@ -281,7 +309,7 @@ class _Spooled:
         wanted, inverse = np.unique(np.concatenate([i, j]), return_inverse=True)
         if not len(wanted):
             return np.zeros(0)
-        exact = self._exact.like(self._spool.take(wanted))
+        exact = self._exact.like(self._take(wanted))
         inverse = inverse.reshape(-1)
         # of a pair the lower row first, as in memory
         first, second = inverse[: len(i)], inverse[len(i) :]
@@ -297,11 +325,11 @@ class _Spooled:
         engine = {**self._settings.engine, "method": "exact"}
         names: list[str] = []
         first = 0
-        size = max(256, self._room(0.1) // (8 * self._spool.row_bytes + 64))
+        size = max(256, self._room(0.1) // (8 * self._of_row + 64))
         for Y, ids in against.batches(size):
-            others = OtherRows(as_matrix(Y), self._settings.threshold, engine)
+            others = OtherRows(against.compared(as_matrix(Y)), self._settings.threshold, engine)
             for start in range(0, n, size):
-                part = others.matches(self._spool.slice(start, start + size))
+                part = others.matches(self._slice(start, start + size))
                 some = slice(start, start + len(part.row))
                 better = part.similarity > best.similarity[some]
                 best.row[some][better] = first + part.row[better]
@@ -316,9 +344,9 @@ class _Spooled:
         """The best match of each spooled row among rows elsewhere."""
         n = self._spool.shape[0]
         best = Matches(np.full(n, -1), np.zeros(n))
-        size = max(256, self._room(0.1) // (8 * self._spool.row_bytes + 64))
+        size = max(256, self._room(0.1) // (8 * self._of_row + 64))
         for start in range(0, n, size):
-            part = others.matches(self._spool.slice(start, start + size))
+            part = others.matches(self._slice(start, start + size))
             best.row[start : start + size] = part.row
             best.similarity[start : start + size] = part.similarity
             self._watch(Event("looking into the index", min(start + size, n), n))
@@ -332,7 +360,7 @@ class _Spooled:
 
         def similarities(a: RowIndices, b: RowIndices) -> NDArray[np.float64]:
             result = np.full(len(a), np.nan)
-            step = max(1 << 10, self._room(0.3) // (8 * self._spool.row_bytes + 256))
+            step = max(1 << 10, self._room(0.3) // (8 * self._of_row + 256))
             inside = np.flatnonzero(b >= 0)
             for start in range(0, len(inside), step):
                 some = inside[start : start + step]
@@ -358,10 +386,9 @@ class _Spooled:
             for start in range(0, len(here), step):
                 some = here[start : start + step]
                 wanted, inverse = np.unique(a[some], return_inverse=True)
-                exact = self._exact.like(self._spool.take(wanted))
-                result[some] = exact.similarities(
-                    inverse.reshape(-1), exact.like(as_matrix(Y)), other[some] - first
-                )
+                exact = self._exact.like(self._take(wanted))
+                outside = exact.like(against.compared(as_matrix(Y)))
+                result[some] = exact.similarities(inverse.reshape(-1), outside, other[some] - first)
             first += Y.shape[0]
 
 

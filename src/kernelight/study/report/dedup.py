@@ -81,7 +81,8 @@ def _head(summary: dict[str, Any]) -> str:
     if facts["against"]:
         numbers.append((f"{facts['against']:,}", "go: similar to a row of the other set"))
     numbers.append((f"{facts['clusters']:,}", "clusters of two rows or more"))
-    notes = "".join(f'<p class="soft">{prose(note)}</p>' for note in _notes(facts))
+    said = _notes(facts, summary["empty_text"])
+    notes = "".join(f'<p class="soft">{prose(note)}</p>' for note in said)
     return (
         f'<header><p class="eyebrow">Duplicates in {escape(summary["name"])}</p>'
         f'<h1>{prose(headline)}</h1><p class="lead">{prose(_lead(summary))}</p>{notes}</header>'
@@ -107,7 +108,7 @@ def _lead(summary: dict[str, Any]) -> str:
     )
 
 
-def _notes(facts: dict[str, Any]) -> list[str]:
+def _notes(facts: dict[str, Any], empty_text: str) -> list[str]:
     notes = []
     plan = facts["plan"]
     if plan.get("method") == "bands":
@@ -127,10 +128,8 @@ def _notes(facts: dict[str, Any]) -> list[str]:
             f"{counted(facts['below_threshold'], 'row')} that went are below the threshold to the "
             f"row that stays: chains of pairs lead there. Leaders (--linkage leader) avoid that."
         )
-    if facts["empty"]:
-        notes.append(
-            f"{counted(facts['empty'], 'row')} without any value are similar to nothing, and stay."
-        )
+    if empty_text:
+        notes.append(empty_text)
     notes.append(f"It took {seconds_text(facts['seconds'])}.")
     return notes
 
