@@ -1,0 +1,7 @@
+"""Models out of Python: `to_c` writes one C header that predicts on a microcontroller."""
+
+from __future__ import annotations
+
+from kernelight.export.c_export import CExport, ExportReport, to_c
+
+__all__ = ["CExport", "ExportReport", "to_c"]
