@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from kernelight.export.c_export import CExport, ExportReport, to_c
+from kernelight.export.c_export import CExport, to_c
+from kernelight.export.report import ExportReport
 
 __all__ = ["CExport", "ExportReport", "to_c"]

@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from kernelight.base import counted
 from kernelight.base.checks import as_matrix, check_choice
 from kernelight.base.files import replacing
-from kernelight.export.c_text import check_name, filled, float_text, table, text_literal
-from kernelight.export.float_map import GUARD, UNGUARD, FloatMap
-from kernelight.export.heads import Head, LinearHead, TernaryHead, best
+from kernelight.export.c_files import header_text, properties_text, sketch_text, test_text
+from kernelight.export.c_text import check_name
+from kernelight.export.float_map import FloatMap
+from kernelight.export.heads import Head, LinearHead, TernaryHead
 from kernelight.export.integer_map import IntegerMap
 from kernelight.export.model_parts import ModelParts, parts_of, projection_kind
+from kernelight.export.report import ExportReport
 from kernelight.linear.ternary import TernaryClassifier
+from kernelight.tables.model import TableModel
 
 MOST_DIFFERENT = 0.001  # of the check rows may be predicted otherwise
 TEST_ROWS = 32
@@ -29,133 +32,6 @@ WIDEST = 1024  # columns after scaling: sums of more leave 32 bits, and a stack 
 # Cortex-M3, gcc -Os, with what it takes of libgcc: the functions, and what a scaling adds, about
 _CODE = {"int16": (1050, 350), "float32": (4650, 650)}
 _CALLS = 120  # bytes of the stack for registers and calls, about
-
-
-@dataclass(frozen=True)
-class ExportReport:
-    """What an export takes on the device, and how it did on the check rows.
-
-    ``flash`` has the bytes of each table, and of the code about what gcc -Os makes for a Cortex-M3,
-    functions of libgcc included; ``ram`` is the stack in bytes, about. ``str`` of the report is a
-    table.
-
-    >>> from kernelight.export import ExportReport
-    >>> print(ExportReport({"planes": 256, "code": 750}, 400, 100, 0))
-    flash, bytes
-      planes          256
-      code (about)    750
-      in all        1,006
-    stack, bytes      400
-    0 of 100 check rows are predicted otherwise than in Python.
-    """
-
-    flash: dict[str, int]
-    ram: int
-    n_rows: int
-    n_different: int
-
-    @property
-    def total(self) -> int:
-        """Bytes of flash in all."""
-        return sum(self.flash.values())
-
-    def __str__(self) -> str:
-        rows = [
-            (f"  {name}{' (about)' if name == 'code' else ''}", f"{size:,}")
-            for name, size in self.flash.items()
-        ]
-        rows += [("  in all", f"{self.total:,}"), ("stack, bytes", f"{self.ram:,}")]
-        names, sizes = (max(len(row[side]) for row in rows) for side in (0, 1))
-        lines = [f"{name:<{names}}  {size:>{sizes}}" for name, size in rows]
-        verb = "is" if self.n_different == 1 else "are"
-        last = (
-            f"{self.n_different:,} of {counted(self.n_rows, 'check row')} {verb} predicted "
-            "otherwise than in Python."
-        )
-        return "\n".join(["flash, bytes", *lines, last])
-
-
-_HEADER = """\
-/* $n.h: a classifier of rows of $columns numbers into $classes classes, by kernelight $version.
- *
- *     int ${n}_predict(const $row *row);       the index of the class, 0 to $last
- *     const char *${n}_label(int index);       its label
- *
- * C99 and C++11; no allocation, no state, $arithmetic. About $ram bytes of stack.
- * A row holds the columns as the model was trained on them$order; it is scaled here.
- * Include it in one file only: tables are static.
- * Provenance of the map: $provenance.
- */
-#ifndef ${guard}_MODEL_H
-#define ${guard}_MODEL_H
-
-$includes
-#define ${guard}_COLUMNS $columns
-#define ${guard}_CLASSES $classes
-
-"""
-
-_ARITHMETIC = """\
-/* Shifts of negative numbers must keep the sign, as all known compilers have it. */
-typedef char ${n}_shifts_keep_signs[(-1 >> 1) == -1 ? 1 : -1];
-
-"""
-
-_LABEL = """\
-static inline const char *${n}_label(int index) {
-    static const char *const labels[$classes] = {
-$labels    };
-    return index >= 0 && index < $classes ? labels[index] : "";
-}
-
-"""
-
-_TEST = """\
-/* The self-test of $n.h: $count rows and the classes that the model in Python gives them.
- * Run it on the device first: ${n}_test() is the number of rows that are predicted otherwise. On a
- * host: cc -std=c99 -D${guard}_MAIN ${n}_test.c && ./a.out
- */
-#include "$n.h"
-
-$rows$expected
-int ${n}_test(void);
-int ${n}_test(void) {
-    int i, wrong = 0;
-    for (i = 0; i < $count; ++i)
-        wrong += ${n}_predict(${n}_test_rows + i * ${guard}_COLUMNS) != ${n}_test_classes[i];
-    return wrong;
-}
-
-#ifdef ${guard}_MAIN
-#include <stdio.h>
-int main(void) {
-    const int wrong = ${n}_test();
-    printf("$n: %d of $count rows are predicted otherwise\\n", wrong);
-    return wrong != 0;
-}
-#endif
-"""
-
-_SKETCH = """\
-// Predicts a stored row and blinks as often as the index of its class says.
-#include <$n.h>
-
-static const $row row[${guard}_COLUMNS] = {
-$values};
-
-void setup() { pinMode(LED_BUILTIN, OUTPUT); }
-
-void loop() {
-  const int index = ${n}_predict(row);
-  for (int i = 0; i < index; ++i) {
-    digitalWrite(LED_BUILTIN, HIGH);
-    delay(200);
-    digitalWrite(LED_BUILTIN, LOW);
-    delay(200);
-  }
-  delay(2000);
-}
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +102,10 @@ class CExport:
                 f"src/{self.name}.h": self.header,
                 f"extras/{self.name}_test.c": self.test,
                 f"extras/{self.name}.json": files[f"{self.name}.json"],
-                f"examples/{self.name}_blink/{self.name}_blink.ino": self._sketch(),
-                "library.properties": self._properties(),
+                f"examples/{self.name}_blink/{self.name}_blink.ino": sketch_text(
+                    self.name, self.rows, self._first
+                ),
+                "library.properties": properties_text(self.name, self.n_columns),
             }
         written = []
         for file, text in files.items():
@@ -237,23 +115,6 @@ class CExport:
                 out.write(text.encode())
             written.append(path)
         return written
-
-    def _sketch(self) -> str:
-        ctype, text = _C_ROW[self.rows]
-        lines = "".join(f"    {text(value)},\n" for value in self._first)
-        return filled(_SKETCH, n=self.name, guard=self.name.upper(), row=ctype, values=lines)
-
-    def _properties(self) -> str:
-        return (
-            f"name={self.name}\nversion=1.0.0\nauthor=kernelight\nmaintainer=kernelight\n"
-            f"sentence=A classifier of rows of {self.n_columns} numbers.\n"
-            "paragraph=Exported by kernelight; include it in one file.\n"
-            "category=Data Processing\nurl=\narchitectures=*\n"
-            f"includes={self.name}.h\n"
-        )
-
-
-_C_ROW: dict[str, tuple[str, Any]] = {"int16": ("int16_t", str), "float32": ("float", float_text)}
 
 
 def to_c(
@@ -277,9 +138,9 @@ def to_c(
     name : str
         The prefix of all names in C, and the name of the files.
     check : array-like of shape (n, d)
-        At least 16 rows, as the model takes them: the header is tested with them, and ranges of
-        numbers are chosen by them. More than 1 of 1,000 predicted otherwise than in Python refuse
-        the export.
+        At least 16 rows, as the model takes them; for a `TableModel` a table. The header is tested
+        with them, and ranges of numbers are chosen by them. More than 1 of 1,000 predicted
+        otherwise than in Python refuse the export.
     rows : {"int16", "float32"}, default="int16"
         What a row holds in C. "int16" needs whole numbers and projection="sorf", and computes with
         integers alone; predictions may differ from Python's in rare rows. "float32" predicts
@@ -310,6 +171,8 @@ def to_c(
     check_choice("rows", rows, ("int16", "float32"))
     check_choice("phases", phases, ("seed", "table"))
     parts = parts_of(model_or_map, model)
+    if isinstance(model_or_map, TableModel):
+        check = model_or_map.open(check).materialise()[0] if _is_table(check) else check
     seen = _check_rows(check, rows, parts)
     head = _head_of(parts, rows)
     bits = _map_of(parts, seen, rows, phases)
@@ -330,7 +193,11 @@ def to_c(
     return _written(name, rows, parts, bits, head, report, seen, index)
 
 
-_INCLUDES = {"int16": ("stdint",), "float32": ("float", "stdint", "string")}
+def _is_table(check: Any) -> bool:
+    """Whether check rows are a table, which is to be encoded, and not features already."""
+    return not isinstance(check, (np.ndarray, list, tuple))
+
+
 _PYTHON = {"int16": np.float64, "float32": np.float32}
 
 
@@ -422,51 +289,16 @@ def _written(
     index: NDArray[np.intp],
 ) -> CExport:
     """The texts of the files."""
-    classes, guard = parts.classes, name.upper()
-    exact = rows == "float32"
-    labels = [str(label) for label in classes.tolist()]
-    order = "" if parts.columns is None else f", in the order {', '.join(parts.columns)}"
-    facts = {
-        "n": name,
-        "guard": guard,
-        "columns": seen.shape[1],
-        "classes": len(classes),
-        "row": _C_ROW[rows][0],
-    }
-    header = filled(
-        _HEADER,
-        **facts,
-        last=len(classes) - 1,
-        version=version("kernelight"),
-        arithmetic="no mathematical library" if exact else "no floating point",
-        ram=f"{report.ram:,}",
-        order=_commented(order),
-        provenance=parts.feature_map.provenance,
-        includes="".join(f"#include <{file}.h>\n" for file in _INCLUDES[rows]),
-    )
-    header += filled(GUARD, n=name) if exact else filled(_ARITHMETIC, n=name)
-    header += head.source(name)
-    empty = int(best(np.asarray(head.empty_scores)[None])[0])
-    header += bits.source(name, empty)
-    lines = "".join(f"        {text_literal(label)},\n" for label in labels)
-    header += filled(_LABEL, n=name, classes=len(classes), labels=lines)
-    header += (UNGUARD if exact else "") + "#endif\n"
+    header = header_text(name, rows, parts, bits, head, report.ram)
     some = _test_rows(index)
-    ctype, text = _C_ROW[rows]
-    test = filled(
-        _TEST,
-        **{key: facts[key] for key in ("n", "guard")},
-        count=len(some),
-        rows=table(ctype, f"{name}_test_rows", seen[some].ravel(), text),
-        expected=table("int", f"{name}_test_classes", index[some]),
-    )
+    test = test_text(name, rows, seen[some], index[some])
     provenance = {
         "kernelight": version("kernelight"),
         "name": name,
         "rows": rows,
         "columns": int(seen.shape[1]),
         "column_names": None if parts.columns is None else list(parts.columns),
-        "labels": classes.tolist(),
+        "labels": parts.classes.tolist(),
         "scaling": parts.scaling.name,
         "map": type(parts.feature_map).__name__,
         "provenance": parts.feature_map.provenance,
@@ -479,13 +311,9 @@ def _written(
             "different": report.n_different,
         },
     }
-    return CExport(name, rows, header, test, report, provenance, classes, bits, head, seen[some[0]])
-
-
-def _commented(text: str) -> str:
-    """Words of users inside a comment of C: they must not end it, nor its line."""
-    plain = "".join(letter if letter.isprintable() else " " for letter in text)
-    return plain.replace("*/", "* /").replace("/*", "/ *").replace("\\\\", "/")
+    return CExport(
+        name, rows, header, test, report, provenance, parts.classes, bits, head, seen[some[0]]
+    )
 
 
 def _test_rows(index: NDArray[np.intp]) -> NDArray[np.intp]:

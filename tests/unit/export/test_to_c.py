@@ -143,7 +143,7 @@ def test_the_classifier_and_table_models(tmp_path):
     table = TableModel(model).fit(tmp_path / "digits.csv")
     export = to_c(table, name="table", check=X, rows="float32")
     np.testing.assert_array_equal(export.predict(X), table.model_.predict(X.astype(np.float32)))
-    assert "in the order c0, c1" in export.header
+    assert "Columns: c0, c1" in export.header
     assert '"d9"' in export.header
 
 
