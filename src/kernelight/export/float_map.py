@@ -34,8 +34,8 @@ GUARD = """\
 #if defined(__FAST_MATH__)
 #error "$n.h: -ffast-math (-Ofast) would change predictions: compile without it"
 #endif
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
-#error "$n.h: floats must be computed in single precision: compile with -msse2 -mfpmath=sse"
+#if defined(FLT_EVAL_METHOD) && (FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2)
+#error "$n.h: floats are not rounded as floats: use -fexcess-precision=fast, or -mfpmath=sse"
 #endif
 /* Multiply and add must not be fused, or predictions change. */
 #if defined(__clang__)
