@@ -16,7 +16,7 @@ BUILD_REQUIRES = $(shell sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml
 # An environment whose Python has gone (upgraded, moved) is made again.
 GONE := $(if $(wildcard $(BIN)/python),,gone)
 
-.PHONY: help setup demo test test-all release-check wheel-check bench papers papers-quick lint stub sanitize dist clean gone force
+.PHONY: help setup demo test test-all release-check wheel-check portable bench papers papers-quick lint stub sanitize dist clean gone force
 .DELETE_ON_ERROR:
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make test-all  the same with the tests marked nightly: before a change lands (8 minutes; .ci/run does it)"
 	@echo "make release-check [DATA=<folder>]  sanitizers, the wheel in a fresh environment, more random trials, and with"
 	@echo "                                 DATA a sample of the papers: before a release (half an hour)"
+	@echo "make portable  the golden vectors on aarch64, riscv64 and s390x, by cross compilers and qemu-user"
 	@echo "make setup     only set up .venv: the package and what its tests and checks need"
 	@echo "make bench     run all benchmarks against their peers (half an hour; BENCH=--quick: rough ratios, in minutes)"
 	@echo "make papers DATA=<folder>        compute the tables and figures of the papers again (hours; goes on where it stopped)"
@@ -96,9 +97,15 @@ release-check: $(VENV)/.all $(VENV)/.test
 	@$(MAKE) --no-print-directory wheel-check
 	@echo "== Tests with AddressSanitizer and UBSan"
 	@$(MAKE) --no-print-directory sanitize
+	@echo "== The hashes on other machines"
+	@$(MAKE) --no-print-directory portable
 	@echo "== $(ROUNDS) times as many random trials"
 	@KERNELIGHT_ROUNDS=$(ROUNDS) $(PYTEST) -m rounds tests
 	@$(if $(DATA),echo "== A sample of the papers" && $(MAKE) --no-print-directory papers-quick,echo "== No papers: DATA=<folder> would compute a sample of them")
+
+# The frozen hashes are the same on every machine, also on a big-endian one.
+portable: $(VENV)/.test
+	@$(BIN)/python tests/golden/portable.py
 
 # The distributions, and the wheel as users have it: without the sources, and without what only tests need.
 WHEEL := build/wheel

@@ -10,6 +10,12 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Floats must be rounded as floats. Strict C (-std=c99) of gcc computes them in double on s390x, and
+ * x87 in its own precision. */
+#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
+#error "floats are not rounded as floats: use -fexcess-precision=fast, or -mfpmath=sse"
+#endif
+
 static inline uint64_t kl_bits_of_double(double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kernelight.base.registry import ENTRIES
 
 if TYPE_CHECKING:
-    from kernelight import data, hashing, kernels, metrics, neighbors, study, theory
+    from kernelight import data, export, hashing, kernels, metrics, neighbors, study, theory
     from kernelight.base.registry import load
     from kernelight.codes import Codes
     from kernelight.data.opening import open_dataset
@@ -63,6 +63,7 @@ __all__ = [
     "TernaryClassifier",
     "__version__",
     "data",
+    "export",
     "feature_map",
     "hashing",
     "kernels",
@@ -85,7 +86,16 @@ _HOMES = {entry.name: entry.module for entry in ENTRIES if entry.family != "kern
     "open_dataset": "kernelight.data.opening",
     **{
         room: f"kernelight.{room}"
-        for room in ("data", "hashing", "kernels", "metrics", "neighbors", "study", "theory")
+        for room in (
+            "data",
+            "export",
+            "hashing",
+            "kernels",
+            "metrics",
+            "neighbors",
+            "study",
+            "theory",
+        )
     },
 }
 

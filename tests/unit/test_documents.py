@@ -24,6 +24,7 @@ RUNNABLE = [
     ROOT / "docs" / "architecture.md",
     ROOT / "docs" / "codes-files.md",
     ROOT / "docs" / "data.md",
+    ROOT / "docs" / "devices.md",
     ROOT / "docs" / "front-door.md",
     ROOT / "docs" / "maps.md",
     ROOT / "docs" / "search.md",

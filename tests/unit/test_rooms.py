@@ -59,7 +59,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         NUMERIC | {"pyarrow", "sklearn"},
     ),
     "__main__": ({"cli"}, set()),
-    "export": ({"state", "codes", "base.registry"}, NUMERIC),
+    "export": (BASE | {"estimators", "linear", "maps", "scaling", "tables"}, NUMERIC | {"sklearn"}),
 }
 # Rooms that know public names only; of others they may import what they like.
 GUESTS = {"study", "distributed", "cli"}

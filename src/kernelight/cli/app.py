@@ -262,6 +262,63 @@ def explain(
     )
 
 
+@app.command(
+    cls=GroupedHelp,
+    epilog="Example: kernelight export model.klt --to c --check train.csv -o model_c",
+)
+@with_groups
+def export(
+    model: opt.ModelFile,
+    *,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="DIR", help="Where the files go.")
+    ],
+    check: Annotated[
+        str,
+        typer.Option(
+            metavar="DATA",
+            help="Rows to test the result with, at least 16, such as those of training.",
+        ),
+    ],
+    to: Annotated[str, typer.Option(metavar="NAME", help="What to write: c.")] = "c",
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The prefix of names in C; that of the model's file by default."
+        ),
+    ] = None,
+    rows: Annotated[
+        str, typer.Option(metavar="TYPE", help="What a row holds: int16 or float32.")
+    ] = "int16",
+    phases: Annotated[
+        str, typer.Option(metavar="NAME", help="seed (less flash) or table (less time).")
+    ] = "seed",
+    arduino: Annotated[
+        bool, typer.Option("--arduino", help="Write the layout of an Arduino library.")
+    ] = False,
+    columns: opt.Columns,
+    file_format: opt.FileFormat,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Write a model as C for microcontrollers."""
+    _run(
+        "export",
+        model,
+        check,
+        opt.reading_options(columns, file_format, target=None, jobs=jobs),
+        to=to,
+        output=output,
+        name=name,
+        rows=rows,
+        phases=phases,
+        arduino=arduino,
+        quiet=quiet,
+        as_json=as_json,
+    )
+
+
 @app.command(cls=GroupedHelp, epilog="Example: kernelight evaluate model.klt test.csv")
 @with_groups
 def evaluate(

@@ -1,0 +1,80 @@
+"""`kernelight export` writes C that predicts what `kernelight predict` does."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from in_process import called, run
+from sklearn.datasets import load_digits
+
+import kernelight
+from kernelight.export import to_c
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table of whole numbers, one with words, and models of both."""
+    place = tmp_path_factory.mktemp("export")
+    X, y = load_digits(return_X_y=True)
+    wide = np.hstack([X, X[:, ::7]])[:500].astype(int)  # from 65 columns on signs are by sorf
+    names = [*(f"c{at}" for at in range(wide.shape[1])), "digit"]
+    lines = [",".join(map(str, [*row, f"d{label}"])) for row, label in zip(wide, y)]  # noqa: B905
+    (place / "digits.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
+    words = ["a,b,kind", *(f"{at % 7},{'xyz'[at % 3]},{'uv'[at % 2]}" for at in range(60))]
+    (place / "words.csv").write_text("\n".join(words) + "\n")
+    small = ("-k", "256", "-C", "1", "--quiet", "--scale", "minmax", "-o")
+    sign = ("--kernel", "acos", "--method", "sign")
+    run("fit", place / "digits.csv", *sign, *small, place / "sign-1.klt")
+    binary = ("--kernel", "gaussian", "--method", "binary")
+    run("fit", place / "digits.csv", *binary, *small, place / "binary.klt")
+    run("fit", place / "words.csv", *binary, *small, place / "words.klt")
+    run("fit", place / "digits.csv", *small, place / "gmm.klt")
+    return place
+
+
+@pytest.mark.parametrize(("model", "rows"), [("sign-1", "int16"), ("binary", "float32")])
+def test_files_are_those_of_the_library(folder, tmp_path, model, rows):
+    data = folder / "digits.csv"
+    out = run("export", folder / f"{model}.klt", "--check", data, "-o", tmp_path, "--rows", rows)
+    name = model.replace("-", "_")
+    fitted = kernelight.load(folder / f"{model}.klt")
+    export = to_c(fitted, name=name, check=data, rows=rows)
+    assert (tmp_path / f"{name}.h").read_text() == export.header
+    assert str(export.report) in out
+    assert export.report.n_different == 0
+    np.testing.assert_array_equal(
+        export.predict(fitted.open(data).materialise()[0]), fitted.predict(data)
+    )
+
+
+def test_options(folder, tmp_path):
+    arguments = ("export", folder / "sign-1.klt", "--to", "c", "--check", folder / "digits.csv")
+    facts = json.loads(run(*arguments, "-o", tmp_path, "--name", "abc", "--arduino", "--json"))
+    assert facts["name"] == "abc"
+    assert (tmp_path / "src" / "abc.h").exists()
+    assert (tmp_path / "library.properties").read_text().startswith("name=abc\n")
+    assert run(*arguments, "-o", tmp_path, "--quiet") == ""
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "says"),
+    [
+        ("gmm", (), "GCWS cannot be exported to C"),
+        ("binary", (), "rows='float32'"),
+        ("words", ("--rows", "float32"), "fit the model to columns of numbers"),
+        ("sign-1", ("--to", "onnx"), "--to must be c"),
+        ("sign-1", ("--name", "a b"), "C identifier"),
+    ],
+)
+def test_refusals(folder, tmp_path, model, options, says):
+    data = folder / ("words.csv" if model == "words" else "digits.csv")
+    place = tmp_path / "new"
+    status, _, said = called(
+        "export", folder / f"{model}.klt", "--check", data, "-o", place, *options
+    )
+    assert status == 2, said
+    assert says in said
+    assert said.count("\n") == 1
+    assert not place.exists()
