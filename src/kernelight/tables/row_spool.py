@@ -25,6 +25,7 @@ from kernelight.neighbors.equal_rows import (
 )
 
 GAP = 1 << 14  # bytes that are read and not needed, rather than with another call
+PIECE = 1 << 20  # bytes that one call reads of scattered ranges, and what else they take
 _LEVELS = 4  # how much larger each sorted list of fingerprints is than the next
 
 
@@ -64,8 +65,11 @@ class SpooledArray:
         out = np.empty(int((stops - starts).sum()), dtype=self.dtype)
         if not len(starts):
             return out
-        # ranges with small gaps between them are read by one call
-        far = np.flatnonzero(starts[1:] - stops[:-1] > GAP // self.dtype.itemsize) + 1
+        # ranges with small gaps between them are read by one call, unless that would be large
+        each = self.dtype.itemsize
+        apart = starts[1:] - stops[:-1] > GAP // each
+        apart |= starts[1:] * each // PIECE != starts[:-1] * each // PIECE
+        far = np.flatnonzero(apart) + 1
         first = np.concatenate([[0], far])
         last = np.concatenate([far, [len(starts)]])
         at = 0

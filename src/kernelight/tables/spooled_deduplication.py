@@ -180,7 +180,6 @@ class _Spooled:
         like = self._rows.compared(first[0])
         each = max(row_bytes(first[0]), row_bytes(like))
         self._wider = each / row_bytes(first[0])
-        size = batch_rows(self._memory, each, N_COMPONENTS)
         # the rows that decide on bands are in memory at once, with a copy and their codes
         least = taken() + READING + HASHING + planning_rows(like) * (3 * each + N_COMPONENTS)
         if self._memory < least:
@@ -188,6 +187,7 @@ class _Spooled:
                 f"memory is {self._memory >> 20} MB, but these rows take at least "
                 f"{-(-least >> 20) + 16} MB: allow that."
             )
+        size = batch_rows(self._memory, each, N_COMPONENTS)
         known: DistinctRows | None = None
         places: list[RowIndices] = []
         names: list[str] = []
@@ -228,7 +228,9 @@ class _Spooled:
         plan = dedup_plan(codes, n, settings.threshold, settings.recall, settings.n_jobs)
         del some, codes
         self._runs = [self._opened(SortedRuns(self._beside)) for _ in range(plan.bands)]
-        self._sketches = self._opened(SpooledArray(self._beside, np.uint8))
+        # one value for each sketch: rows of them are read back
+        sketch = np.dtype(f"V{max(1, plan.sketch_slots)}")
+        self._sketches = self._opened(SpooledArray(self._beside, sketch))
         each = 3 * self._of_row + 2 * (N_COMPONENTS + 16 * plan.bands)
         size = min(max(LEAST_ROWS, self._room(0.25) // each), MOST_ROWS)
         for start in range(0, n, size):
@@ -242,7 +244,8 @@ class _Spooled:
                 entries.sort()
                 runs.append(entries)
             if plan.sketch_slots:
-                self._sketches.append(codes.array[:, -plan.sketch_slots :].astype(np.uint8))
+                slots = np.ascontiguousarray(codes.array[:, -plan.sketch_slots :], np.uint8)
+                self._sketches.append(slots.view(sketch).reshape(-1))
             self._watch(Event("encoding", start + len(codes), n))
         return plan
 
@@ -447,7 +450,7 @@ class _EnoughEqual:
         self._file, self._slots, self._least = sketches, plan.sketch_slots, plan.least_equal
         self._all: NDArray[np.uint8] | None = None
         if self._slots and n_rows * self._slots <= room:
-            self._all = sketches.read(0, len(sketches)).reshape(n_rows, self._slots)
+            self._all = _as_slots(sketches.read(0, len(sketches)), self._slots)
         self._pairs = max(1 << 12, room // (4 * max(1, self._slots)))
 
     def __call__(self, i: RowIndices, j: RowIndices) -> NDArray[np.bool_]:
@@ -463,9 +466,13 @@ class _EnoughEqual:
         if self._all is not None:
             return _equal_slots(self._all, i, j)
         wanted, inverse = np.unique(np.concatenate([i, j]), return_inverse=True)
-        read = self._file.read_parts(wanted * self._slots, (wanted + 1) * self._slots)
+        read = _as_slots(self._file.read_parts(wanted, wanted + 1), self._slots)
         inverse = inverse.reshape(-1)
-        return _equal_slots(read.reshape(-1, self._slots), inverse[: len(i)], inverse[len(i) :])
+        return _equal_slots(read, inverse[: len(i)], inverse[len(i) :])
+
+
+def _as_slots(sketches: NDArray[Any], slots: int) -> NDArray[np.uint8]:
+    return sketches.view(np.uint8).reshape(-1, slots)
 
 
 def _equal_slots(sketches: NDArray[np.uint8], i: RowIndices, j: RowIndices) -> NDArray[np.int32]:
