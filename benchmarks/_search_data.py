@@ -22,6 +22,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -147,8 +148,8 @@ def _make_many(where: Path) -> None:
 
 def _make_molecules(where: Path) -> None:
     try:
-        from rdkit import Chem, RDLogger
-        from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+        chemistry = import_module("rdkit.Chem")
+        fingerprints = import_module("rdkit.Chem.rdFingerprintGenerator")
     except ImportError:
         raise MissingError("it needs rdkit: pip install rdkit") from None
     if not list(where.glob("molsets-*.whl")):
@@ -160,14 +161,14 @@ def _make_molecules(where: Path) -> None:
     with zipfile.ZipFile(wheels[0]) as wheel:
         name = next(each for each in wheel.namelist() if each.endswith("train.csv.gz"))
         lines = gzip.decompress(wheel.read(name)).decode().splitlines()[1:]
-    RDLogger.DisableLog("rdApp.*")
-    generator = GetMorganGenerator(radius=2)
+    import_module("rdkit.RDLogger").DisableLog("rdApp.*")
+    generator = fingerprints.GetMorganGenerator(radius=2)
     seen: dict[int, int] = {}
     columns: list[int] = []
     values: list[int] = []
     starts = [0]
     for at in np.random.default_rng(0).permutation(len(lines))[:MOLECULES]:
-        molecule = Chem.MolFromSmiles(lines[at].split(",")[0].strip())
+        molecule = chemistry.MolFromSmiles(lines[at].split(",")[0].strip())
         counts = generator.GetSparseCountFingerprint(molecule).GetNonzeroElements()
         columns += [seen.setdefault(key, len(seen)) for key in counts]
         values += counts.values()

@@ -1,8 +1,8 @@
 """De-duplication of a file of a million sparse rows within 1 GB; and sorted runs against DuckDB.
 
-Rows have 60 nonzeros of 100,000 columns, drawn by a law of Zipf; a fifth are copies of others with
-a part of their values changed, similar to them by 0.3 to 1. The command reads them as LIBSVM text,
-on one thread. Time must grow no faster than rows, and memory must stay within the limit.
+Rows are those of set C of `_search_data`, a fifth of them near-duplicates of others. The command
+reads them as LIBSVM text, on one thread. Time must grow no faster than rows, and memory must stay
+within the limit.
 
 Of one band of as many keys, runs are sorted, written and merged as the command does it, and by
 DuckDB (if it is installed), whose sort spills to disk within the same memory.
@@ -12,6 +12,7 @@ DuckDB (if it is installed), whose sort spills to disk within the same memory.
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -22,11 +23,12 @@ from pathlib import Path
 
 import numpy as np
 from _measure import Row, show
+from _search_data import synthetic
 
 from kernelight.tables.sorted_runs import SortedRuns
 
 ROWS = (100_000, 1_000_000)
-NONZEROS, COLUMNS, LIMIT = 60, 100_000, "1G"
+LIMIT = "1G"
 BATCH = 1 << 16
 PROGRAM = """
 import sys, time
@@ -42,31 +44,13 @@ finally:
 
 
 def write_rows(path: Path, n: int) -> None:
-    """The rows as LIBSVM text."""
-    random = np.random.default_rng(7)
-    chances = np.cumsum(1 / np.arange(1, COLUMNS + 1) ** 0.9)
-    chances /= chances[-1]
-
-    def columns(count: int) -> np.ndarray:
-        drawn = np.searchsorted(chances, random.random(count))
-        return np.minimum(drawn, COLUMNS - 1).astype(np.int32)
-
-    own = int(0.8 * n)
-    at = np.empty((n, NONZEROS), np.int32)
-    values = np.empty((n, NONZEROS), np.float32)
-    at[:own] = columns(own * NONZEROS).reshape(own, NONZEROS)
-    values[:own] = random.lognormal(0, 1, (own, NONZEROS))
-    source = random.integers(0, own, n - own)
-    similar = random.uniform(0.3, 1, n - own)
-    at[own:], values[own:] = at[source], values[source]
-    other = random.random((n - own, NONZEROS)) > (2 * similar / (1 + similar))[:, None]
-    at[own:][other] = columns(int(other.sum()))
-    values[own:][other] = random.lognormal(0, 1, int(other.sum()))
+    """Synthetic rows as LIBSVM text."""
+    X = synthetic(n)
+    bounds = X.indptr.tolist()
     with path.open("w") as file:
-        for row in range(n):
-            names, places = np.unique(at[row], return_inverse=True)
-            sums = np.bincount(places.reshape(-1), values[row])
-            cells = zip((names + 1).tolist(), sums.tolist(), strict=True)
+        for start, stop in itertools.pairwise(bounds):
+            columns, values = X.indices[start:stop] + 1, X.data[start:stop]
+            cells = zip(columns.tolist(), values.tolist(), strict=True)
             file.write("0 " + " ".join(f"{c}:{v:.5g}" for c, v in cells) + "\n")
 
 
