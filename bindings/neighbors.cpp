@@ -210,7 +210,7 @@ void bind_bands(nb::module_& m) {
         "band_join",
         [](In2<uint32_t> keys, Empty empty, int64_t begin, int64_t end,
            std::optional<In2<bool>> late, int64_t cap, std::optional<In2<uint8_t>> sketch,
-           int32_t least, const SummedRows* rows, std::optional<In2<float>> groups,
+           int32_t least, const SummedRows* rows, std::optional<In2<uint8_t>> groups, double unit,
            double threshold, int threads, int simd) {
             const BandKeys view = keys_of(keys, empty);
             require(
@@ -220,11 +220,12 @@ void bind_bands(nb::module_& m) {
             require((!rows || rows->n_rows() == view.n_rows) &&
                         (!groups || static_cast<int64_t>(groups->shape(0)) == view.n_rows),
                     "keys and groups must have one row a row");
-            require(!groups || (rows && groups->shape(1) % 16 == 0),
-                    "groups must be those of rows, a multiple of 16");
+            require(!groups || (rows && groups->shape(1) % 64 == 0),
+                    "groups must be those of rows, a multiple of 64");
             const SearchLoops& loops = search_loops(simd);
-            const GroupSums bounds{groups ? groups->data() : nullptr,
-                                   groups ? static_cast<int64_t>(groups->shape(1)) : 0, &loops};
+            const GroupBounds bounds{groups ? groups->data() : nullptr,
+                                     groups ? static_cast<int64_t>(groups->shape(1)) : 0, unit,
+                                     &loops};
             const Sketch filter = SketchArg{sketch, least}.view(view.n_rows, loops);
             PairColumns found;
             JoinWork work;
@@ -243,8 +244,8 @@ void bind_bands(nb::module_& m) {
         nb::arg("keys").noconvert(), nb::arg("empty").noconvert().none(), nb::arg("begin"),
         nb::arg("end"), nb::arg("late").noconvert().none(), nb::arg("cap"),
         nb::arg("sketch").noconvert().none(), nb::arg("least"), nb::arg("rows").none(),
-        nb::arg("groups").noconvert().none(), nb::arg("threshold"), nb::arg("threads"),
-        nb::arg("simd"),
+        nb::arg("groups").noconvert().none(), nb::arg("unit"), nb::arg("threshold"),
+        nb::arg("threads"), nb::arg("simd"),
         "Verified pairs of some bands: ((i, j, similarity), met, passed, verified). Without rows "
         "the pairs that pass the sketch, each with a similarity of 1.");
     m.def(

@@ -159,18 +159,21 @@ struct Sketch {
     }
 };
 
-// Sums of groups of values of nonnegative dense rows, (n, groups), as a filter: the sum of minima L
-// of two rows is at most that of their group sums, and a similarity of t needs
-// L >= t / (1 + t) (|u| + |v|).
-struct GroupSums {
-    const float* sums;  // null for none
-    int64_t groups;     // a multiple of 16
+// Sums of groups of values of nonnegative dense rows, (n, groups), in units and rounded up, as a
+// filter: the sum of minima L of two rows is at most that of their group sums, and a similarity of t
+// needs L >= t / (1 + t) (|u| + |v|).
+struct GroupBounds {
+    const uint8_t* units;  // null for none
+    int64_t groups;        // a multiple of 64
+    double unit;
     const SearchLoops* loops;
 
     // Whether L can reach `need`; a hair of room for rounding.
     bool reach(int64_t i, int64_t j, double need) const {
-        return !sums || static_cast<double>(loops->minima(sums + i * groups, sums + j * groups,
-                                                          groups)) >= need * (1 - 1e-5);
+        return !units || static_cast<double>(
+                             loops->minima_8(units + i * groups, units + j * groups, groups)) *
+                                 unit >=
+                             need * (1 - 1e-5);
     }
 };
 
@@ -185,7 +188,7 @@ struct JoinWork {
 template <class Pairs>
 PairColumns band_join(const BandKeys& keys, int64_t begin, int64_t end, const bool* late,
                       int64_t cap, const Sketch& sketch, const double* sums,
-                      const GroupSums& groups, double threshold, const Pairs& similarity,
+                      const GroupBounds& groups, double threshold, const Pairs& similarity,
                       int threads, JoinWork* work) {
     constexpr size_t kBlock =
         64;  // rows of a bucket lie anywhere in memory: two blocks fit a cache
@@ -199,35 +202,65 @@ PairColumns band_join(const BandKeys& keys, int64_t begin, int64_t end, const bo
         const auto row_at = [&](size_t at) {
             return static_cast<int64_t>(static_cast<uint32_t>(entries[at]));
         };
-        // Filters in the order of what they stop for their price.
-        const auto meet = [&](int64_t i, int64_t j) {
-            if (!sketch.passes(i, j)) return;
+        const auto met_before = [&](int64_t i, int64_t j) {
             const uint32_t *i_keys = keys.keys + i * keys.n_bands,
                            *j_keys = keys.keys + j * keys.n_bands;
-            for (int64_t earlier = 0; earlier < band; ++earlier)
-                if (i_keys[earlier] == j_keys[earlier] &&
-                    !(late && late[i * keys.n_bands + earlier]))
-                    return;
-            ++mine.passed;
-            if (sums) {
-                const double need = shared_part * (sums[i] + sums[j]);
-                // L is at most the lesser sum
-                if (std::min(sums[i], sums[j]) < need * (1 - 1e-5) || !groups.reach(i, j, need))
-                    return;
+            uint32_t met = 0;  // all bands are looked at, several in one instruction
+            if (late) {
+                const bool* i_late = late + i * keys.n_bands;
+                for (int64_t earlier = 0; earlier < band; ++earlier)
+                    met |=
+                        uint32_t{i_keys[earlier] == j_keys[earlier]} & uint32_t{!i_late[earlier]};
+            } else {
+                for (int64_t earlier = 0; earlier < band; ++earlier)
+                    met |= uint32_t{i_keys[earlier] == j_keys[earlier]};
             }
-            ++mine.verified;
-            const double value = similarity(i, j);
-            if (value >= threshold) columns.add(i, j, value);
+            return met != 0;
+        };
+        // Row j and some rows i of its bucket. Filters in the order of what they stop for their
+        // price; each goes over all rows that are left and keeps those that pass, without a branch
+        // that a processor would have to guess.
+        int64_t left[kBlock];
+        const auto meet = [&](int64_t j, size_t from, size_t to) {
+            size_t count = 0;
+            for (size_t p = from; p < to; ++p) {
+                const int64_t i = row_at(p);
+                left[count] = i;
+                count += sketch.passes(i, j);
+            }
+            const auto keep = [&](const auto& passes) {
+                size_t kept = 0;
+                for (size_t at = 0; at < count; ++at) {
+                    const int64_t i = left[at];
+                    left[kept] = i;
+                    kept += passes(i);
+                }
+                count = kept;
+            };
+            const auto need = [&](int64_t i) {  // with room for rounding
+                return (1 - 1e-5) * shared_part * (sums[i] + sums[j]);
+            };
+            // L is at most the lesser sum
+            if (sums) keep([&](int64_t i) { return std::min(sums[i], sums[j]) >= need(i); });
+            keep([&](int64_t i) { return !met_before(i, j); });
+            mine.passed += static_cast<int64_t>(count);
+            if (sums) keep([&](int64_t i) { return groups.reach(i, j, need(i)); });
+            mine.verified += static_cast<int64_t>(count);
+            for (size_t at = 0; at < count; ++at) {
+                const double value = similarity(left[at], j);
+                if (value >= threshold) columns.add(left[at], j, value);
+            }
         };
         each_bucket(entries, [&](size_t first, size_t last) {
             const size_t met = std::min(last, first + static_cast<size_t>(cap));
             for (size_t to = first; to < last; to += kBlock)
                 for (size_t from = first; from < std::min(to + kBlock, met); from += kBlock)
-                    for (size_t q = to; q < std::min(to + kBlock, last); ++q)
-                        for (size_t p = from; p < std::min({q, from + kBlock, met}); ++p) {
-                            ++mine.met;
-                            meet(row_at(p), row_at(q));
-                        }
+                    for (size_t q = to; q < std::min(to + kBlock, last); ++q) {
+                        const size_t end = std::min({q, from + kBlock, met});
+                        if (end <= from) continue;
+                        mine.met += static_cast<int64_t>(end - from);
+                        meet(row_at(q), from, end);
+                    }
         });
     });
     for (const JoinWork& one : works)

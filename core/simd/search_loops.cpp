@@ -87,27 +87,43 @@ MinMaxSums minmax_of(const A* a, const B* b, int64_t width, bool nonnegative) {
     return nonnegative ? minmax<T, true>(a, b, width) : minmax<T, false>(a, b, width);
 }
 
-float minima(const float* a, const float* b, int64_t width) {
-    constexpr int lanes = Wide<float>::lanes;
-    Wide<float>::Vector one = {}, other = {};
-    for (int64_t at = 0; at < width; at += 2 * lanes) {  // two sums, which need not wait in turn
-        const Wide<float>::Vector u = load(a + at), v = load(b + at);
-        one += u < v ? u : v;
-        if (at + lanes >= width) break;
-        const Wide<float>::Vector w = load(a + at + lanes), x = load(b + at + lanes);
-        other += w < x ? w : x;
+// Bytes of a vector of integers, as many as one register holds: sums of integers do not depend on it,
+// and wider vectors are taken apart into single values.
+#if defined(__AVX2__)
+constexpr int kRegister = 32;
+#else
+constexpr int kRegister = 16;
+#endif
+
+int64_t minima_8(const uint8_t* a, const uint8_t* b, int64_t width) {
+    typedef uint8_t Bytes __attribute__((vector_size(kRegister), aligned(1), may_alias));
+    typedef uint16_t Pairs __attribute__((vector_size(kRegister)));
+    typedef uint64_t Words __attribute__((vector_size(kRegister)));
+    constexpr int64_t kFill = 128 * kRegister;  // 2 * 255 a step: so many fit 16 bits
+    int64_t total = 0;
+    for (int64_t at = 0; at < width;) {
+        const int64_t end = width - at < kFill ? width : at + kFill;
+        Pairs sums = {};
+        for (; at < end; at += kRegister) {
+            const Bytes u = *reinterpret_cast<const Bytes*>(a + at),
+                        v = *reinterpret_cast<const Bytes*>(b + at), least = u < v ? u : v;
+            const Pairs two = reinterpret_cast<Pairs>(least);
+            sums += (two & 255) + (two >> 8);
+        }
+        constexpr uint64_t kLow = 0x0000FFFF0000FFFF;
+        const Words four = reinterpret_cast<Words>(sums),
+                    halves = (four & kLow) + ((four >> 16) & kLow);
+        uint64_t sum = 0;
+        for (int word = 0; word < kRegister / 8; ++word) sum += halves[word];
+        total += static_cast<int64_t>((sum & UINT32_MAX) + (sum >> 32));
     }
-    one += other;
-    float four[4];
-    for (int lane = 0; lane < 4; ++lane)
-        four[lane] = (one[lane] + one[lane + 4]) + (one[lane + 8] + one[lane + 12]);
-    return (four[0] + four[1]) + (four[2] + four[3]);
+    return total;
 }
 
 // Equal slots: a comparison that holds is -1 in its lane; bytes are emptied before they overflow.
 template <class Slot>
 int32_t equal_slots(const Slot* a, const Slot* b, int64_t slots) {
-    constexpr int bytes = 32, lanes = bytes / static_cast<int>(sizeof(Slot));
+    constexpr int bytes = kRegister, lanes = bytes / static_cast<int>(sizeof(Slot));
     typedef Slot Vector __attribute__((vector_size(bytes), aligned(alignof(Slot)), may_alias));
     int32_t total = 0;
     int64_t at = 0;
@@ -117,13 +133,14 @@ int32_t equal_slots(const Slot* a, const Slot* b, int64_t slots) {
         for (int64_t step = 0; step < steps; ++step, at += lanes)
             equal -= reinterpret_cast<Vector>(*reinterpret_cast<const Vector*>(a + at) ==
                                               *reinterpret_cast<const Vector*>(b + at));
-        // Sums of bytes as sums of words: even and odd bytes of each 64-bit word, then the words.
+        // Even and odd bytes of each word as lanes of 16 bits, then all words, then the lanes.
         typedef uint64_t Words __attribute__((vector_size(bytes)));
         const Words packed = reinterpret_cast<Words>(equal);
         constexpr uint64_t kLow = 0x00FF00FF00FF00FF;
         const Words pairs = (packed & kLow) + ((packed >> 8) & kLow);
-        for (int word = 0; word < bytes / 8; ++word)
-            total += static_cast<int32_t>((pairs[word] * 0x0001000100010001) >> 48);
+        uint64_t lanes_of_all = 0;
+        for (int word = 0; word < bytes / 8; ++word) lanes_of_all += pairs[word];
+        total += static_cast<int32_t>((lanes_of_all * 0x0001000100010001) >> 48);
     }
     for (; at < slots; ++at) total += a[at] == b[at];
     return total;
@@ -140,7 +157,7 @@ extern const SearchLoops search_loops;
 const SearchLoops search_loops = {minmax_of<float, float, float>,
                                   minmax_of<double, double, double>,
                                   minmax_of<double, float, double>,
-                                  minima,
+                                  minima_8,
                                   equal_slots<uint8_t>,
                                   equal_slots<uint16_t>,
                                   different_8};

@@ -17,9 +17,8 @@ struct SearchLoops {
     MinMaxSums (*minmax_float)(const float* a, const float* b, int64_t width, bool nonnegative);
     MinMaxSums (*minmax_double)(const double* a, const double* b, int64_t width, bool nonnegative);
     MinMaxSums (*minmax_mixed)(const float* a, const double* b, int64_t width, bool nonnegative);
-    // The sum of minima of two rows of at least 0, in float32: a bound, not a result. `width` is a
-    // multiple of 16.
-    float (*minima)(const float* a, const float* b, int64_t width);
+    // The sum of minima of two rows of bytes; `width` is a multiple of 64.
+    int64_t (*minima_8)(const uint8_t* a, const uint8_t* b, int64_t width);
     // How many slots of two codes are equal.
     int32_t (*equal_8)(const uint8_t* a, const uint8_t* b, int64_t slots);
     int32_t (*equal_16)(const uint16_t* a, const uint16_t* b, int64_t slots);

@@ -110,7 +110,8 @@ def test_bands_refuse():
 
     def joined(**wrong):
         given = {"keys": keys, "begin": 0, "end": 2, "late": late, "cap": 3, "rows": rows}
-        given |= {"sketch": None, "empty": None, "least": 0, "groups": None, "threshold": 0.5}
+        given |= {"sketch": None, "empty": None, "least": 0, "groups": None}
+        given |= {"unit": 1.0, "threshold": 0.5}
         return _core.band_join(**{**given, **wrong}, threads=1, simd=2)
 
     (i, j, values), *_ = joined()
@@ -132,9 +133,9 @@ def test_bands_refuse():
         lambda: joined(end=3),
         lambda: joined(begin=-1),
         lambda: joined(cap=0),
-        lambda: joined(groups=np.ones((3, 16), np.float32)),
-        lambda: joined(groups=np.ones((4, 8), np.float32)),
-        lambda: joined(groups=np.ones((4, 16), np.float32), rows=None),
+        lambda: joined(groups=np.ones((3, 64), np.uint8)),
+        lambda: joined(groups=np.ones((4, 32), np.uint8)),
+        lambda: joined(groups=np.ones((4, 64), np.uint8), rows=None),
         lambda: joined(late=np.zeros((4, 1), bool)),
         lambda: joined(rows=summed()),
         lambda: joined(sketch=np.zeros((3, 8), np.uint8)),

@@ -208,15 +208,19 @@ def test_group_sums_stop_no_pair_that_counts(dtype, width):
     X = np.repeat(random.gamma(0.5, size=(20, width)), 8, axis=0)
     X *= random.uniform(0.5, 1.5, X.shape)
     rows = ExactRows.of(X.astype(dtype))
-    groups = rows.group_sums
+    groups = rows.group_bounds
     assert groups is not None
-    assert groups.shape[1] % 16 == 0
-    K, bound = exact_values(rows, rows), exact_values(*(ExactRows.of(groups),) * 2)
-    assert (bound >= K * (1 - 1e-5)).all()
+    assert groups.sums.shape[1] % 64 == 0
+    K = exact_values(rows, rows)
+    total = rows.sums[:, None] + rows.sums
+    bound = np.minimum(groups.sums[:, None], groups.sums).sum(axis=2) * groups.unit
+    assert (bound >= K / (1 + K) * total * (1 - 1e-5)).all()
     keys = np.zeros((len(X), 2), np.uint32)  # all rows meet
     joined = [
-        _core.band_join(keys, None, 0, 2, None, 1000, None, 0, rows.view, some, 0.6, 1, 2)
-        for some in (None, groups)
+        _core.band_join(
+            keys, None, 0, 2, None, 1000, None, 0, rows.view, some, groups.unit, 0.6, 1, 2
+        )
+        for some in (None, groups.sums)
     ]
     (plain, *_, all_verified), (stopped, *_, verified) = joined
     assert len(plain[0]) == (np.triu(K, 1) >= 0.6).sum() > 100
@@ -224,7 +228,7 @@ def test_group_sums_stop_no_pair_that_counts(dtype, width):
         np.testing.assert_array_equal(one, other)
     assert verified < all_verified / 2
     for other in (-X, X[:, :255], sp.csr_matrix(X), X * 1e31, X * 1e-24):
-        assert ExactRows.of(other).group_sums is None
+        assert ExactRows.of(other).group_bounds is None
 
 
 def test_band_queries():

@@ -75,6 +75,7 @@ class BandJoin:
         if self.counts.capped:
             late = np.empty(self.keys.shape, dtype=np.bool_)
             _core.band_late_rows(self.keys, self.empty, self.cap, late, use.threads)
+        groups = None if rows is None else rows.group_bounds
         met = np.cumsum(self._by_band[:, 1])
         begin = 0
         while begin < bands:
@@ -91,7 +92,8 @@ class BandJoin:
                 self.sketch,
                 least,
                 None if rows is None else rows.view,
-                None if rows is None else rows.group_sums,
+                None if groups is None else groups.sums,
+                0.0 if groups is None else groups.unit,
                 threshold,
                 *use,
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,8 +26,16 @@ from kernelight.neighbors.limits import row_numbers
 # Sums of a row are kept where they have all their digits.
 _LEAST_PEAK, _MOST_SUM = 1e-280, 1e300
 _SMALL = 1e-290  # below it a quotient has lost digits, or everything
-_GROUPED = 4  # columns of a group
+_GROUPED = 4  # columns of a group, at most
+_ROWS_AT_ONCE = 512  # whose group sums stay in a cache
 _ONE_CALL = 1 << 22  # pairs of one compiled call, so that Ctrl-C is handled
+
+
+class GroupBounds(NamedTuple):
+    """Sums of groups of columns, (rows, groups), in units and rounded up."""
+
+    sums: NDArray[np.uint8]
+    unit: float
 
 
 class ExactRows:
@@ -109,23 +117,26 @@ class ExactRows:
         return float(np.count_nonzero(values)) / max(1, self.n_rows)
 
     @cached_property
-    def group_sums(self) -> NDArray[np.float32] | None:
+    def group_bounds(self) -> GroupBounds | None:
         """Sums of groups of columns, whose similarity bounds that of the rows, as a filter.
 
         Column c is in the group c modulo their number. None for rows that are sparse, narrow or
         signed, or whose sums are too different for float32.
         """
         n, width = self.matrix.shape
-        groups = -(-width // _GROUPED // 16) * 16
+        groups = -(-width // _GROUPED // 64) * 64
         small = self.sums.min(initial=np.inf, where=self.sums > 0)
         large = self.sums.max(initial=0.0)
         if self.is_sparse or not self.nonnegative or width < 256 or small < 1e-20 or large > 1e30:
             return None
-        out = np.zeros((n, groups), np.float32)
-        for at in range(0, width, groups):
-            some = self.matrix[:, at : at + groups]
-            out[:, : some.shape[1]] += some
-        return out
+        # no group sum is above this
+        unit = float(min(large, -(-width // groups) * float(self.matrix.max(initial=0)))) / 255
+        out = np.zeros((n, groups), np.uint8)
+        for at in range(0, n, _ROWS_AT_ONCE):
+            out[at : at + _ROWS_AT_ONCE] = _group_sums(
+                self.matrix[at : at + _ROWS_AT_ONCE], groups, unit or 1.0
+            )
+        return GroupBounds(out, unit or 1.0)
 
     def take(self, rows: NDArray[np.int64]) -> ExactRows:
         """Some of these rows."""
@@ -197,3 +208,13 @@ def _powered(X: Matrix, p: float, scale: float, name: str) -> Matrix:
             f"p={p:g}: scale its values, or use a smaller p."
         )
     return result
+
+
+def _group_sums(rows: NDArray[Any], groups: int, unit: float) -> NDArray[np.float32]:
+    """The sums of groups of columns in units, rounded up."""
+    sums = np.zeros((len(rows), groups), np.float32)
+    for at in range(0, rows.shape[1], groups):
+        some = rows[:, at : at + groups]
+        sums[:, : some.shape[1]] += some
+    sums /= np.float32(unit)
+    return np.minimum(np.ceil(sums, out=sums), 255, out=sums)

@@ -32,7 +32,8 @@ class NeighborPairs(NamedTuple):
         if not columns:
             return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         i, j, similarity = (np.concatenate(column) for column in columns)
-        order = np.lexsort((j, i))
+        few = max(i.max(initial=0), j.max(initial=0)) < 1 << 31  # one key sorts faster than two
+        order = np.argsort(i << 32 | j) if few else np.lexsort((j, i))
         i, j, similarity = i[order], j[order], similarity[order]
         new = np.ones(len(i), dtype=bool)
         new[1:] = (i[1:] != i[:-1]) | (j[1:] != j[:-1])
