@@ -31,7 +31,7 @@ MAX_BYTES = PAIR_BYTES * MAX_ROWS**2  # of all threads together: 46 MB
 NEAR_MARGIN = 0.15  # rows this close to the active set are in the working set
 FEW_CHANGES = 0.1  # fraction of rows that enter or leave: few enough to check the gap
 MAX_STEPS, MAX_HALVINGS = 30, 8
-MAX_REFINEMENTS, SMALL_RESIDUAL = 4, 1e-6  # a fraction of the right side
+MAX_REFINEMENTS, SMALL_RESIDUAL = 4, 1e-6  # a fraction of the right side; less for a smaller tol
 
 _limiting = threading.Lock()
 _n_limited = 0  # threads inside of `one_blas_thread`
@@ -121,7 +121,7 @@ def solve(
         active = now != 0 if hinge else np.ones(len(y), dtype=bool)
     for _ in range(MAX_STEPS):
         with np.errstate(over="ignore", invalid="ignore"):  # numbers beyond single precision
-            solution = _solution_of(active, K, y, cost)
+            solution = _solution_of(active, K, y, cost, min(SMALL_RESIDUAL, tol))
         if solution is None or not all(np.isfinite(part).all() for part in solution):
             return None
         target, target_margin = solution
@@ -161,17 +161,19 @@ def _solution_of(
     K: NDArray[np.float64],
     y: NDArray[np.float64],
     cost: NDArray[np.float64],
+    residual: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Duals and margins of an active set; None if its system is numerically singular.
 
-    A factor in single precision takes half the time, and each refinement divides the error of the
+    What is left of the right side is at most the fraction ``residual`` of it, or what double
+    precision leaves. A factor in single precision takes half the time, and each refinement divides the error of the
     solution by 1e7 over the condition of the system. Where that is not soon small, it is factored
     in double precision.
     """
     rows, half = np.flatnonzero(active), 0.5 / cost
     if not len(rows):
         return np.zeros(len(y)), np.zeros(len(y))
-    limit = SMALL_RESIDUAL * math.sqrt(float(y[rows] @ y[rows]))
+    limit = residual * math.sqrt(float(y[rows] @ y[rows]))
     for dtype in (np.float32, np.float64):
         # two times take is several times faster than one index
         system = K.take(rows, axis=0).take(rows, axis=1).astype(dtype, copy=False)
