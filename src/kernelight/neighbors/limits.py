@@ -27,6 +27,28 @@ def check_radius(radius: Any) -> float:
     return value
 
 
+def least_similarity(radius: float) -> float:
+    """The least float whose distance, 1 - similarity, is at most the radius.
+
+    Distances are rounded, so that it need not be 1 - radius: 1 - 0.7 is more than 0.3, and the
+    distance of rows of similarity 0.7 is not within 0.3. With this threshold every search finds
+    the rows whose distance, as it is returned, is at most the radius.
+
+    >>> from kernelight.neighbors.limits import least_similarity
+    >>> least_similarity(0.25), 1 - 0.7 <= 0.3, least_similarity(0.3) > 0.7
+    (0.75, False, True)
+    """
+    # positive floats are in the order of their bits
+    beyond, within = 0, int(np.float64(1.0).view(np.int64))
+    while within - beyond > 1:
+        middle = (beyond + within) // 2
+        if 1.0 - float(np.int64(middle).view(np.float64)) <= radius:
+            within = middle
+        else:
+            beyond = middle
+    return float(np.int64(within).view(np.float64))
+
+
 def check_recall(recall: Any) -> float:
     """A fraction to be found, above 0 and at most 1."""
     value = check_number("recall", recall, 0.0, 1.0)

@@ -21,7 +21,12 @@ from kernelight.neighbors.banded import BUCKET_CAP, BandSearch, pairs_met
 from kernelight.neighbors.exact import ExactSearch
 from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.graph import CodeGraph, CodeScan, has_graph
-from kernelight.neighbors.limits import check_radius, check_recall, check_threshold
+from kernelight.neighbors.limits import (
+    check_radius,
+    check_recall,
+    check_threshold,
+    least_similarity,
+)
 from kernelight.neighbors.pairs import NeighborPairs
 from kernelight.neighbors.plan import NeighborPlan
 from kernelight.neighbors.results import fill_up, split_at, without_itself
@@ -323,7 +328,10 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, return_distance: bool = True
     ) -> Any:
-        """All rows within a distance of each query: arrays of arrays, nearest first."""
+        """All rows within a distance of each query: arrays of arrays, nearest first.
+
+        A row is within the radius if its distance, as it is returned, is at most the radius.
+        """
         found, n = self._within(X, radius)
         order = np.lexsort((found.j, -found.similarity, found.i))
         ends = np.cumsum(np.bincount(found.i, minlength=n))
@@ -355,7 +363,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         radius = self.radius if radius is None else radius
         if radius is None:
             raise ValueError("radius_neighbors needs a radius: pass one here or to the estimator.")
-        threshold = 1.0 - check_radius(radius)
+        threshold = least_similarity(check_radius(radius))
         if X is None:
             pairs = self.pairs(threshold)
             both = (
@@ -413,7 +421,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if threshold is None:
             if self.radius is None:
                 raise ValueError("expected_recall needs a threshold, that of pairs.")
-            threshold = 1.0 - check_radius(self.radius)
+            threshold = least_similarity(check_radius(self.radius))
         return self.pairs_plan(threshold).expected_recall(similarity)
 
     def _pairs_method(self, threshold: float, queries: ExactRows | None) -> str:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.cluster import DBSCAN
 from sklearn.exceptions import NotFittedError
 from sklearn.manifold import TSNE
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -30,6 +30,7 @@ from kernelight.neighbors import (
     scan_codes,
 )
 from kernelight.neighbors.graph import has_graph
+from kernelight.neighbors.limits import least_similarity
 
 graphs = pytest.mark.skipif(not has_graph(), reason="usearch is not installed (extra search)")
 
@@ -90,6 +91,43 @@ def test_pairs_and_radius_agree(method):
         np.testing.assert_allclose(distances[query], 1 - K[query, rows[query]], atol=1e-12)
     only = near.radius_neighbors(X[:50], return_distance=False)
     assert all(np.array_equal(a, b) for a, b in zip(only, rows, strict=True))
+
+
+def test_within_a_radius_are_the_distances_at_most_the_radius():
+    """As floats, like scikit-learn: 1 - 0.7 is above 0.3, and 1 - (1 - s) need not be s."""
+    for make in (np.array, sp.csr_matrix):
+        for a in range(1, 30):
+            for b in range(a + 1, 30):
+                rows = make([[a, 0.0], [b, 0.0]])
+                near = MinMaxNeighbors(1, method="exact").fit(rows)
+                distance = near.kneighbors()[0][0, 0]
+                for radius in (1 - a / b, distance, np.nextafter(distance, 0)):
+                    found = len(near.radius_neighbors(radius=radius)[0][0])
+                    assert found == (distance <= radius), (a, b, radius)
+
+
+@pytest.mark.parametrize("make", [np.array, sp.csr_matrix])
+@pytest.mark.parametrize("method", ["exact", "bands"])
+def test_radius_neighbors_are_those_of_scikit_learn(method, make):
+    rows = np.arange(1.0, 41)[:, None] * [1, 0]
+    truth = NearestNeighbors(metric="precomputed").fit(1 - GMM()(rows))
+    near = MinMaxNeighbors(method=method, recall=0.9999999).fit(make(rows))
+    far = [1 - 3 / 10, 1 - 2 / 15, 1 - 1 / 10, 0.7]  # too far for bands
+    for radius in [0.05, 0.1, 0.15, 0.2, 0.3, *(far if method == "exact" else [])]:
+        wanted = truth.radius_neighbors_graph(radius=radius, mode="distance").toarray()
+        graph = near.radius_neighbors_graph(radius=radius, mode="distance").toarray()
+        np.testing.assert_array_equal(graph, wanted)
+        # of other queries each fitted row is one's own neighbour, too
+        found = near.radius_neighbors(make(rows), radius, return_distance=False)
+        assert [len(each) - 1 for each in found] == (wanted > 0).sum(axis=1).tolist()
+
+
+def test_the_least_similarity_within_a_radius():
+    rng = np.random.default_rng(0)
+    for radius in [0.0, 0.3, 0.7, 5e-324, 1e-17, np.nextafter(1.0, 0.0), *rng.random(200)]:
+        least = least_similarity(radius)
+        assert 0 < least <= 1
+        assert 1 - least <= radius < 1 - np.nextafter(least, 0)
 
 
 def test_power_is_that_of_the_kernel():
