@@ -120,6 +120,11 @@ class RecordingFiles(Files):
         self._change((self._path(path), None))
         self._record("mkdir")
 
+    def remove_directory(self, path):
+        super().remove_directory(path)
+        self._change((self._path(path), "gone"))
+        self._record("rmdir")
+
     def create(self, path):
         handle = super().create(path)
         number = len(self.inodes)

@@ -255,6 +255,79 @@ def test_a_killed_process_then_a_crash(life, tmp_path, step):
     assert crashes.n > 50 / step
 
 
+def test_a_creation_with_its_rows_is_whole_or_not_there(tmp_path, monkeypatch):
+    """Rows are on the disk before the first commit; of a crash nothing may be in the way."""
+    monkeypatch.setattr(contents_module, "_SPILLED", 1)
+    os.mkdir(tmp_path / "life")
+    life = Life.__new__(Life)
+    life.files, life.ids = RecordingFiles(str(tmp_path / "life")), NAMES["int"]
+    life.path, life.rows, life.commits = str(tmp_path / "life" / "i"), {}, []
+    life.index = using(life.files).create(life.path, MAP, threshold=0.9, deferred=True)
+    life.add(range(4))
+    life.add(range(10, 15))
+    segments = [name for name in os.listdir(life.path) if name.startswith("segment")]
+    assert len(segments) == 2
+    for call in (Index.open, lambda path: Index.open(path, "a")):
+        with pytest.raises(ValueError, match=sentence("was never completed")):
+            call(life.path)
+    life.commit()
+    life.index.close()
+    crashes = Crashes(tmp_path)
+    for at, moment in enumerate(life.files.moments):
+        for way in WAYS:
+            crashes.try_one(moment, way, np.random.default_rng(at), life.allowed(at))
+    assert crashes.n > 20
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("kind", [None, "create", "write", "sync", "rename", "sync_directory"])
+def test_a_creation_without_a_commit_leaves_nothing(tmp_path, kind, there, monkeypatch):
+    """Of errors, Ctrl-C, and no commit at all; a directory that was there stays."""
+    monkeypatch.setattr(contents_module, "_SPILLED", 1)
+    path, failures = tmp_path / "i", 0
+    for files_of in (FailingFiles, InterruptedFiles):
+        for at in range(100):
+            if there:
+                path.mkdir(exist_ok=True)
+            files = files_of(kind, at, errno.ENOSPC)
+            try:
+                index = using(files).create(path, MAP, deferred=True)
+                try:
+                    index.add(range(3), ROWS[:3])
+                    if kind is not None:
+                        index.commit()
+                finally:
+                    index.close()
+            except (OSError, KeyboardInterrupt):
+                failures += 1
+            done = not files.failed
+            if (path / "MANIFEST").exists():  # it failed when that was there
+                assert content(Index.open(path)) == wanted(dict(enumerate(ROWS[:3])))
+                shutil.rmtree(path)
+            else:
+                assert os.listdir(tmp_path) == (["i"] if there else [])
+                assert not there or not os.listdir(path)
+            if done:
+                break
+    assert failures >= (0 if kind is None else 2)
+
+
+def test_an_undone_creation_may_crash(tmp_path, monkeypatch):
+    """What it removes last says that the rest is none."""
+    monkeypatch.setattr(contents_module, "_SPILLED", 1)
+    os.mkdir(tmp_path / "life")
+    files = RecordingFiles(str(tmp_path / "life"))
+    with using(files).create(tmp_path / "life" / "i", MAP, deferred=True) as index:
+        index.add(range(3), ROWS[:3])
+        index.close()
+    assert files.moments[-1].operation == "rmdir"
+    crashes = Crashes(tmp_path)
+    for at, moment in enumerate(files.moments):
+        for way in WAYS:
+            crashes.try_one(moment, way, np.random.default_rng(at), [None])
+    assert crashes.n > 10
+
+
 def test_the_model_of_the_disk_loses_what_was_not_synced(tmp_path):
     """The crash tests can fail: without the syncs, files are lost."""
 

@@ -7,6 +7,8 @@ import io
 import json
 import os
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -113,6 +115,50 @@ def test_a_failing_create_leaves_nothing(tmp_path):
     said = run("index", "create", tmp_path / "i", tmp_path / "a.csv", "--ids", "name", status=2)
     assert "'x' is given more than once" in said
     assert os.listdir(tmp_path) == ["a.csv"]
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_failing_create_leaves_a_directory_of_the_user(tmp_path, linked):
+    (tmp_path / "a.csv").write_text("name,a,b\nx,1,2\nx,3,1\n")
+    (tmp_path / "b.csv").write_text("name,a,b\nx,1,2\ny,3,1\n")
+    mine = tmp_path / "mine"
+    (tmp_path / "real" if linked else mine).mkdir()
+    if linked:
+        mine.symlink_to(tmp_path / "real")
+    before = sorted(os.listdir(tmp_path))
+    run("index", "create", mine, tmp_path / "a.csv", "--ids", "name", status=2)
+    assert sorted(os.listdir(tmp_path)) == before
+    assert os.listdir(mine) == []
+    run("index", "create", mine, tmp_path / "b.csv", "--ids", "name", "-q")
+    assert sorted(os.listdir(tmp_path)) == before
+    assert len(Index.open(mine)) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
+def test_a_create_that_is_killed_is_done_again(tmp_path):
+    """Its rows are on the disk, and no manifest is."""
+    table = tmp_path / "a.csv"
+    table.write_text("name,a,b\nx,1,2\ny,3,1\n")
+    script = f"""
+import os, signal
+from kernelight import TableMap
+from kernelight.neighbors.index import contents
+from kernelight.tables.table_index import TableIndex
+
+def killed(event):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+contents._SPILLED = 1
+table = {str(table)!r}
+TableIndex.create({str(tmp_path / "i")!r}, TableMap().fit(table, ids="name"), table,
+                  ids="name", watch=killed)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == -9, done.stderr
+    assert list((tmp_path / "i").glob("segment-*"))
+    assert "was never completed" in run("index", "info", tmp_path / "i", status=2)
+    run("index", "create", tmp_path / "i", table, "--ids", "name", "-q")
+    assert "2 rows" in run("index", "verify", tmp_path / "i")
 
 
 def test_damage_is_found(index):

@@ -7,7 +7,6 @@ the numbers of rows counted from 1.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -67,8 +66,8 @@ class TableIndex:
     ) -> int:
         """Make an index of the rows of a table; returns how many.
 
-        ``settings`` are arguments of `Index.create`. If it fails or is interrupted, there is no
-        index.
+        ``settings`` are arguments of `Index.create`. If it fails or is interrupted, or the process
+        is killed, there is no index, and it can be created again at the same place.
         """
         if not table_map.has_codes:
             raise ValueError(
@@ -76,14 +75,10 @@ class TableIndex:
                 f"choose another kernel or method."
             )
         index = Index.create(
-            path, table_map.map_, attached=table_map.to_state(), **(settings or {})
+            path, table_map.map_, attached=table_map.to_state(), deferred=True, **(settings or {})
         )
-        try:
-            with cls(index, table_map) as made:
-                return made.add(data, numbered=True, memory=memory, watch=watch, **reading_options)
-        except BaseException:
-            shutil.rmtree(os.fsdecode(path), ignore_errors=True)
-            raise
+        with cls(index, table_map) as made:
+            return made.add(data, numbered=True, memory=memory, watch=watch, **reading_options)
 
     @classmethod
     def open(cls, path: FilePath, mode: str = "r", *, n_jobs: int | None = None) -> TableIndex:

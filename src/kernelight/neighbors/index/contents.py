@@ -133,9 +133,8 @@ class Contents:
         manifest = self.store.manifest
         entries = [each.entry for each in self.segments]
         listed = all(each.listed for each in self.segments)
-        return (self.ids, self.rows) != (manifest.ids, manifest.rows) or not (
-            listed and entries == list(manifest.segments)
-        )
+        same = (self.ids, self.rows) == (manifest.ids, manifest.rows)
+        return not (self.store.published and same and listed and entries == list(manifest.segments))
 
     def commit(self) -> None:
         """Make all changes durable; eight segments of a size become one."""

@@ -26,6 +26,10 @@ class Files:
         """Make a directory."""
         os.mkdir(path)
 
+    def remove_directory(self, path: str) -> None:
+        """Remove an empty directory."""
+        os.rmdir(path)
+
     def create(self, path: str) -> BinaryIO:
         """A new file, open for writing; the name must not be taken."""
         return open(path, "xb", buffering=0)

@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelight.base import counted, registry
-from kernelight.base.checks import as_matrix, check_bool, check_choice, check_int, check_number
+from kernelight.base.checks import (
+    as_matrix,
+    check_bool,
+    check_choice,
+    check_int,
+    check_number,
+    resources,
+)
 from kernelight.base.files import FilePath
 from kernelight.codes import Codes
 from kernelight.codes.provenance import refuse_other_origin
@@ -86,14 +93,18 @@ class Index:
         store_rows: bool | None = None,
         n_features: int | None = None,
         attached: State | None = None,
+        deferred: bool = False,
         n_jobs: int | None = None,
     ) -> Index:
         """Make an empty index in a new directory, and open it for writing.
 
+        A process that is killed before the index is there leaves none: it can be created again at
+        the same place. An error removes what was written.
+
         Parameters
         ----------
         path : path
-            A directory that is not there yet.
+            A directory that is not there yet, or an empty one.
         map : CodeMap, default=GCWS(256)
             A fitted map into codes. A `GCWS` need not be fitted if ``n_features`` is given; its
             ``sampler="auto"`` then means "cws".
@@ -109,6 +120,9 @@ class Index:
             Width of the rows, for a map that is not fitted.
         attached : State, optional
             Whatever is to be kept with the index: `attached` has it.
+        deferred : bool, default=False
+            There is no index before the first commit, so that it has all its rows or is not there.
+            By default there is an empty one at once.
         n_jobs : int, optional
             Threads; None means all cores.
         """
@@ -121,6 +135,13 @@ class Index:
         dtype, bits = code_form(fitted)
         exact = power_of(fitted) is not None
         stored = exact if store_rows is None else check_bool("store_rows", store_rows)
+        check_bool("deferred", deferred)
+        if not isinstance(attached, State | None):
+            raise TypeError(
+                f"attached must be a State, as to_state of fitted objects returns it, got "
+                f"{type(attached).__name__}."
+            )
+        resources(n_jobs)  # refuses wrong ones
         if stored and not exact:
             raise ValueError(
                 f"{type(fitted).__name__} aims at {fitted.kernel!r}, of which an index has no "
@@ -138,7 +159,9 @@ class Index:
             with store.writing():
                 written = store.write_state("map", fitted.to_state())
                 extra = None if attached is None else store.write_state("attached", attached)
-                store.publish(Manifest(plan, stored, written, extra))
+                store.begin(Manifest(plan, stored, written, extra))
+                if not deferred:
+                    store.publish(store.manifest)
             return cls._of(store, n_jobs)
         except BaseException:
             store.close()
@@ -158,6 +181,7 @@ class Index:
         """
         where = _place(path)
         check_choice("mode", mode, ("r", "a"))
+        resources(n_jobs)  # refuses wrong ones
         store = Store.open_reader(where) if mode == "r" else Store.open_writer(where, cls._files())
         try:
             return cls._of(store, n_jobs)
@@ -502,7 +526,8 @@ class Index:
         """
         self._refuse_closed()
         damaged: list[str] = []
-        read_manifest(self._store.path)
+        if self._store.published:
+            read_manifest(self._store.path)
         for file in self._open_files():
             try:
                 file.verify()

@@ -25,20 +25,37 @@ class WriterLock:
                 f"{directory} can only be read on this system, which has no locks of POSIX: open "
                 "it with mode='r'."
             )
-        path = os.path.join(directory, LOCK)
+        self._path = os.path.join(directory, LOCK)
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        self._number: int | None = os.open(path, flags, 0o666)
-        try:
-            fcntl.flock(self._number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        self._number: int | None = None
+        while not self._is_there():  # the file was removed between its opening and its lock
             self.release()
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise
-            raise BlockingIOError(
-                f"{directory} is open for writing already: an index has one writer at a time; "
-                "close the other, or open with mode='r' to read."
-            ) from None
+            self._number = os.open(self._path, flags, 0o666)
+            try:
+                fcntl.flock(self._number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                self.release()
+                if error.errno not in (errno.EAGAIN, errno.EACCES):
+                    raise
+                raise BlockingIOError(
+                    f"{directory} is open for writing already: an index has one writer at a time; "
+                    "close the other, or open with mode='r' to read."
+                ) from None
         _HELD.add(self)
+
+    def _is_there(self) -> bool:
+        """Whether the file that is locked is still the one of its name."""
+        try:
+            return self._number is not None and os.path.samestat(
+                os.fstat(self._number), os.stat(self._path)
+            )
+        except FileNotFoundError:
+            return False
+
+    def remove(self) -> None:
+        """Remove the file, while it is locked."""
+        if self._number is not None:
+            os.unlink(self._path)
 
     def release(self) -> None:
         """Let another writer in."""

@@ -16,7 +16,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +35,7 @@ from kernelight.state.safetensors import altered, canonical
 
 MANIFEST = "MANIFEST"
 NEXT = "MANIFEST.next"  # what becomes the manifest
+CREATING = "CREATING"  # as long as it is there and no manifest, there never was an index
 _NAME = re.compile(r"(segment|removed|map|attached)-([0-9]{8,18})\.kli")
 _FIRST = re.compile(rb"kernelight-index ([0-9]{1,9}) ([0-9]{1,9})")
 _MOST_BYTES = 1 << 26
@@ -188,12 +189,17 @@ def file_name(kind: str, number: int) -> str:
 
 def is_ours(name: str) -> bool:
     """Whether a name is one that a writer of an index gives."""
-    return name == NEXT or _NAME.fullmatch(name) is not None
+    return name in (NEXT, CREATING) or _NAME.fullmatch(name) is not None
 
 
-def is_committed(name: str) -> bool:
-    """Whether a name is one of rows, which are only written once there is a manifest."""
-    return is_ours(name) and name.startswith(("segment-", "removed-"))
+def has_lost_manifest(names: Collection[str]) -> bool:
+    """Whether a directory of these names, without a manifest, must have had one.
+
+    It has rows, and it is not one that an index is made in.
+    """
+    return CREATING not in names and any(
+        is_ours(name) and name.startswith(("segment-", "removed-")) for name in names
+    )
 
 
 def lost_manifest(directory: str) -> str:
@@ -237,12 +243,13 @@ def _no_index(directory: str) -> Exception:
         return FileNotFoundError(f"{directory} is not there: Index.create makes an index.")
     if not os.path.isdir(directory):
         return NotADirectoryError(f"{directory} is a file: an index is a directory.")
-    if any(map(is_committed, os.listdir(directory))):
+    names = os.listdir(directory)
+    if has_lost_manifest(names):
         return ValueError(lost_manifest(directory))
-    if any(map(is_ours, os.listdir(directory))):
+    if any(map(is_ours, names)):
         return ValueError(
             f"{directory} holds an index that was never completed: create it again at the same "
-            "place."
+            "place, unless another process is still about it."
         )
     return ValueError(f"{directory} is not an index: it has no file {MANIFEST}.")
 

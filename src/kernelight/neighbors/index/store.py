@@ -4,6 +4,11 @@ A commit writes new files and makes them durable, then their names, then replace
 makes that durable. Only then are files removed that nobody names. So at any moment the manifest on
 the disk names files that are whole: the old ones, or the new ones.
 
+The first manifest makes the index. Before it a file CREATING, durable before anything else, says
+that what is there are remains, if nobody has the lock: whoever creates an index there next removes
+them. A creation that ends without a manifest removes what it wrote, and the directory if it made
+that; a directory that was there, and empty, stays.
+
 To sync a file that failed to sync once may succeed although its bytes are lost. So an error of a
 sync ends a writer: it refuses to go on.
 """
@@ -17,14 +22,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kernelight.neighbors.index.array_file import ArrayFile, FileEntry, pieces_of, write_arrays
+from kernelight.base.files import naming
+from kernelight.neighbors.index.array_file import (
+    ArrayFile,
+    FileEntry,
+    pieces_of,
+    synced,
+    write_arrays,
+)
 from kernelight.neighbors.index.files import Files, SyncError
 from kernelight.neighbors.index.lock import LOCK, WriterLock
 from kernelight.neighbors.index.manifest import (
+    CREATING,
     MANIFEST,
     Manifest,
     file_name,
-    is_committed,
+    has_lost_manifest,
     is_ours,
     lost_manifest,
     next_manifest,
@@ -62,6 +75,8 @@ class Store:
         self._number = 0 if manifest is None else manifest.next_number
         self._broken: str | None = None
         self._process = os.getpid()
+        self._published = manifest is not None
+        self._made_directory = self._begun = False
 
     @property
     def inherited(self) -> bool:
@@ -70,44 +85,56 @@ class Store:
 
     @property
     def manifest(self) -> Manifest:
-        """What is committed."""
+        """What is committed; before the first commit, what it will begin with."""
         assert self._manifest is not None
         return self._manifest
+
+    @property
+    def published(self) -> bool:
+        """Whether there is an index on the disk."""
+        return self._published
 
     # -- Made and opened
 
     @classmethod
     def create(cls, path: str, files: Files) -> Store:
         """A writer of a new directory, or of one in which nothing was ever completed."""
-        parent = os.path.dirname(os.path.abspath(path))
-        if not os.path.lexists(path):
+        parent, new = os.path.dirname(os.path.abspath(path)), not os.path.lexists(path)
+        if new:
             if not os.path.isdir(parent):
                 raise FileNotFoundError(f"{path} cannot be made: there is no directory {parent}.")
             with _refused(f"{path} cannot be made", "name a place that can be written."):
                 files.make_directory(path)
-        elif not os.path.isdir(path):
-            raise FileExistsError(f"{path} is a file: name a new directory for the index.")
-        elif os.path.exists(os.path.join(path, MANIFEST)):
-            raise FileExistsError(
-                f"{path} holds an index already: open it with mode='a', or name a new directory."
-            )
-        elif any(map(is_committed, os.listdir(path))):
-            raise FileExistsError(lost_manifest(path))
-        elif any(not (is_ours(name) or name == LOCK) for name in os.listdir(path)):
-            raise FileExistsError(f"{path} holds other files: name a new directory for the index.")
-        with _refused(f"{path} cannot be written", "name another place."):
-            lock = WriterLock(path)
-        store = cls(path, None, files, lock)
+        else:
+            _refuse_filled(path)
+        store = cls(path, None, files, None)
+        store._made_directory = new
         try:
-            if os.path.exists(os.path.join(path, MANIFEST)):  # of another, a moment ago
-                raise FileExistsError(f"{path} holds an index already: open it with mode='a'.")
-            # also where the directory was there: who made it may not have come so far
-            store._sync_directory(parent)
-            store.clean()
+            with _refused(f"{path} cannot be written", "name another place."):
+                store.lock = WriterLock(path)
+            _refuse_filled(path)  # by another, a moment ago
+            store._begun = True
+            with store.writing():
+                # also where the directory was there: who made it may not have come so far
+                store._sync_directory(parent)
+                store._begin()
         except BaseException:
             store.close()
             raise
         return store
+
+    def _begin(self) -> None:
+        """Say that an index is being made, before anything else is written; remove old remains."""
+        path = os.path.join(self.path, CREATING)
+        if not os.path.lexists(path):
+            with naming(path), self.files.create(path) as handle:
+                synced(self.files, handle, path)
+        self._sync_directory(self.path)
+        self.clean()
+
+    def begin(self, manifest: Manifest) -> None:
+        """Take over the manifest that the first commit begins with; it is not on the disk yet."""
+        self._manifest = manifest
 
     @classmethod
     def open_writer(cls, path: str, files: Files) -> Store:
@@ -210,7 +237,7 @@ class Store:
             if not isinstance(error, SyncError):
                 self._broken = None  # before the renaming
             raise
-        self._broken, self._manifest = None, manifest
+        self._broken, self._manifest, self._published = None, manifest, True
         self.clean()
 
     def commit(self, **changes: Any) -> None:
@@ -226,11 +253,14 @@ class Store:
     def clean(self) -> None:
         """Remove files of ours that the manifest does not name; errors wait for the next time."""
         named = set() if self._manifest is None else {entry.name for entry in self.manifest.files}
+        self._remove_others(named if self._published else {*named, CREATING})
+
+    def _remove_others(self, kept: set[str]) -> None:
         with contextlib.suppress(OSError):
             names = os.listdir(self.path)
             self._number = max(self._number, number_above(names))
             for name in names:
-                if is_ours(name) and name not in named:
+                if is_ours(name) and name not in kept:
                     with contextlib.suppress(OSError):
                         self.files.unlink(os.path.join(self.path, name))
 
@@ -242,8 +272,37 @@ class Store:
 
     def close(self) -> None:
         """Let another writer in; what was not committed is removed. A fork changes nothing."""
-        if self.lock is not None and not self.inherited:
-            if self._broken is None:
+        if not self.inherited:
+            if not self._published and not os.path.lexists(os.path.join(self.path, MANIFEST)):
+                self._undo()
+            elif self.lock is not None and self._broken is None:
                 self.clean()
-            self.lock.release()
+            if self.lock is not None:
+                self.lock.release()
         self.lock = None
+
+    def _undo(self) -> None:
+        """Remove what a creation wrote that did not come to a manifest."""
+        with contextlib.suppress(OSError):
+            if self.lock is not None and self._begun:
+                self._remove_others({CREATING})
+                self.files.sync_directory(self.path)  # no row outlives what says that it is none
+                self._remove_others(set())
+                self.lock.remove()
+            if self._made_directory:
+                self.files.remove_directory(self.path)
+
+
+def _refuse_filled(path: str) -> None:
+    """Refuse a place that holds something other than remains of a creation."""
+    if not os.path.isdir(path):
+        raise FileExistsError(f"{path} is a file: name a new directory for the index.")
+    names = set(os.listdir(path))
+    if MANIFEST in names:
+        raise FileExistsError(
+            f"{path} holds an index already: open it with mode='a', or name a new directory."
+        )
+    if has_lost_manifest(names):
+        raise FileExistsError(lost_manifest(path))
+    if any(not (is_ours(name) or name == LOCK) for name in names):
+        raise FileExistsError(f"{path} holds other files: name a new directory for the index.")

@@ -118,6 +118,10 @@ CREATE = {
     "no map": ({"map": "gcws"}, TypeError, "map into codes"),
     "other width": ({"map": MAP, "n_features": 5}, ValueError, "leave n_features out"),
     "few slots": ({"map": GCWS(4, bits=4).fit(X), "threshold": 0.3}, ValueError, "cannot find"),
+    "no state": ({"map": MAP, "attached": "x"}, TypeError, "attached must be a State"),
+    "deferred": ({"map": MAP, "deferred": 1}, TypeError, "deferred must be True or False"),
+    "no threads": ({"map": MAP, "n_jobs": 0}, ValueError, "n_jobs must not be 0"),
+    "a word of threads": ({"map": MAP, "n_jobs": "x"}, TypeError, "n_jobs must be a whole number"),
     "rows of signs": (
         {"map": SignProjection(64).fit(X), "store_rows": True},
         ValueError,
@@ -127,7 +131,8 @@ CREATE = {
 
 
 @pytest.mark.parametrize("case", CREATE)
-def test_wrong_parameters_of_create_make_nothing(tmp_path, case):
+def test_wrong_parameters_of_create_make_nothing(tmp_path, case, monkeypatch):
+    monkeypatch.delenv("KERNELIGHT_NUM_THREADS", raising=False)
     parameters, kind, words = CREATE[case]
     with pytest.raises(kind, match=sentence(words)):
         Index.create(tmp_path / "i", **parameters)

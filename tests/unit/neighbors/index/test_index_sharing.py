@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import threading
@@ -12,6 +13,7 @@ from helpers import sentence
 
 from kernelight import GCWS
 from kernelight.neighbors import Index
+from kernelight.neighbors.index.lock import LOCK, WriterLock
 
 X = np.random.default_rng(0).lognormal(size=(12, 3))
 MAP = GCWS(32, bits=4).fit(X)
@@ -25,6 +27,26 @@ def index(tmp_path):
         made.remove([3])
         made.commit()
         yield made
+
+
+def test_the_lock_is_on_the_file_that_is_there(tmp_path, monkeypatch):
+    """Another process may remove it, with all it wrote, after it was opened here."""
+    locked = []
+
+    def flock(number, how):
+        if not locked:
+            os.unlink(tmp_path / LOCK)
+        locked.append(number)
+        return real(number, how)
+
+    real = fcntl.flock
+    monkeypatch.setattr(fcntl, "flock", flock)
+    lock = WriterLock(str(tmp_path))
+    assert os.path.exists(tmp_path / LOCK)
+    with pytest.raises(BlockingIOError, match=sentence("one writer at a time")):
+        WriterLock(str(tmp_path))
+    lock.release()
+    WriterLock(str(tmp_path)).release()
 
 
 def test_threads_share_a_writer(tmp_path):
