@@ -2,7 +2,7 @@
 
 The life of an index is written once with files that record what is durable after each operation;
 then the machine crashes after every one of them. Errors of the system, and processes that are
-killed, come after that.
+killed, come after that. Long, as all of them share the rows, the life and the checks.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -19,6 +21,7 @@ from kernelight.neighbors import (
 )
 from kernelight.neighbors.banded import BandSearch
 from kernelight.neighbors.exact import ExactSearch
+from kernelight.neighbors.exact_rows import similarities_of_any_size
 
 N, D = 90, 23
 
@@ -271,3 +274,36 @@ def test_scan_and_equal_slots(bits, count, level):
     )
     i, j = (a.reshape(-1) for a in np.indices(equal.shape))
     np.testing.assert_array_equal(equal_slots(queries, i, codes, j), equal.reshape(-1))
+
+
+def twin_of_any_size(u, v, p):
+    """The kernel of two rows by logarithms, at the scale of this pair."""
+    u, v = ([*np.maximum(row, 0), *np.maximum(-row, 0)] for row in (u, v))
+    scale = math.log(max(*u, *v, 5e-324))
+
+    def power(value):
+        return math.exp(p * (math.log(value) - scale)) if value else 0.0
+
+    low = math.fsum(power(min(pair)) for pair in zip(u, v, strict=True))
+    high = math.fsum(power(max(pair)) for pair in zip(u, v, strict=True))
+    return low / high if any(u) or any(v) else 0.0
+
+
+@pytest.mark.parametrize("p", [0.05, 0.5, 1.0, 3.0, 20.0, 300.0])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csr_array])
+def test_similarities_of_rows_of_any_size(form, p):
+    rng = np.random.default_rng(0)
+    sizes = 10.0 ** np.array([0, 0, 0.01, -0.1, 30, 30.1, 301, 301, 307, -30, -290, -307, 80, 81])
+    X = rng.normal(size=(len(sizes), 6)) * (rng.random((len(sizes), 6)) < 0.8)
+    X[::2] = X[1::2] * rng.lognormal(0, 0.1, X[1::2].shape)
+    X *= sizes[:, None]
+    X[3] = 0
+    i, j = (each.reshape(-1) for each in np.indices((len(X), len(X))))
+    order = rng.permutation(len(i))
+    i, j = i[order], j[order]
+    for other in (form(X), X):
+        found = similarities_of_any_size(form(X), i, other, j, p=p)
+        wanted = [twin_of_any_size(X[a], X[b], p) for a, b in zip(i, j, strict=True)]
+        np.testing.assert_allclose(found, wanted, rtol=1e-14 * max(30, 3 * p), atol=1e-100)
+        if p == 1.0:
+            assert found[(i == j) & (i != 3)].tolist() == [1.0] * (len(X) - 1)

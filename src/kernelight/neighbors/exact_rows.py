@@ -26,6 +26,7 @@ from kernelight.neighbors.limits import row_numbers
 # Sums of a row are kept where they have all their digits.
 _LEAST_PEAK, _MOST_SUM = 1e-280, 1e300
 _SMALL = 1e-290  # below it a quotient has lost digits, or everything
+_LEVEL, _LEAST_EXPONENT = 256, -1074  # powers of two between scales; that of the least float
 _GROUPED = 4  # columns of a group, at most
 _ROWS_AT_ONCE = 512  # whose group sums stay in a cache
 _ONE_CALL = 1 << 22  # pairs of one compiled call, so that Ctrl-C is handled
@@ -82,14 +83,7 @@ class ExactRows:
         """Other rows, to be compared with these."""
         matrix = as_matrix(X, name=name)
         check_same_width(self.matrix, matrix, name=name)
-        if is_sparse(self.matrix):
-            matrix = matrix if is_sparse(matrix) else sp.csr_array(matrix)
-            index = self.matrix.indices.dtype
-            if matrix.indices.dtype != index:
-                parts = (matrix.data, matrix.indices.astype(index), matrix.indptr.astype(index))
-                matrix = sp.csr_array(parts, shape=matrix.shape, copy=False)
-        elif is_sparse(matrix):
-            matrix = matrix.toarray()
+        matrix = _in_form_of(self.matrix, matrix)
         if self.p != 1.0:
             matrix = _powered(matrix, self.p, self.scale, name)
         return ExactRows(matrix, self.p, self.scale)
@@ -189,17 +183,63 @@ class ExactRows:
             )
 
 
+def similarities_of_any_size(
+    A: Matrix, i: Any, B: Matrix, j: Any, *, p: float = 1.0, n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    """The similarity of row i[n] of A and row j[n] of B, for each n, whatever their sizes.
+
+    No scale serves rows of all sizes: sums would overflow, or powers vanish. So pairs are compared
+    at one of a few scales, that of the larger row of the pair. A row that vanishes there has a
+    similarity of 0 but for less than 1e-100.
+
+    >>> from kernelight.neighbors.exact_rows import similarities_of_any_size
+    >>> A = np.array([[1.0, 2.0], [1e-30, 2e-30], [1e30, 3e30]])
+    >>> similarities_of_any_size(A, [0, 1, 2, 0], A, [0, 1, 2, 1], p=20.0)
+    array([1., 1., 1., 0.])
+    """
+    i, j = row_numbers("i", i), row_numbers("j", j)
+    if p == 1.0 and max(_largest(A), _largest(B)) < 2.0**_LEVEL:
+        rows = ExactRows(A, p, 1.0)
+        return rows.similarities(i, rows.like(B), j, n_jobs=n_jobs)
+    larger = np.maximum(row_peaks(A)[i], row_peaks(B)[j]).astype(np.float64)
+    larger[larger == 0] = 1.0
+    step = _LEVEL / max(p, 1.0)  # powers of a level are less than 2^_LEVEL apart
+    levels = np.floor(np.log2(larger) / step)
+    out = np.empty(len(i))
+    for level in np.unique(levels).tolist():
+        scale = 2.0 ** max(level * step, _LEAST_EXPONENT)
+        mine = np.flatnonzero(levels == level)
+        some, at = np.unique(i[mine], return_inverse=True)
+        left = _raised(A[some], p, scale)
+        others, other = np.unique(j[mine], return_inverse=True)
+        right = _raised(_in_form_of(left, B[others]), p, scale)
+        out[mine] = ExactRows(left, p, scale).similarities(
+            at.astype(np.int64), ExactRows(right, p, scale), other.astype(np.int64), n_jobs=n_jobs
+        )
+    return out
+
+
+def _largest(X: Matrix) -> float:
+    """The largest absolute value."""
+    values = X.data[: X.indptr[-1]] if is_sparse(X) else X
+    return float(max(values.max(initial=0), -values.min(initial=0)))
+
+
+def _in_form_of(X: Matrix, other: Matrix) -> Matrix:
+    """Other rows as the first ones are: dense, or sparse with indices of the same type."""
+    if not is_sparse(X):
+        return other.toarray() if is_sparse(other) else other
+    other = other if is_sparse(other) else sp.csr_array(other)
+    index = X.indices.dtype
+    if other.indices.dtype != index:
+        parts = (other.data, other.indices.astype(index), other.indptr.astype(index))
+        other = sp.csr_array(parts, shape=other.shape, copy=False)
+    return other
+
+
 def _powered(X: Matrix, p: float, scale: float, name: str) -> Matrix:
     """sign(x) |x / scale|^p in double; rows that would vanish are refused."""
-    values = np.asarray(X.data[: X.indptr[-1]] if is_sparse(X) else X, dtype=np.float64)
-    sizes = np.abs(values) / scale
-    with np.errstate(over="ignore", under="ignore"):
-        powered = np.power(sizes, p)
-        if p < 1.0:  # the power of a quotient that is too small need not be
-            small = (sizes < _SMALL) & (values != 0)
-            powered[small] = np.power(np.abs(values[small]), p) / scale**p
-        powered = np.copysign(powered, values)
-    result = with_values(X, powered) if is_sparse(X) else powered
+    result = _raised(X, p, scale)
     peaks, filled = row_peaks(result), row_peaks(X) > 0
     wrong = filled & ~((peaks > _LEAST_PEAK) & (peaks < _MOST_SUM))
     if wrong.any():
@@ -208,6 +248,19 @@ def _powered(X: Matrix, p: float, scale: float, name: str) -> Matrix:
             f"p={p:g}: scale its values, or use a smaller p."
         )
     return result
+
+
+def _raised(X: Matrix, p: float, scale: float) -> Matrix:
+    """sign(x) |x / scale|^p in double."""
+    values = np.asarray(X.data[: X.indptr[-1]] if is_sparse(X) else X, dtype=np.float64)
+    sizes = np.abs(values) / scale
+    with np.errstate(over="ignore", under="ignore"):
+        powered = np.power(sizes, p)
+        if p < 1.0:  # the power of a quotient that is too small need not be
+            small = (sizes < _SMALL) & (values != 0)
+            powered[small] = np.power(np.abs(values[small]), p) / scale**p
+        powered = np.copysign(powered, values)
+    return with_values(X, powered) if is_sparse(X) else powered
 
 
 def _group_sums(rows: NDArray[Any], groups: int, unit: float) -> NDArray[np.float32]:

@@ -18,7 +18,7 @@ from kernelight.base.checks import Matrix
 from kernelight.codes import Codes
 from kernelight.neighbors.band_keys import short_band_keys
 from kernelight.neighbors.banded import BandJoin
-from kernelight.neighbors.exact_rows import ExactRows
+from kernelight.neighbors.exact_rows import similarities_of_any_size
 from kernelight.neighbors.index.ids import Ids, order_of
 from kernelight.neighbors.index.search import Int, Snapshot, stacked
 from kernelight.neighbors.scan import equal_slots
@@ -129,9 +129,10 @@ class _Rows:
         """The exact similarities of pairs."""
         out = np.empty(len(a))
         for part, left, at, right, other in self._gathered(a, b):
-            rows = ExactRows.of(self._stored(left), p=power)
-            like = rows.like(self._stored(right))
-            out[part] = rows.similarities(at, like, other, n_jobs=self.snapshot.n_jobs)
+            rows, others = self._stored(left), self._stored(right)
+            out[part] = similarities_of_any_size(
+                rows, at, others, other, p=power, n_jobs=self.snapshot.n_jobs
+            )
         return out
 
     def equal(self, a: Int, b: Int) -> Int:

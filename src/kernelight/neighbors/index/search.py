@@ -19,7 +19,7 @@ from kernelight.base.checks import Matrix
 from kernelight.codes import Codes
 from kernelight.neighbors.band_keys import short_band_keys
 from kernelight.neighbors.band_plan import least_equal
-from kernelight.neighbors.exact_rows import ExactRows
+from kernelight.neighbors.exact_rows import similarities_of_any_size
 from kernelight.neighbors.index.ids import Ids, empty_ids
 from kernelight.neighbors.index.plan import IndexPlan
 from kernelight.neighbors.index.segment import Segment
@@ -237,18 +237,19 @@ class Snapshot:
             part = order[begin : begin + step]
             rows, at = self._gathered(pairs.some(part))
             asked, which = np.unique(pairs.query[part], return_inverse=True)
-            others = rows.like(queries[asked])
-            scores[part] = rows.similarities(at, others, which, n_jobs=self.n_jobs)
+            scores[part] = similarities_of_any_size(
+                rows, at, queries[asked], which, p=float(self.power or 1.0), n_jobs=self.n_jobs
+            )
         return scores
 
-    def _gathered(self, pairs: Pairs) -> tuple[ExactRows, Int]:
+    def _gathered(self, pairs: Pairs) -> tuple[Matrix, Int]:
         """The rows of some pairs, each once, and which of them each pair has."""
         starts = self.starts
         unique, at = np.unique(starts[pairs.segment] + pairs.row, return_inverse=True)
         parts = []
         for number, mine in _by_value(np.searchsorted(starts, unique, "right") - 1):
             parts.append(self.segments[number].rows.take(unique[mine] - starts[number]))
-        return ExactRows.of(stacked(parts), p=float(self.power or 1.0)), at.astype(np.int64)
+        return stacked(parts), at.astype(np.int64)
 
     @property
     def starts(self) -> Int:

@@ -189,6 +189,27 @@ def test_exact_scores_of_other_kernels(tmp_path, fitted):
     assert isinstance(fitted.kernel, (GMM, NGMM))
 
 
+@pytest.mark.parametrize(("p", "size"), [(1.0, 1e301), (20.0, 1e-30), (20.0, 1e30)])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_rows_of_any_size_are_found(tmp_path, p, size, form):
+    """One row far from the others in size must not be in the way of a search for them."""
+    X = np.random.default_rng(0).lognormal(size=(60, 10))
+    far = X[:2] * [[size], [size * 1.001]]
+    with Index.create(tmp_path / "i", GCWS(128, p=p).fit(X), threshold=0.8) as index:
+        index.add(range(60), form(X))
+        alone = index.search(form(X[:5]), k=2)
+        index.add([1000, 1001], form(far))
+        index.commit()
+        found = index.search(form(X[:5]), k=2)
+        assert found[0][:, 0].tolist() == [0, 1, 2, 3, 4]
+        assert (found[1] >= alone[1] - 1e-12).all()
+        found = index.search(form(far), k=1)
+        assert found[0].tolist() == [[1000], [1001]]
+        assert found[1].tolist() == [[1.0], [1.0]]
+        assert 0 in index.search(form(X[:1]), threshold=0.9)[0][0].tolist()
+        np.testing.assert_array_equal(index.pairs()[2] >= 0.8, True)
+
+
 def test_a_reader_keeps_what_it_has_open(tmp_path):
     X = rows_like(np.random.default_rng(0), 90)
     with create(tmp_path / "i", "dense") as index:
