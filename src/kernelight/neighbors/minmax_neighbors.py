@@ -42,7 +42,7 @@ _NS = 1e-9
 class _Made:
     """What was made of the fitted rows so far."""
 
-    plan: NeighborPlan | None = None
+    plans: dict[int, NeighborPlan] = field(default_factory=dict)  # by the number of neighbours
     codes: tuple[GCWS, Codes] | None = None
     engine: CodeGraph | CodeScan | None = None
     bands: BandSearch | None = None
@@ -151,9 +151,13 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def plan_(self) -> NeighborPlan:
         """How `kneighbors` works, and why; what it needs is made at the first look."""
         self._check_fitted()
-        if self._made.plan is None:
-            self._made.plan = self._planned_neighbors()
-        return self._made.plan
+        return self._plan_for(check_int("n_neighbors", self.n_neighbors, 1))
+
+    def _plan_for(self, k: int) -> NeighborPlan:
+        """The plan for k neighbours: the recall of a few says nothing of that of many."""
+        if k not in self._made.plans:
+            self._made.plans[k] = self._planned_neighbors(k)
+        return self._made.plans[k]
 
     def _check_fitted(self) -> None:
         check_is_fitted(self, "n_samples_fit_")
@@ -169,14 +173,14 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self._made.codes = made, made.encode(self._rows.matrix)
         return self._made.codes
 
-    def _planned_neighbors(self) -> NeighborPlan:
-        """Exact, or by a graph or scan that finds enough."""
+    def _planned_neighbors(self, k: int) -> NeighborPlan:
+        """Exact, or by a graph or scan that finds enough of k neighbours."""
         n, exact = self._rows.n_rows, ("exact", 1.0)
         if self.method in ("exact", "bands"):
             return NeighborPlan(exact[0], "method says so.", exact[1])
         by_graph = has_graph()
         name = "graph" if by_graph else "scan"
-        count = self.n_neighbors * _LADDER[1]
+        count = k * _LADDER[1]
         each = (
             costs.graph_query(self._rows, count)
             if by_graph
@@ -197,27 +201,26 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         }
         if self.method == "auto" and seconds["exact"] <= seconds[name]:
             return NeighborPlan("exact", "it costs least.", 1.0, seconds)
-        return self._tried_plan(name, seconds)
+        return self._tried_plan(name, k, seconds)
 
-    def _tried_plan(self, name: str, seconds: dict[str, float]) -> NeighborPlan:
+    def _tried_plan(self, name: str, k: int, seconds: dict[str, float]) -> NeighborPlan:
         """The fewest candidates that find enough; exact where none do and we may choose."""
         _, codes = self._codes
         n = self._rows.n_rows
-        k = min(self.n_neighbors, max(1, n - 1))
+        k = min(k, max(1, n - 1))
         tried = np.unique(np.linspace(0, n - 1, min(n, _TRIED)).astype(np.int64))
         some = self._rows.take(tried)
         rows, truth = self._exact.best(some, k + 1)
         truth = np.where(rows == tried[:, None], -1.0, truth)  # a row is not its own neighbour
         truth = -np.sort(-truth, axis=1)[:, :k]
-        engine: CodeGraph | CodeScan = CodeScan(codes)
         # what a scan does not find among so many, no graph finds
         if self.method == "auto" and name == "graph":
-            found = self._recall_of(engine, tried, some, truth, k, _LADDER[-2] * k)
+            found = self._recall_of(CodeScan(codes), tried, some, truth, k, _LADDER[-2] * k)
             if found < self.recall:
                 return self._exact_plan(found, seconds)
-        if name == "graph":
-            engine = CodeGraph(codes)
-        self._made.engine = engine
+        engine = self._made.engine
+        if engine is None:
+            engine = CodeGraph(codes) if name == "graph" else CodeScan(codes)
         found = 0.0
         for many in _LADDER:
             count = min(n, many * k)
@@ -228,10 +231,11 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 reason = (
                     "it costs least." if self.method == "auto" else "method says so."
                 ) + f" {count} candidates a query are verified."
+                self._made.engine = engine
                 return NeighborPlan(name, reason, found, seconds, None, count, count)
         if self.method == "auto":
-            self._made.engine = None
             return self._exact_plan(found, seconds)
+        self._made.engine = engine
         count = min(n, _LADDER[-1] * k)
         reason = f"method says so, though it finds less than recall={self.recall:g}."
         return NeighborPlan(name, reason, found, seconds, None, count, count)
@@ -266,12 +270,14 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Any:
         """The nearest rows of each query: distances and indices, nearest first.
 
+        For more neighbours than the parameter ``n_neighbors`` there is another plan, made at the
+        first call, so that they are found with the same recall.
         Without ``X`` the fitted rows are the queries, and no row is its own neighbour. Rows that
         share nothing with a query are at distance 1; of those the first fill up what is missing.
         """
         self._check_fitted()
-        k = self.n_neighbors if n_neighbors is None else check_int("n_neighbors", n_neighbors, 1)
-        n = self._rows.n_rows
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        k, n = check_int("n_neighbors", k, 1), self._rows.n_rows
         most = n - 1 if X is None else n
         if k > most:
             raise ValueError(
@@ -280,9 +286,9 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         queries = self._queries(X)
         if X is None:
-            rows, similarities = without_itself(*self._nearest(queries, k + 1, None), k)
+            rows, similarities = without_itself(*self._nearest(queries, k, itself=True), k)
         else:
-            rows, similarities = self._nearest(queries, k, X)
+            rows, similarities = self._nearest(queries, k, itself=False)
         fill_up(rows, similarities, self._rows, queries, itself=X is None)
         return (1.0 - similarities, rows) if return_distance else rows
 
@@ -292,17 +298,19 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._rows.like(checked_rows(self, X, reset=False))
 
     def _nearest(
-        self, queries: ExactRows, k: int, X: Any
+        self, queries: ExactRows, k: int, *, itself: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        plan = self.plan_
+        """The k nearest rows; with ``itself`` one more, as queries are the fitted rows."""
+        planned = max(k, check_int("n_neighbors", self.n_neighbors, 1))
+        plan, more = self._plan_for(planned), k + itself
         if plan.method == "exact" or self._made.engine is None:
-            return self._exact.best(queries, k)
+            return self._exact.best(queries, more)
         made, codes = self._codes
-        some = codes if X is None else made.encode(queries.matrix)
-        count = max(plan.candidates, int(plan.candidates * k / self.n_neighbors), k)
+        some = codes if itself else made.encode(queries.matrix)
+        count = max(plan.candidates, int(plan.candidates * more / planned), more)
         count = min(count, self._rows.n_rows)
         candidates = self._made.engine.candidates(some, count, count, n_jobs=self.n_jobs)
-        return self._rows.best(queries, candidates, k, n_jobs=self.n_jobs)
+        return self._rows.best(queries, candidates, more, n_jobs=self.n_jobs)
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"

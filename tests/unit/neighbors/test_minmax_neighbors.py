@@ -163,6 +163,33 @@ def test_scan_serves_without_a_graph(monkeypatch):
     assert (distances <= truth[:, -1:]).mean() > 0.9
 
 
+@pytest.mark.parametrize("engine", ["scan", pytest.param("graph", marks=graphs)])
+@pytest.mark.parametrize("ask", ["set_params", "kneighbors", "queries", "transform"])
+def test_more_neighbours_than_at_fit_are_found_as_often(ask, engine, monkeypatch):
+    """Two neighbours of these rows are easily found, fifty are not."""
+    monkeypatch.setattr(
+        "kernelight.neighbors.minmax_neighbors.has_graph", lambda: engine == "graph"
+    )
+    rng = np.random.default_rng(0)
+    rows = np.repeat(near_rows(700, 60), 3, axis=0) * rng.lognormal(0, 0.02, (2100, 60))
+    near = MinMaxNeighbors(2, method="graph", n_components=128).fit(rows)
+    few = near.plan_
+    truth = MinMaxNeighbors(method="exact").fit(rows).kneighbors(n_neighbors=50)[0]
+    if ask == "set_params":
+        found = near.set_params(n_neighbors=50).kneighbors()[0]
+        assert near.plan_.candidates > 25 * few.candidates
+    elif ask == "kneighbors":
+        found = near.kneighbors(n_neighbors=50)[0]
+        assert near.plan_ is few
+    elif ask == "queries":
+        found = near.kneighbors(rows, n_neighbors=51)[0][:, 1:]
+    else:
+        found = near.set_params(n_neighbors=50).transform(rows).data.reshape(-1, 51)[:, 1:]
+    # 100,000 neighbours; those of a query depend on each other: at most fifty times the variance
+    sigma = np.sqrt(50 * 0.95 * 0.05 / truth.size)
+    assert (found <= truth[:, -1:]).mean() > 0.95 - 5 * sigma
+
+
 def test_auto_is_exact_where_that_is_cheap_or_codes_do_not_serve():
     assert MinMaxNeighbors().fit(X).plan_.method == "exact"
     rng = np.random.default_rng(0)
