@@ -85,21 +85,30 @@ def test_rows_without_ids_are_numbered(folder, tmp_path):
     assert "need ids" in said
 
 
+def test_more_than_there_are(index, folder):
+    found = table(run("index", "search", index, folder / "new.csv", "--top", 10**12))
+    assert 2 < len(found) <= 160
+
+
 def test_wrong_use_is_one_sentence(index, folder, tmp_path):
     new = folder / "new.csv"
     before = sorted(os.listdir(index))
     with Index.open(index, "a"):
-        assert "one writer" in run("index", "add", index, new, "--ids", "name", status=2)
+        said = run("index", "add", index, new, "--ids", "name", status=2)
+        assert "one writer at a time; wait until the other has ended" in said
     for arguments, words in (
-        (("create", index, new), "holds an index already"),
+        (("create", index, new), "holds an index already: add to it by kernelight index add, or"),
         (("create", tmp_path / "j", new, "--threshold", 2), "--threshold must be"),
         (("create", tmp_path / "j", new, "--recall", 1), "--recall must be"),
         (("create", tmp_path / "j", new, "--kernel", "nothing"), "there is no kernel named"),
         (("create", tmp_path / "j", new, "--method", "fourier", "--kernel", "rbf"), "takes codes"),
         (("create", tmp_path / "j", folder / "none.csv"), "none.csv"),
-        (("search", tmp_path / "j", new), "is not there"),
-        (("search", index, new, "--top", 0), "k must be at least 1"),
-        (("search", index, new, "--above", 0), "threshold must be above 0"),
+        (("search", tmp_path / "j", new), "is not there: kernelight index create makes an index"),
+        (("search", index, new, "--top", 0), "--top must be at least 1, got 0"),
+        (("search", index, new, "--above", 0), "--above must be above 0 and at most 1, got 0"),
+        (("remove", index, "-5"), "put -- before what begins with a dash"),
+        (("remove", index, "--", "-5"), "Id '-5' is not in the index"),
+        (("remove", index, "--nothing"), "-h says what there is"),
         (("search", index, new, "--above", 0.5, "--top", 1), "cannot both be given"),
         (("verify", folder), "is not an index"),
         (("info", new), "is a file"),

@@ -133,6 +133,10 @@ def _search(
     output = table_output(output, data)
     if top is not None and above is not None:
         raise ValueError("--top and --above cannot both be given: leave one out.")
+    if top is not None and top < 1:
+        raise ValueError(f"--top must be at least 1, got {top}.")
+    if above is not None and not 0.0 < above <= 1.0:
+        raise ValueError(f"--above must be above 0 and at most 1, got {above:g}.")
     k = 5 if top is None and above is None else top
     n_pairs = 0
     with (

@@ -21,6 +21,10 @@ def usage(error: Any) -> str:
     text = on_one_line(error.format_message())
     for kind, words in (("integer", "a whole number"), ("number", "a number")):
         text = re.sub(rf"Input should be a valid {kind}.*", f"it must be {words}", text)
+    if type(error).__name__ == "NoSuchOption" and context is not None:
+        several = [each for each in context.command.params if each.nargs == -1]
+        if several and not error.option_name.startswith("--"):
+            return f"{text.rstrip('.')}; put -- before what begins with a dash and is no option."
     return text if text.endswith("?") else f"{text.rstrip('.')}; {command} -h says what there is."
 
 
@@ -108,6 +112,10 @@ def _in_options(text: str) -> str:
         ("class_weight='balanced'", "--balanced"),
         ("strict=True", "--strict"),
         ("replace=True", "--replace"),
+        ("open it with mode='a', or name", "add to it by kernelight index add, or name"),
+        (": open it with mode='r' to read it.", ": it can be searched."),
+        ("close the other, or open with mode='r' to read.", "wait until the other has ended."),
+        ("Index.create makes an index.", "kernelight index create makes an index."),
         ("--missing ignore passes", "--ignore-missing passes"),
         ("zero_based=True", "--zero-based"),
         ("header=False", "--no-header"),

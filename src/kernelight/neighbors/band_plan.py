@@ -20,11 +20,13 @@ from scipy.special import bdtrc
 
 from kernelight.theory import band_probability
 from kernelight.theory.collisions import bbit_collision
+from kernelight.theory.inputs import kernel_values
 
 # Slots that bands leave to the sketch at least, of codes that are long enough; it takes up to twice
 # as many if there are, in whole steps: what it stops need not be verified.
 SKETCH_SLOTS = 64
 _STEP = 32
+_MOST_ROWS = 256  # of a band: where pairs always agree, nothing else limits them
 SKETCH_LOSS = 2e-3  # of the pairs at the threshold, by the sketch
 
 
@@ -60,6 +62,7 @@ class BandPlan:
 
     def expected_recall(self, similarity: ArrayLike) -> NDArray[np.float64]:
         """The probability that a pair of this similarity is found."""
+        similarity = kernel_values(similarity, "similarity")
         agree = np.asarray(bbit_collision(similarity, self.bits))
         return found_probability(agree, self.bands, self.rows, self.sketch_slots, self.least_equal)
 
@@ -107,10 +110,11 @@ def possible_plans(
     room = n_components - (SKETCH_SLOTS if n_components >= 2 * SKETCH_SLOTS else 0)
     plans = []
     goal = min(1 - 1e-12, recall / (1 - SKETCH_LOSS))
-    for rows in range(1, n_components + 1):
+    for rows in range(1, min(room, _MOST_ROWS) + 1):
         bands = fewest_bands(agree, rows, goal)
-        if bands * rows <= room and bands <= (most_bands or room):
-            plans.append(BandPlan(n_components, bits, threshold, int(bands), rows))
+        if bands * rows > room or bands > (most_bands or room):
+            break  # longer bands must be more
+        plans.append(BandPlan(n_components, bits, threshold, int(bands), rows))
     if not plans:
         raise ValueError(
             f"No bands of {n_components} slots find pairs of similarity {threshold:g} with "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight import _core
+from kernelight.base import counted
 from kernelight.base.checks import resources
 from kernelight.codes import Codes
 from kernelight.neighbors.band_keys import short_band_keys
@@ -32,6 +34,17 @@ class BucketCounts(NamedTuple):
     pairs: int
     capped: int
     capped_rows: int
+
+
+def warn_of_capped(capped: int, cap: int) -> None:
+    """Warn the user of a method that calls this of buckets above the cap, if there are any."""
+    if capped:
+        warnings.warn(
+            f"{counted(capped, 'bucket')} of bands had more than {cap:,} rows, of which each met "
+            "the first ones only: pairs among the others may be missing; pass a larger cap to "
+            "pairs.",
+            stacklevel=3,
+        )
 
 
 class BandJoin:

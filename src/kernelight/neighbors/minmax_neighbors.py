@@ -1,4 +1,7 @@
-"""`MinMaxNeighbors`: similar rows under the min-max kernel, as scikit-learn finds neighbours."""
+"""`MinMaxNeighbors`: similar rows under the min-max kernel, as scikit-learn finds neighbours.
+
+Long, as it is one estimator: the engines are elsewhere, and here is how they are chosen.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelight.base.checks import check_choice, check_int, seed_of
 from kernelight.base.estimator import checked_rows
 from kernelight.codes import Codes
 from kernelight.maps.minmax.gcws import GCWS
+from kernelight.maps.minmax.scheme import MAX_COMPONENTS
 from kernelight.neighbors import costs
 from kernelight.neighbors.band_plan import BandPlan, possible_plans
-from kernelight.neighbors.banded import BUCKET_CAP, BandSearch, pairs_met
+from kernelight.neighbors.banded import BUCKET_CAP, BandSearch, pairs_met, warn_of_capped
 from kernelight.neighbors.exact import ExactSearch
 from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.graph import CodeGraph, CodeScan, has_graph
@@ -49,7 +53,11 @@ class _Made:
     cheapest: dict[float, tuple[BandPlan, float]] = field(default_factory=dict)
 
 
-class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class MinMaxNeighbors(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Rows similar under the generalized min-max kernel, with exact similarities.
 
     The similarity of two rows is `kernels.GMM`, sum of minima over sum of maxima: weighted Jaccard,
@@ -137,7 +145,7 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("method", self.method, METHODS)
         check_recall(self.recall)
         check_int("bits", self.bits, 1, 8)
-        check_int("n_components", self.n_components, 1)
+        check_int("n_components", self.n_components, 1, MAX_COMPONENTS)
         if self.radius is not None:
             check_radius(self.radius)
         rows = ExactRows.of(checked_rows(self, X, reset=True), self.p)
@@ -158,6 +166,11 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if k not in self._made.plans:
             self._made.plans[k] = self._planned_neighbors(k)
         return self._made.plans[k]
+
+    @property
+    def _n_features_out(self) -> int:
+        """Columns of `transform`, for get_feature_names_out: the fitted rows."""
+        return self.n_samples_fit_
 
     def _check_fitted(self) -> None:
         check_is_fitted(self, "n_samples_fit_")
@@ -390,14 +403,18 @@ class MinMaxNeighbors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def pairs(self, threshold: float, *, cap: int = BUCKET_CAP) -> NeighborPairs:
         """All pairs of fitted rows of at least this similarity: i < j, each once, sorted.
 
-        Bands find each with the probability of `expected_recall`. Each row meets the first ``cap``
-        rows of its bucket only; `plan_` of codes cannot promise the pairs of larger buckets.
+        Bands find each with the probability of `expected_recall`. Rows that agree in a band are in
+        one bucket, of which each meets the first ``cap`` rows only. So a pair may be missing whose
+        buckets are all larger; a warning says how many buckets are.
         """
         self._check_fitted()
         threshold, cap = check_threshold(threshold), check_int("cap", cap, 1)
         if self._pairs_method(threshold, None) == "exact":
             return self._exact.pairs(threshold)
-        return self._band_search(threshold, cap).pairs()
+        search = self._band_search(threshold, cap)
+        found = search.pairs()
+        warn_of_capped(search.counts.capped, cap)
+        return found
 
     def pairs_plan(self, threshold: float) -> NeighborPlan:
         """How `pairs` finds the pairs of at least this similarity, and why."""

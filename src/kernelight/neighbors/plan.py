@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelight.neighbors.band_plan import BandPlan
+from kernelight.theory.inputs import kernel_values
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class NeighborPlan:
 
     def expected_recall(self, similarity: ArrayLike) -> NDArray[np.float64]:
         """The probability that a pair of this similarity is found."""
-        values = np.asarray(similarity, dtype=np.float64)
+        values = kernel_values(similarity, "similarity")
         if self.bands is not None:
             return self.bands.expected_recall(values)
         return np.full(values.shape, self.recall)

@@ -145,7 +145,12 @@ class TableIndex:
         watch: Watch = unwatched,
         **reading_options: Any,
     ) -> Iterator[FoundRows]:
-        """Similar rows of the index for each row of a table, batch by batch."""
+        """Similar rows of the index for each row of a table, batch by batch.
+
+        With ``k`` the most similar ones, or all if there are fewer.
+        """
+        if k is not None:
+            k = min(k, max(1, len(self.index)))
         for before, X, ids in self._batches(data, memory, reading_options):
             found = self.index.search(X, k, threshold=threshold, return_std=True)
             if k is not None:

@@ -29,6 +29,7 @@ from kernelight.neighbors import (
     equal_slots,
     scan_codes,
 )
+from kernelight.neighbors.band_plan import possible_plans
 from kernelight.neighbors.graph import has_graph
 from kernelight.neighbors.limits import least_similarity
 
@@ -376,6 +377,43 @@ def test_sizes_far_apart():
         assert rows.similarities([0], rows, [1])[0] == pytest.approx(1e-180, rel=1e-9)
         with pytest.raises(ValueError, match=sentence("use a smaller p")):
             ExactRows.of(X, 0.7)
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.8, 1.0])
+def test_many_components_are_planned_soon(threshold):
+    """Nothing is tried that must be longer than the codes: this would take hours."""
+    plans = possible_plans(1 << 24, 8, threshold, 0.95)
+    assert 10 < len(plans) <= 256
+    assert all(plan.expected_recall(threshold) >= 0.95 for plan in plans)
+
+
+def test_popular_buckets_are_reported():
+    rows = np.tile([1.0, 2.0, 3.0], (30, 1))
+    near = MinMaxNeighbors(method="bands").fit(rows)
+    assert len(near.pairs(0.9).i) == 30 * 29 // 2
+    with pytest.warns(UserWarning, match=sentence("had more than 4 rows")) as caught:
+        found = near.pairs(0.9, cap=4)
+    assert caught[0].filename == __file__
+    # each row meets the first four
+    assert list(zip(found.i, found.j, strict=True)) == [
+        (i, j) for i in range(4) for j in range(i + 1, 30)
+    ]
+
+
+def test_columns_of_graphs_have_names():
+    near = MinMaxNeighbors(2).fit(X[:4])
+    names = ["minmaxneighbors0", "minmaxneighbors1", "minmaxneighbors2", "minmaxneighbors3"]
+    assert near.get_feature_names_out().tolist() == names
+    assert near.set_output(transform="default").transform(X[:2]).shape == (2, 4)
+
+
+@pytest.mark.parametrize("method", ["exact", "bands"])
+@pytest.mark.parametrize("wrong", [2, -1, np.nan, [0.5, 2.0]])
+def test_recall_is_of_similarities(method, wrong):
+    near = MinMaxNeighbors(method=method).fit(X)
+    for ask in (near.expected_recall, near.pairs_plan(0.8).expected_recall):
+        with pytest.raises(ValueError, match=sentence("similarity must lie between 0 and 1")):
+            ask(wrong, 0.8) if ask == near.expected_recall else ask(wrong)
 
 
 def test_wrong_input():

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.base.files import naming
-from kernelight.neighbors.index.files import Files, SyncError
+from kernelight.neighbors.index.files import Files, SyncError, open_to_read
 from kernelight.state import ALGORITHM_VERSION, Pieces
 from kernelight.state.safetensors import altered, canonical
 
@@ -153,7 +153,7 @@ class ArrayFile:
 
     def __init__(self, directory: str, entry: FileEntry, kind: str) -> None:
         self.entry, self.path = entry, os.path.join(directory, entry.name)
-        with open(self.path, "rb") as handle:
+        with open_to_read(self.path) as handle:
             size = os.fstat(handle.fileno()).st_size
             start = handle.read(_START.size)
             header = self._header_length(start, size)

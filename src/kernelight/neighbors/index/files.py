@@ -6,10 +6,13 @@ Readers need none of it.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from typing import Any, BinaryIO
 
 from kernelight.base.files import sync_directory
+from kernelight.state.safetensors import altered
 
 
 class SyncError(OSError):
@@ -17,6 +20,19 @@ class SyncError(OSError):
 
     The system may have dropped what was to be written: to sync once more would report success.
     """
+
+
+def open_to_read(path: str) -> BinaryIO:
+    """A file of an index; what is no file in its place is damage, and is not waited for."""
+    try:
+        regular = stat.S_ISREG(os.stat(path).st_mode)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        regular = False
+    if not regular:
+        raise altered(path, "it is no file")
+    return open(path, "rb")
 
 
 class Files:

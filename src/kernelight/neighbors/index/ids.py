@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,8 +26,16 @@ INT, STR = "int", "str"
 # -- What users give
 
 
-def as_ids(given: Any, kind: str | None) -> Ids:
-    """Ids that a user gave, unique; ``kind`` is that of the index, None if it has no rows yet."""
+def as_ids(given: Any, kind: str | None, *, ordered: bool = False) -> Ids:
+    """Ids that a user gave, unique; ``kind`` is that of the index, None if it has no rows yet.
+
+    With ``ordered`` each is that of a row, so that sets and dicts are refused.
+    """
+    if ordered and isinstance(given, (Set, Mapping)):
+        raise TypeError(
+            f"ids must be a list in the order of the rows, got a {type(given).__name__}, whose "
+            "order says nothing of rows."
+        )
     values = _listed(given)
     ids = _as_integers(values) if _are_numbers(values) else _as_strings(values)
     found = kind_of(ids)

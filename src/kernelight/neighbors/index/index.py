@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, ClassVar, NoReturn
@@ -29,7 +28,7 @@ from kernelight.base.files import FilePath
 from kernelight.codes import Codes
 from kernelight.codes.provenance import refuse_other_origin
 from kernelight.maps.base import CodeMap
-from kernelight.neighbors.banded import BUCKET_CAP
+from kernelight.neighbors.banded import BUCKET_CAP, warn_of_capped
 from kernelight.neighbors.index.array_file import ArrayFile
 from kernelight.neighbors.index.contents import Contents
 from kernelight.neighbors.index.files import Files
@@ -42,6 +41,8 @@ from kernelight.neighbors.index.search import Queries, Snapshot
 from kernelight.neighbors.index.segment import Segment
 from kernelight.neighbors.index.store import Store
 from kernelight.state import State
+
+_MOST_EMPTY = 1 << 16  # results of a query where there are fewer rows
 
 
 class Index:
@@ -333,7 +334,7 @@ class Index:
         ----------
         X : matrix of rows, or Codes if the index stores no rows
         k : int
-            How many rows for each.
+            How many rows for each, at most as many as there are, or 65,536.
         threshold : float
             All rows of at least this similarity, above 0 and at most 1.
         return_std : bool, default=False
@@ -352,7 +353,12 @@ class Index:
             raise ValueError("search needs either k or threshold.")
         check_bool("return_std", return_std)
         if k is not None:
-            k = check_int("k", k, 1)
+            k, most = check_int("k", k, 1), max(len(self), _MOST_EMPTY)
+            if k > most:
+                raise ValueError(
+                    f"k must be at most {most:,} for an index of {counted(len(self), 'row')}, got "
+                    f"{k:,}."
+                )
             queries = self._queries(X)
             found = self._snapshot().nearest(queries, min(k, max(1, len(self))))
             results = found.table(len(queries), k)
@@ -392,13 +398,7 @@ class Index:
             )
         cap = check_int("cap", cap, 1)
         found = similar_pairs(self._snapshot(), threshold, cap)
-        if found.n_capped:
-            warnings.warn(
-                f"{counted(found.n_capped, 'bucket')} of bands had more than {cap:,} rows, of "
-                "which each met the first ones only: pairs among the others may be missing; pass a "
-                "larger cap.",
-                stacklevel=2,
-            )
+        warn_of_capped(found.n_capped, cap)
         results = (found.a, found.b, found.scores)
         return (*results, found.errors) if return_std else results
 
@@ -407,8 +407,8 @@ class Index:
         return Snapshot(plan, tuple(self._segments), self._power, self._n_jobs)
 
     def _queries(self, X: Any) -> Queries:
-        n_rows = getattr(X, "shape", (1,))[0] if not isinstance(X, Codes) else len(X)
-        if n_rows == 0 and not isinstance(X, Codes):  # maps refuse to encode nothing
+        empty = _count_rows(X) == 0 and hasattr(X, "shape")
+        if empty and not isinstance(X, Codes):  # maps refuse to encode nothing
             return self._no_queries(X)
         codes, rows = self._encoded(X)
         return Queries(codes, rows)
@@ -464,8 +464,8 @@ class Index:
         """
         with self._changing():
             check_bool("replace", replace)
-            names = as_ids(ids, self._contents.ids)
-            n_rows = len(X) if isinstance(X, Codes) or not hasattr(X, "shape") else X.shape[0]
+            names = as_ids(ids, self._contents.ids, ordered=True)
+            n_rows = _count_rows(X)
             if n_rows != len(names):
                 raise ValueError(
                     f"ids must be one for each row, got {counted(len(names), 'id')} for "
@@ -599,6 +599,14 @@ def _place(path: FilePath) -> str:
     if not os.fsdecode(path):
         raise ValueError("The path of an index must not be empty: name a directory.")
     return os.path.abspath(os.fsdecode(path))
+
+
+def _count_rows(X: Any) -> int:
+    """How many rows a user gave; what is no matrix is refused."""
+    if isinstance(X, Codes | list | tuple):
+        return len(X)
+    shape = getattr(X, "shape", None)
+    return int(shape[0] if shape else as_matrix(X).shape[0])
 
 
 def _fraction(name: str, value: Any) -> float:

@@ -7,6 +7,8 @@ import errno
 import os
 import weakref
 
+from kernelight.state.safetensors import altered
+
 try:
     import fcntl
 except ImportError:  # not on Windows
@@ -30,7 +32,12 @@ class WriterLock:
         self._number: int | None = None
         while not self._is_there():  # the file was removed between its opening and its lock
             self.release()
-            self._number = os.open(self._path, flags, 0o666)
+            try:
+                self._number = os.open(self._path, flags, 0o666)
+            except OSError as error:
+                if error.errno not in (errno.EISDIR, errno.ELOOP, errno.ENXIO):
+                    raise
+                raise altered(self._path, "it is no file") from None
             try:
                 fcntl.flock(self._number, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:

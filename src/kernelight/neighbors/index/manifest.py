@@ -28,7 +28,7 @@ from kernelight.neighbors.index.array_file import (
     refuse_versions,
     synced,
 )
-from kernelight.neighbors.index.files import Files, SyncError
+from kernelight.neighbors.index.files import Files, SyncError, open_to_read
 from kernelight.neighbors.index.plan import IndexPlan
 from kernelight.state import ALGORITHM_VERSION
 from kernelight.state.safetensors import altered, canonical
@@ -220,7 +220,7 @@ def read_manifest(directory: str) -> Manifest:
     """The manifest of a directory; what is none, or damaged, is one sentence."""
     path = os.path.join(directory, MANIFEST)
     try:
-        with open(path, "rb") as handle:
+        with open_to_read(path) as handle:
             content = handle.read(_MOST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         raise _no_index(directory) from None

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelight.neighbors.band_plan import fewest_bands, found_probability, least_equal
 from kernelight.theory import bbit_collision
+from kernelight.theory.inputs import kernel_values
 
 SKETCH = 64  # slots, at most a quarter of all
 _MOST_ROWS = 32  # of a band: rows that agree in more by chance are rarer than equal keys
@@ -70,7 +71,7 @@ class IndexPlan(NamedTuple):
         self, similarity: ArrayLike, threshold: float | None = None
     ) -> NDArray[np.float64]:
         """The probability that rows of this similarity are found, over seeds of the map."""
-        agree = self.slot_probability(similarity)
+        agree = self.slot_probability(kernel_values(similarity, "similarity"))
         least = self.least(self.threshold if threshold is None else threshold)
         return found_probability(agree, self.bands, self.rows, self.sketch, least)
 

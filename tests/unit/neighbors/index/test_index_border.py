@@ -1,4 +1,7 @@
-"""Bad input of `Index` is one sentence and changes nothing; damaged files are found."""
+"""Bad input of `Index` is one sentence and changes nothing; damaged files are found.
+
+Long, as all of it is tried on the same small index.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,15 @@ WRONG = {
     "one string": (lambda i: i.add("ab", X[:2]), TypeError, "must be a list"),
     "a number": (lambda i: i.add(5, X[:1]), TypeError, "must be a list"),
     "a table of ids": (lambda i: i.add(np.ones((2, 2), int), X[:2]), ValueError, "one dimension"),
+    "a set of ids": (lambda i: i.add({9, 10}, X[:2]), TypeError, "got a set, whose order"),
+    "a dict of ids": (lambda i: i.add({9: 0, 10: 0}, X[:2]), TypeError, "got a dict, whose order"),
+    "no rows": (lambda i: i.add([9], None), ValueError, "2D array"),
+    "a number for rows": (lambda i: i.add([9], np.array(5.0)), ValueError, "2D array"),
+    "no query": (lambda i: i.search(None, k=1), ValueError, "2D array"),
+    "a number to look for": (lambda i: i.search(np.array(5.0), k=1), ValueError, "2D array"),
+    "k without end": (lambda i: i.search(X, k=10**12), ValueError, "must be at most 65,536"),
+    "recall beyond": (lambda i: i.expected_recall([2, -1]), ValueError, "similarity must lie"),
+    "recall of NaN": (lambda i: i.expected_recall(np.nan), ValueError, "similarity must lie"),
     "width": (lambda i: i.add([9], np.ones((1, 4))), ValueError, "4 features"),
     "width of a query": (lambda i: i.search(np.ones((1, 4)), k=1), ValueError, "4 features"),
     "NaN": (lambda i: i.add([9], [[1.0, np.nan, 2.0]]), ValueError, "NaN"),
@@ -455,6 +467,36 @@ def test_a_new_working_directory_changes_nothing(tmp_path, monkeypatch):
         writer.add(np.arange(10, 20), X[10:])
     assert len(Index.open(tmp_path / "one" / "rows.index")) == 20
     assert len(Index.open(tmp_path / "two" / "rows.index")) == 10
+
+
+@pytest.mark.parametrize("kind", ["directory", "loop", "pipe"])
+@pytest.mark.parametrize("name", ["MANIFEST", "segment", "map", "removed", "LOCK"])
+def test_what_is_no_file_is_damage(index, tmp_path, kind, name):
+    """It is neither waited for nor an error of the system."""
+    path = index.info()["path"]
+    index.close()
+    (file,) = (each for each in (tmp_path / "i").iterdir() if each.name.startswith(name))
+    file.unlink()
+    if kind == "directory":
+        file.mkdir()
+    elif kind == "loop":
+        file.symlink_to(file)
+    elif name == "LOCK" or not hasattr(os, "mkfifo"):
+        return  # a pipe can be locked
+    else:
+        os.mkfifo(file)
+    with pytest.raises(ValueError, match=sentence(f"{file.name} has been altered or damaged")):
+        Index.open(path, "a")
+    if name != "LOCK":
+        with pytest.raises(ValueError, match=sentence("it is no file")):
+            Index.open(path)
+
+
+def test_more_than_there_are(tmp_path):
+    with Index.create(tmp_path / "i", MAP, threshold=0.9) as index:
+        index.add([1], X[:1])
+        assert index.search(X[:1], k=1 << 16)[0].shape == (1, 1 << 16)
+        index.remove({1})  # which is first does not matter here
 
 
 def test_rows_without_a_manifest_are_not_replaced(tmp_path):
