@@ -315,6 +315,7 @@ def test_no_queries():
         ({"recall": 1.5}, "recall"),
         ({"recall": 0}, "recall must be above 0"),
         ({"bits": 9}, "bits must be between 1 and 8"),
+        ({"n_components": 10**12}, "n_components must be between 1 and 16777216"),
         ({"radius": 1.0}, "radius must be below 1"),
         ({"p": -1}, "p must be"),
     ],
