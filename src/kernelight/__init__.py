@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kernelight.data.opening import open_dataset
     from kernelight.estimators.classifier import KernelClassifier
     from kernelight.estimators.column_weighter import ColumnWeighter
+    from kernelight.estimators.compact_classifier import CompactClassifier
     from kernelight.estimators.contributions import Contributions
     from kernelight.estimators.contributions_display import ContributionsDisplay
     from kernelight.estimators.regressor import KernelRegressor
@@ -44,6 +45,7 @@ __all__ = [
     "Codes",
     "ColumnScaler",
     "ColumnWeighter",
+    "CompactClassifier",
     "Concat",
     "Contributions",
     "ContributionsDisplay",

@@ -71,6 +71,7 @@ ENTRIES = (
     Entry("ForestLeaves", "map", "kernelight.maps.partitions.forest_leaves"),
     Entry("KernelClassifier", "model", "kernelight.estimators.classifier"),
     Entry("KernelRegressor", "model", "kernelight.estimators.regressor"),
+    Entry("CompactClassifier", "model", "kernelight.estimators.compact_classifier"),
     Entry("LinearClassifier", "model", "kernelight.linear.classifier"),
     Entry("LinearRegressor", "model", "kernelight.linear.regressor"),
     Entry("TernaryClassifier", "model", "kernelight.linear.ternary"),

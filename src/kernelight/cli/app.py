@@ -144,6 +144,22 @@ def fit(
     half: Annotated[
         bool, typer.Option("--half", help="Store the weights in half precision.")
     ] = False,
+    ternary: Annotated[
+        bool,
+        typer.Option(
+            "--ternary",
+            help="A classifier for microcontrollers: Fourier features by whole numbers with "
+            "coefficients -1, 0 and 1. kernelight export writes it as C.",
+        ),
+    ] = False,
+    max_bytes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="BYTES",
+            help="Of --ternary: the flash that the exported model may take, code included; 4000 by "
+            "default.",
+        ),
+    ] = None,
     model: opt.ModelParameters,
     target: opt.Target = "auto",
     task: opt.Task = None,
@@ -164,6 +180,8 @@ def fit(
         memory=memory,
         passes=passes,
         half=half,
+        ternary=ternary,
+        max_bytes=max_bytes,
         quiet=quiet,
         as_json=as_json,
     )

@@ -18,6 +18,7 @@ from kernelight.base import counted
 from kernelight.base.registry import kind_of
 from kernelight.codes import provenance_of, slots_provenance
 from kernelight.estimators.classifier import KernelClassifier
+from kernelight.estimators.compact_classifier import CompactClassifier
 from kernelight.estimators.kernel_model import KernelModel
 from kernelight.linear.classifier import LinearClassifier
 from kernelight.linear.ternary import TernaryClassifier
@@ -74,7 +75,7 @@ def parts_of(model_or_map: Any, model: Any = None) -> ModelParts:
         )
     elif isinstance(model_or_map, TableModel):
         parts = _of_table(model_or_map)
-    elif isinstance(model_or_map, KernelModel):
+    elif isinstance(model_or_map, (KernelModel, CompactClassifier)):
         parts = _of_kernel_model(model_or_map)
     elif isinstance(model_or_map, Pipeline):
         parts = _of_pipeline(model_or_map)
@@ -106,9 +107,9 @@ def _of_map(feature_map: FeatureMap, model: Any) -> ModelParts:
     return ModelParts(scaling, feature_map, model, predict, _names(feature_map))
 
 
-def _of_kernel_model(model: KernelModel) -> ModelParts:
+def _of_kernel_model(model: KernelModel | CompactClassifier) -> ModelParts:
     check_is_fitted(model)
-    if not isinstance(model, KernelClassifier):
+    if not isinstance(model, (KernelClassifier, CompactClassifier)):
         raise TypeError(
             f"A {type(model).__name__} cannot be exported: C is for classes; use a "
             "KernelClassifier(method='integer')."
