@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kernelight.maps.partitions.forest_leaves import ForestLeaves
     from kernelight.maps.projections.aligned_fourier import AlignedFourier
     from kernelight.maps.projections.binary_fourier import BinaryFourier
+    from kernelight.maps.projections.integer_fourier import IntegerFourier
     from kernelight.maps.projections.random_fourier import RandomFourier
     from kernelight.maps.projections.sign_projection import SignProjection
     from kernelight.scaling.column_scaler import ColumnScaler
@@ -51,6 +52,7 @@ __all__ = [
     "ContributionsDisplay",
     "Ferns",
     "ForestLeaves",
+    "IntegerFourier",
     "KernelClassifier",
     "KernelNystroem",
     "KernelRegressor",

@@ -276,6 +276,23 @@ def cws_cell(seed: int, slot: int, coordinate: int) -> tuple[float, float, float
 def cws_code(seed: int, slot: int, coordinate: int, t: int) -> int:
     """The 64 bits of one sample in one slot."""
 
+def integer_factor(sigma: float, width: int) -> tuple[int, int, float]:
+    """
+    What the numbers of a row are multiplied by: multiplier, exponent, and multiplier * 2^exponent.
+    """
+
+def fill_integer_signs(seed: int, signs: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+    """Draw the signs of blocks, as masks."""
+
+def fill_integer_phases(seed: int, phases: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Draw phases, 2^16 to a turn."""
+
+def integer_fourier(rows: ScaledRows, signs: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], phases: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int16], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """Fourier features as whole numbers from -1024 to 1024."""
+
+def integer_fourier_features(rows: ScaledRows, signs: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], phases: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], amplitude: float, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """The same times an amplitude, as floats."""
+
 @overload
 def pair_sums_dense(x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], form: int, symmetric: bool, threads: int, simd: int) -> None: ...
 

@@ -61,6 +61,7 @@ ENTRIES = (
     Entry("SignProjection", "map", "kernelight.maps.projections.sign_projection", "sign"),
     Entry("RandomFourier", "map", "kernelight.maps.projections.random_fourier", "fourier"),
     Entry("BinaryFourier", "map", "kernelight.maps.projections.binary_fourier", "binary"),
+    Entry("IntegerFourier", "map", "kernelight.maps.projections.integer_fourier", "integer"),
     Entry(
         "ProductMap", "map", "kernelight.maps.combinations.product_map", "product", kind="Product"
     ),
