@@ -1,12 +1,12 @@
 """What a model of ternary coefficients on features of whole numbers takes on a microcontroller.
 
 Coefficients take a bit each that says whether it is 0, and another one for the sign of each that is
-not, both in words of 32 bits. A scaling takes an origin and a factor for each column.
+not, in words of 32 and of 16 bits. A scaling takes an origin and a factor for each column.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,12 @@ class PackedCoefficients(NamedTuple):
     """
 
     used: NDArray[np.uint32]
-    minus: NDArray[np.uint32]
+    minus: NDArray[np.uint16]
 
     @property
     def n_bytes(self) -> int:
         """Bytes of both."""
-        return 4 * (len(self.used) + len(self.minus))
+        return 4 * len(self.used) + 2 * len(self.minus)
 
 
 def packed_coefficients(coefficients: NDArray[np.int8], width: int) -> PackedCoefficients:
@@ -42,16 +42,17 @@ def packed_coefficients(coefficients: NDArray[np.int8], width: int) -> PackedCoe
     used, minus = [], []
     for first in range(0, coefficients.shape[1], width):
         for row in coefficients[:, first : first + width]:
-            used.append(_words(row != 0))
+            used.append(_words(row != 0, 32))
             minus.append(row[row != 0] < 0)
-    return PackedCoefficients(np.concatenate(used), _words(np.concatenate(minus)))
+    return PackedCoefficients(np.concatenate(used), _words(np.concatenate(minus), 16))
 
 
-def _words(flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    """Flags as words of 32 bits, at least one."""
-    padded = np.zeros(max(1, -(-len(flags) // 32)) * 32, dtype=np.uint8)
+def _words(flags: NDArray[np.bool_], bits: int) -> NDArray[Any]:
+    """Flags as words of so many bits, at least one word; the first is the lowest."""
+    padded = np.zeros(max(1, -(-len(flags) // bits)) * bits, dtype=np.uint8)
     padded[: len(flags)] = flags
-    return np.packbits(padded, bitorder="little").view("<u4").astype(np.uint32)
+    words = np.packbits(padded, bitorder="little").view(f"<u{bits // 8}")
+    return words.astype(f"u{bits // 8}")
 
 
 def flash_of(coefficients: NDArray[np.int8], width: int, scaling: Scaling) -> dict[str, int]:

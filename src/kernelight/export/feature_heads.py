@@ -23,8 +23,9 @@ _TOP = 2**31 - 1
 _ROUNDED = 8  # bits that products of sums and steps lose
 
 _BEGIN = """\
-    const uint32_t *used = ${n}_used, *minus = ${n}_minus;
-    uint32_t signs = 0, left = 0;
+    const uint32_t *used = ${n}_used;
+    const uint16_t *minus = ${n}_minus;
+    uint32_t signs = 1; /* what is left of 16 signs, below a bit that is set */
 """
 
 _TERNARY = """\
@@ -35,17 +36,14 @@ _TERNARY = """\
             for (at = 0; at < i; at += 32) {
                 const uint16_t *value = x + at;
                 uint32_t mask = *used++;
-                for (; mask; mask >>= 1, ++value)
-                    if (mask & 1u) {
-                        const int32_t q = (int16_t)*value;
-                        if (left == 0u) {
-                            signs = *minus++;
-                            left = 32;
+                if (mask) do {
+                        const int32_t q = (int16_t)*value++;
+                        if (mask & 1u) {
+                            if (signs == 1u) signs = *minus++ | 65536u;
+                            s += signs & 1u ? -q : q;
+                            signs >>= 1;
                         }
-                        s += signs & 1u ? -q : q;
-                        signs >>= 1;
-                        --left;
-                    }
+                    } while (mask >>= 1);
             }
             sum[c] = s;
         }
@@ -160,7 +158,7 @@ class TernaryFeatureHead(FeatureHead):
         used, minus = packed_coefficients(self.coefficients, width)
         text = "/* Which coefficients are not 0, and which of these are -1. */\n"
         text += table("uint32_t", f"{n}_used", used, hex_text)
-        text += table("uint32_t", f"{n}_minus", minus, hex_text)
+        text += table("uint16_t", f"{n}_minus", minus)
         step = table("int16_t", f"{n}_step", self.step)
         return text + step + table("int32_t", f"{n}_base", self.base) + "\n"
 

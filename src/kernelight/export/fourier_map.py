@@ -28,15 +28,26 @@ static inline void ${n}_turn(const uint16_t *v, uint16_t *x, uint32_t block) {
         if ((i & 63u) == 0u) s = ${n}_child(key, i >> 6);
         x[i] = (uint16_t)(s & 1u ? 0u - v[i] : v[i]);
     }
-    for (h = 1; h < ${width}u; h *= 2)
-        for (p = x; p < x + $width; p += h)
+$odd    for (h = $first; h < ${width}u; h *= 4)
+        for (p = x; p < x + $width; p += 3 * h)
             for (i = h; i; --i, ++p) {
-                const uint32_t a = p[0], b = p[h];
-                p[0] = (uint16_t)(a + b);
-                p[h] = (uint16_t)(a - b);
+                const uint32_t a = (uint32_t)p[0] + p[h], b = (uint32_t)p[0] - p[h];
+                const uint32_t c = (uint32_t)p[2 * h] + p[3 * h], d = (uint32_t)p[2 * h] - p[3 * h];
+                p[0] = (uint16_t)(a + c);
+                p[h] = (uint16_t)(b + d);
+                p[2 * h] = (uint16_t)(a - c);
+                p[3 * h] = (uint16_t)(b - d);
             }
 }
 
+"""
+
+_ODD = """\
+    for (p = x; p < x + $width; p += 2) {
+        const uint32_t a = p[0], b = p[1];
+        p[0] = (uint16_t)(a + b);
+        p[1] = (uint16_t)(a - b);
+    }
 """
 
 _PREDICT = """\
@@ -127,8 +138,14 @@ class FourierMap:
             text += table("uint16_t", f"{n}_phases", phases_of(self.seed, self.n_slots))
             phase, shift = "", f"{n}_phases[j]"
         pad = f"    for (i = {self.rows.n_out}u; i < {self.width}u; ++i) x[i] = 0;\n"
+        odd = self.width.bit_length() % 2 == 0  # one transform of pairs, the others of fours
         text += filled(
-            _TRANSFORM, n=n, width=self.width, signs=key_text(stream_key(self.seed, _SIGNS))
+            _TRANSFORM,
+            n=n,
+            width=self.width,
+            signs=key_text(stream_key(self.seed, _SIGNS)),
+            odd=filled(_ODD, width=self.width) if odd else "",
+            first="2" if odd else "1",
         )
         predict = filled(
             _PREDICT,
