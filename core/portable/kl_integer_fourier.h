@@ -31,11 +31,6 @@ typedef struct {
     int32_t exponent;
 } kl_integer_factor;
 
-/* 2^exponent, a normal number. */
-static inline double kl_power_of_two(int32_t exponent) {
-    return kl_double_of_bits((uint64_t)(1023 + exponent) << 52);
-}
-
 /* 2^16 / (2 pi sigma sqrt(width)), rounded to 16 bits: 2^15 <= multiplier < 2^16. It must be a
  * normal number. The root of a power of two is one too, or sqrt(2) times one. */
 static inline kl_integer_factor kl_integer_factor_of(double sigma, uint64_t width) {
