@@ -103,8 +103,7 @@ static inline void kl_integer_fourier(uint64_t seed, const double* x, uint64_t d
                                       uint64_t n_outputs, uint16_t* work, int16_t* out) {
     const uint64_t width = kl_integer_width(d);
     uint16_t* y = work + width;
-    for (uint64_t at = 0; at < width; ++at)
-        work[at] = at < d ? kl_integer_angle(x[at], factor) : 0;
+    for (uint64_t at = 0; at < width; ++at) work[at] = at < d ? kl_integer_angle(x[at], factor) : 0;
     kl_integer_hadamard(work, kl_integer_sign_key(seed, 0), width);
     for (uint64_t first = 0; first < n_outputs; first += width) {
         for (uint64_t at = 0; at < width; ++at) y[at] = work[at];
