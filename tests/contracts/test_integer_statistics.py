@@ -119,7 +119,7 @@ def test_the_gaussian_kernel_is_what_features_estimate():
 
 
 def test_features_of_other_blocks_and_seeds_are_others():
-    """Rows far apart: angles go round and round, so that no two features have anything in common."""
+    """Rows far apart: angles go round and round, and no two features have anything in common."""
     X = np.random.default_rng(3).standard_normal((400, 64))
     q = [IntegerFourier(256, sigma=1.0, random_state=seed).fit(X).integers(X) for seed in (1, 2)]
     correlation = np.corrcoef(np.hstack(q).astype(float).T)

@@ -446,7 +446,7 @@ def integer_features(q):
 
 
 def integer_kernel(theta):
-    """What the signs of blocks 1, 2, ... and the phases average to, of angles theta (first axis)."""
+    """What the signs of blocks 1, 2, ... and the phases average to, of angles (first axis)."""
     return sum(960 / (math.pi * n) ** 6 * np.cos(n * theta).prod(axis=0) for n in range(1, 60, 2))
 
 

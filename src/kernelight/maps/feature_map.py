@@ -38,8 +38,8 @@ def feature_map(
         Concat the components of each map.
     method : str or None, default=None
         The map to use: "gcws", "sign", "fourier", "binary", "integer", "product", "concat",
-        "nystroem" or "aligned"; None takes the first of the table that has the kernel. A method without the
-        kernel is a ValueError that says which ones have it.
+        "nystroem" or "aligned"; None takes the first of the table that has the kernel. A method
+        without the kernel is a ValueError that says which ones have it.
     **options
         Parameters of the map that the kernel does not decide, such as ``bits`` or ``random_state``.
         ProductMap and Concat give ``random_state`` and ``n_jobs`` to each of their maps; these draw

@@ -1,4 +1,4 @@
-"""IntegerFourier: Fourier features of the Gaussian kernel by whole numbers, for microcontrollers."""
+"""IntegerFourier: Fourier features of the Gaussian kernel by whole numbers of 16 bits."""
 
 from __future__ import annotations
 
@@ -16,9 +16,14 @@ from kernelight.kernels import Gaussian
 from kernelight.kernels.base import Kernel
 from kernelight.maps.base import DenseMap
 from kernelight.maps.minmax.scheme import MAX_COMPONENTS
-from kernelight.maps.projections.bandwidth import check_bandwidth, median_sigma
+from kernelight.maps.projections.bandwidth import check_bandwidth
 from kernelight.maps.projections.projection import padded_width, rows_between
-from kernelight.maps.projections.random_fourier import bandwidth_in_use, row_rule
+from kernelight.maps.projections.random_fourier import (
+    bandwidth_in_use,
+    checked_bandwidth,
+    fitted_bandwidth,
+    row_rule,
+)
 from kernelight.maps.projections.readouts import FIXED
 
 PEAK = 1024  # of the wave
@@ -32,7 +37,7 @@ class IntegerFourier(DenseMap):
     A row x is scaled and rounded, w = floor(x g + 1/2), and turned twice by random signs s and the
     Hadamard matrix H, the first time for all features, then for each block l of them:
 
-    .. math:: v = H (s_0 \circ w), \qquad y = H (s_l \circ v), \qquad q_j = \mathrm{wave}(y_j + b_j),
+    .. math:: v = H (s_0 \circ w), \quad y = H (s_l \circ v), \quad q_j = \mathrm{wave}(y_j + b_j),
 
     modulo 2^16, which is a turn of the circle; b are random phases, and the wave is two parabolas
     in place of a cosine. Nothing is stored, and all that a microcontroller computes is additions
@@ -120,9 +125,7 @@ class IntegerFourier(DenseMap):
         X = self._validated(X, reset=True)
         self._check_parameters()
         self.seed_ = checks.seed_of(self.random_state)
-        given = check_bandwidth("sigma", self.sigma)
-        resources = checks.resources(self.n_jobs)
-        self.bandwidth_ = median_sigma(X, self.seed_, resources) if given is None else given
+        self.bandwidth_ = fitted_bandwidth(self, X, checks.resources(self.n_jobs))
         self._settle()
 
     def _check_parameters(self) -> None:
@@ -136,7 +139,7 @@ class IntegerFourier(DenseMap):
                 f"IntegerFourier takes at most {WIDEST:,} columns, as its rounding grows with "
                 f"them, got {self.n_features_in_:,}: use RandomFourier(metric='euclidean')."
             )
-        self.bandwidth_ = checks.check_positive("bandwidth_", self.bandwidth_)
+        self.bandwidth_ = checked_bandwidth(self)
         self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
         checks.resources(self.n_jobs)  # a state may hold anything
 
@@ -247,6 +250,6 @@ class IntegerFourier(DenseMap):
     def theory_gap(self) -> str | None:
         """Why ``expected`` is not known exactly: a small bias, and rounding."""
         return (
-            "IntegerFourier is not exactly unbiased (below 0.015, but for the rounding of columns of "
-            "few values): use RandomFourier(metric='euclidean') for exact means."
+            "IntegerFourier is not exactly unbiased (below 0.015, but for the rounding of columns "
+            "of few values): use RandomFourier(metric='euclidean') for exact means."
         )
