@@ -58,8 +58,7 @@ void bind_integer_fourier(nb::module_& m) {
         "integer_fourier",
         [](const ScaledRows& x, In2<uint16_t> signs, In1<uint16_t> phases, Out2<int16_t> out,
            int threads, int simd) {
-            const IntegerBlocks blocks =
-                blocks_of(x, signs, phases, out.shape(0), out.shape(1));
+            const IntegerBlocks blocks = blocks_of(x, signs, phases, out.shape(0), out.shape(1));
             const IntegerLoops& loops = integer_loops(usable_level(simd));
             const IntegerReader reader{loops, out.data()};
             x.visit([&](auto rows) {
@@ -74,8 +73,7 @@ void bind_integer_fourier(nb::module_& m) {
         "integer_fourier_features",
         [](const ScaledRows& x, In2<uint16_t> signs, In1<uint16_t> phases, double amplitude,
            Out2<float> out, int threads, int simd) {
-            const IntegerBlocks blocks =
-                blocks_of(x, signs, phases, out.shape(0), out.shape(1));
+            const IntegerBlocks blocks = blocks_of(x, signs, phases, out.shape(0), out.shape(1));
             const IntegerLoops& loops = integer_loops(usable_level(simd));
             const IntegerFeatureReader reader{loops, amplitude, out.data()};
             x.visit([&](auto rows) {

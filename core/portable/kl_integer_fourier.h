@@ -31,11 +31,6 @@ typedef struct {
     int32_t exponent;
 } kl_integer_factor;
 
-/* 2^exponent, a normal number. */
-static inline double kl_power_of_two(int32_t exponent) {
-    return kl_double_of_bits((uint64_t)(1023 + exponent) << 52);
-}
-
 /* 2^16 / (2 pi sigma sqrt(width)), rounded to 16 bits: 2^15 <= multiplier < 2^16. It must be a
  * normal number. The root of a power of two is one too, or sqrt(2) times one. */
 static inline kl_integer_factor kl_integer_factor_of(double sigma, uint64_t width) {
@@ -108,8 +103,7 @@ static inline void kl_integer_fourier(uint64_t seed, const double* x, uint64_t d
                                       uint64_t n_outputs, uint16_t* work, int16_t* out) {
     const uint64_t width = kl_integer_width(d);
     uint16_t* y = work + width;
-    for (uint64_t at = 0; at < width; ++at)
-        work[at] = at < d ? kl_integer_angle(x[at], factor) : 0;
+    for (uint64_t at = 0; at < width; ++at) work[at] = at < d ? kl_integer_angle(x[at], factor) : 0;
     kl_integer_hadamard(work, kl_integer_sign_key(seed, 0), width);
     for (uint64_t first = 0; first < n_outputs; first += width) {
         for (uint64_t at = 0; at < width; ++at) y[at] = work[at];

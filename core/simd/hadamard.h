@@ -68,14 +68,16 @@ inline Lanes<Number> step_inside(Lanes<Number> v) {
 #endif
     } else {
         Lanes<Number> minus;
-        for (int lane = 0; lane < lanes; ++lane) minus[lane] = lane & h ? static_cast<Number>(-1) : 0;
+        for (int lane = 0; lane < lanes; ++lane)
+            minus[lane] = lane & h ? static_cast<Number>(-1) : 0;
         return other + ((v ^ minus) - minus);
     }
 }
 
 template <class Number, int h = 1>
 inline Lanes<Number> steps_inside(Lanes<Number> v) {
-    if constexpr (h < kLanesOf<Number>) return steps_inside<Number, 2 * h>(step_inside<h, Number>(v));
+    if constexpr (h < kLanesOf<Number>)
+        return steps_inside<Number, 2 * h>(step_inside<h, Number>(v));
     else return v;
 }
 

@@ -423,16 +423,20 @@ def integer_wave(angle):
     return a * (2**15 - np.abs(a)) // 2**18
 
 
-def integers(rows, m, sigma, seed=0):
-    """q of `IntegerFourier`: Python's whole numbers, in matrices of 64 bits."""
+def integer_angles(rows, sigma, seed):
+    """v, a column for each row."""
     rows = np.asarray(rows, dtype=F64)
     D, (M, k) = integer_width(rows.shape[1]), integer_factor(sigma, rows.shape[1])
     w = np.zeros((D, len(rows)), dtype=np.int64)
     w[: rows.shape[1]] = np.floor(rows * math.ldexp(M, k) + 0.5).T % 2**16
-    v = hadamard(integer_signs(seed, 0, D)[:, None] * w)
-    y = [
-        hadamard(integer_signs(seed, block, D)[:, None] * v) for block in range(1, -(-m // D) + 1)
-    ]
+    return hadamard(integer_signs(seed, 0, D)[:, None] * w)
+
+
+def integers(rows, m, sigma, seed=0):
+    """q of `IntegerFourier`: Python's whole numbers, in matrices of 64 bits."""
+    v = integer_angles(rows, sigma, seed)
+    D = len(v)
+    y = [hadamard(integer_signs(seed, block, D)[:, None] * v) for block in range(1, -(-m // D) + 1)]
     return integer_wave(np.concatenate(y)[:m].T + integer_phases(seed, m))
 
 
@@ -441,10 +445,14 @@ def integer_features(q):
     return (q * (1 / (1024 * math.sqrt(8 * p / 15)))).astype(F32)
 
 
-def integer_kernel(x, y, sigma, seed):
-    """What the signs of blocks 1, 2, ... and the phases average over, for the signs of block 0."""
-    difference = np.zeros(integer_width(len(x)))
-    difference[: len(x)] = x - y
-    D = len(difference)
-    theta = hadamard(integer_signs(seed, 0, D) * difference) / (sigma * math.sqrt(D))
-    return sum(960 / (math.pi * n) ** 6 * np.cos(n * theta).prod() for n in range(1, 100, 2))
+def integer_kernel(theta):
+    """What the signs of blocks 1, 2, ... and the phases average to, of angles (first axis)."""
+    return sum(960 / (math.pi * n) ** 6 * np.cos(n * theta).prod(axis=0) for n in range(1, 60, 2))
+
+
+def integer_theta(difference, sigma, seed):
+    """The angles of a difference of two rows before any rounding."""
+    D = integer_width(len(difference))
+    padded = np.zeros(D)
+    padded[: len(difference)] = difference
+    return hadamard(integer_signs(seed, 0, D) * padded) / (sigma * math.sqrt(D))

@@ -1,4 +1,7 @@
-"""Every number of `IntegerFourier` equals that of the twin of docs/projection-spec.md, section 8."""
+"""Every number of `IntegerFourier` equals that of the twin.
+
+The twin is written from docs/projection-spec.md, section 8.
+"""
 
 from __future__ import annotations
 
