@@ -48,11 +48,11 @@ void bind_integer_fourier(nb::module_& m) {
 
     m.def(
         "fill_integer_phases",
-        [](uint64_t seed, Out1<uint16_t> phases) {
+        [](Out1<uint16_t> phases) {
             nb::gil_scoped_release release;
-            fill_integer_phases(seed, phases.data(), static_cast<int64_t>(phases.shape(0)));
+            fill_integer_phases(phases.data(), static_cast<int64_t>(phases.shape(0)));
         },
-        nb::arg("seed"), nb::arg("phases").noconvert(), "Draw phases, 2^16 to a turn.");
+        nb::arg("phases").noconvert(), "The phases of outputs, 2^16 to a turn.");
 
     m.def(
         "integer_fourier",

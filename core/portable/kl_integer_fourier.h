@@ -7,7 +7,8 @@
  *     w = floor(x g + 1/2)     g a number of 16 bits times a power of two
  *     v = H (s_0 o w)          the same for all outputs
  *     y = H (s_l o v)          a block l of D outputs
- *     q = wave(y + b)          b random phases, the wave two parabolas for a cosine
+ *     q = wave(y + b)          b a quarter of a turn for every other output, the wave two
+ *                              parabolas for a cosine: cosines and sines in turn
  *
  * H is the Hadamard matrix of a power-of-two width D, s are random signs, o is the product place by
  * place. Only x g is computed in double precision.
@@ -70,9 +71,9 @@ static inline uint64_t kl_integer_sign_key(uint64_t seed, uint64_t block) {
 /* The signs 64 word .. 64 word + 63 of a key: a bit that is set is a minus. */
 static inline uint64_t kl_integer_signs(uint64_t key, uint64_t word) { return kl_child(key, word); }
 
-/* The phases of the outputs 4 word .. 4 word + 3, 16 bits each, the first the lowest. */
-static inline uint64_t kl_integer_phases(uint64_t seed, uint64_t word) {
-    return kl_child(kl_stream(seed, KL_STREAM_INTEGER_PHASE), word);
+/* The phase of an output, 2^16 to a turn: features are cosines and sines in turn. */
+static inline uint16_t kl_integer_phase(uint64_t output) {
+    return output % 2 ? UINT16_C(1) << 14 : 0;
 }
 
 /* x <- H (s o x) modulo 2^16, in place, s the signs of a key. */
@@ -110,8 +111,7 @@ static inline void kl_integer_fourier(uint64_t seed, const double* x, uint64_t d
         kl_integer_hadamard(y, kl_integer_sign_key(seed, first / width + 1), width);
         for (uint64_t at = 0; at < width && first + at < n_outputs; ++at) {
             const uint64_t j = first + at;
-            const uint64_t phase = kl_integer_phases(seed, j / 4) >> (16 * (j % 4));
-            out[j] = kl_integer_wave((uint16_t)(y[at] + phase));
+            out[j] = kl_integer_wave((uint16_t)(y[at] + kl_integer_phase(j)));
         }
     }
 }

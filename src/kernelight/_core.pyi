@@ -284,8 +284,8 @@ def integer_factor(sigma: float, width: int) -> tuple[int, int, float]:
 def fill_integer_signs(seed: int, signs: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
     """Draw the signs of blocks, as masks."""
 
-def fill_integer_phases(seed: int, phases: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """Draw phases, 2^16 to a turn."""
+def fill_integer_phases(phases: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """The phases of outputs, 2^16 to a turn."""
 
 def integer_fourier(rows: ScaledRows, signs: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], phases: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int16], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
     """Fourier features as whole numbers from -1024 to 1024."""

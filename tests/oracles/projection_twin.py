@@ -410,10 +410,8 @@ def integer_signs(seed, block, D):
     return sign(child(stream(seed, 24), block), np.arange(D)).astype(np.int64)
 
 
-def integer_phases(seed, m):
-    j = np.arange(m)
-    words = child(stream(seed, 25), j // 4)
-    return ((words >> (16 * (j % 4)).astype(U64)) % U64(2**16)).astype(np.int64)
+def integer_phases(m):
+    return 2**14 * (np.arange(m) % 2)
 
 
 def integer_wave(angle):
@@ -437,7 +435,7 @@ def integers(rows, m, sigma, seed=0):
     v = integer_angles(rows, sigma, seed)
     D = len(v)
     y = [hadamard(integer_signs(seed, block, D)[:, None] * v) for block in range(1, -(-m // D) + 1)]
-    return integer_wave(np.concatenate(y)[:m].T + integer_phases(seed, m))
+    return integer_wave(np.concatenate(y)[:m].T + integer_phases(m))
 
 
 def integer_features(q):
@@ -446,7 +444,7 @@ def integer_features(q):
 
 
 def integer_kernel(theta):
-    """What the signs of blocks 1, 2, ... and the phases average to, of angles (first axis)."""
+    """What the signs of blocks 1, 2, ... average to over a feature and the next, of angles (first axis)."""
     return sum(960 / (math.pi * n) ** 6 * np.cos(n * theta).prod(axis=0) for n in range(1, 60, 2))
 
 

@@ -135,8 +135,8 @@ def to_c(
         integers alone; predictions may differ from Python's in rare rows. "float32" predicts
         exactly as Python does for rows of single precision.
     phases : {"seed", "table"}, default="seed"
-        Whether phases are made from the seed on the device, or stored: 2 bytes more for each bit
-        ("float32": 4), and less time.
+        Whether phases of bits are made from the seed on the device, or stored: 2 bytes more for each
+        bit ("float32": 4), and less time. `IntegerFourier` has none.
 
     Returns
     -------

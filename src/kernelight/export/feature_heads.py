@@ -36,14 +36,15 @@ _TERNARY = """\
             for (at = 0; at < i; at += 32) {
                 const uint16_t *value = x + at;
                 uint32_t mask = *used++;
-                if (mask) do {
-                        const int32_t q = (int16_t)*value++;
-                        if (mask & 1u) {
-                            if (signs == 1u) signs = *minus++ | 65536u;
-                            s += signs & 1u ? -q : q;
-                            signs >>= 1;
-                        }
-                    } while (mask >>= 1);
+                if (!mask) continue;
+                do {
+                    const int32_t q = (int16_t)*value++;
+                    if (mask & 1u) {
+                        if (signs == 1u) signs = *minus++ | 65536u;
+                        s += signs & 1u ? -q : q;
+                        signs >>= 1;
+                    }
+                } while (mask >>= 1);
             }
             sum[c] = s;
         }

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.export.c_text import CHILD, child, children, filled, key_text, stream_key, table
+from kernelight.export.c_text import CHILD, child, children, filled, key_text, stream_key
 from kernelight.export.phase_rows import PhaseRows
 
-_SIGNS, _PHASES = 24, 25  # streams of docs/projection-spec.md
+_SIGNS = 24  # stream of docs/projection-spec.md
 
 _TRANSFORM = """\
 /* x = H (s o v) modulo 2^16 for $width numbers, s the random signs of a block. */
@@ -28,53 +28,35 @@ static inline void ${n}_turn(const uint16_t *v, uint16_t *x, uint32_t block) {
         if ((i & 63u) == 0u) s = ${n}_child(key, i >> 6);
         x[i] = (uint16_t)(s & 1u ? 0u - v[i] : v[i]);
     }
-$odd    for (h = $first; h < ${width}u; h *= 4)
-        for (p = x; p < x + $width; p += 3 * h)
+    for (h = 1; h < ${width}u; h *= 2)
+        for (p = x; p < x + $width; p += h)
             for (i = h; i; --i, ++p) {
-                const uint32_t a = (uint32_t)p[0] + p[h], b = (uint32_t)p[0] - p[h];
-                const uint32_t c = (uint32_t)p[2 * h] + p[3 * h], d = (uint32_t)p[2 * h] - p[3 * h];
-                p[0] = (uint16_t)(a + c);
-                p[h] = (uint16_t)(b + d);
-                p[2 * h] = (uint16_t)(a - c);
-                p[3 * h] = (uint16_t)(b - d);
+                const uint32_t a = p[0], b = p[h];
+                p[0] = (uint16_t)(a + b);
+                p[h] = (uint16_t)(a - b);
             }
 }
 
-"""
-
-_ODD = """\
-    for (p = x; p < x + $width; p += 2) {
-        const uint32_t a = p[0], b = p[1];
-        p[0] = (uint16_t)(a + b);
-        p[1] = (uint16_t)(a - b);
-    }
 """
 
 _PREDICT = """\
 /* The index of the class of a row of $columns numbers. */
 static inline int ${n}_predict(const $row *row) {
     uint16_t v[$width], x[$width];
-    uint64_t phases = 0;
     uint32_t i, j = 0;
 $begin    ${n}_enter(row, x);
 $pad    ${n}_turn(x, v, 0);
     while (j < ${slots}u) {
         ${n}_turn(v, x, j / ${width}u + 1u);
-        /* features: the wave of an angle, two parabolas for a cosine, from -1024 to 1024 */
+        /* features: the wave of an angle, two parabolas for a cosine and a sine by turns */
         for (i = 0; i < ${width}u && j < ${slots}u; ++i, ++j) {
-            int32_t f, a;
-$phase            f = (int16_t)(uint16_t)(x[i] + (uint32_t)$shift);
-            a = 16384 - (f < 0 ? -f : f);
+            const int32_t f = (int16_t)(uint16_t)(x[i] + (j << 14 & 16384u));
+            const int32_t a = 16384 - (f < 0 ? -f : f);
             x[i] = (uint16_t)(a * (32768 - (a < 0 ? -a : a)) >> 18);
         }
 $weigh    }
 $end}
 
-"""
-
-_SEED = """\
-            if ((j & 3u) == 0u) phases = ${n}_child($key, j >> 2);
-            else phases >>= 16;
 """
 
 
@@ -98,12 +80,6 @@ def block_signs(seed: int, block: int, width: int) -> NDArray[np.uint16]:
     return np.where(bits == 1, 65535, 1).astype(np.uint16)
 
 
-def phases_of(seed: int, count: int) -> NDArray[np.uint16]:
-    """The phases of the first features, in 2^-16 turns."""
-    words = children(stream_key(seed, _PHASES), np.arange(-(-count // 4), dtype=np.uint64))
-    return words.astype("<u8").view("<u2")[:count].astype(np.uint16)
-
-
 @dataclass(frozen=True, eq=False)
 class FourierMap:
     """The features of `IntegerFourier`."""
@@ -113,7 +89,6 @@ class FourierMap:
     width: int
     n_slots: int
     seed: int
-    phases: str  # "seed" or "table"
 
     def outputs(self, X: NDArray[np.generic]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The features of rows, whole numbers, and which rows have none."""
@@ -122,7 +97,8 @@ class FourierMap:
         v = transformed(x * block_signs(self.seed, 0, self.width))
         blocks = -(-self.n_slots // self.width)
         y = [transformed(v * block_signs(self.seed, 1 + at, self.width)) for at in range(blocks)]
-        angle = np.hstack(y)[:, : self.n_slots] + phases_of(self.seed, self.n_slots)
+        phases = (np.arange(self.n_slots) % 2 * 16384).astype(np.uint16)
+        angle = np.hstack(y)[:, : self.n_slots] + phases
         a = 16384 - np.abs(angle.view(np.int16).astype(np.int64))
         return (a * (32768 - np.abs(a))) >> 18, np.zeros(len(X), dtype=bool)
 
@@ -133,21 +109,11 @@ class FourierMap:
         of i features that end before the j-th, and at the end.
         """
         text = filled(CHILD, n=n) + self.rows.source(n)
-        phase, shift = filled(_SEED, n=n, key=key_text(stream_key(self.seed, _PHASES))), "phases"
-        if self.phases == "table":
-            text += table("uint16_t", f"{n}_phases", phases_of(self.seed, self.n_slots))
-            phase, shift = "", f"{n}_phases[j]"
         pad = f"    for (i = {self.rows.n_out}u; i < {self.width}u; ++i) x[i] = 0;\n"
-        odd = self.width.bit_length() % 2 == 0  # one transform of pairs, the others of fours
         text += filled(
-            _TRANSFORM,
-            n=n,
-            width=self.width,
-            signs=key_text(stream_key(self.seed, _SIGNS)),
-            odd=filled(_ODD, width=self.width) if odd else "",
-            first="2" if odd else "1",
+            _TRANSFORM, n=n, width=self.width, signs=key_text(stream_key(self.seed, _SIGNS))
         )
-        predict = filled(
+        return text + filled(
             _PREDICT,
             n=n,
             row=self.row_type,
@@ -156,20 +122,14 @@ class FourierMap:
             slots=self.n_slots,
             begin=begin,
             pad=pad if self.rows.n_out < self.width else "",
-            phase=phase,
-            shift=shift,
             weigh=weigh,
             end=end,
         )
-        if self.phases == "table":
-            predict = predict.replace("    uint64_t phases = 0;\n", "")
-        return text + predict
 
     @property
     def flash(self) -> dict[str, int]:
         """Bytes of the tables, part by part."""
-        phases = {"phases": 2 * self.n_slots} if self.phases == "table" else {}
-        return {**self.rows.flash, **phases}
+        return self.rows.flash
 
     @property
     def ram(self) -> int:

@@ -111,7 +111,7 @@ def _with_code(parts: dict[str, int], code: tuple[int, int]) -> dict[str, int]:
 def predictor_of(parts: ModelParts, seen: NDArray[Any], rows: str, phases: str) -> Predictor:
     """The predictor of a model for rows of a type; ranges of numbers are chosen by rows ``seen``."""
     if isinstance(parts.feature_map, IntegerFourier):
-        return _feature_predictor(parts, rows, phases)
+        return _feature_predictor(parts, rows)
     slots = int(parts.feature_map.n_components)
     head: Head
     if isinstance(parts.model, TernaryClassifier):
@@ -121,7 +121,7 @@ def predictor_of(parts: ModelParts, seen: NDArray[Any], rows: str, phases: str) 
     return BitPredictor(_bit_map(parts, seen, rows, phases), head, rows)
 
 
-def _feature_predictor(parts: ModelParts, rows: str, phases: str) -> FeaturePredictor:
+def _feature_predictor(parts: ModelParts, rows: str) -> FeaturePredictor:
     feature_map = parts.feature_map
     slots, unit = int(feature_map.n_components), feature_map.unit
     features = FourierMap(
@@ -130,7 +130,6 @@ def _feature_predictor(parts: ModelParts, rows: str, phases: str) -> FeaturePred
         feature_map.width,
         slots,
         int(feature_map.seed_),
-        phases,
     )
     head: FeatureHead
     if isinstance(parts.model, TernaryClassifier):

@@ -39,8 +39,8 @@ class IntegerFourier(DenseMap):
 
     .. math:: v = H (s_0 \circ w), \quad y = H (s_l \circ v), \quad q_j = \mathrm{wave}(y_j + b_j),
 
-    modulo 2^16, which is a turn of the circle; b are random phases, and the wave is two parabolas
-    in place of a cosine. Nothing is stored, and all that a microcontroller computes is additions
+    modulo 2^16, which is a turn of the circle; b is 0 and a quarter of a turn by turns, and the
+    wave is two parabolas in place of a cosine: features are cosines and sines in turn. Nothing is stored, and all that a microcontroller computes is additions
     and one multiplication for each number of a row and each feature: `integers` are its results, to
     the bit. ``transform`` gives q times a factor that makes the inner products estimate
 
@@ -66,7 +66,7 @@ class IntegerFourier(DenseMap):
 
     Notes
     -----
-    Of the kernel, the signs s_l and phases average over
+    Of the kernel, the signs s_l average over
 
     .. math:: \sum_{m = 1, 3, ...} \frac{960}{(\pi m)^6} \prod_i \cos(m \theta_i), \qquad
         \theta = H (s_0 \circ (u - v)) / (\sigma \sqrt D),
@@ -172,7 +172,7 @@ class IntegerFourier(DenseMap):
         signs = np.empty((1 + blocks, width), dtype=np.uint16)
         phases = np.empty(count, dtype=np.uint16)
         _core.fill_integer_signs(self.seed_, signs, resources.threads)
-        _core.fill_integer_phases(self.seed_, phases)
+        _core.fill_integer_phases(phases)
         factor = self._factor()[2]
         values, indices, indptr, n_cols = core_args(X)
         step = max(1, _OUTPUTS_OF_A_CALL // ((blocks + 1) * width))
@@ -231,15 +231,11 @@ class IntegerFourier(DenseMap):
 
         >>> from kernelight import IntegerFourier
         >>> IntegerFourier(256).fit([[1.0, 2.0]]).memory()
-        {'stored': {'signs': 40, 'phases': 512}, 'regenerated': {'seed': 8, 'bandwidth': 8}}
+        {'stored': {'signs': 40}, 'regenerated': {'seed': 8, 'bandwidth': 8}}
         """
         check_is_fitted(self)
-        width, count = self.width, int(self.n_components)
-        signs = (1 + -(-count // width)) * width // 8
-        return {
-            "stored": {"signs": signs, "phases": 2 * count},
-            "regenerated": {"seed": 8, "bandwidth": 8},
-        }
+        signs = (1 + -(-int(self.n_components) // self.width)) * self.width // 8
+        return {"stored": {"signs": signs}, "regenerated": {"seed": 8, "bandwidth": 8}}
 
     @property
     def has_prefix(self) -> bool:
