@@ -196,6 +196,11 @@ def _refuse_model(parts: ModelParts) -> None:
             "LinearClassifier."
         )
     check_is_fitted(model)
+    if isinstance(model, TernaryClassifier) and model.provenance_ is None:
+        raise ValueError(
+            "This TernaryClassifier was fitted to dense features, not to the codes of a map: fit "
+            f"it to the codes of {type(feature_map).__name__}."
+        )
     slots, own = int(feature_map.n_components), model.provenance_
     if isinstance(model, LinearClassifier):
         known, n_slots = (feature_map.provenance,), model.coef_.shape[1] // 2

@@ -7,9 +7,9 @@ Rows z_i, in {-1, 1}^k of codes or of any numbers, labels y_i = -1 or 1, weights
 
 with w in {-1, 0, 1}^k is minimised alternately: over alpha and b with w fixed, a convex problem of
 two variables (`fitted_scale`); over w with alpha and b fixed, one coordinate at a time, each set to
-the best of its three values (core/ternary.h, core/ternary_dense.h). No step raises F, a coordinate changes only if F
-falls by more than rounding could explain, and there are finitely many w: so the descent ends, at a
-point that no change of one coordinate and no change of scale and bias improves.
+the best of its three values (core/ternary.h, core/ternary_dense.h). No step raises F, a coordinate
+changes only if F falls by more than rounding could explain, and there are finitely many w: so the
+descent ends, at a point that no change of one coordinate and no change of scale and bias improves.
 
 The start is the nearest ternary vector to a full-precision model. Binary codes with ternary
 coefficients are the idea of Lei and Lan (AAAI 2021); this optimiser is kernelight's own.
@@ -128,7 +128,7 @@ def full_precision(
     seed: int,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    """The coefficients of a linear model on dense rows or the signs of codes, (1 or classes, slots).
+    """The coefficients of a linear model on dense rows or signs of codes, (1 or classes, slots).
 
     It is only the start of the descent and need not be exact. Coefficients v0, v1 of the one-hot
     columns of a bit are (v1 - v0) / 2 for its sign.
