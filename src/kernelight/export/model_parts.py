@@ -213,7 +213,7 @@ def _refuse_model(parts: ModelParts) -> None:
         known, n_slots = (feature_map.provenance,), model.n_features_in_
         if feature_map.slots_ is not None:
             known = (feature_map.provenance,)
-            own = slots_provenance(model.provenance_, model.slots_) if own else own
+            own = slots_provenance(own, model.slots_) if own else own
             if not np.array_equal(feature_map.slots_, model.slots_):
                 raise ValueError(
                     "The map keeps other slots than the model has coefficients of: export "

@@ -53,9 +53,9 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     features. w . z needs no multiplications: for codes, with the bits P of coefficients +1 and M of
     those that are not 0, it is |M| - 2 popcount((z xor P) and M); for dense features it is sums.
 
-    Dense features need a fourth of the coefficients that bits need for the same accuracy, and so a
-    fourth of the bytes, but arithmetic instead of bit counts. Their scores should be of one
-    magnitude, as those of a map are: all columns share one scale.
+    A coefficient on a dense feature does the work of several on bits, so that models of dense
+    features are smaller; bits are scored faster. Dense features should be of one magnitude, as
+    those of a map are, because all of a class share its scale.
 
     Binary codes of a kernel with ternary coefficients and inference by popcount are the idea of Lei
     and Lan (Memory and Computation-Efficient Kernel SVM via Binary Embedding and Ternary Model
@@ -123,7 +123,7 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     >>> model.memory_report().total
     2720
 
-    A fourth of the coefficients on dense features:
+    Fewer coefficients on dense features:
 
     >>> from sklearn.pipeline import make_pipeline
     >>> from kernelight import RandomFourier
@@ -328,7 +328,8 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         if self.provenance_ is None:
             features = self._features(X)
             coefficients = self._planes.coefficients.T.astype(features.dtype)
-            scores = scale * (features @ coefficients).astype(np.float64) + bias
+            products: NDArray[np.float64] = (features @ coefficients).astype(np.float64)
+            scores = products * scale + bias
         else:
             codes = _as_codes(X) if sp.issparse(X) else X
             scores = self._planes.scores(self._words(codes), scale, bias, self.n_jobs)

@@ -292,4 +292,4 @@ def remove_least(problem: TernaryProblem, point: TernaryPoint, label: int, allow
 
 def _added_by(problem: TernaryProblem, point: TernaryPoint, label: int, slot: int) -> NDArray[Any]:
     """What one coefficient adds to the scores of all rows."""
-    return problem.columns.column(slot) * point.coefficients[label, slot]
+    return np.asarray(problem.columns.column(slot) * point.coefficients[label, slot])
