@@ -233,6 +233,36 @@ def descend(
     return np.stack(path), False
 
 
+def minimise(
+    problem: TernaryProblem,
+    point: TernaryPoint,
+    sparsity: float,
+    generators: list[np.random.Generator],
+    max_iter: int,
+    resources: Resources,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    """Lower F of all classes in place, with at least this fraction of zeros.
+
+    Returns F after each fit of scale and bias with the final penalties, (steps, classes), these l0
+    (infinite where `remove_least` took their place), and whether every descent converged.
+    """
+    vectors, options = np.arange(len(problem.l0)), (generators, max_iter, resources)
+    path, converged = descend(problem, point, vectors, *options)
+    if sparsity <= 0.0:
+        return path, problem.l0, converged
+    l0, all_converged = sparsify(problem, point, sparsity, *options)
+    penalised = np.flatnonzero(np.isfinite(l0))
+    last = replace(problem, l0=np.where(np.isfinite(l0), l0, 0.0))
+    objectives = fit_scales(last, point, vectors)
+    some, converged = (
+        descend(last, point, penalised, *options) if len(penalised) else (objectives[None], True)
+    )
+    path = np.repeat(objectives[None], len(some), axis=0)
+    if len(penalised):
+        path[:, penalised] = some
+    return path, l0, converged and all_converged
+
+
 def sparsify(
     problem: TernaryProblem,
     point: TernaryPoint,
