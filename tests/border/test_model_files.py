@@ -63,6 +63,7 @@ MAKERS = {
     "TernaryClassifier": [
         lambda: (TernaryClassifier(class_weight={0: 2.0}).fit(BITS, Y), BITS),
         lambda: (TernaryClassifier(sparsity=0.8).fit(BITS, NAMES[Y]).prune(), BITS),
+        lambda: (TernaryClassifier(loss="logistic").fit(X, NAMES[Y]), X),
     ],
 }
 CASES = [(name, at) for name, makers in MAKERS.items() for at in range(len(makers))]

@@ -343,6 +343,25 @@ def write_files():
     for name, fitted in fitted_partitions().items():
         write_once(fitted, f"{name}.kl")
         write_once(fitted.encode(fern_rows()[::29]), f"codes_{name}.kl")
+    for name, (fitted, _, _) in fitted_ternary().items():
+        write_once(fitted, f"{name}.kl")
+
+
+def fitted_ternary():
+    """Ternary models of both kinds of rows, with these rows and labels."""
+    from kernelight import Codes, RandomFourier, TernaryClassifier
+
+    codes = Codes.load(HERE / "codes_binary_fourier.kl")
+    features = RandomFourier.load(HERE / "random_fourier.kl").transform(near(NARROW))
+    labels = np.arange(len(features)) % 3
+    return {
+        "ternary_codes": (
+            TernaryClassifier(sparsity=0.5, class_weight={0: 2.0}).fit(codes, labels),
+            codes,
+            labels,
+        ),
+        "ternary_dense": (TernaryClassifier(C=100.0).fit(features, labels), features, labels),
+    }
 
 
 def fitted_partitions():

@@ -231,6 +231,11 @@ def _refuse_other_features(feature_map: Any, model: Any) -> None:
 
 
 def _refuse_other_codes(feature_map: Any, model: Any) -> None:
+    if isinstance(model, TernaryClassifier) and model.provenance_ is None:
+        raise ValueError(
+            "This TernaryClassifier was fitted to dense features, not to the codes of a map: fit "
+            f"it to the codes of {type(feature_map).__name__}."
+        )
     slots, own = int(feature_map.n_components), model.provenance_
     if isinstance(model, LinearClassifier):
         known, n_slots = (feature_map.provenance,), model.coef_.shape[1] // 2
@@ -243,7 +248,7 @@ def _refuse_other_codes(feature_map: Any, model: Any) -> None:
         known, n_slots = (feature_map.provenance,), model.n_features_in_
         if feature_map.slots_ is not None:
             known = (feature_map.provenance,)
-            own = slots_provenance(model.provenance_, model.slots_) if own else own
+            own = slots_provenance(own, model.slots_) if own else own
             if not np.array_equal(feature_map.slots_, model.slots_):
                 raise ValueError(
                     "The map keeps other slots than the model has coefficients of: export "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -23,16 +22,10 @@ from kernelight.codes.slots import n_words
 from kernelight.linear.classifier import class_factors, class_weight_from_plain, plain_class_weight
 from kernelight.linear.equal_rows import MOST_UNITED, united_rows
 from kernelight.linear.memory_report import MemoryReport
-from kernelight.linear.ternary_fit import (
-    TernaryProblem,
-    descend,
-    fit_scales,
-    full_precision,
-    rounded_start,
-    sparsify,
-)
+from kernelight.linear.ternary_fit import TernaryProblem, full_precision, minimise, rounded_start
 from kernelight.linear.ternary_loss import LOSSES
 from kernelight.linear.ternary_planes import TernaryPlanes
+from kernelight.linear.ternary_rows import as_codes, refuse_packed
 from kernelight.state import State, read_only
 
 Self = TypeVar("Self", bound="TernaryClassifier")
@@ -53,9 +46,9 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     features. w . z needs no multiplications: for codes, with the bits P of coefficients +1 and M of
     those that are not 0, it is |M| - 2 popcount((z xor P) and M); for dense features it is sums.
 
-    Dense features need a fourth of the coefficients that bits need for the same accuracy, and so a
-    fourth of the bytes, but arithmetic instead of bit counts. Their scores should be of one
-    magnitude, as those of a map are: all columns share one scale.
+    A coefficient on a dense feature does the work of several on bits, so that models of dense
+    features are smaller; bits are scored faster. Dense features should be of one magnitude, as
+    those of a map are, because all of a class share its scale.
 
     Binary codes of a kernel with ternary coefficients and inference by popcount are the idea of Lei
     and Lan (Memory and Computation-Efficient Kernel SVM via Binary Embedding and Ternary Model
@@ -123,7 +116,7 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     >>> model.memory_report().total
     2720
 
-    A fourth of the coefficients on dense features:
+    Fewer coefficients on dense features:
 
     >>> from sklearn.pipeline import make_pipeline
     >>> from kernelight import RandomFourier
@@ -221,12 +214,12 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     def _rows_to_fit(self, X: Any, y: Any) -> Any:
         """``X`` as codes of 1 bit or as a checked dense matrix; sets what later rows must be."""
         if not isinstance(X, Codes) and not sp.issparse(X):
-            _refuse_packed(X)
+            refuse_packed(X)
             if y is not None and hasattr(X, "shape"):
                 check_consistent_length(X, y)
             self.provenance_ = None
             return self._validated(X, reset=True)
-        codes = _as_codes(X)
+        codes = as_codes(X)
         if not len(codes):
             raise ValueError("codes has no rows: fit needs at least one row.")
         self.__dict__.pop("feature_names_in_", None)
@@ -242,25 +235,10 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         )
         model = full_precision(rows, sides, weights, float(self.C), self.seed_, self.n_jobs)
         point = rounded_start(problem, model, resources)
-        vectors = np.arange(len(members))
         generators = [np.random.default_rng([self.seed_, vector]) for vector in range(len(members))]
-        options = (generators, int(self.max_iter), resources)
-        self.l0_ = problem.l0
-        self.objective_path_, converged = descend(problem, point, vectors, *options)
-        if self.sparsity > 0.0:
-            self.l0_, all_converged = sparsify(problem, point, float(self.sparsity), *options)
-            penalised = np.flatnonzero(np.isfinite(self.l0_))
-            last = replace(problem, l0=np.where(np.isfinite(self.l0_), self.l0_, 0.0))
-            objectives = fit_scales(last, point, vectors)
-            path, converged = (
-                descend(last, point, penalised, *options)
-                if len(penalised)
-                else (objectives[None], True)
-            )
-            self.objective_path_ = np.repeat(objectives[None], len(path), axis=0)
-            if len(penalised):
-                self.objective_path_[:, penalised] = path
-            converged = converged and all_converged
+        self.objective_path_, self.l0_, converged = minimise(
+            problem, point, float(self.sparsity), generators, int(self.max_iter), resources
+        )
         self.n_iter_ = min(len(self.objective_path_), int(self.max_iter))
         if not converged:
             warnings.warn(
@@ -328,9 +306,10 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         if self.provenance_ is None:
             features = self._features(X)
             coefficients = self._planes.coefficients.T.astype(features.dtype)
-            scores = scale * (features @ coefficients).astype(np.float64) + bias
+            products: NDArray[np.float64] = (features @ coefficients).astype(np.float64)
+            scores = products * scale + bias
         else:
-            codes = _as_codes(X) if sp.issparse(X) else X
+            codes = as_codes(X) if sp.issparse(X) else X
             scores = self._planes.scores(self._words(codes), scale, bias, self.n_jobs)
             if isinstance(codes, Codes):
                 scores[codes.empty] = bias
@@ -350,7 +329,7 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
                 "This TernaryClassifier was fitted to a dense array of "
                 f"{counted(self.n_features_in_, 'feature')}, got {what}: pass such an array."
             )
-        _refuse_packed(X)
+        refuse_packed(X)
         pruned = len(self.slots_) < self.n_features_in_
         if pruned and np.ndim(X) == 2 and np.shape(X)[1] == len(self.slots_):
             return np.asarray(checks.as_matrix(X))
@@ -372,7 +351,7 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
                 f"{counted(self.n_features_in_, 'slot')}, got {type(codes).__name__}: encode rows "
                 "with the same fitted map."
             )
-        codes = _as_codes(codes)
+        codes = as_codes(codes)
         if codes.provenance == self.provenance_ and codes.n_components == self.n_features_in_:
             pruned = len(self.slots_) < self.n_features_in_
             return (codes.take_slots(self.slots_) if pruned else codes).packed
@@ -509,52 +488,3 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     def _params_of(cls, state: State) -> dict[str, Any]:
         params = dict(super()._params_of(state))
         return params | {"class_weight": class_weight_from_plain(params.get("class_weight"))}
-
-
-def _refuse_packed(X: Any) -> None:
-    """Refuse packed codes where features are wanted."""
-    if getattr(X, "dtype", None) == np.uint64:
-        raise ValueError(
-            "X is an array of uint64, as packed codes are, which say nothing of themselves: pass "
-            "the Codes, or dense features as floats."
-        )
-
-
-def _as_codes(codes: Any) -> Codes:
-    """Codes of 1 bit, given as such or as their one-hot CSR matrix; others are refused."""
-    if sp.issparse(codes):
-        return _from_one_hot(checks.as_matrix(codes))
-    assert isinstance(codes, Codes)
-    if codes.bits != 1:
-        raise ValueError(
-            f"TernaryClassifier takes codes of 1 bit, got {codes.bits} bits: encode rows with "
-            "BinaryFourier or SignProjection, or take low_bits(1) of the codes."
-        )
-    return codes
-
-
-def _from_one_hot(X: Any) -> Codes:
-    """The codes of one-hot rows.
-
-    A row has one entry in each pair of columns, or none at all; all entries have the same value.
-    """
-    n_slots, filled = X.shape[1] // 2, np.diff(X.indptr) > 0
-    slots = X.indices[: X.indptr[-1]] // 2
-    whole = (
-        X.shape[1] % 2 == 0
-        and X.shape[1] > 0
-        and bool((np.diff(X.indptr)[filled] == n_slots).all())
-    )
-    if (
-        not whole
-        or (slots.reshape(-1, max(1, n_slots)) != np.arange(n_slots)).any()
-        or len(np.unique(X.data)) > 1
-    ):
-        raise ValueError(
-            "TernaryClassifier takes Codes of 1 bit, dense features, or the one-hot CSR matrix "
-            "that transform of BinaryFourier or SignProjection gives, got another sparse matrix: "
-            "for sparse features use LinearClassifier, or pass a dense array."
-        )
-    array = np.zeros((X.shape[0], n_slots), dtype=np.uint8)
-    array[filled] = (X.indices[: X.indptr[-1]] % 2).reshape(-1, n_slots)
-    return Codes(array, 1, empty=~filled)

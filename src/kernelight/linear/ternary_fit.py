@@ -7,9 +7,9 @@ Rows z_i, in {-1, 1}^k of codes or of any numbers, labels y_i = -1 or 1, weights
 
 with w in {-1, 0, 1}^k is minimised alternately: over alpha and b with w fixed, a convex problem of
 two variables (`fitted_scale`); over w with alpha and b fixed, one coordinate at a time, each set to
-the best of its three values (core/ternary.h, core/ternary_dense.h). No step raises F, a coordinate changes only if F
-falls by more than rounding could explain, and there are finitely many w: so the descent ends, at a
-point that no change of one coordinate and no change of scale and bias improves.
+the best of its three values (core/ternary.h, core/ternary_dense.h). No step raises F, a coordinate
+changes only if F falls by more than rounding could explain, and there are finitely many w: so the
+descent ends, at a point that no change of one coordinate and no change of scale and bias improves.
 
 The start is the nearest ternary vector to a full-precision model. Binary codes with ternary
 coefficients are the idea of Lei and Lan (AAAI 2021); this optimiser is kernelight's own.
@@ -128,7 +128,7 @@ def full_precision(
     seed: int,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    """The coefficients of a linear model on dense rows or the signs of codes, (1 or classes, slots).
+    """The coefficients of a linear model on dense rows or signs of codes, (1 or classes, slots).
 
     It is only the start of the descent and need not be exact. Coefficients v0, v1 of the one-hot
     columns of a bit are (v1 - v0) / 2 for its sign.
@@ -233,6 +233,36 @@ def descend(
     return np.stack(path), False
 
 
+def minimise(
+    problem: TernaryProblem,
+    point: TernaryPoint,
+    sparsity: float,
+    generators: list[np.random.Generator],
+    max_iter: int,
+    resources: Resources,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    """Lower F of all classes in place, with at least this fraction of zeros.
+
+    Returns F after each fit of scale and bias with the final penalties, (steps, classes), these l0
+    (infinite where `remove_least` took their place), and whether every descent converged.
+    """
+    vectors, options = np.arange(len(problem.l0)), (generators, max_iter, resources)
+    path, converged = descend(problem, point, vectors, *options)
+    if sparsity <= 0.0:
+        return path, problem.l0, converged
+    l0, all_converged = sparsify(problem, point, sparsity, *options)
+    penalised = np.flatnonzero(np.isfinite(l0))
+    last = replace(problem, l0=np.where(np.isfinite(l0), l0, 0.0))
+    objectives = fit_scales(last, point, vectors)
+    some, converged = (
+        descend(last, point, penalised, *options) if len(penalised) else (objectives[None], True)
+    )
+    path = np.repeat(objectives[None], len(some), axis=0)
+    if len(penalised):
+        path[:, penalised] = some
+    return path, l0, converged and all_converged
+
+
 def sparsify(
     problem: TernaryProblem,
     point: TernaryPoint,
@@ -292,4 +322,4 @@ def remove_least(problem: TernaryProblem, point: TernaryPoint, label: int, allow
 
 def _added_by(problem: TernaryProblem, point: TernaryPoint, label: int, slot: int) -> NDArray[Any]:
     """What one coefficient adds to the scores of all rows."""
-    return problem.columns.column(slot) * point.coefficients[label, slot]
+    return np.asarray(problem.columns.column(slot) * point.coefficients[label, slot])

@@ -247,7 +247,7 @@ def test_failed_fit_leaves_the_model(flowers, monkeypatch):
     def interrupted(*rest):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ternary, "descend", interrupted)
+    monkeypatch.setattr(ternary, "minimise", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(codes[::2], y[::2])
     np.testing.assert_array_equal(model.decision_function(codes), before)
