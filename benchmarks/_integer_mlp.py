@@ -33,10 +33,10 @@ TOP = 32767
 class Recipe(NamedTuple):
     """How a network is trained: chosen on held-out rows."""
 
-    rate: float = 0.01
+    rate: float = 0.015
     decay: float = 0.02
     noise: float = 0.2  # of the standard deviation of the rows
-    epochs: int = 60
+    epochs: int = 100
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,22 @@ def as_stored(weights: list[Array], bits: int) -> tuple[list[Array], list[Array]
     return numbers, values, scales
 
 
+class Trained(NamedTuple):
+    """Floats: the network takes (rows - center) / spread."""
+
+    weights: list[Array]
+    biases: list[Array]
+    center: Array
+    spread: float
+
+
 def train(
-    X: Array, y: Array, hidden: tuple[int, ...], recipe: Recipe, *, bits: int = 8, seed: int = 0
-) -> IntegerMLP:
-    """A network of integers for rows of whole numbers and classes 0, 1, ..."""
+    X: Array, y: Array, hidden: tuple[int, ...], recipe: Recipe, *, bits: int = 0, seed: int = 0
+) -> Trained:
+    """A network for rows of whole numbers and classes 0, 1, ..., to be stored in so many bits.
+
+    0 bits: it stays a network of floats.
+    """
     rng = np.random.default_rng(seed)
     center = X.mean(axis=0)
     spread = float(np.sqrt(((X - center) ** 2).mean()))  # one for all columns: they stay integers
@@ -151,7 +163,8 @@ def train(
             x = rows[some]
             if recipe.noise:
                 x = x + recipe.noise * rng.standard_normal(x.shape, dtype=np.float32)
-            gradients = _gradients(x, y[some], as_stored(weights, bits)[1], biases)
+            values = as_stored(weights, bits)[1] if bits else weights
+            gradients = _gradients(x, y[some], values, biases)
             rate = recipe.rate * 0.5 * (1 + np.cos(np.pi * step / steps))
             step += 1
             for at_, (value, g) in enumerate(zip(parameters, gradients, strict=True)):
@@ -162,7 +175,7 @@ def train(
                 if value.ndim == 2:
                     move += recipe.decay * value
                 value -= np.float32(rate) * move
-    return _integers(X, center, spread, weights, biases, bits)
+    return Trained(weights, biases, center, spread)
 
 
 def _gradients(x: Array, y: Array, weights: list[Array], biases: list[Array]) -> list[Array]:
@@ -185,10 +198,9 @@ def _gradients(x: Array, y: Array, weights: list[Array], biases: list[Array]) ->
     return [*of_weights[::-1], *of_biases[::-1]]
 
 
-def _integers(
-    X: Array, center: Array, spread: float, weights: list[Array], biases: list[Array], bits: int
-) -> IntegerMLP:
+def integers(trained: Trained, X: Array, bits: int) -> IntegerMLP:
     """The network on the rows as they come, with shifts that the training rows need."""
+    weights, biases, center, spread = trained
     numbers, _, scales = as_stored([W.astype(np.float64) for W in weights], bits)
     h = X.astype(np.int64)
     unit = 1.0 / spread  # what 1 of the input stands for
