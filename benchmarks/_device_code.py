@@ -12,18 +12,9 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))
 
-from tools.microcontrollers import (  # noqa: E402
-    ARM,
-    DEVICES,
-    QEMU,
-    Code,
-    Measured,
-    measured,
-    on_host,
-    sizes,
-)
+from tools.microcontrollers import ARM, DEVICES, QEMU, Code, Measured, measured, on_host, run  # noqa: E402
 
-__all__ = ["ARM", "DEVICES", "QEMU", "Code", "Measured", "measured", "on_host", "sizes", "table"]
+__all__ = ["ARM", "DEVICES", "QEMU", "Code", "Measured", "measured", "on_host", "run", "table"]
 
 
 def table(ctype: str, name: str, numbers: np.ndarray[Any, Any]) -> str:

@@ -54,8 +54,9 @@ def code_of(export: CExport) -> Code:
     """An exported header, as it is measured."""
     row = {"int16": "int16_t", "float32": "float"}[export.rows]
     call = f"int model_class(const {row} *row) {{ return {export.name}_predict(row); }}\n"
-    return Code(f"{export.header}\nint model_class(const {row} *row);\n{call}",
-                export.n_columns, row)
+    return Code(
+        f"{export.header}\nint model_class(const {row} *row);\n{call}", export.n_columns, row
+    )
 
 
 def binary_fourier(X: Array, y: Array) -> Iterator[Exported]:

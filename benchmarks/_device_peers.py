@@ -24,7 +24,9 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 STEPS = 9_400  # of a training, about
 EPOCHS = (40, 120)
-RECIPES = [Recipe(decay=decay, noise=noise) for noise in (0.1, 0.25, 0.5) for decay in (0.003, 0.05)]
+RECIPES = [
+    Recipe(decay=decay, noise=noise) for noise in (0.1, 0.25, 0.5) for decay in (0.003, 0.05)
+]
 TRIED = (24,)  # the network that recipes are chosen by
 HIDDEN: dict[int, tuple[tuple[int, ...], ...]] = {
     8: ((), (4,), (8,), (12,), (16,), (24,), (32,), (48,), (64,), (96,), (16, 16), (32, 32)),

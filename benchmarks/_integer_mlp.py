@@ -20,6 +20,7 @@ layer has one scale for all classes, whose sums are compared. Biases are 16 bits
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ class IntegerMLP:
             a = h @ q + b * (1 << up)
             if layer < len(self.shifts):
                 h = np.minimum(np.maximum(a, 0) >> self.shifts[layer], TOP)
-        return a.argmax(axis=1)
+        return np.asarray(a.argmax(axis=1))
 
 
 _SUM = {
@@ -148,7 +149,7 @@ def train(
     sizes = (X.shape[1], *hidden, int(y.max()) + 1)
     weights = [
         (rng.standard_normal((a, b)) * np.sqrt(2 / a)).astype(np.float32)
-        for a, b in zip(sizes, sizes[1:], strict=False)
+        for a, b in pairwise(sizes)
     ]
     biases = [np.zeros(b, dtype=np.float32) for b in sizes[1:]]
     parameters = [*weights, *biases]

@@ -1,6 +1,7 @@
 """Models in C on Cortex-M0+, M3 and M4: bytes, instructions and accuracy against peers.
 
-    KERNELIGHT_DATA=folder python benchmarks/devices.py [--quick] [--write]
+    KERNELIGHT_DATA=folder python benchmarks/devices.py [--quick]
+    python benchmarks/_devices_page.py
 
 The folder has Letter.npz, Satimage.npz and USPS.npz; handwritten digits come with scikit-learn.
 Fixed random splits: ten of digits (1,200 rows to learn from), three of the others (all rows pooled,
@@ -15,8 +16,9 @@ Instructions are counted by qemu. The network of integers is `_integer_mlp.py`, 
 described in `_device_peers.py`, ours in `_device_models.py`.
 
 A peer is compared at no lower accuracy: with its smallest model that is at least as accurate as
-ours, or where none is, with its most accurate one. `--write` writes the table of all fronts into
-docs/devices.md and the picture docs/images/devices-front.png.
+ours, or where none is, with its most accurate one. All points go into build/devices.json;
+`_devices_page.py` makes of them the table of the fronts in docs/devices.md and the picture
+docs/images/devices-front.png.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import argparse
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -146,7 +148,9 @@ def _learn_and_measure(data: DataSet, splits: int, study: Study, folder: Path) -
     first: dict[tuple[str, str], Any] = {}
     for seed in range(splits):
         X, y, X_test, y_test = data.split(seed)
-        for method, models in {**OURS, **PEERS}.items():
+        methods: dict[str, Callable[[Array, Array], Iterator[Exported | Fitted]]]
+        methods = {**OURS, **PEERS}
+        for method, models in methods.items():
             for model in models(X, y):
                 classes = model.classes(X_test)
                 if isinstance(model, Exported):
@@ -189,8 +193,11 @@ def _worth_measuring(
     models: dict[tuple[str, str], Any], right: dict[tuple[str, str], list[float]]
 ) -> list[tuple[tuple[str, str], Any]]:
     """All models but forests that are neither small nor accurate, of which there are many."""
-    forests = {key: model for key, model in models.items() if isinstance(model, Fitted)
-               and "forest" in key[0]}
+    forests = {
+        key: model
+        for key, model in models.items()
+        if isinstance(model, Fitted) and "forest" in key[0]
+    }
     rough = {
         key: Point("", *key, float(np.mean(right[key])), model.bytes)
         for key, model in forests.items()
@@ -357,10 +364,4 @@ def _ratio(claim: str, peer: str, bar: str, measured_: float, most: float | None
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Measure models on small devices.")
     parser.add_argument("--quick", action="store_true", help="two splits of digits")
-    parser.add_argument("--write", action="store_true", help="write docs/devices.md, its picture")
-    asked = parser.parse_args()
-    show(run(asked.quick))
-    if asked.write:
-        import _devices_page
-
-        _devices_page.write([Point(**point) for point in json.loads(POINTS.read_text())])
+    show(run(parser.parse_args().quick))

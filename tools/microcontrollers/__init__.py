@@ -58,10 +58,11 @@ class Measured(NamedTuple):
 
 def run(command: Sequence[Any], **options: Any) -> str:
     """What a command prints; an exit status other than 0 is an error with its last words."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, **options)
+    words = [str(part) for part in command]
+    done: subprocess.CompletedProcess[bytes] = subprocess.run(words, capture_output=True, **options)
     if done.returncode != 0:
-        words = done.stderr.decode()[-2000:] + done.stdout.decode()[-500:]
-        raise ProgramError(f"{Path(str(command[0])).name} ended with {done.returncode}: {words}")
+        last = done.stderr.decode()[-2000:] + done.stdout.decode()[-500:]
+        raise ProgramError(f"{Path(words[0]).name} ended with {done.returncode}: {last}")
     return done.stdout.decode()
 
 
@@ -101,11 +102,6 @@ def emulated(program: Path, board: str, *options: str) -> str:
 
 
 # -- Measuring
-
-
-def sizes(code: Code, device: str, folder: Path) -> Sizes:
-    """What a model takes: a program with it, less the same program with an empty model."""
-    return _measurable(code, np.zeros((1, code.columns)), device, folder)[1]
 
 
 def measured(code: Code, X: np.ndarray[Any, Any], device: str, folder: Path) -> Measured:
@@ -171,5 +167,8 @@ def _measurable(
 
 def _sections(program: Path) -> dict[str, int]:
     lines = run([SIZE, "-A", program]).splitlines()
-    return {words[0]: int(words[1]) for words in map(str.split, lines) if words[:1] != [] and
-            words[0].startswith(".")}
+    return {
+        words[0]: int(words[1])
+        for words in map(str.split, lines)
+        if words[:1] != [] and words[0].startswith(".")
+    }

@@ -12,15 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from tools.microcontrollers import (  # noqa: E402
-    ARM,
-    DEVICES,
-    QEMU,
-    compiled,
-    emulated,
-    linked,
-    run,
-)
+from tools.microcontrollers import ARM, DEVICES, QEMU, compiled, emulated, linked, run
 
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wshadow")
 GCC_CHECKS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
