@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ BITS = (128, 256, 512, 1024, 2048)
 SIGNS = (128, 256, 512, 1024)
 SIGMAS = (0.5, 0.7, 1.0)  # times the median distance
 TRIED = 512  # the bits that sigma is chosen by
+CHECKED = 5000  # training rows that an export is tried on
 
 
 @dataclass(frozen=True)
@@ -36,18 +38,22 @@ class Exported:
         """Classes by Python."""
         return np.asarray(self.model.predict(self.feature_map.encode(X)))
 
-    def export(self, rows: str = "int16", check: Array | None = None) -> CExport:
-        """The C code, tried on training rows."""
-        check = self.rows[:500] if check is None else check
+    @cached_property
+    def export(self) -> CExport:
+        """The integer code, tried on training rows."""
+        return self.exported("int16", self.rows[:CHECKED])
+
+    def exported(self, rows: str, check: Array) -> CExport:
+        """The code for rows of some kind."""
         return to_c(self.feature_map, self.model, name="ours", check=check, rows=rows)
 
     def classes(self, X: Array) -> Array:
         """Classes by the twin of the integer code."""
-        return np.asarray(self.export().predict(X))
+        return np.asarray(self.export.predict(X))
 
     def code(self) -> Code:
         """The header, as it is measured."""
-        return code_of(self.export())
+        return code_of(self.export)
 
 
 def code_of(export: CExport) -> Code:

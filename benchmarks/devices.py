@@ -134,8 +134,8 @@ def run(quick: bool = False) -> list[Row]:
             except FileNotFoundError:
                 continue
             _learn_and_measure(data, 2 if quick else splits, study, Path(folder))
-    POINTS.parent.mkdir(exist_ok=True)
-    POINTS.write_text(json.dumps([asdict(point) for point in study.points], indent=1) + "\n")
+            POINTS.parent.mkdir(exist_ok=True)
+            POINTS.write_text(json.dumps([asdict(each) for each in study.points], indent=1) + "\n")
     return rows_of(study)
 
 
@@ -216,13 +216,13 @@ def _compare_ours(model: Exported, X: Array, X_test: Array, study: Study, folder
     some = X_test[rng.integers(0, len(X_test), EQUAL_ROWS)]
     noise = rng.standard_normal(some.shape) * 0.5 * X.std()
     rows = np.clip(np.rint(some + noise), -32767, 32767)
-    export = model.export()
+    export = model.export
     study.host.add(on_host(model.code(), rows, folder), export.predict(rows))
     for device in DEVICES:
         result = measured(model.code(), rows[:DEVICE_ROWS], device, folder)
         study.device.add(result.classes, export.predict(rows[:DEVICE_ROWS]))
     singles = X_test.astype(np.float32)
-    floating = model.export("float32", singles)
+    floating = model.exported("float32", singles)
     study.floating.add(on_host(code_of(floating), singles, folder), model.python(singles))
 
 
