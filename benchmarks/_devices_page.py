@@ -49,7 +49,7 @@ def table(points: list[Point]) -> str:
     for name in dict.fromkeys(point.data for point in points):
         some = [
             point
-            for point in points
+            for point in sorted(points, key=lambda point: point.flash)
             if point.data == name and point.on_front and point.accuracy >= TARGETS[name] - BELOW
         ]
         lines = [f"| {' | '.join(row)} |" for row in (HEADS, ("---",) * 2 + ("---:",) * 6)]
@@ -115,7 +115,7 @@ def _panel(panel: Axes, name: str, points: list[Point]) -> None:
     panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g} KB"))
     panel.xaxis.set_minor_formatter(NullFormatter())
     panel.grid(alpha=0.25, which="both", linewidth=0.5)
-    panel.set_xlabel("flash on a Cortex-M3", fontsize=9)
+    panel.set_xlabel("flash on a Cortex-M3 (further left is better)", fontsize=9)
     panel.set_ylabel("accuracy, %", fontsize=9)
     panel.tick_params(labelsize=8)
 

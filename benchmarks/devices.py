@@ -305,7 +305,7 @@ def _equality(claim: str, peer: str, seen: Differences, most: float | None) -> R
 def _own_bars(ours: Point) -> list[Row]:
     target = TARGETS[ours.data]
     reached = ours.accuracy >= target
-    claim = f"{ours.data}: {ours.label}, "
+    claim = f"{ours.data}: {ours.method.split(', ')[-1]}, {ours.label}, "
     rows = [
         {
             "claim": f"{claim}accuracy",
@@ -336,7 +336,7 @@ def _own_bars(ours: Point) -> list[Row]:
 
 def _against(ours: Point, points: list[Point]) -> list[Row]:
     rows = []
-    claim = f"{ours.data}: {ours}"
+    claim = f"{ours.data}: {ours.method.split(', ')[-1]}, {ours}"
     for method, most in (("emlearn, forest", 1 / 6), ("emlearn, MLP", 1 / 2)):
         peer = peer_of(ours, method, points)
         if peer is not None:
