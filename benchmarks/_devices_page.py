@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, PICTURE = DOCS / "devices.md", DOCS / "images" / "devices-front.png"
 BEGIN, END = "<!-- written by benchmarks/_devices_page.py -->\n", "<!-- end -->\n"
-BELOW = 3.0  # points of accuracy below the target that the table still shows
+BELOW = 2.0  # points of accuracy below the target that the table still shows
 HEADS = ("model", "size", "accuracy", "flash", "RAM", "M0+", "M3", "M4")
 # colour, marker, line: told apart in grey as well
 STYLES = {
@@ -94,7 +94,7 @@ def draw(points: list[Point]) -> None:
 
 def _panel(panel: Axes, name: str, points: list[Point]) -> None:
     top = max(point.accuracy for point in points)
-    low = TARGETS[name] - 2 * BELOW
+    low = TARGETS[name] - 3 * BELOW
     for method, (colour, marker, line) in STYLES.items():
         shown = front(point for point in points if point.method == method)
         panel.plot(
