@@ -89,14 +89,14 @@ static inline void kl_integer_hadamard(uint16_t* x, uint64_t key, uint64_t width
             }
 }
 
-/* floor(a (2^15 - |a|) / 2^18) of a = 2^14 - |f|, f the angle from -2^15 to 2^15 - 1: a parabola
+/* a (2^15 - |a|) / 2^18, rounded, of a = 2^14 - |f|, f the angle from -2^15 to 2^15 - 1: a parabola
  * above and one below, 1024 at 0, 0 at quarters of a turn and -1024 at half a turn. */
 static inline int16_t kl_integer_wave(uint16_t angle) {
     const int32_t f = (int32_t)(angle ^ UINT16_C(32768)) - 32768;
     const int32_t a = 16384 - (f < 0 ? -f : f);
     const int32_t product = a * (32768 - (a < 0 ? -a : a));
     /* shifted as a number above 0: shifts of negative ones are not defined */
-    return (int16_t)((int32_t)((uint32_t)(product + (1 << 28)) >> 18) - 1024);
+    return (int16_t)((int32_t)((uint32_t)(product + (1 << 28) + (1 << 17)) >> 18) - 1024);
 }
 
 /* The numbers of a row; work has places for 2 * width angles. */

@@ -53,7 +53,7 @@ inline Lanes<uint16_t> size_of(Lanes<uint16_t> x) {
 
 inline Lanes<int16_t> waves(Lanes<uint16_t> angle) {
     const Lanes<uint16_t> a = 16384 - size_of(angle), b = 32768 - size_of(a);
-    return high_product((Lanes<int16_t>)a, (Lanes<int16_t>)b) >> 2;
+    return (high_product((Lanes<int16_t>)a, (Lanes<int16_t>)b) + 2) >> 2;
 }
 #endif
 

@@ -49,7 +49,6 @@ def test_the_average_over_blocks_is_the_exact_one(d, seed):
     v = twin.integer_angles(X, sigma, seed)
     exact = twin.integer_kernel((v[:, 1:] - v[:, :1]) * TURN)
     spread = means.std(axis=1, ddof=1) / math.sqrt(blocks)
-    # q is rounded down, by half on average: 0.25 to 0.33 of 1,024^2 15 / 8 and the float32 sums
     assert (np.abs(means.mean(axis=1) - exact) <= 5 * spread + 2e-6).all()
     assert (spread[1:] < 0.02).all(), "the test would see nothing"
 

@@ -418,7 +418,7 @@ def integer_wave(angle):
     """q of angles that are whole numbers, 2^16 to a turn."""
     f = (np.asarray(angle) + 2**15) % 2**16 - 2**15
     a = 2**14 - np.abs(f)
-    return a * (2**15 - np.abs(a)) // 2**18
+    return (a * (2**15 - np.abs(a)) + 2**17) // 2**18
 
 
 def integer_angles(rows, sigma, seed):

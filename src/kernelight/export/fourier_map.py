@@ -52,7 +52,7 @@ $pad    ${n}_turn(x, v, 0);
         for (i = 0; i < ${width}u && j < ${slots}u; ++i, ++j) {
             const int32_t f = (int16_t)(uint16_t)(x[i] + (j << 14 & 16384u));
             const int32_t a = 16384 - (f < 0 ? -f : f);
-            x[i] = (uint16_t)(a * (32768 - (a < 0 ? -a : a)) >> 18);
+            x[i] = (uint16_t)((a * (32768 - (a < 0 ? -a : a)) + 131072) >> 18);
         }
 $weigh    }
 $end}
@@ -100,7 +100,7 @@ class FourierMap:
         phases = (np.arange(self.n_slots) % 2 * 16384).astype(np.uint16)
         angle = np.hstack(y)[:, : self.n_slots] + phases
         a = 16384 - np.abs(angle.view(np.int16).astype(np.int64))
-        return (a * (32768 - np.abs(a))) >> 18, np.zeros(len(X), dtype=bool)
+        return (a * (32768 - np.abs(a)) + 131072) >> 18, np.zeros(len(X), dtype=bool)
 
     def source(self, n: str, columns: int, begin: str, weigh: str, end: str) -> str:
         """Tables and functions up to ``n_predict``.

@@ -223,7 +223,7 @@ TERNARY = TernaryClassifier().fit(BITS.encode(X), Y)
         ((SignProjection(64, distribution="cauchy").fit(X), TERNARY), {}, "Cauchy.*sorf"),
         ((BinaryFourier(64).fit(X), TERNARY), {}, "another map"),
         ((sorf(128).fit(X), TERNARY), {}, "another map"),
-        ((BITS,), {}, "give the model of its codes"),
+        ((BITS,), {}, "give the model of its outputs"),
         ((LinearClassifier(),), {}, "LinearClassifier cannot be exported"),
         ((BITS, KernelClassifier()), {}, "use TernaryClassifier"),
         ((BITS, TERNARY), {"name": "int"}, "reserves"),
@@ -251,7 +251,7 @@ def test_more_refusals():
     with pytest.raises(ValueError, match=r"Gaussian factors.*float32"):
         to_c(fitted(BinaryFourier(64)), name="model", check=X)
     exact = KernelClassifier("gaussian", method="exact").fit(X[:200], Y[:200])
-    with pytest.raises(ValueError, match=r"training rows.*method='binary'"):
+    with pytest.raises(ValueError, match=r"training rows.*method='integer'"):
         to_c(exact, name="model", check=X)
 
 
