@@ -7,8 +7,8 @@
  *     w = floor(x g + 1/2)     g a number of 16 bits times a power of two
  *     v = H (s_0 o w)          the same for all outputs
  *     y = H (s_l o v)          a block l of D outputs
- *     q = wave(y + b)          b a quarter of a turn for every other output, the wave two
- *                              parabolas for a cosine: cosines and sines in turn
+ *     q = wave(y + b)          phases b that go around the circle, the wave two parabolas for a
+ *                              cosine
  *
  * H is the Hadamard matrix of a power-of-two width D, s are random signs, o is the product place by
  * place. Only x g is computed in double precision.
@@ -71,10 +71,9 @@ static inline uint64_t kl_integer_sign_key(uint64_t seed, uint64_t block) {
 /* The signs 64 word .. 64 word + 63 of a key: a bit that is set is a minus. */
 static inline uint64_t kl_integer_signs(uint64_t key, uint64_t word) { return kl_child(key, word); }
 
-/* The phase of an output, 2^16 to a turn: features are cosines and sines in turn. */
-static inline uint16_t kl_integer_phase(uint64_t output) {
-    return output % 2 ? UINT16_C(1) << 14 : 0;
-}
+/* The phase of an output, 2^16 to a turn: 128 outputs go once around. Over 64 of them the products
+ * of different harmonics of the wave cancel, as they would for random phases. */
+static inline uint16_t kl_integer_phase(uint64_t output) { return (uint16_t)(output << 9); }
 
 /* x <- H (s o x) modulo 2^16, in place, s the signs of a key. */
 static inline void kl_integer_hadamard(uint16_t* x, uint64_t key, uint64_t width) {

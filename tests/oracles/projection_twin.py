@@ -411,7 +411,7 @@ def integer_signs(seed, block, D):
 
 
 def integer_phases(m):
-    return 2**14 * (np.arange(m) % 2)
+    return 2**9 * np.arange(m) % 2**16
 
 
 def integer_wave(angle):
@@ -444,7 +444,7 @@ def integer_features(q):
 
 
 def integer_kernel(theta):
-    """What the signs of blocks 1, 2, ... average to over a feature and the next, of angles (first axis)."""
+    """What the signs of blocks 1, 2, ... average to over the features of a block, of angles (first axis)."""
     return sum(960 / (math.pi * n) ** 6 * np.cos(n * theta).prod(axis=0) for n in range(1, 60, 2))
 
 

@@ -48,9 +48,9 @@ $begin    ${n}_enter(row, x);
 $pad    ${n}_turn(x, v, 0);
     while (j < ${slots}u) {
         ${n}_turn(v, x, j / ${width}u + 1u);
-        /* features: the wave of an angle, two parabolas for a cosine and a sine by turns */
+        /* features: the wave of an angle, two parabolas for a cosine */
         for (i = 0; i < ${width}u && j < ${slots}u; ++i, ++j) {
-            const int32_t f = (int16_t)(uint16_t)(x[i] + (j << 14 & 16384u));
+            const int32_t f = (int16_t)(uint16_t)(x[i] + (j << 9));
             const int32_t a = 16384 - (f < 0 ? -f : f);
             x[i] = (uint16_t)((a * (32768 - (a < 0 ? -a : a)) + 131072) >> 18);
         }
@@ -97,7 +97,7 @@ class FourierMap:
         v = transformed(x * block_signs(self.seed, 0, self.width))
         blocks = -(-self.n_slots // self.width)
         y = [transformed(v * block_signs(self.seed, 1 + at, self.width)) for at in range(blocks)]
-        phases = (np.arange(self.n_slots) % 2 * 16384).astype(np.uint16)
+        phases = (np.arange(self.n_slots) << 9).astype(np.uint16)
         angle = np.hstack(y)[:, : self.n_slots] + phases
         a = 16384 - np.abs(angle.view(np.int16).astype(np.int64))
         return (a * (32768 - np.abs(a)) + 131072) >> 18, np.zeros(len(X), dtype=bool)
