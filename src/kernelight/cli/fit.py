@@ -162,7 +162,6 @@ def _run_compact(
                 "scale": fitted.scale_,
                 "sigma": fitted.sigma_,
                 "C": fitted.C_,
-                "sparsity": fitted.sparsity_,
                 "flash": fitted.flash_,
                 "flash_total": fitted.n_bytes_,
                 "validation_score": fitted.validation_score_,

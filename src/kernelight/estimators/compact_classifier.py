@@ -14,7 +14,7 @@ from kernelight.base import checks, counted
 from kernelight.base.checks import Matrix
 from kernelight.base.estimator import StoredEstimator, fitted_part, with_parts
 from kernelight.base.targets import check_target
-from kernelight.estimators.compact_search import FEWEST, LARGEST, SCALES, search
+from kernelight.estimators.compact_search import SCALES, search
 from kernelight.estimators.device_size import flash_of
 from kernelight.linear.ternary import TernaryClassifier
 from kernelight.maps.projections.integer_fourier import IntegerFourier
@@ -24,17 +24,15 @@ from kernelight.state import State
 
 Self = TypeVar("Self", bound="CompactClassifier")
 LEAST_BYTES, MOST_BYTES = 512, 1 << 20
-_FITS = 6  # of the final model, until it takes the budget and no more
-_SLACK = 16  # bytes that may be left
 
 
 class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A Gaussian kernel classifier that takes at most so many bytes on a microcontroller.
 
     Rows become random Fourier features by whole numbers (`IntegerFourier`), and each class has
-    coefficients -1, 0 and 1 of these (`TernaryClassifier`). The search chooses the scaling of the
-    columns, sigma, the seed of the features, C, the sparsity of the coefficients and how many
-    features there are, on rows that are left out, and fills the budget.
+    coefficients -1, 0 and 1 of these (`TernaryClassifier`), five of which are a byte. As many
+    features are taken as fit; the search chooses the scaling of the columns, sigma, the seed of the
+    features and C on rows that are left out.
     `kernelight.export.to_c` writes the model as C.
 
     Parameters
@@ -53,14 +51,14 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     ----------
     classes_ : array
         The class labels, sorted.
-    scale_, sigma_, C_, sparsity_, n_components_ : str, float, float, float, int
+    scale_, sigma_, C_, n_components_ : str, float, float, int
         What the search chose.
     map_, model_ : IntegerFourier, TernaryClassifier
     scaling_ : Scaling
     flash_ : dict
         Bytes of flash, part by part; `n_bytes_` is their sum.
-    validation_score_ : float
-        The accuracy on rows held out, of the settings chosen; NaN where a class has one row.
+    validation_score_ : float or None
+        The accuracy on rows held out, of the settings chosen; None where a class has one row.
     search_ : list of dict
         What was tried: settings and their accuracy on rows left out.
 
@@ -78,7 +76,6 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         "scale_",
         "sigma_",
         "C_",
-        "sparsity_",
         "n_components_",
         "validation_score_",
         "search_",
@@ -145,57 +142,23 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         choice = search(
             rows, sides, len(classes), int(self.max_bytes), scales, self.seed_, self.n_jobs
         )
-        scaler = ColumnScaler(choice.scale).fit(rows)
-        scaled = scaler.transform(rows)
-        count, fits = choice.n_components, []
-        for _ in range(_FITS):
-            feature_map = IntegerFourier(
-                count, sigma=choice.sigma, random_state=choice.seed, n_jobs=self.n_jobs
-            ).fit(scaled)
-            model = TernaryClassifier(
-                C=choice.C,
-                sparsity=choice.sparsity,
-                random_state=self.seed_,
-                n_jobs=self.n_jobs,
-            ).fit(feature_map.transform(scaled), y)
-            size = sum(flash_of(model.coef_, feature_map.width, scaler.scaling_).values())
-            fits.append((size, count, feature_map, model))
-            count = self._next_count(fits)
-            if not count:
-                break
-        fitting = [each for each in fits if each[0] <= self.max_bytes]
-        if not fitting:
-            raise ValueError(
-                f"max_bytes={self.max_bytes:,} is too small for {counted(len(classes), 'class')} "
-                f"and {counted(rows.shape[1], 'column')}: it must be at least {fits[-1][0]:,}."
-            )
-        _, count, self.map_, self.model_ = max(fitting, key=lambda each: each[1])
-        self.scaler_ = scaler
-        self.scale_, self.sigma_, self.C_ = choice.scale, float(choice.sigma), choice.C
-        self.sparsity_, self.n_components_ = choice.sparsity, int(count)
-        self.validation_score_ = None if np.isnan(choice.score) else float(choice.score)
-        self.search_, self.n_rows_ = choice.tried, len(rows)
+        setting = choice.setting
+        self.scaler_ = ColumnScaler(setting.scale).fit(rows)
+        scaled = self.scaler_.transform(rows)
+        self.map_ = IntegerFourier(
+            choice.n_components,
+            sigma=setting.sigma,
+            random_state=setting.seed,
+            n_jobs=self.n_jobs,
+        ).fit(scaled)
+        self.model_ = TernaryClassifier(
+            C=setting.C, random_state=self.seed_, n_jobs=self.n_jobs
+        ).fit(self.map_.transform(scaled), y)
+        self.scale_, self.sigma_, self.C_ = setting.scale, float(setting.sigma), setting.C
+        self.n_components_ = choice.n_components
+        self.validation_score_, self.search_ = choice.score, choice.tried
+        self.n_rows_ = len(rows)
         self._settle()
-
-    def _next_count(self, fits: list[Any]) -> int:
-        """How many features to try next; 0 if the budget is filled, or nothing else can be tried."""
-        budget = int(self.max_bytes)
-        size, count, feature_map, model = fits[-1]
-        if budget - _SLACK <= size <= budget:
-            return 0
-        fixed = size - sum(
-            flash_of(model.coef_, feature_map.width, Scaling("none", 1, {}))[part]
-            for part in ("coefficients",)
-        )
-        step = (budget - fixed) / max(1, size - fixed)
-        wanted = int(count * step)
-        if wanted == count:
-            wanted += 1 if size < budget else -1
-        below = [each[1] for each in fits if each[0] <= budget]
-        above = [each[1] for each in fits if each[0] > budget]
-        low, high = max(below, default=FEWEST - 1), min(above, default=LARGEST + 1)
-        wanted = min(max(wanted, low + 1), high - 1)
-        return wanted if low < wanted < high else 0
 
     def _dense(self, X: Any, *, reset: bool) -> NDArray[Any]:
         matrix: Matrix = self._validated(X, reset=reset)
@@ -222,7 +185,8 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         ):
             raise ValueError("its scaling, map and model do not belong together.")
         self.scaled_map_ = ScaledMap(scaling, feature_map)
-        self.flash_ = flash_of(model.coef_, feature_map.width, scaling)
+        n_features = int(feature_map.n_components)
+        self.flash_ = flash_of(len(model.classes_), n_features, feature_map.width, scaling)
 
     @property
     def scaling_(self) -> Scaling:
@@ -264,7 +228,7 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         lines = [
             f"{type(self).__name__}: {self.map_.kernel!r}",
             f"  by      IntegerFourier, {counted(self.n_components_, 'feature')}, coefficients "
-            f"-1, 0 and 1 ({np.mean(self.model_.coef_ != 0):.0%} not 0)",
+            f"-1, 0 and 1",
             f"  scale   {self.scale_}",
             f"  C       {self.C_:g}",
             f"  rows    {self.n_rows_:,}",

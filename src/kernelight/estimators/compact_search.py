@@ -1,65 +1,106 @@
-r"""The search of `CompactClassifier`: scaling, sigma, seed and C for a budget of bytes.
+r"""The search of `CompactClassifier`: scaling, sigma, seed and coefficients for a budget of bytes.
 
-Scaling, sigma and seed are compared by ridge regressions on the features, each row left out by
-itself. With the features Z (a column of ones among them), its Gram matrix Z'Z = V diag(s) V' and
+Scalings, sigmas and seeds are compared by ridge regressions on the features, each row left out by
+itself. With the features Z (a column of ones among them), their Gram matrix Z'Z = V diag(s) V' and
 U = Z V, the scores of left-out rows follow from one decomposition for every penalty l:
 
     h_i = sum_j U_ij^2 / (s_j + l),    f_i = sum_j U_ij (V'Z'Y)_j / (s_j + l),
     f_(-i) = (f_i - h_i y_i) / (1 - h_i).
 
-C is then chosen with ternary coefficients, by folds, as it means something else for these.
+Coefficients -1, 0 and 1 often do better with another sigma than exact ones, so that sigmas near the
+best one, and then C, are compared once more with these, by folds.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from kernelight.estimators.device_size import NONZERO, most_features
+from kernelight.estimators.device_size import flash_of, most_features
 from kernelight.linear.ternary import TernaryClassifier
 from kernelight.maps.projections.integer_fourier import IntegerFourier
-from kernelight.scaling import ColumnScaler
+from kernelight.maps.projections.projection import padded_width
+from kernelight.scaling import Scaling, fit_scaling
 
 SCALES = ("none", "minmax", "standard")
-SIGMAS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)  # times the root of the mean squared distance
+SIGMAS = (0.35, 0.5, 0.7, 0.95, 1.3, 1.8, 2.5)  # times the root of the mean squared distance
+NEIGHBOURS = (0, -1, 1, -2)  # of the best sigma, that ternary coefficients try
 PENALTIES = (0.01, 0.05, 0.2, 1.0)  # for features of unit length
 SEEDS = 6
-CS = (1.0, 10.0)
-SPARSITIES = (0.0, 0.65)
-MOST_ROWS, MOST_FEATURES = 4000, 512  # of the comparisons by ridge regression
+CS = (10.0, 3.0, 30.0)
+MOST_ROWS, MOST_FEATURES = 4000, 512  # of the comparisons
 LARGEST = 2048  # features: more take long, and gain little
 FEWEST = 8
-FOLDS = 3
+FOLDS = 4
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the search chooses."""
+
+    scale: str
+    sigma: float
+    seed: int
+    C: float = CS[0]
 
 
 @dataclass(frozen=True)
 class Choice:
     """What the search chose, and the table of what it tried: a line of a setting and its score."""
 
-    scale: str
-    sigma: float
-    seed: int
+    setting: Setting
     n_components: int
-    C: float
-    sparsity: float
-    score: float  # accuracy on rows held out
+    score: float | None  # accuracy on rows held out; None where a class has one row
     tried: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows to choose by, the scalings that may be chosen, and the budget."""
+
+    X: NDArray[Any]
+    sides: NDArray[np.intp]  # the class of each row, 0, 1, ...
+    n_classes: int
+    scalings: dict[str, Scaling]
+    max_bytes: int
+    n_jobs: int | None
+
+    def n_features(self, scale: str) -> int:
+        """How many features fit into the budget."""
+        scaling = self.scalings[scale]
+        width = padded_width(scaling.n_features_out, "sorf")
+        return min(LARGEST, most_features(self.max_bytes, self.n_classes, width, scaling))
+
+    def least_bytes(self, scale: str) -> int:
+        """Bytes of a model of the fewest features."""
+        scaling = self.scalings[scale]
+        width = padded_width(scaling.n_features_out, "sorf")
+        return sum(flash_of(self.n_classes, FEWEST, width, scaling).values())
+
+    def features(self, setting: Setting, most: int) -> NDArray[np.float32]:
+        """Features of the rows, as many as fit, or ``most``."""
+        feature_map = IntegerFourier(
+            min(self.n_features(setting.scale), most),
+            sigma=setting.sigma,
+            random_state=setting.seed,
+            n_jobs=self.n_jobs,
+        )
+        return np.asarray(feature_map.fit_transform(self.scalings[setting.scale](self.X)))
 
 
 def left_out_accuracy(
     Z: NDArray[np.float32], sides: NDArray[np.intp], n_classes: int
 ) -> tuple[float, float]:
-    """The best accuracy of ridge regressions on rows left out, over penalties; and its log loss.
+    """The best accuracy of ridge regressions on rows left out, over penalties.
 
-    Returned are the accuracy and, to decide ties, minus the mean squared error.
+    The second number decides ties: minus the mean squared error.
     """
-    n = len(Z)
-    ones = np.ones((n, 1), dtype=np.float32)
-    rows = np.hstack([Z, ones]).astype(np.float64)
+    rows = np.hstack([Z, np.ones((len(Z), 1))])
     Y = 2.0 * (sides[:, None] == np.arange(n_classes)) - 1.0
     values, vectors = np.linalg.eigh(rows.T @ rows)
     values = np.maximum(values, 0.0)
@@ -87,80 +128,77 @@ def search(
     """The setting that predicts left-out rows best; `ValueError` if nothing fits the budget."""
     random = np.random.default_rng(seed)
     rows = _some_rows(sides, random)
-    some, their = X[rows], sides[rows]
-    n_outputs = 1 if n_classes == 2 else n_classes
-    tried: list[dict[str, Any]] = []
-
-    def features_for(scale: str) -> int:
-        return min(LARGEST, most_features(max_bytes, n_outputs, X.shape[1], scaled=scale != "none"))
-
-    def compare(scale: str, sigma: float, map_seed: int) -> tuple[float, float]:
-        scaled = ColumnScaler(scale).fit(X).transform(some)
-        count = min(features_for(scale), MOST_FEATURES, len(some))
-        feature_map = IntegerFourier(count, sigma=sigma, random_state=map_seed, n_jobs=n_jobs)
-        score = left_out_accuracy(feature_map.fit_transform(scaled), their, n_classes)
-        tried.append({"scale": scale, "sigma": sigma, "seed": map_seed, "accuracy": score[0]})
-        return score
-
-    fitting = [scale for scale in scales if features_for(scale) >= FEWEST]
+    scalings = {scale: fit_scaling(scale, X, random) for scale in scales}
+    problem = Problem(X[rows], sides[rows], n_classes, scalings, max_bytes, n_jobs)
+    fitting = [scale for scale in scales if problem.n_features(scale) >= FEWEST]
     if not fitting:
-        least = max_bytes
-        while most_features(least, n_outputs, X.shape[1], scaled="none" not in scales) < FEWEST:
-            least += 8
+        least = min(problem.least_bytes(scale) for scale in scales)
         raise ValueError(
             f"max_bytes={max_bytes:,} is too small for {n_classes} classes and {X.shape[1]} "
             f"columns: it must be at least {least:,}."
         )
-    best: tuple[tuple[float, float], str, float] | None = None
-    for scale in fitting:
-        unit = _spread(ColumnScaler(scale).fit_transform(X))
-        for factor in SIGMAS:
-            found = (compare(scale, factor * unit, seed), scale, factor * unit)
-            best = found if best is None or found[0] > best[0] else best
-    assert best is not None
-    scale, sigma = best[1], best[2]
+    tried: list[dict[str, Any]] = []
+
+    def by_ridge(setting: Setting) -> tuple[float, float]:
+        Z = problem.features(setting, min(MOST_FEATURES, len(rows)))
+        score = left_out_accuracy(Z, problem.sides, n_classes)
+        tried.append(
+            {"scale": setting.scale, "sigma": setting.sigma, "seed": setting.seed}
+            | {"accuracy": score[0]}
+        )
+        return score
+
+    units = {scale: _spread(scalings[scale](problem.X)) for scale in fitting}
+    best = _best(
+        [Setting(scale, times * units[scale], seed) for scale in fitting for times in SIGMAS],
+        by_ridge,
+    )[1]
     seeds = [seed, *(int(each) for each in random.integers(0, 2**63, SEEDS - 1))]
-    scores = [best[0], *(compare(scale, sigma, each) for each in seeds[1:])]
-    chosen = seeds[max(range(SEEDS), key=lambda at: scores[at])]
-    counts = {
-        sparsity: min(LARGEST, most_features(
-            max_bytes, n_outputs, X.shape[1], scaled=scale != "none",
-            nonzero=min(NONZERO, 1.0 - sparsity),
-        ))
-        for sparsity in SPARSITIES
-    }
-    widest = IntegerFourier(max(counts.values()), sigma=sigma, random_state=chosen, n_jobs=n_jobs)
-    Z = widest.fit_transform(ColumnScaler(scale).fit(X).transform(some))
-    C, sparsity, score = _coefficients(Z, their, counts, seed, n_jobs, tried)
-    return Choice(scale, sigma, chosen, counts[sparsity], C, sparsity, score, tried)
+    best = _best([replace(best, seed=each) for each in seeds], by_ridge)[1]
+    folds = _folds(problem.sides, seed)
+    if folds is None:
+        return Choice(best, problem.n_features(best.scale), None, tried)
+
+    def by_folds(setting: Setting) -> float:
+        Z, right = problem.features(setting, LARGEST), 0
+        for learn, check in folds:
+            model = TernaryClassifier(C=setting.C, random_state=seed, n_jobs=n_jobs)
+            model.fit(Z[learn], problem.sides[learn])
+            right += int((model.predict(Z[check]) == problem.sides[check]).sum())
+        tried.append(
+            {"scale": setting.scale, "sigma": setting.sigma, "seed": setting.seed}
+            | {"C": setting.C, "accuracy": right / len(Z)}
+        )
+        return right / len(Z)
+
+    at = int(np.argmin(np.abs(np.array(SIGMAS) * units[best.scale] - best.sigma)))
+    near = [SIGMAS[at + step] for step in NEIGHBOURS if 0 <= at + step < len(SIGMAS)]
+    known = _best([replace(best, sigma=times * units[best.scale]) for times in near], by_folds)
+    score, best = _best([replace(known[1], C=C) for C in CS[1:]], by_folds, known)
+    return Choice(best, problem.n_features(best.scale), score, tried)
 
 
-def _coefficients(
-    Z: NDArray[np.float32],
-    sides: NDArray[np.intp],
-    counts: dict[float, int],
-    seed: int,
-    n_jobs: int | None,
-    tried: list[dict[str, Any]],
-) -> tuple[float, float, float]:
-    """C, sparsity and their score by folds; ``counts`` are the features that fit for a sparsity."""
+def _best(
+    settings: list[Setting],
+    score_of: Callable[[Setting], Any],
+    known: tuple[Any, Setting] | None = None,
+) -> tuple[Any, Setting]:
+    """The best score and its setting, the first of equals; ``known`` is compared with, too."""
+    for setting in settings:
+        score = score_of(setting)
+        if known is None or score > known[0]:
+            known = (score, setting)
+    assert known is not None
+    return known
+
+
+def _folds(sides: NDArray[np.intp], seed: int) -> list[Any] | None:
+    """Rows to learn from and to check on; None where a class has one row."""
     n_folds = min(FOLDS, int(np.bincount(sides).min()))
-    if n_folds < 2:  # a class of one row
-        return CS[-1], SPARSITIES[0], float("nan")
-    folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed % 2**32).split(Z, sides))
-    best = (-1.0, CS[0], SPARSITIES[0])
-    for C in CS:
-        for sparsity, count in counts.items():
-            right = 0
-            for learn, check in folds:
-                model = TernaryClassifier(C=C, sparsity=sparsity, random_state=seed, n_jobs=n_jobs)
-                model.fit(Z[learn, :count], sides[learn])
-                right += int((model.predict(Z[check, :count]) == sides[check]).sum())
-            score = right / len(Z)
-            tried.append({"C": C, "sparsity": sparsity, "features": count, "accuracy": score})
-            if score > best[0]:
-                best = (score, C, sparsity)
-    return best[1], best[2], best[0]
+    if n_folds < 2:
+        return None
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed % 2**32)
+    return list(folds.split(np.zeros((len(sides), 1)), sides))
 
 
 def _some_rows(sides: NDArray[np.intp], random: np.random.Generator) -> NDArray[np.intp]:

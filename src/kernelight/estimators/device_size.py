@@ -1,12 +1,9 @@
 """What a model of ternary coefficients on features of whole numbers takes on a microcontroller.
 
-Coefficients take a bit each that says whether it is 0, and another one for the sign of each that is
-not, in words of 32 and of 16 bits. A scaling takes an origin and a factor for each column.
+Five coefficients are a byte, as 3^5 = 243. A scaling takes an origin and a factor for each column.
 """
 
 from __future__ import annotations
-
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,49 +14,33 @@ from kernelight.scaling import Scaling
 #: a scaling adds, for each type of a number of a row.
 CODE = {"int16": (820, 160), "float32": (3000, 1300)}
 SCALED_COLUMN = 8  # bytes of a column that is scaled, at most
-NONZERO = 0.5  # of the coefficients, about, where no sparsity is asked for
-CLASS = 6  # bytes of the step and the base of a class
+CLASS = 6  # bytes of the step and the start of a class
+GROUP = 5  # coefficients of a byte
+_DIGITS = np.array([9, 27, 81, 1, 3])  # what a coefficient of the five counts in its byte
 
 
-class PackedCoefficients(NamedTuple):
-    """Coefficients -1, 0 and 1 as two streams of words, in the order in which a device meets them.
+def packed_coefficients(coefficients: NDArray[np.int8], width: int) -> NDArray[np.uint8]:
+    """Coefficients (classes, features) as bytes, in the order in which a device meets them.
 
-    ``used`` has a bit for each coefficient of a block and class, in whole words; ``minus`` a bit
-    for each that is not 0.
+    They are met ``width`` features at a time, then five at a time, then class by class. Digits of
+    base 3 are 0 for 0, 1 for 1 and 2 for -1.
     """
-
-    used: NDArray[np.uint32]
-    minus: NDArray[np.uint16]
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of both."""
-        return 4 * len(self.used) + 2 * len(self.minus)
-
-
-def packed_coefficients(coefficients: NDArray[np.int8], width: int) -> PackedCoefficients:
-    """The streams of coefficients (classes, features) that are met ``width`` features at a time."""
-    used, minus = [], []
+    groups = []
     for first in range(0, coefficients.shape[1], width):
-        for row in coefficients[:, first : first + width]:
-            used.append(_words(row != 0, 32))
-            minus.append(row[row != 0] < 0)
-    return PackedCoefficients(np.concatenate(used), _words(np.concatenate(minus), 16))
+        block = coefficients[:, first : first + width]
+        padded = np.zeros((len(block), -(-block.shape[1] // GROUP) * GROUP), dtype=np.int64)
+        padded[:, : block.shape[1]] = block % 3
+        groups.append((padded.reshape(len(block), -1, GROUP) @ _DIGITS).T.ravel())
+    return np.concatenate(groups).astype(np.uint8)
 
 
-def _words(flags: NDArray[np.bool_], bits: int) -> NDArray[Any]:
-    """Flags as words of so many bits, at least one word; the first is the lowest."""
-    padded = np.zeros(max(1, -(-len(flags) // bits)) * bits, dtype=np.uint8)
-    padded[: len(flags)] = flags
-    words = np.packbits(padded, bitorder="little").view(f"<u{bits // 8}")
-    return words.astype(f"u{bits // 8}")
-
-
-def flash_of(coefficients: NDArray[np.int8], width: int, scaling: Scaling) -> dict[str, int]:
+def flash_of(n_classes: int, n_features: int, width: int, scaling: Scaling) -> dict[str, int]:
     """Bytes of flash, part by part, for rows of 16-bit integers."""
+    outputs = 1 if n_classes == 2 else n_classes
+    whole, rest = divmod(n_features, width)
     parts = {
-        "coefficients": packed_coefficients(coefficients, width).n_bytes,
-        "scores": CLASS * len(coefficients),
+        "coefficients": outputs * (whole * -(-width // GROUP) + -(-rest // GROUP)),
+        "scores": CLASS * outputs,
     }
     is_scaled = scaling.name != "none"
     if is_scaled:
@@ -68,10 +49,9 @@ def flash_of(coefficients: NDArray[np.int8], width: int, scaling: Scaling) -> di
     return parts
 
 
-def most_features(
-    max_bytes: int, n_outputs: int, n_columns: int, *, scaled: bool, nonzero: float = NONZERO
-) -> int:
-    """How many features fit into a budget if a fraction of the coefficients is not 0; may be 0."""
-    fixed = CODE["int16"][0] + CLASS * n_outputs
-    fixed += CODE["int16"][1] + SCALED_COLUMN * n_columns if scaled else 0
-    return max(0, int((max_bytes - fixed) * 8 / ((1.0 + nonzero) * n_outputs)))
+def most_features(n_bytes: int, n_classes: int, width: int, scaling: Scaling) -> int:
+    """How many features fit into so many bytes; 0 if none do."""
+    least = sum(flash_of(n_classes, 0, width, scaling).values())
+    groups = max(0, n_bytes - least) // (1 if n_classes == 2 else n_classes)
+    whole, rest = divmod(groups, -(-width // GROUP))
+    return whole * width + min(width, GROUP * rest)

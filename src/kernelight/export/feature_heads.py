@@ -1,7 +1,8 @@
 """What scores features that are whole numbers: coefficients -1, 0, 1, or a weight for each.
 
-Coefficients take a bit each that says whether it is 0, and another one for its sign if it is not,
-in the order in which a device meets them: block by block, class by class.
+Five coefficients of a class are a byte (`device_size.packed_coefficients`). For each five features
+a device makes the sums of three of them with all 27 coefficients, and of two with all 9, which
+serve every class: a byte is then two look-ups.
 """
 
 from __future__ import annotations
@@ -14,58 +15,61 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.estimators.device_size import CLASS, packed_coefficients
-from kernelight.export.c_text import filled, hex_text, table
+from kernelight.export.c_text import filled, table
 from kernelight.linear.classifier import LinearClassifier
 from kernelight.linear.ternary import TernaryClassifier
 
 PEAK = 1024  # of a feature
 _TOP = 2**31 - 1
-_ROUNDED = 8  # bits that products of sums and steps lose
 
-_BEGIN = """\
-    const uint32_t *used = ${n}_used;
-    const uint16_t *minus = ${n}_minus;
-    uint32_t signs = 1; /* what is left of 16 signs, below a bit that is set */
+_SUMS = """\
+/* The sums of features with all coefficients 0, 1 and -1, these being digits 0, 1, 2 of base 3. */
+static inline void ${n}_sums(const uint16_t *x, uint32_t count, int16_t *sums) {
+    uint32_t size = 1, k;
+    sums[0] = 0;
+    for (; count; --count, ++x, size *= 3)
+        for (k = 0; k < size; ++k) {
+            const int32_t s = sums[k], q = (int16_t)*x;
+            sums[size + k] = (int16_t)(s + q);
+            sums[2 * size + k] = (int16_t)(s - q);
+        }
+}
+
 """
 
 _TERNARY = """\
-        /* each class: a bit of used for each feature, a bit of minus for each that is used */
-        for (c = 0; c < ${outputs}u; ++c) {
-            int32_t s = j > ${width}u ? sum[c] : 0;
-            uint32_t at;
-            for (at = 0; at < i; at += 32) {
-                const uint16_t *value = x + at;
-                uint32_t mask = *used++;
-                if (!mask) continue;
-                do {
-                    const int32_t q = (int16_t)*value++;
-                    if (mask & 1u) {
-                        if (signs == 1u) signs = *minus++ | 65536u;
-                        s += signs & 1u ? -q : q;
-                        signs >>= 1;
-                    }
-                } while (mask >>= 1);
+        /* a byte holds the coefficients of five features: 9 times those of the first three */
+        for (at = 0; at < i; at += 5) {
+            ${n}_sums(x + at, 3, sums);
+            ${n}_sums(x + at + 3, 2, sums + 27);
+            for (c = 0; c < ${outputs}u; ++c) {
+                const uint32_t code = *next++, high = code * 57u >> 9; /* code / 9 */
+                sum[c] += sums[high] + sums[27u + code - 9u * high];
             }
-            sum[c] = s;
         }
 """
 
 _LINEAR = """\
         for (c = 0; c < ${outputs}u; ++c) {
             const int16_t *w = ${n}_weights + c * ${slots}u + (j - i);
-            int32_t s = j > ${width}u ? sum[c] : ${n}_base[c];
-            uint32_t at;
+            int32_t s = sum[c];
             for (at = 0; at < i; ++at) s += (int16_t)x[at] * w[at];
             sum[c] = s;
         }
 """
 
+_BEGIN = """\
+    int32_t sum[$outputs];
+    uint32_t c, at;
+    for (c = 0; c < ${outputs}u; ++c) sum[c] = ${n}_start[c];
+"""
+
 _BEST = """\
     {
-        int32_t top = 0;
+        $type top = 0;
         int best = 0;
         for (c = 0; c < ${outputs}u; ++c) {
-            const int32_t s = $score;
+            const $type s = $score;
             if (c == 0u || s > top) {
                 top = s;
                 best = (int)c;
@@ -112,20 +116,24 @@ class FeatureHead(ABC):
             return np.asarray(scores[:, 0] > 0, dtype=np.intp)
         return np.asarray(scores.argmax(axis=1))
 
-    def _last(self, score: str) -> str:
-        return filled(_POSITIVE if self.n_outputs == 1 else _BEST, outputs=self.n_outputs, score=score)
+    def _begin(self, n: str) -> str:
+        return filled(_BEGIN, n=n, outputs=self.n_outputs)
+
+    def _last(self, score: str, ctype: str = "int32_t") -> str:
+        template = _POSITIVE if self.n_outputs == 1 else _BEST
+        return filled(template, outputs=self.n_outputs, score=score, type=ctype)
 
 
 @dataclass(frozen=True, eq=False)
 class TernaryFeatureHead(FeatureHead):
-    """Coefficients -1, 0 and 1, a step and a base for each class.
+    """Coefficients -1, 0 and 1, a step for each class, and where its sum starts.
 
-    With the sum s of a class its score is ((s step) >> 8) + base, in 32 bits.
+    The score of a class is its sum times its step.
     """
 
     coefficients: NDArray[np.int8]  # (outputs, slots)
-    step: NDArray[np.int64]  # 16 bits
-    base: NDArray[np.int64]
+    step: NDArray[np.int64]  # 16 bits, above 0
+    start: NDArray[np.int64]
 
     @classmethod
     def of(cls, model: TernaryClassifier, n_slots: int, unit: float) -> TernaryFeatureHead:
@@ -134,14 +142,13 @@ class TernaryFeatureHead(FeatureHead):
         coefficients[:, model.slots_] = model.coef_
         scale = model.scale_.astype(np.float64) * unit
         bias = model.intercept_.astype(np.float64)
-        used = (coefficients != 0).sum(axis=1)
-        largest = float((np.abs(scale) * used * PEAK + np.abs(bias)).max())
-        exponent = math.floor(math.log2(32767.0 / max(float(np.abs(scale).max()), 1e-300)))
-        room = math.log2(_TOP / 2) + _ROUNDED - math.log2(max(largest, 1e-300))
-        exponent = min(exponent, math.floor(room))
-        step = np.rint(np.ldexp(scale, exponent)).astype(np.int64)
-        base = np.rint(np.ldexp(bias, exponent - _ROUNDED)).astype(np.int64)
-        return cls(coefficients, step, base)
+        # of a class without coefficients the scale is no matter: one that holds its bias
+        least = np.abs(bias).max() / (_TOP / 4)
+        scale = np.maximum(scale, max(float(scale.max()) * 2.0**-14, least, 1e-300))
+        exponent = math.floor(math.log2(32767.0 / float(scale.max())))
+        step = np.maximum(np.rint(np.ldexp(scale, exponent)), 1.0)
+        start = np.rint(np.ldexp(bias, exponent) / step)
+        return cls(coefficients, step.astype(np.int64), start.astype(np.int64))
 
     @property
     def n_outputs(self) -> int:  # type: ignore[override]
@@ -153,25 +160,26 @@ class TernaryFeatureHead(FeatureHead):
 
     def scores(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         sums = np.rint(values.astype(np.float64) @ self.coefficients.T.astype(np.float64))
-        return np.asarray((sums.astype(np.int64) * self.step >> _ROUNDED) + self.base)
+        return np.asarray((self.start + sums.astype(np.int64)) * self.step)
 
     def tables(self, n: str, width: int) -> str:
-        used, minus = packed_coefficients(self.coefficients, width)
-        text = "/* Which coefficients are not 0, and which of these are -1. */\n"
-        text += table("uint32_t", f"{n}_used", used, hex_text)
-        text += table("uint16_t", f"{n}_minus", minus)
-        step = table("int16_t", f"{n}_step", self.step)
-        return text + step + table("int32_t", f"{n}_base", self.base) + "\n"
+        text = "/* Coefficients, five to a byte; what the score of a class is its sum times of. */\n"
+        text += table("uint8_t", f"{n}_codes", packed_coefficients(self.coefficients, width))
+        text += table("int32_t", f"{n}_start", self.start)
+        return text + table("int16_t", f"{n}_step", self.step) + "\n" + filled(_SUMS, n=n)
 
     def lines(self, n: str, width: int) -> tuple[str, str, str]:
-        begin = f"    int32_t sum[{self.n_outputs}];\n    uint32_t c;\n" + filled(_BEGIN, n=n)
-        weigh = filled(_TERNARY, n=n, outputs=self.n_outputs, width=width)
-        score = f"(int32_t)((int64_t)sum[c] * {n}_step[c] >> {_ROUNDED}) + {n}_base[c]"
-        return begin, weigh, self._last(score)
+        begin = f"    const uint8_t *next = {n}_codes;\n    int16_t sums[36];\n" + self._begin(n)
+        weigh = filled(_TERNARY, n=n, outputs=self.n_outputs)
+        return begin, weigh, self._last(f"(int64_t)sum[c] * {n}_step[c]", "int64_t")
 
     def flash(self, width: int) -> dict[str, int]:
-        packed = packed_coefficients(self.coefficients, width)
-        return {"coefficients": packed.n_bytes, "scores": CLASS * self.n_outputs}
+        codes = packed_coefficients(self.coefficients, width)
+        return {"coefficients": len(codes), "scores": CLASS * self.n_outputs}
+
+    @property
+    def ram(self) -> int:
+        return super().ram + 72
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,10 +217,10 @@ class LinearFeatureHead(FeatureHead):
     def tables(self, n: str, width: int) -> str:
         text = "/* For each class, a weight of each feature. */\n"
         text += table("int16_t", f"{n}_weights", self.weights.ravel())
-        return text + table("int32_t", f"{n}_base", self.base) + "\n"
+        return text + table("int32_t", f"{n}_start", self.base) + "\n"
 
     def lines(self, n: str, width: int) -> tuple[str, str, str]:
-        begin = f"    int32_t sum[{self.n_outputs}];\n    uint32_t c;\n"
+        begin = self._begin(n)
         weigh = filled(_LINEAR, n=n, outputs=self.n_outputs, slots=self.n_slots, width=width)
         return begin, weigh, self._last("sum[c]")
 

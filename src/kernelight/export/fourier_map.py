@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kernelight.export.c_text import CHILD, child, children, filled, key_text, stream_key
 from kernelight.export.phase_rows import PhaseRows
 
+PAD = 4  # places behind a block, for groups of five features
 _SIGNS = 24  # stream of docs/projection-spec.md
 
 _TRANSFORM = """\
@@ -42,10 +43,11 @@ static inline void ${n}_turn(const uint16_t *v, uint16_t *x, uint32_t block) {
 _PREDICT = """\
 /* The index of the class of a row of $columns numbers. */
 static inline int ${n}_predict(const $row *row) {
-    uint16_t v[$width], x[$width];
+    uint16_t v[$width], x[$padded];
     uint32_t i, j = 0;
 $begin    ${n}_enter(row, x);
-$pad    ${n}_turn(x, v, 0);
+    for (i = ${entering}u; i < ${padded}u; ++i) x[i] = 0;
+    ${n}_turn(x, v, 0);
     while (j < ${slots}u) {
         ${n}_turn(v, x, j / ${width}u + 1u);
         /* features: the wave of an angle, two parabolas for a cosine */
@@ -109,7 +111,6 @@ class FourierMap:
         of i features that end before the j-th, and at the end.
         """
         text = filled(CHILD, n=n) + self.rows.source(n)
-        pad = f"    for (i = {self.rows.n_out}u; i < {self.width}u; ++i) x[i] = 0;\n"
         text += filled(
             _TRANSFORM, n=n, width=self.width, signs=key_text(stream_key(self.seed, _SIGNS))
         )
@@ -119,9 +120,10 @@ class FourierMap:
             row=self.row_type,
             columns=columns,
             width=self.width,
+            padded=self.width + PAD,
             slots=self.n_slots,
             begin=begin,
-            pad=pad if self.rows.n_out < self.width else "",
+            entering=self.rows.n_out,
             weigh=weigh,
             end=end,
         )
@@ -134,4 +136,4 @@ class FourierMap:
     @property
     def ram(self) -> int:
         """Bytes of the arrays on the stack."""
-        return 4 * self.width + self.rows.ram
+        return 4 * self.width + 2 * PAD + self.rows.ram
