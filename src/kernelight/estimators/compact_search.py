@@ -9,13 +9,17 @@ U = Z V, the scores of left-out rows follow from one decomposition for every pen
 
 Coefficients -1, 0 and 1 often do better with another sigma than exact ones, so that sigmas near the
 best one, and then C, are compared once more with these, by folds.
+
+Where one setting is to be preferred (no scaling, which takes no bytes), another must be better
+beyond doubt: by more rows than the standard error of the difference, the root of the number of rows
+that only one of both gets right.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +35,10 @@ SCALES = ("none", "minmax", "standard")
 SIGMAS = (0.35, 0.5, 0.7, 0.95, 1.3, 1.8, 2.5)  # times the root of the mean squared distance
 NEIGHBOURS = (0, -1, 1, -2)  # of the best sigma, that ternary coefficients try
 PENALTIES = (0.01, 0.05, 0.2, 1.0)  # for features of unit length
-SEEDS = 6
+SEEDS = 16
 CS = (10.0, 3.0, 30.0)
-MOST_ROWS, MOST_FEATURES = 4000, 512  # of the comparisons
+MOST_ROWS, MOST_FEATURES = 4000, 768  # of the comparisons
+DOUBT = 1.0  # standard errors
 LARGEST = 2048  # features: more take long, and gain little
 FEWEST = 8
 FOLDS = 4
@@ -93,26 +98,36 @@ class Problem:
         return np.asarray(feature_map.fit_transform(self.scalings[setting.scale](self.X)))
 
 
-def left_out_accuracy(
-    Z: NDArray[np.float32], sides: NDArray[np.intp], n_classes: int
-) -> tuple[float, float]:
-    """The best accuracy of ridge regressions on rows left out, over penalties.
+class Score(NamedTuple):
+    """Which rows are predicted right, and minus the mean squared error, which decides ties."""
 
-    The second number decides ties: minus the mean squared error.
-    """
+    right: NDArray[np.bool_]
+    closeness: float
+
+    def beats(self, other: Score, doubt: float) -> bool:
+        """Whether this is better, by more than so many standard errors."""
+        gain = int(self.right.sum()) - int(other.right.sum())
+        if doubt:
+            return gain > doubt * float(np.sqrt((self.right != other.right).sum()))
+        return gain > 0 or (gain == 0 and self.closeness > other.closeness)
+
+
+def left_out(Z: NDArray[np.float32], sides: NDArray[np.intp], n_classes: int) -> Score:
+    """The score of ridge regressions on rows left out, with the best penalty."""
     rows = np.hstack([Z, np.ones((len(Z), 1))])
     Y = 2.0 * (sides[:, None] == np.arange(n_classes)) - 1.0
     values, vectors = np.linalg.eigh(rows.T @ rows)
     values = np.maximum(values, 0.0)
     U = rows @ vectors
     projected, squares = vectors.T @ (rows.T @ Y), U * U
-    best = (-1.0, -np.inf)
+    best: Score | None = None
     for penalty in PENALTIES:
         weights = 1.0 / (values + penalty)
         leverage = np.minimum(squares @ weights, 1.0 - 1e-9)[:, None]
-        left_out = (U @ (weights[:, None] * projected) - leverage * Y) / (1.0 - leverage)
-        right = float((left_out.argmax(axis=1) == sides).mean())
-        best = max(best, (right, -float(np.square(left_out - Y).mean())))
+        scores = (U @ (weights[:, None] * projected) - leverage * Y) / (1.0 - leverage)
+        new = Score(scores.argmax(axis=1) == sides, -float(np.square(scores - Y).mean()))
+        best = new if best is None or new.beats(best, 0.0) else best
+    assert best is not None
     return best
 
 
@@ -139,54 +154,56 @@ def search(
         )
     tried: list[dict[str, Any]] = []
 
-    def by_ridge(setting: Setting) -> tuple[float, float]:
-        Z = problem.features(setting, min(MOST_FEATURES, len(rows)))
-        score = left_out_accuracy(Z, problem.sides, n_classes)
-        tried.append(
-            {"scale": setting.scale, "sigma": setting.sigma, "seed": setting.seed}
-            | {"accuracy": score[0]}
-        )
+    def noted(setting: Setting, score: Score, **more: Any) -> Score:
+        facts = {"scale": setting.scale, "sigma": setting.sigma, "seed": setting.seed}
+        tried.append(facts | more | {"accuracy": float(score.right.mean())})
         return score
 
+    def by_ridge(setting: Setting) -> Score:
+        Z = problem.features(setting, min(MOST_FEATURES, len(rows)))
+        return noted(setting, left_out(Z, problem.sides, n_classes))
+
     units = {scale: _spread(scalings[scale](problem.X)) for scale in fitting}
-    best = _best(
-        [Setting(scale, times * units[scale], seed) for scale in fitting for times in SIGMAS],
-        by_ridge,
-    )[1]
+    known: tuple[Score, Setting] | None = None
+    for scale in fitting:
+        of_scale = [Setting(scale, times * units[scale], seed) for times in SIGMAS]
+        new = _best(of_scale, by_ridge)
+        known = new if known is None or new[0].beats(known[0], DOUBT) else known
+    assert known is not None
+    best = known[1]
     seeds = [seed, *(int(each) for each in random.integers(0, 2**63, SEEDS - 1))]
     best = _best([replace(best, seed=each) for each in seeds], by_ridge)[1]
     folds = _folds(problem.sides, seed)
     if folds is None:
         return Choice(best, problem.n_features(best.scale), None, tried)
 
-    def by_folds(setting: Setting) -> float:
-        Z, right = problem.features(setting, LARGEST), 0
+    def by_folds(setting: Setting) -> Score:
+        Z = problem.features(setting, LARGEST)
+        right = np.zeros(len(Z), dtype=bool)
         for learn, check in folds:
             model = TernaryClassifier(C=setting.C, random_state=seed, n_jobs=n_jobs)
             model.fit(Z[learn], problem.sides[learn])
-            right += int((model.predict(Z[check]) == problem.sides[check]).sum())
-        tried.append(
-            {"scale": setting.scale, "sigma": setting.sigma, "seed": setting.seed}
-            | {"C": setting.C, "accuracy": right / len(Z)}
-        )
-        return right / len(Z)
+            right[check] = model.predict(Z[check]) == problem.sides[check]
+        return noted(setting, Score(right, 0.0), C=setting.C)
 
     at = int(np.argmin(np.abs(np.array(SIGMAS) * units[best.scale] - best.sigma)))
     near = [SIGMAS[at + step] for step in NEIGHBOURS if 0 <= at + step < len(SIGMAS)]
     known = _best([replace(best, sigma=times * units[best.scale]) for times in near], by_folds)
-    score, best = _best([replace(known[1], C=C) for C in CS[1:]], by_folds, known)
-    return Choice(best, problem.n_features(best.scale), score, tried)
+    score, best = _best([replace(known[1], C=C) for C in CS[1:]], by_folds, known, DOUBT)
+    accuracy = float(score.right.mean())
+    return Choice(best, problem.n_features(best.scale), accuracy, tried)
 
 
 def _best(
     settings: list[Setting],
-    score_of: Callable[[Setting], Any],
-    known: tuple[Any, Setting] | None = None,
-) -> tuple[Any, Setting]:
-    """The best score and its setting, the first of equals; ``known`` is compared with, too."""
+    score_of: Callable[[Setting], Score],
+    known: tuple[Score, Setting] | None = None,
+    doubt: float = 0.0,
+) -> tuple[Score, Setting]:
+    """The best score and its setting; ``known`` stays unless another one is better beyond doubt."""
     for setting in settings:
         score = score_of(setting)
-        if known is None or score > known[0]:
+        if known is None or score.beats(known[0], doubt):
             known = (score, setting)
     assert known is not None
     return known

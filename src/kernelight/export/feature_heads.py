@@ -23,16 +23,15 @@ PEAK = 1024  # of a feature
 _TOP = 2**31 - 1
 
 _SUMS = """\
-/* The sums of features with all coefficients 0, 1 and -1, these being digits 0, 1, 2 of base 3. */
-static inline void ${n}_sums(const uint16_t *x, uint32_t count, int16_t *sums) {
-    uint32_t size = 1, k;
-    sums[0] = 0;
-    for (; count; --count, ++x, size *= 3)
-        for (k = 0; k < size; ++k) {
-            const int32_t s = sums[k], q = (int16_t)*x;
-            sums[size + k] = (int16_t)(s + q);
-            sums[2 * size + k] = (int16_t)(s - q);
-        }
+/* s with all coefficients 0, 1 and -1 of two features: the digits 0, 1 and 2 of base 3. */
+static inline void ${n}_nine(int16_t *sums, int32_t s, int32_t a, int32_t b) {
+    int32_t k;
+    for (k = 0; k < 9; k += 3) {
+        sums[k] = (int16_t)s;
+        sums[k + 1] = (int16_t)(s + a);
+        sums[k + 2] = (int16_t)(s - a);
+        s += k ? -2 * b : b;
+    }
 }
 
 """
@@ -40,8 +39,11 @@ static inline void ${n}_sums(const uint16_t *x, uint32_t count, int16_t *sums) {
 _TERNARY = """\
         /* a byte holds the coefficients of five features: 9 times those of the first three */
         for (at = 0; at < i; at += 5) {
-            ${n}_sums(x + at, 3, sums);
-            ${n}_sums(x + at + 3, 2, sums + 27);
+            const int32_t p = (int16_t)x[at], q = (int16_t)x[at + 1], r = (int16_t)x[at + 2];
+            ${n}_nine(sums, 0, p, q);
+            ${n}_nine(sums + 9, r, p, q);
+            ${n}_nine(sums + 18, -r, p, q);
+            ${n}_nine(sums + 27, 0, (int16_t)x[at + 3], (int16_t)x[at + 4]);
             for (c = 0; c < ${outputs}u; ++c) {
                 const uint32_t code = *next++, high = code * 57u >> 9; /* code / 9 */
                 sum[c] += sums[high] + sums[27u + code - 9u * high];
