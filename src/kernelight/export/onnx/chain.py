@@ -21,7 +21,7 @@ from kernelight.estimators.column_weighter import ColumnWeighter
 from kernelight.estimators.kernel_model import KernelModel
 from kernelight.estimators.support_model import SupportModel
 from kernelight.export.onnx.encoded import Dense, Encoded, whole
-from kernelight.export.onnx.graph import DOUBLE, Graph, Rows
+from kernelight.export.onnx.graph import Graph, Rows
 from kernelight.export.onnx.heads import own_calibration, scores_of
 from kernelight.export.onnx.kernels import kernel_with, nystroem_features
 from kernelight.export.onnx.minmax import sampled
@@ -58,6 +58,11 @@ class Chain:
     calibration: Calibration | None = None
     unit: Any = 1.0  # a quantity is score * unit + origin
     origin: Any = 0.0
+
+    @property
+    def n_targets(self) -> int:
+        """Quantities that a regression predicts."""
+        return int(getattr(self.model, "n_targets_", np.size(self.unit)))
 
     def encoded(self, g: Graph, rows: Rows) -> Encoded:
         """What scalings and map make of rows."""

@@ -123,11 +123,7 @@ class Graph:
         row = inner.add("Gather", rows, number, axis=0)
         made = of_row(inner, row)
         on = inner.add("Identity", going)
-        body = _Body(
-            inner,
-            ((number, np.int64), (going, np.bool_)),
-            ((on, np.bool_, ()), *made),
-        )
+        body = _Body(inner, ((number, np.int64), (going, np.bool_)), ((on, np.bool_, ()), *made))
         outputs = tuple(self._named("rows") for _ in made)
         # the number of rows is taken of `rows` itself, so that a sort of nodes keeps its place
         many = self.add("Squeeze", self.add("Shape", rows, start=0, end=1), self.ints(0))

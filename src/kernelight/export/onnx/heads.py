@@ -1,4 +1,4 @@
-"""Scores of what a map makes of rows, and what follows from them: labels, probabilities, numbers."""
+"""Scores of what a map makes of rows, and what follows from them: labels and probabilities."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ def _refuse_other_width(encoded: Encoded, width: int, model: Any) -> None:
 
 
 def _biased(g: Graph, sums: str, filled: str | None, bias: Any, offset: Any = 0.0) -> str:
-    """Sums plus offset and bias in double precision; the bias alone for empty rows."""
-    sums = g.cast(sums, DOUBLE)
+    """Sums (double) plus offset and bias; the bias alone for empty rows."""
     bias = np.asarray(bias, dtype=np.float64)
     values = g.add("Add", sums, g.constant(bias + offset))
     return values if filled is None else g.add("Where", filled, values, g.constant(bias[None]))
@@ -53,16 +52,17 @@ def _biased(g: Graph, sums: str, filled: str | None, bias: Any, offset: Any = 0.
 def _of_features(g: Graph, encoded: Dense, weights: NDArray[Any], bias: Any) -> str:
     sums = ""
     for part in encoded.parts:
-        own = (weights[part.columns] * part.factors[:, None]).astype(encoded.dtype)
+        own = g.constant(weights[part.columns] * part.factors[:, None])
+        values = part.name if encoded.dtype == DOUBLE else g.cast(part.name, DOUBLE)
         # a matrix product that adds what came before
-        sums = g.add("Gemm", part.name, g.constant(own), *([sums] if sums else []))
+        sums = g.add("Gemm", values, own, *([sums] if sums else []))
     return _biased(g, sums, encoded.filled, bias)
 
 
 def _of_bits(g: Graph, encoded: Bits, weights: NDArray[Any], bias: Any) -> str:
     difference = (weights[1::2] - weights[::2]).astype(np.float32)
     sums = g.add("MatMul", g.cast(encoded.name, FLOAT), g.constant(difference))
-    return _biased(g, sums, encoded.filled, bias, weights[::2].sum(axis=0))
+    return _biased(g, g.cast(sums, DOUBLE), encoded.filled, bias, weights[::2].sum(axis=0))
 
 
 def _of_slots(g: Graph, encoded: Slots, weights: NDArray[Any], bias: Any) -> str:
@@ -84,7 +84,8 @@ def _of_slots(g: Graph, encoded: Slots, weights: NDArray[Any], bias: Any) -> str
         sums = inner.add("ReduceSum", own, inner.ints(0), keepdims=0)
         return [(sums, np.float32, (width,))]
 
-    return _biased(g, g.for_each_row(encoded.rows, of_row)[0], encoded.filled, bias)
+    sums = g.cast(g.for_each_row(encoded.rows, of_row)[0], DOUBLE)
+    return _biased(g, sums, encoded.filled, bias)
 
 
 def _ternary(g: Graph, encoded: Encoded, model: TernaryClassifier) -> str:

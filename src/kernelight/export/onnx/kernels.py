@@ -49,9 +49,7 @@ def kernel_with(g: Graph, rows: Rows, kernel: Any, others: Any, owner: str) -> s
         return _gaussian(g, rows, kernel, fixed.astype(np.float64))
     if isinstance(kernel, (RBF, Linear)):
         return _of_directions(g, rows, kernel, fixed)
-    raise ValueError(
-        f"The kernel {kernel!r} cannot be exported to ONNX: use one of {KERNELS}."
-    )
+    raise ValueError(f"The kernel {kernel!r} cannot be exported to ONNX: use one of {KERNELS}.")
 
 
 def _minmax(g: Graph, rows: Rows, kernel: Any, fixed: NDArray[Any]) -> str:

@@ -6,6 +6,7 @@ sums and products are those of int64, which are the same 64 bits.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from kernelight.export.c_text import children, stream_key
 from kernelight.export.onnx.encoded import Slots
 from kernelight.export.onnx.graph import DOUBLE, FLOAT, Graph, Rows
 from kernelight.export.onnx.rows import doubles, not_empty, unit_sum
+from kernelight.maps.projections.splitmix import mixed_words
 
-_SAMPLE, _CODE, _FOLDED = 1, 2, 12  # streams of docs/hash-spec.md
+_CODE, _FOLDED = 2, 12  # streams of docs/hash-spec.md
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+_BLOCK = 128  # slots
 MOST_BASE_SLOTS = 64  # that one slot may stand for
 
 
@@ -41,18 +44,16 @@ def sampled(g: Graph, rows: Rows, gcws: Any) -> Slots:
                 f"{MOST_BASE_SLOTS}): use a smaller gamma, or KernelNystroem of the same kernel."
             )
     n_base = max(1, int(counts.sum()))
-    signs = 1 if rows.nonnegative else 2
-    cells = _cells(gcws.seed_, np.arange(signs * rows.width) * (3 - signs), n_base)
-    keys = children(stream_key(gcws.seed_, _CODE), np.arange(n_base, dtype=np.uint64))
+    tables = _Tables.of(gcws, rows, n_base)
 
     def of_row(inner: Graph, row: str) -> str:
-        winner, t = _samples(inner, row, rows, float(gcws.p), cells)
+        winner, t, keys = tables.samples(inner, row)
         if gcws.t_bits is not None:
             t = inner.add("BitwiseAnd", t, inner.ints((1 << gcws.t_bits) - 1))
         last = inner.ints((1 << int(gcws.bits)) - 1)
         if gcws.coding == "lowest":
             return inner.add("BitwiseAnd", winner, last)
-        words = _child(inner, _child(inner, inner.constant(keys.view(np.int64)), winner), t)
+        words = _child(inner, keys, t)
         if gcws.gamma is not None:
             words = _folded(inner, words, counts, gcws.seed_)
         return inner.add("BitwiseAnd", words, last)
@@ -60,43 +61,80 @@ def sampled(g: Graph, rows: Rows, gcws: Any) -> Slots:
     return Slots(rows.name, of_row, int(gcws.n_components), int(gcws.bits), filled)
 
 
-def _cells(
-    seed: int, coordinates: NDArray[np.int64], n_slots: int
-) -> tuple[NDArray[np.float32], ...]:
-    """1/r, beta, r and q, each (coordinates, slots)."""
-    blocks, count = -(-n_slots // _core.SLOT_BLOCK), len(coordinates)
-    cells = np.empty((blocks, count * _core.CELL_BLOCK), dtype=np.float32)
-    ids = coordinates.astype(np.uint64)
-    _core.cws_fill(cells, ids, 0, count, seed, 0, blocks * _core.SLOT_BLOCK, 1, 0)
-    parts = cells.reshape(blocks, count, 4, _core.SLOT_BLOCK).transpose(2, 1, 0, 3)
-    return tuple(parts.reshape(4, count, -1)[:, :, :n_slots])
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """The numbers of docs/hash-spec.md for each coordinate and slot.
 
-
-def _samples(
-    g: Graph, row: str, rows: Rows, power: float, cells: tuple[NDArray[np.float32], ...]
-) -> tuple[str, str]:
-    """The expanded coordinate and t that win each slot of a row.
-
-    A column that is 0 has the logarithm -infinity, which makes a infinite: it wins nothing.
+    They stand in blocks of slots, (blocks, coordinates, slots of a block): the least of many
+    coordinates is found fast where neighbouring ones are close in memory. Where numbers may have
+    both signs, a column has two coordinates.
     """
-    tables = [g.constant(table) for table in cells]
-    coordinates = g.constant(2 * np.arange(rows.width))
-    if not rows.nonnegative:
-        negative = g.add("Less", row, g.constant(np.zeros((), rows.dtype)))
-        coordinates = g.add("Add", coordinates, g.cast(negative, np.int64))
-        tables = [g.add("Gather", table, coordinates, axis=0) for table in tables]
-    inverse, beta, r, q = tables
-    sizes = g.add("Abs", row)
-    log = g.add("Log", sizes if rows.dtype == DOUBLE else g.cast(sizes, DOUBLE))
-    if power != 1.0:
-        log = g.add("Mul", log, g.constant(np.float64(power)))
-    log = g.add("Unsqueeze", g.cast(log, FLOAT), g.ints(1))
-    t = g.add("Floor", g.add("Add", g.add("Mul", log, inverse), beta))
-    a = g.add("Sub", q, g.add("Mul", r, t))
-    column = g.add("ArgMin", a, axis=0, keepdims=1)
-    won = g.add("Squeeze", g.add("GatherElements", t, column, axis=0), g.ints(0))
-    winner = g.add("Gather", coordinates, g.add("Squeeze", column, g.ints(0)))
-    return winner, g.cast(won, np.int64)
+
+    rows: Rows
+    power: float
+    n_slots: int
+    cells: NDArray[np.float32]  # 1/r, beta, r and q
+    keys: NDArray[np.int64]  # child(child(stream(seed, 2), slot), coordinate)
+
+    @classmethod
+    def of(cls, gcws: Any, rows: Rows, n_slots: int) -> _Tables:
+        """The tables of a fitted `GCWS` for rows of this width and these signs."""
+        coordinates = np.arange(rows.width) * 2
+        if not rows.nonnegative:
+            coordinates = np.arange(2 * rows.width)
+        block = min(n_slots, _BLOCK)
+        count, n_blocks = len(coordinates), -(-n_slots // block)
+        drawn = -(-n_blocks * block // _core.SLOT_BLOCK)
+        cells = np.empty((drawn, count * _core.CELL_BLOCK), dtype=np.float32)
+        ids = coordinates.astype(np.uint64)
+        slots = (0, drawn * _core.SLOT_BLOCK)
+        _core.cws_fill(cells, ids, 0, count, gcws.seed_, *slots, 1, 0)
+        parts = cells.reshape(drawn, count, 4, _core.SLOT_BLOCK).transpose(2, 1, 0, 3)
+        parts = parts.reshape(4, count, -1)[:, :, : n_blocks * block]
+        of_slots = children(
+            stream_key(gcws.seed_, _CODE), np.arange(n_blocks * block, dtype=np.uint64)
+        )
+        keys = mixed_words(of_slots + ids[:, None] * np.uint64(_GOLDEN)).view(np.int64)
+        in_blocks = np.ascontiguousarray(
+            parts.reshape(4, count, n_blocks, block).transpose(0, 2, 1, 3)
+        )
+        of_blocks = np.ascontiguousarray(keys.reshape(count, n_blocks, block).transpose(1, 0, 2))
+        return cls(rows, float(gcws.p), n_slots, in_blocks, of_blocks)
+
+    def samples(self, g: Graph, row: str) -> tuple[str, str, str]:
+        """The expanded coordinate and t that win each slot of a row, and the key of both.
+
+        A column that is 0 has the logarithm -infinity, which makes a infinite: it wins nothing.
+        """
+        rows = self.rows
+        tables = [g.constant(table) for table in self.cells]
+        coordinates = g.constant(2 * np.arange(rows.width))
+        if not rows.nonnegative:
+            negative = g.add("Less", row, g.constant(np.zeros((), rows.dtype)))
+            coordinates = g.add("Add", coordinates, g.cast(negative, np.int64))
+            tables = [g.add("Gather", table, coordinates, axis=1) for table in tables]
+        inverse, beta, r, q = tables
+        sizes = g.add("Abs", row)
+        log = g.add("Log", sizes if rows.dtype == DOUBLE else g.cast(sizes, DOUBLE))
+        if self.power != 1.0:
+            log = g.add("Mul", log, g.constant(np.float64(self.power)))
+        log = g.add("Unsqueeze", g.cast(log, FLOAT), g.ints(1))
+        t = g.add("Floor", g.add("Add", g.add("Mul", log, inverse), beta))
+        a = g.add("Sub", q, g.add("Mul", r, t))
+        column = g.add("ArgMin", a, axis=1, keepdims=1)
+        won = self._of_slots(g, g.add("GatherElements", t, column, axis=1))
+        winner = g.add("Gather", coordinates, column)
+        place = column if rows.nonnegative else winner
+        keys = g.add("GatherElements", g.constant(self.keys), place, axis=1)
+        return self._of_slots(g, winner), g.cast(won, np.int64), self._of_slots(g, keys)
+
+    def _of_slots(self, g: Graph, values: str) -> str:
+        """The numbers of blocks as those of all slots."""
+        n_blocks, _, block = self.keys.shape
+        flat = g.add("Reshape", values, g.ints(n_blocks * block))
+        if n_blocks * block == self.n_slots:
+            return flat
+        return g.add("Slice", flat, g.ints(0), g.ints(self.n_slots))
 
 
 def _child(g: Graph, keys: str, numbers: str) -> str:

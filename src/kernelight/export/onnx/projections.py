@@ -4,7 +4,7 @@ Features agree to rounding. Bits come of a comparison, so that a projection must
 to the last digit, by the definition in docs/projection-spec.md:
 
 - *structured* projections are sums and differences of two numbers, stage after stage. A stage is a
-  product with a matrix of two entries, 1 or -1, in each column: it rounds once, as an addition does;
+  product with a matrix of two entries, 1 or -1, in each column: it rounds once, as an addition;
 - *dense* projections are sums in the order of the features, which no matrix product promises. They
   come from a matrix product first, with a bound of its rounding and of that of the sum. Where the
   bit could depend on it, which few do, the sum is made again in its order.
@@ -24,7 +24,14 @@ from kernelight.base.checks import resources
 from kernelight.export.onnx.encoded import Bits, Dense, Part, whole
 from kernelight.export.onnx.graph import DOUBLE, FLOAT, Graph, Rows
 from kernelight.export.onnx.rows import entered, near_one, not_empty, unit_length
-from kernelight.maps.projections.projection import TURN, Selected, Structured, projection_of
+from kernelight.maps.projections.projection import (
+    TURN,
+    JointProjection,
+    Selected,
+    Structured,
+    projection_of,
+)
+from kernelight.maps.projections.projection import Dense as DenseProjection
 
 _GROUP = 5  # stages of a transform between two transpositions: matrices of at most 32 rows
 # Coefficients of docs/projection-spec.md, and more than their error as a cosine
@@ -51,6 +58,7 @@ def fourier_features(g: Graph, rows: Rows, fourier: Any) -> Dense:
         y = structured(g, values, projection, diagonals, places)
         angle = g.add("Mul", y, _single(g, TURN * lengths.astype(np.float64)))
     else:
+        assert isinstance(projection, DenseProjection)
         turns = projection.directions(resources(1)).astype(np.float64) * factor
         angle = g.add("MatMul", values, _single(g, TURN * turns))
     if paired:
@@ -219,10 +227,11 @@ def _bits(
             slack = min(projection.width / 16384.0, 1.0)
             readout, turn = _Readout(ties=ties[own], slack=slack), _first_sign(g, values)
         return Bits(readout.bits(g, y, turn), len(own), filled)
-    if slots is not None and kind in ("gaussian", "cauchy"):
-        directions = Selected(kind, width, slots, seed, factor).directions(resources(1))
-    else:
-        directions = projection.directions(resources(1))[:, own]
+    assert isinstance(projection, DenseProjection)
+    if slots is not None and not isinstance(projection, JointProjection):
+        projection = Selected(kind, width, slots, seed, factor)
+    directions = projection.directions(resources(1))
+    directions = directions if directions.shape[1] == len(own) else directions[:, own]
     lengths = np.full(len(own), factor, dtype=np.float32)
     readout = _Readout(phases, thresholds, lengths)
     dtype = DOUBLE if kind == "cauchy" else FLOAT
@@ -337,11 +346,7 @@ def _stage(size: int, apart: int) -> NDArray[np.float32]:
 
 
 def _dense(
-    g: Graph,
-    values: str,
-    directions: NDArray[np.float32],
-    readout: _Readout,
-    dtype: np.dtype[Any],
+    g: Graph, values: str, directions: NDArray[np.float32], readout: _Readout, dtype: np.dtype[Any]
 ) -> str:
     """Projections whose bits are those of sums in the order of the features.
 
@@ -358,9 +363,7 @@ def _dense(
     pairs = g.add("NonZero", readout.doubtful(g, y, bound, dtype))
     row, output = (g.add("Gather", pairs, g.constant(np.int64(at)), axis=0) for at in (0, 1))
     products = g.add(
-        "Mul",
-        g.add("Gather", values, row, axis=0),
-        g.add("Gather", table, output, axis=0),
+        "Mul", g.add("Gather", values, row, axis=0), g.add("Gather", table, output, axis=0)
     )
     sums = g.add("CumSum", products, g.constant(np.int64(1)))
     sums = g.add("Gather", sums, g.constant(np.int64(d - 1)), axis=1)

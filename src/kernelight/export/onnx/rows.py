@@ -20,9 +20,7 @@ _FARTHEST = 1e6  # as in scaling.h
 def filled_in(g: Graph, rows: Rows, medians: NDArray[np.float64]) -> Rows:
     """Rows with a number of each column where one is missing (NaN)."""
     fill = g.constant(medians.astype(rows.dtype))
-    return Rows(
-        g.add("Where", g.add("IsNaN", rows.name), fill, rows.name), rows.width, rows.dtype
-    )
+    return Rows(g.add("Where", g.add("IsNaN", rows.name), fill, rows.name), rows.width, rows.dtype)
 
 
 def doubles(g: Graph, rows: Rows) -> str:
@@ -65,9 +63,7 @@ def scaled(g: Graph, rows: Rows, scaling: Scaling) -> Rows:
     return Rows(values, scaling.n_features_out, rows.dtype, base in ("minmax", "quantile"))
 
 
-def _units(
-    g: Graph, values: str, scaling: Scaling, base: str
-) -> tuple[str, NDArray[np.bool_]]:
+def _units(g: Graph, values: str, scaling: Scaling, base: str) -> tuple[str, NDArray[np.bool_]]:
     """(x - origin) / unit, between -1e6 and 1e6; 0 where the unit is 0."""
     arrays = scaling.arrays
     names = {"minmax": ("low", "span"), "standard": ("mean", "deviation"), "max": (None, "peak")}
@@ -113,8 +109,8 @@ def _ranks(g: Graph, values: str, scaling: Scaling) -> str:
     away = g.add("Sub", values, g.add("Gather", g.constant(origin.ravel()), at))
     # below the first knot there is no line: its rank is that of the smallest value
     away = g.add("Max", away, g.constant(np.float64(0)))
-    rise = g.add("Mul", g.add("Gather", g.constant(slope.ravel()), at), away)
-    return g.add("Add", rise, g.add("Gather", g.constant(height.ravel()), at))
+    line = g.add("Mul", g.add("Gather", g.constant(slope.ravel()), at), away)
+    return g.add("Add", line, g.add("Gather", g.constant(height.ravel()), at))
 
 
 def not_empty(g: Graph, rows: Rows) -> str:

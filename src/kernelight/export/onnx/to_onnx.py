@@ -72,7 +72,7 @@ def to_onnx(
     >>> bool((session.run(["label"], {"X": X})[0] == fitted.predict(X)).all())
     True
     """
-    wanted(("onnx",))
+    require("onnx")
     check_choice("rows", rows, ("float32", "float64"))
     check_int("opset", opset, OPSET, _NEWEST)
     if not isinstance(name, str) or not name:
@@ -95,7 +95,7 @@ Output = tuple[str, Any, tuple[Any, ...]]
 
 def _outputs(g: Graph, given: Rows, chain: Chain) -> list[Output]:
     """The outputs of the graph: name, type and shape, in their order."""
-    made: dict[str, tuple[str, Any, tuple[Any, ...]]] = {}
+    made: dict[str, Output] = {}
     if chain.model is None:
         encoded = chain.encoded(g, given)
         if isinstance(encoded, Dense):
@@ -105,10 +105,9 @@ def _outputs(g: Graph, given: Rows, chain: Chain) -> list[Output]:
             made["codes"] = (as_codes(g, encoded), np.int32, ("N", encoded.n_slots))
     elif chain.classes is None:
         scores = chain.scores(g, given)
-        width = len(np.ravel(chain.unit)) if np.size(chain.unit) > 1 else n_targets(chain)
-        made["variable"] = (scores, np.float64, ("N", width))
+        made["variable"] = (scores, np.float64, ("N", chain.n_targets))
     else:
-        made = classified(g, given, chain)
+        made = _classified(g, given, chain)
     outputs = []
     for name, (value, dtype, shape) in made.items():
         if np.dtype(dtype) == np.float64 and name != "label" and given.dtype != dtype:
@@ -118,15 +117,7 @@ def _outputs(g: Graph, given: Rows, chain: Chain) -> list[Output]:
     return outputs
 
 
-def n_targets(chain: Chain) -> int:
-    """Quantities that a regression predicts."""
-    model = chain.model
-    if hasattr(model, "n_targets_"):
-        return int(model.n_targets_)
-    return int(np.size(chain.unit))
-
-
-def classified(g: Graph, given: Rows, chain: Chain) -> dict[str, tuple[str, Any, tuple[Any, ...]]]:
+def _classified(g: Graph, given: Rows, chain: Chain) -> dict[str, Output]:
     """Labels, scores and probabilities."""
     assert chain.classes is not None
     count = len(chain.classes)
@@ -164,7 +155,7 @@ def _model_of(g: Graph, given: Rows, outputs: list[Output], name: str, opset: in
     )
 
 
-def wanted(packages: tuple[str, ...]) -> None:
+def require(*packages: str) -> None:
     """Import packages of the extra "onnx", or say how to install them."""
     for package in packages:
         try:
