@@ -64,7 +64,7 @@ def test_options(folder, tmp_path):
         ("gmm", (), "GCWS cannot be exported to C"),
         ("binary", (), "rows='float32'"),
         ("words", ("--rows", "float32"), "fit the model to columns of numbers"),
-        ("sign-1", ("--to", "onnx"), "--to must be c"),
+        ("sign-1", ("--to", "java"), "--to must be one of c, onnx"),
         ("sign-1", ("--name", "a b"), "C identifier"),
     ],
 )

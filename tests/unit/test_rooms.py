@@ -59,10 +59,10 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         NUMERIC | {"pyarrow", "sklearn"},
     ),
     "__main__": ({"cli"}, set()),
-    # onnx and skl2onnx on demand
+    # onnx, onnxruntime and skl2onnx on demand
     "export": (
         BASE | {"estimators", "kernels", "linear", "maps", "scaling", "tables"},
-        NUMERIC | {"sklearn", "onnx", "skl2onnx"},
+        NUMERIC | {"sklearn", "onnx", "onnxruntime", "skl2onnx"},
     ),
 }
 # Rooms that know public names only; of others they may import what they like.

@@ -280,7 +280,7 @@ def export(
         str | None,
         typer.Option(
             metavar="DATA",
-            help="C: rows to test the result with, at least 16, such as those of training.",
+            help="Rows to test the result with: for C at least 16, such as those of training.",
         ),
     ] = None,
     to: Annotated[str, typer.Option(metavar="NAME", help="What to write: c or onnx.")] = "c",

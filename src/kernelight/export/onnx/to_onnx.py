@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelight.base.checks import check_choice, check_int
 from kernelight.export.onnx.chain import Chain, chain_of
@@ -28,49 +29,50 @@ def to_onnx(
 ) -> Any:
     """A fitted model or map as an ONNX model, which onnxruntime runs without kernelight.
 
-    Parameters
-    ----------
-    model_or_map : KernelClassifier, KernelRegressor, TableModel, Pipeline, map or linear model
-        A Pipeline is of (`ColumnScaler`,) map and model of kernelight; for other steps see
-        `kernelight.export.skl2onnx`.
-    model : LinearClassifier, LinearRegressor or TernaryClassifier, optional
-        The model of the features or codes, where the first argument is a map.
-    name : str, default="kernelight"
-        The name of the graph.
-    rows : {"float32", "float64"}, default="float32"
-        The type of rows. The graph computes what Python computes for an array of that type.
-    opset : int, default=18
-        The version of the operators, at least 18.
+        Parameters
+        ----------
+        model_or_map : KernelClassifier, KernelRegressor, TableModel, Pipeline, map or linear model
+            A Pipeline is of (`ColumnScaler`,) map and model of kernelight; for other steps see
+            `kernelight.export.skl2onnx`.
+        model : LinearClassifier, LinearRegressor or TernaryClassifier, optional
+            The model of the features or codes, where the first argument is a map.
+        name : str, default="kernelight"
+            The name of the graph.
+        rows : {"float32", "float64"}, default="float32"
+            The type of rows. The graph computes what Python computes for an array of that type.
+        opset : int, default=18
+            The version of the operators, at least 18.
 
-    Returns
-    -------
-    onnx.ModelProto
-        With one input, ``X`` of shape (N, d). Outputs of a classifier: ``label`` (N,), as `predict`
-        gives; ``scores``, as `decision_function` gives; and ``probabilities`` (N, classes), where
-        the model has `predict_proba`. Of a regression: ``variable`` (N, targets). Of a map alone:
-        ``variable``, its dense features, or ``codes`` (N, slots) as int32, -1 in empty rows. Scores
-        and features have the type of rows.
+        Returns
+        -------
+        onnx.ModelProto
+            With one input, ``X`` of shape (N, d). Outputs of a classifier: ``label`` (N,), as `predict`
+            gives; ``scores``, as `decision_function` gives; and ``probabilities`` (N, classes), where
+            the model has `predict_proba`. Of a regression: ``variable`` (N, targets). Of a map alone:
+            ``variable``, its dense features, or ``codes`` (N, slots) as int32, -1 in empty rows. Scores
+            and features have the type of rows.
 
-    Notes
-    -----
-    Scores and labels follow Python up to the rounding of sums: codes are equal. docs/onnx.md says
-    what is promised, and what is refused.
+        Notes
+        -----
+        Scores and labels follow Python up to the rounding of sums: codes are equal. docs/onnx.md says
+        what is promised, and what is refused.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelight import KernelClassifier
-    >>> from kernelight.export import to_onnx
-    >>> X = np.random.default_rng(0).random((300, 4), dtype=np.float32)
-    >>> y = np.where(X[:, 0] > X[:, 1], "first", "second")
-    >>> fitted = KernelClassifier("gaussian", method="fourier", n_components=64).fit(X, y)
-    >>> exported = to_onnx(fitted)
-    >>> [output.name for output in exported.graph.output]
-    ['label', 'scores', 'probabilities']
-    >>> import onnxruntime
-    >>> session = onnxruntime.InferenceSession(exported.SerializeToString())
-    >>> bool((session.run(["label"], {"X": X})[0] == fitted.predict(X)).all())
-    True
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.typing import NDArray
+        >>> from kernelight import KernelClassifier
+        >>> from kernelight.export import to_onnx
+        >>> X = np.random.default_rng(0).random((300, 4), dtype=np.float32)
+        >>> y = np.where(X[:, 0] > X[:, 1], "first", "second")
+        >>> fitted = KernelClassifier("gaussian", method="fourier", n_components=64).fit(X, y)
+        >>> exported = to_onnx(fitted)
+        >>> [output.name for output in exported.graph.output]
+        ['label', 'scores', 'probabilities']
+        >>> import onnxruntime
+        >>> session = onnxruntime.InferenceSession(exported.SerializeToString())
+        >>> bool((session.run(["label"], {"X": X})[0] == fitted.predict(X)).all())
+        True
     """
     require("onnx")
     check_choice("rows", rows, ("float32", "float64"))
@@ -155,6 +157,36 @@ def _model_of(g: Graph, given: Rows, outputs: list[Output], name: str, opset: in
     )
 
 
+def run_onnx(exported: Any, X: Any) -> dict[str, NDArray[Any]]:
+    """The outputs of an ONNX model for rows, by onnxruntime on one thread of this machine.
+
+        It is for checks: programs make one session and keep it.
+
+        >>> import numpy as np
+    from numpy.typing import NDArray
+        >>> from kernelight import SignProjection
+        >>> from kernelight.export import run_onnx, to_onnx
+        >>> X = np.array([[1.0, 2.0], [3.0, -4.0]])
+        >>> signs = SignProjection(64).fit(X)
+        >>> codes = run_onnx(to_onnx(signs), X)["codes"]
+        >>> bool((codes == signs.encode(X).array).all())
+        True
+    """
+    require("onnxruntime")
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        exported.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    (given,) = session.get_inputs()
+    dtype = {"tensor(float)": np.float32, "tensor(double)": np.float64}[given.type]
+    names = [output.name for output in session.get_outputs()]
+    made = session.run(None, {given.name: np.ascontiguousarray(X, dtype=dtype)})
+    return dict(zip(names, made, strict=True))
+
+
 def require(*packages: str) -> None:
     """Import packages of the extra "onnx", or say how to install them."""
     for package in packages:
@@ -162,5 +194,5 @@ def require(*packages: str) -> None:
             importlib.import_module(package)
         except ImportError as error:
             raise ImportError(
-                f"The package {package} is needed to write ONNX: pip install 'kernelight[onnx]'."
+                f"The package {package} is needed for ONNX: pip install 'kernelight[onnx]'."
             ) from error
