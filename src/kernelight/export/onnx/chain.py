@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -43,6 +44,8 @@ MAPS = (
     "RandomFourier, BinaryFourier, SignProjection, KernelNystroem, AlignedFourier and "
     "GCWS(sampler='cws')"
 )
+_SCALERS = (ColumnScaler, ColumnWeighter)
+_MODELS = (LinearModel, TernaryClassifier)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,14 +167,15 @@ def chain_of(model_or_map: Any, model: Any = None) -> Chain:
 def _of_steps(steps: list[Any]) -> Chain:
     """Scalers, perhaps a map, perhaps a model."""
     for step in steps:
-        check_is_fitted(step)
+        if isinstance(step, (*_SCALERS, FeatureMap, *_MODELS)):
+            check_is_fitted(step)
     rest, scalings, feature_map, model = list(steps), [], None, None
-    while rest and isinstance(rest[0], (ColumnScaler, ColumnWeighter)):
+    while rest and isinstance(rest[0], _SCALERS):
         scalings.append(rest.pop(0).scaling_)
     if rest and isinstance(rest[0], FeatureMap):
         feature_map = rest.pop(0)
         refuse_map(feature_map)
-    if rest and isinstance(rest[0], (LinearModel, TernaryClassifier)):
+    if rest and isinstance(rest[0], _MODELS):
         model = rest.pop(0)
         _refuse_other_map(feature_map, model)
     if rest or not steps:
@@ -255,6 +259,8 @@ def _refuse_member(feature_map: Any) -> None:
 
 
 def _of_table(table: TableModel) -> Chain:
+    if not hasattr(table, "model_"):
+        raise NotFittedError("This TableModel is not fitted yet: call fit with a data set first.")
     encoding = table.encoding_
     if encoding.columns is None:
         raise ValueError(

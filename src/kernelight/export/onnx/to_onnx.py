@@ -29,50 +29,49 @@ def to_onnx(
 ) -> Any:
     """A fitted model or map as an ONNX model, which onnxruntime runs without kernelight.
 
-        Parameters
-        ----------
-        model_or_map : KernelClassifier, KernelRegressor, TableModel, Pipeline, map or linear model
-            A Pipeline is of (`ColumnScaler`,) map and model of kernelight; for other steps see
-            `kernelight.export.skl2onnx`.
-        model : LinearClassifier, LinearRegressor or TernaryClassifier, optional
-            The model of the features or codes, where the first argument is a map.
-        name : str, default="kernelight"
-            The name of the graph.
-        rows : {"float32", "float64"}, default="float32"
-            The type of rows. The graph computes what Python computes for an array of that type.
-        opset : int, default=18
-            The version of the operators, at least 18.
+    Parameters
+    ----------
+    model_or_map : KernelClassifier, KernelRegressor, TableModel, Pipeline, map or linear model
+        A Pipeline is of (`ColumnScaler`,) map and model of kernelight; for other steps see
+        `kernelight.export.skl2onnx`.
+    model : LinearClassifier, LinearRegressor or TernaryClassifier, optional
+        The model of the features or codes, where the first argument is a map.
+    name : str, default="kernelight"
+        The name of the graph.
+    rows : {"float32", "float64"}, default="float32"
+        The type of rows. The graph computes what Python computes for an array of that type.
+    opset : int, default=18
+        The version of the operators, at least 18.
 
-        Returns
-        -------
-        onnx.ModelProto
-            With one input, ``X`` of shape (N, d). Outputs of a classifier: ``label`` (N,), as `predict`
-            gives; ``scores``, as `decision_function` gives; and ``probabilities`` (N, classes), where
-            the model has `predict_proba`. Of a regression: ``variable`` (N, targets). Of a map alone:
-            ``variable``, its dense features, or ``codes`` (N, slots) as int32, -1 in empty rows. Scores
-            and features have the type of rows.
+    Returns
+    -------
+    onnx.ModelProto
+        With one input, ``X`` of shape (N, d). Outputs of a classifier: ``label`` (N,), as `predict`
+        gives; ``scores``, as `decision_function` gives; and ``probabilities`` (N, classes), where
+        the model has `predict_proba`. Of a regression: ``variable`` (N, targets). Of a map alone:
+        ``variable``, its dense features, or ``codes`` (N, slots) as int32, -1 in empty rows. Scores
+        and features have the type of rows.
 
-        Notes
-        -----
-        Scores and labels follow Python up to the rounding of sums: codes are equal. docs/onnx.md says
-        what is promised, and what is refused.
+    Notes
+    -----
+    Scores and labels follow Python up to the rounding of sums: codes are equal. docs/onnx.md says
+    what is promised, and what is refused.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.typing import NDArray
-        >>> from kernelight import KernelClassifier
-        >>> from kernelight.export import to_onnx
-        >>> X = np.random.default_rng(0).random((300, 4), dtype=np.float32)
-        >>> y = np.where(X[:, 0] > X[:, 1], "first", "second")
-        >>> fitted = KernelClassifier("gaussian", method="fourier", n_components=64).fit(X, y)
-        >>> exported = to_onnx(fitted)
-        >>> [output.name for output in exported.graph.output]
-        ['label', 'scores', 'probabilities']
-        >>> import onnxruntime
-        >>> session = onnxruntime.InferenceSession(exported.SerializeToString())
-        >>> bool((session.run(["label"], {"X": X})[0] == fitted.predict(X)).all())
-        True
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelight import KernelClassifier
+    >>> from kernelight.export import to_onnx
+    >>> X = np.random.default_rng(0).random((300, 4), dtype=np.float32)
+    >>> y = np.where(X[:, 0] > X[:, 1], "first", "second")
+    >>> fitted = KernelClassifier("gaussian", method="fourier", n_components=64).fit(X, y)
+    >>> exported = to_onnx(fitted)
+    >>> [output.name for output in exported.graph.output]
+    ['label', 'scores', 'probabilities']
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(exported.SerializeToString())
+    >>> bool((session.run(["label"], {"X": X})[0] == fitted.predict(X)).all())
+    True
     """
     require("onnx")
     check_choice("rows", rows, ("float32", "float64"))
@@ -160,17 +159,16 @@ def _model_of(g: Graph, given: Rows, outputs: list[Output], name: str, opset: in
 def run_onnx(exported: Any, X: Any) -> dict[str, NDArray[Any]]:
     """The outputs of an ONNX model for rows, by onnxruntime on one thread of this machine.
 
-        It is for checks: programs make one session and keep it.
+    It is for checks: programs make one session and keep it.
 
-        >>> import numpy as np
-    from numpy.typing import NDArray
-        >>> from kernelight import SignProjection
-        >>> from kernelight.export import run_onnx, to_onnx
-        >>> X = np.array([[1.0, 2.0], [3.0, -4.0]])
-        >>> signs = SignProjection(64).fit(X)
-        >>> codes = run_onnx(to_onnx(signs), X)["codes"]
-        >>> bool((codes == signs.encode(X).array).all())
-        True
+    >>> import numpy as np
+    >>> from kernelight import SignProjection
+    >>> from kernelight.export import run_onnx, to_onnx
+    >>> X = np.array([[1.0, 2.0], [3.0, -4.0]])
+    >>> signs = SignProjection(64).fit(X)
+    >>> codes = run_onnx(to_onnx(signs), X)["codes"]
+    >>> bool((codes == signs.encode(X).array).all())
+    True
     """
     require("onnxruntime")
     import onnxruntime
