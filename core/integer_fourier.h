@@ -35,8 +35,7 @@ inline void fill_integer_signs(uint64_t seed, int64_t width, int64_t n_blocks, u
 }
 
 inline void fill_integer_phases(uint16_t* phases, int64_t count) {
-    for (int64_t at = 0; at < count; ++at)
-        phases[at] = kl_integer_phase(static_cast<uint64_t>(at));
+    for (int64_t at = 0; at < count; ++at) phases[at] = kl_integer_phase(static_cast<uint64_t>(at));
 }
 
 inline void enter_angles(const DenseRows<float>& rows, int64_t row, double factor, uint16_t* to,

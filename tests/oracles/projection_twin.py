@@ -444,7 +444,7 @@ def integer_features(q):
 
 
 def integer_kernel(theta):
-    """What the signs of blocks 1, 2, ... average to over the features of a block, of angles (first axis)."""
+    """What signs of blocks 1, 2, ... average to over the features of a block, of angles."""
     return sum(960 / (math.pi * n) ** 6 * np.cos(n * theta).prod(axis=0) for n in range(1, 60, 2))
 
 

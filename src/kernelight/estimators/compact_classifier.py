@@ -122,7 +122,9 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
             trial._fit(X, y)
         return self
 
-    def fit_features(self: Self, X: Any, y: Any, relearn: Any = None, *, part: bool = False) -> Self:
+    def fit_features(
+        self: Self, X: Any, y: Any, relearn: Any = None, *, part: bool = False
+    ) -> Self:
         """`fit`, for features of a table; ``relearn`` and ``part`` are not of use here."""
         return self.fit(X, y)
 
@@ -146,10 +148,7 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.scaler_ = ColumnScaler(setting.scale).fit(rows)
         scaled = self.scaler_.transform(rows)
         self.map_ = IntegerFourier(
-            choice.n_components,
-            sigma=setting.sigma,
-            random_state=setting.seed,
-            n_jobs=self.n_jobs,
+            choice.n_components, sigma=setting.sigma, random_state=setting.seed, n_jobs=self.n_jobs
         ).fit(scaled)
         self.model_ = TernaryClassifier(
             C=setting.C, random_state=self.seed_, n_jobs=self.n_jobs

@@ -119,11 +119,12 @@ def to_c(
 
     Parameters
     ----------
-    model_or_map : KernelClassifier, TableModel, Pipeline or map
-        A KernelClassifier with ``method="binary"`` or ``"sign"``, a `TableModel` of one, a Pipeline
-        of (`ColumnScaler`,) map and model, or a fitted `BinaryFourier` or `SignProjection`.
+    model_or_map : CompactClassifier, KernelClassifier, TableModel, Pipeline or map
+        A `CompactClassifier`, a KernelClassifier with ``method="integer"``, ``"binary"`` or
+        ``"sign"``, a `TableModel` of one, a Pipeline of (`ColumnScaler`,) map and model, or a
+        fitted `IntegerFourier`, `BinaryFourier` or `SignProjection`.
     model : TernaryClassifier or LinearClassifier, optional
-        The model of the codes, where the first argument is a map.
+        The model of the outputs, where the first argument is a map.
     name : str
         The prefix of all names in C, and the name of the files.
     check : array-like of shape (n, d)
@@ -131,12 +132,12 @@ def to_c(
         with them, and ranges of numbers are chosen by them. More than 1 of 1,000 predicted
         otherwise than in Python refuse the export.
     rows : {"int16", "float32"}, default="int16"
-        What a row holds in C. "int16" needs whole numbers and projection="sorf", and computes with
-        integers alone; predictions may differ from Python's in rare rows. "float32" predicts
-        exactly as Python does for rows of single precision.
+        What a row holds in C. "int16" needs whole numbers (and for bits projection="sorf"), and
+        computes with integers alone; predictions may differ from Python's in rare rows. "float32"
+        predicts exactly as Python does for rows of single precision.
     phases : {"seed", "table"}, default="seed"
-        Whether phases of bits are made from the seed on the device, or stored: 2 bytes more for each
-        bit ("float32": 4), and less time. `IntegerFourier` has none.
+        Whether phases of bits are made from the seed on the device, or stored: 2 bytes more for
+        each bit ("float32": 4), and less time. `IntegerFourier` needs neither.
 
     Returns
     -------

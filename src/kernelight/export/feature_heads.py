@@ -165,7 +165,9 @@ class TernaryFeatureHead(FeatureHead):
         return np.asarray((self.start + sums.astype(np.int64)) * self.step)
 
     def tables(self, n: str, width: int) -> str:
-        text = "/* Coefficients, five to a byte; what the score of a class is its sum times of. */\n"
+        text = (
+            "/* Coefficients, five to a byte; what the score of a class is its sum times of. */\n"
+        )
         text += table("uint8_t", f"{n}_codes", packed_coefficients(self.coefficients, width))
         text += table("int32_t", f"{n}_start", self.start)
         return text + table("int16_t", f"{n}_step", self.step) + "\n" + filled(_SUMS, n=n)

@@ -165,7 +165,9 @@ class ScaledRows(PhaseRows):
         v = ((rows.astype(np.int64) << self.fraction) - self.origin) * self.factor
         v = (v + (1 << (self.shift - 1))) >> self.shift
         own = np.maximum(v, 0) if self.cut else v
-        return np.asarray(own if self.one is None else np.hstack([own, np.maximum(self.one - v, 0)]))
+        return np.asarray(
+            own if self.one is None else np.hstack([own, np.maximum(self.one - v, 0)])
+        )
 
     def source(self, n: str) -> str:
         text = table(self._origin_type, f"{n}_origin", self.origin)
@@ -233,7 +235,7 @@ class FloatRows(PhaseRows):
 
 
 def phase_rows(scaling: Scaling, rows: str, multiplier: int, exponent: int) -> PhaseRows:
-    """The first step for rows of a type, "int16" or "float32"; the step is multiplier 2^exponent."""
+    """The first step for rows "int16" or "float32", with a step of multiplier 2^exponent."""
     step = math.ldexp(multiplier, exponent)
     if rows == "float32":
         return FloatRows(FloatScaling(scaling), step)

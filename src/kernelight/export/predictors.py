@@ -109,7 +109,7 @@ def _with_code(parts: dict[str, int], code: tuple[int, int]) -> dict[str, int]:
 
 
 def predictor_of(parts: ModelParts, seen: NDArray[Any], rows: str, phases: str) -> Predictor:
-    """The predictor of a model for rows of a type; ranges of numbers are chosen by rows ``seen``."""
+    """The predictor of a model for rows of a type; rows ``seen`` choose ranges of numbers."""
     if isinstance(parts.feature_map, IntegerFourier):
         return _feature_predictor(parts, rows)
     slots = int(parts.feature_map.n_components)

@@ -40,9 +40,10 @@ class IntegerFourier(DenseMap):
     .. math:: v = H (s_0 \circ w), \quad y = H (s_l \circ v), \quad q_j = \mathrm{wave}(y_j + b_j),
 
     modulo 2^16, which is a turn of the circle; the phases b go around it in 128 steps, and the wave
-    is two parabolas in place of a cosine. Nothing is stored, and all that a microcontroller computes is additions
-    and one multiplication for each number of a row and each feature: `integers` are its results, to
-    the bit. ``transform`` gives q times a factor that makes the inner products estimate
+    is two parabolas in place of a cosine. Nothing is stored, and all that a microcontroller
+    computes is additions and one multiplication for each number of a row and each feature:
+    `integers` are its results, to the bit. ``transform`` gives q times a factor that makes the
+    inner products estimate
 
     .. math:: K(u, v) = \exp(-|u - v|^2 / (2 \sigma^2)).
 
