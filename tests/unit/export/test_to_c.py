@@ -17,6 +17,7 @@ from kernelight import (
     GCWS,
     BinaryFourier,
     ColumnScaler,
+    IntegerFourier,
     KernelClassifier,
     LinearClassifier,
     SignProjection,
@@ -45,6 +46,10 @@ def signs(n=256, projection="sorf"):
     return SignProjection(n, projection=projection)
 
 
+def integer(n=200, sigma=44.0):
+    return IntegerFourier(n, sigma=sigma)
+
+
 LIGHT = np.linspace(0.0, 1.5, 64)
 CASES = {
     "plain": lambda: fitted(sorf(threshold=False)),
@@ -60,6 +65,20 @@ CASES = {
     "standard": lambda: fitted(BinaryFourier(256, projection="sorf"), scale="standard"),
     "weighted": lambda: fitted(signs(), scale=ColumnScaler("max", weights=LIGHT)),
     "only weights": lambda: fitted(sorf(), scale=ColumnScaler("none", weights=LIGHT)),
+    "features": lambda: fitted(integer()),
+    "few features": lambda: fitted(integer(7)),
+    "whole blocks": lambda: fitted(integer(128)),
+    "features, linear": lambda: fitted(integer(), LinearClassifier(C=1.0)),
+    "features, two classes": lambda: fitted(integer(130), y=Y > 4),
+    "features, two classes, linear": lambda: fitted(integer(130), LinearClassifier(), y=Y > 4),
+    "features, sparse": lambda: fitted(integer(), TernaryClassifier(sparsity=0.9)),
+    "features, minmax": lambda: fitted(integer(sigma="median"), scale="minmax"),
+    "features, complement": lambda: fitted(integer(sigma="median"), scale="minmax+complement"),
+    "features, standard": lambda: fitted(integer(sigma="median"), scale="standard"),
+    "features, weighted": lambda: fitted(
+        integer(sigma="median"), scale=ColumnScaler("max", weights=LIGHT)
+    ),
+    "features, near": lambda: fitted(integer(sigma=0.02)),  # a number is more than a turn
 }
 FLOAT_CASES = {
     **CASES,
@@ -93,7 +112,9 @@ def test_floats_are_those_of_python(case, tmp_path):
 
 @pytest.mark.parametrize("compiler", HOSTS)
 @pytest.mark.parametrize("rows", ["int16", "float32"])
-@pytest.mark.parametrize("case", ["threshold", "signs, linear", "complement"])
+@pytest.mark.parametrize(
+    "case", ["threshold", "signs, linear", "complement", "features", "features, complement"]
+)
 def test_every_compiler_takes_it(case, rows, compiler, tmp_path):
     export = to_c(CASES[case](), name="model", check=ROWS, rows=rows)
     options = ("-ffp-contract=fast",) if compiler in ("gcc", "g++") else ()
@@ -102,13 +123,17 @@ def test_every_compiler_takes_it(case, rows, compiler, tmp_path):
 
 
 @pytest.mark.parametrize("columns", [1, 64, 100, 200, 700])
-@pytest.mark.parametrize("kind", ["fourier", "signs"])
+@pytest.mark.parametrize("kind", ["fourier", "signs", "features"])
 def test_any_sixteen_bits_are_safe(kind, columns, tmp_path):
     """10,000 rows of the extremes: nothing overflows, and no row differs from the twin."""
     rng = np.random.default_rng(columns)
     rows = rng.integers(-99, 100, (400, columns)).astype(float)
     y = rows[:, 0] + rows.sum(axis=1) / columns > 0
-    feature_map = signs(96) if kind == "signs" else BinaryFourier(96, projection="sorf")
+    feature_map = {
+        "signs": signs(96),
+        "fourier": BinaryFourier(96, projection="sorf"),
+        "features": IntegerFourier(96),
+    }[kind]
     export = to_c(fitted(feature_map, rows=rows, y=y), name="wild", check=rows)
     wild = rng.integers(-32767, 32768, (10_000 if columns == 64 else 200, columns))
     wild[:40] = np.where(rng.random((40, columns)) < 0.5, -32767, 32767)
@@ -274,7 +299,9 @@ def test_the_room_is_public():
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("rows", ["int16", "float32"])
-@pytest.mark.parametrize("case", ["plain", "threshold", "signs, linear", "standard"])
+@pytest.mark.parametrize(
+    "case", ["plain", "threshold", "signs, linear", "standard", "features", "features, standard"]
+)
 def test_on_a_microcontroller(case, rows, device, tmp_path, monkeypatch):
     """100 rows: the same classes as the twin."""
     monkeypatch.setattr("kernelight.export.c_export.TEST_ROWS", 100)
