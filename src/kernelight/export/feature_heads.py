@@ -132,13 +132,14 @@ class TernaryFeatureHead(FeatureHead):
     """Coefficients -1, 0 and 1, a step for each class, and where its sum starts.
 
     The score of a class is its sum times its step. Doubles are those of Python; whole numbers have
-    16 bits of a step.
+    16 bits of each.
     """
 
     coefficients: NDArray[np.int8]  # (outputs, slots)
-    step: NDArray[Any]  # 16 bits, above 0, or doubles
-    start: NDArray[Any]
+    step: NDArray[Any]  # above 0
+    start: NDArray[Any]  # of whole numbers, what is multiplied by 2^shift
     whole: bool
+    shift: int = 0
 
     @classmethod
     def of(
@@ -156,8 +157,10 @@ class TernaryFeatureHead(FeatureHead):
         scale = np.maximum(scale, max(float(scale.max()) * 2.0**-14, least, 1e-300))
         exponent = math.floor(math.log2(32767.0 / float(scale.max())))
         step = np.maximum(np.rint(np.ldexp(scale, exponent)), 1.0)
-        start = np.rint(np.ldexp(bias, exponent) / step)
-        return cls(coefficients, step.astype(np.int64), start.astype(np.int64), True)
+        start = np.ldexp(bias, exponent) / step
+        shift = max(0, math.ceil(math.log2(max(float(np.abs(start).max()), 1.0) / 32767.0)))
+        start = np.rint(np.ldexp(start, -shift)).astype(np.int64)
+        return cls(coefficients, step.astype(np.int64), start, True, shift)
 
     @property
     def n_outputs(self) -> int:  # type: ignore[override]
@@ -172,7 +175,7 @@ class TernaryFeatureHead(FeatureHead):
         sums = values.astype(np.float64) @ self.coefficients.T.astype(np.float64)
         if not self.whole:
             return np.asarray(sums * self.step + self.start)
-        return np.asarray((self.start + sums.astype(np.int64)) * self.step)
+        return np.asarray(((self.start << self.shift) + sums.astype(np.int64)) * self.step)
 
     def tables(self, n: str, width: int) -> str:
         text = (
@@ -180,7 +183,7 @@ class TernaryFeatureHead(FeatureHead):
         )
         text += table("uint8_t", f"{n}_codes", packed_coefficients(self.coefficients, width))
         if self.whole:
-            text += table("int32_t", f"{n}_start", self.start)
+            text += table("int16_t", f"{n}_start", self.start)
             text += table("int16_t", f"{n}_step", self.step)
         else:
             text += table("double", f"{n}_start", self.start, double_text)
@@ -192,7 +195,7 @@ class TernaryFeatureHead(FeatureHead):
         weigh = filled(_TERNARY, n=n, outputs=self.n_outputs)
         if self.whole:
             last = self._last(f"(int64_t)sum[c] * {n}_step[c]", "int64_t")
-            return begin + self._begin(f"{n}_start[c]"), weigh, last
+            return begin + self._begin(f"{n}_start[c] * {1 << self.shift}"), weigh, last
         last = self._last(f"(double)sum[c] * {n}_step[c] + {n}_start[c]", "double")
         return begin + self._begin("0"), weigh, last
 
@@ -208,7 +211,7 @@ class TernaryFeatureHead(FeatureHead):
 
 @dataclass(frozen=True, eq=False)
 class LinearFeatureHead(FeatureHead):
-    """A weight for each class and feature: of 16 bits, with sums of 32, or of 32, with sums of 64."""
+    """A weight of 16 bits for each class and feature, with sums of 32; or of 32, with sums of 64."""
 
     weights: NDArray[np.int64]  # (outputs, slots)
     start: NDArray[np.int64]
