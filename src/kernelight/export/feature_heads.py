@@ -211,7 +211,7 @@ class TernaryFeatureHead(FeatureHead):
 
 @dataclass(frozen=True, eq=False)
 class LinearFeatureHead(FeatureHead):
-    """A weight of 16 bits for each class and feature, with sums of 32; or of 32, with sums of 64."""
+    """A weight for each class and feature: of 16 bits and sums of 32, or of 32 and sums of 64."""
 
     weights: NDArray[np.int64]  # (outputs, slots)
     start: NDArray[np.int64]
