@@ -11,7 +11,6 @@ import ctypes
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from _older import PeerMissingError, in_new_process
 
 from kernelight.kernels import GMM
 
@@ -26,10 +26,6 @@ ROUNDING = 1e-5  # similarities closer than this are equal
 ENOUGH = 5.0  # seconds of the processor after which nothing is repeated
 PANEL = 2048  # rows of a panel of the brute force
 T = TypeVar("T")
-
-
-class PeerMissingError(Exception):
-    """A peer that is not here; says what to do."""
 
 
 class Pairs(NamedTuple):
@@ -314,43 +310,6 @@ print(time.process_time() - start, time.perf_counter() - wall)
 def read_faiss(path: Path) -> tuple[float, float]:
     """Seconds, of the processor and by the clock, to read that index and search it once."""
     return in_new_process(READ_FAISS.format(width=WIDTH), path)
-
-
-def in_new_process(program: str, *arguments: object) -> tuple[float, float]:
-    """The last two numbers that a program prints."""
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    first, second = done.stdout.split()[-2:]
-    return float(first), float(second)
-
-
-# -- An older kernelight -------------------------------------------------------------------------
-
-
-def older(commit: str, folder: Path) -> str:
-    """Where kernelight of a commit is installed; it is built there once."""
-    target = folder / f"kernelight-{commit}"
-    if not (target / "kernelight").is_dir():
-        source = folder / f"source-{commit}"
-        source.mkdir(exist_ok=True)
-        here = Path(__file__).resolve().parent.parent
-        archive = subprocess.run(["git", "-C", here, "archive", commit], capture_output=True)
-        if archive.returncode:
-            raise PeerMissingError(f"commit {commit} is left out: its history is not here")
-        subprocess.run(["tar", "-x", "-C", source], input=archive.stdout, check=True)
-        options = [
-            "--quiet",
-            "--no-deps",
-            "--no-build-isolation",
-            "--target",
-            str(target),
-            str(source),
-        ]
-        pip = [sys.executable, "-m", "pip", "install", *options]
-        done = subprocess.run(pip, capture_output=True)
-        if done.returncode:
-            raise PeerMissingError(f"commit {commit} is left out: it could not be built")
-    return str(target)
 
 
 def _module(name: str, package: str) -> Any:

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from _measure import Row, at_least, show, threads
+from _older import BEGIN, PeerMissingError, in_new_process, older
 from _search_data import folder, load, synthetic
 from _search_peers import (
     Found,
-    PeerMissingError,
     brute_force,
     compiled_metric,
     cpu,
@@ -31,10 +31,8 @@ from _search_peers import (
     datasketch_join,
     datasketch_rows,
     faiss_jaccard,
-    in_new_process,
     least_effort,
     neighbor_recall,
-    older,
     pair_recall,
     pynndescent,
     read_faiss,
@@ -231,15 +229,9 @@ def _same_bands(quick: bool) -> list[Row]:
 
 # -- Encoding ------------------------------------------------------------------------------------
 
-ENCODE = """
-import sys, time
+ENCODE = f"""{BEGIN}
+import time
 import scipy.sparse as sp
-older = sys.argv[3]
-if older:  # the one here may be installed in editable form, which is found before any path
-    sys.meta_path[:] = [each for each in sys.meta_path if "editable" not in type(each).__module__]
-    sys.path.insert(0, older)
-import kernelight
-assert kernelight.__file__.startswith(older), kernelight.__file__
 from kernelight import GCWS
 X = sp.load_npz(sys.argv[1])[:int(sys.argv[2])]
 start = time.process_time()

@@ -12,6 +12,7 @@ void bind_data(nb::module_& m);
 void bind_duplicates(nb::module_& m);
 void bind_fold(nb::module_& m);
 void bind_frozen(nb::module_& m);
+void bind_integer_fourier(nb::module_& m);
 void bind_pairwise(nb::module_& m);
 void bind_partitions(nb::module_& m);
 void bind_codes(nb::module_& m);
@@ -38,6 +39,7 @@ NB_MODULE(_core, m) {
     kernelight::bind_duplicates(m);
     kernelight::bind_fold(m);
     kernelight::bind_frozen(m);
+    kernelight::bind_integer_fourier(m);
     kernelight::bind_pairwise(m);
     kernelight::bind_partitions(m);
     kernelight::bind_codes(m);

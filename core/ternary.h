@@ -66,6 +66,41 @@ struct TernaryProgress {
     double decrease;
 };
 
+// A change of one coefficient, and what it changes of F.
+struct TernaryMove {
+    int step;
+    double change;
+};
+
+// Visit the slots in this order and move each to its best value, where that lowers F by more than
+// `least`. A sweep knows the best move of a slot and can apply it.
+template <class Sweep>
+TernaryProgress visit_slots(Sweep& sweep, const int32_t* order, int64_t n_slots, double least) {
+    TernaryProgress progress = {0, 0.0};
+    for (int64_t visit = 0; visit < n_slots; ++visit) {
+        const int64_t slot = order[visit];
+        const TernaryMove move = sweep.best(slot);
+        if (!(move.change < -least)) continue;
+        sweep.apply(slot, move.step);
+        ++progress.moves;
+        progress.decrease -= move.change;
+    }
+    return progress;
+}
+
+// Classes have nothing to do with each other, so threads change nothing.
+template <class SweepAt>
+void sweep_classes(int64_t n_classes, int threads, int64_t* moves, double* decrease,
+                   SweepAt sweep_at) {
+    parallel_for(threads, n_classes, [&](int64_t begin, int64_t end) {
+        for (int64_t at = begin; at < end; ++at) {
+            const TernaryProgress found = sweep_at(at);
+            moves[at] = found.moves;
+            decrease[at] = found.decrease;
+        }
+    });
+}
+
 namespace detail {
 
 class TernarySweep {
@@ -88,31 +123,7 @@ class TernarySweep {
         look();
     }
 
-    // Visit the slots in this order and move each to its best value, where that lowers F by more
-    // than `least`.
-    TernaryProgress run(const int32_t* order) {
-        TernaryProgress progress = {0, 0.0};
-        for (int64_t visit = 0; visit < rows_.n_slots; ++visit) {
-            const int64_t slot = order[visit];
-            const Move move = best(slot);
-            if (!(move.change < -of_.least)) continue;
-            apply(slot, move.step);
-            ++progress.moves;
-            progress.decrease -= move.change;
-        }
-        return progress;
-    }
-
-   private:
-    struct Change {
-        double odd1, odd2, even1, even2;  // even: minus the loss as it is
-    };
-    struct Move {
-        int step;
-        double change;
-    };
-
-    Move best(int64_t slot) const {
+    TernaryMove best(int64_t slot) const {
         const uint64_t* bits = rows_.columns + slot * rows_.n_words();
         const double slope1 =
             2 * loops_.sum_where(bits, odd1_.data(), rows_.n_words()) - total_.odd1;
@@ -121,8 +132,8 @@ class TernarySweep {
             return {slope1 > 0 ? -1 : 1, total_.even1 - std::fabs(slope1) + of_.penalty};
         const double slope2 =
             2 * loops_.sum_where(bits, odd2_.data(), rows_.n_words()) - total_.odd2;
-        const Move drop = {-value, total_.even1 - value * slope1 - of_.penalty};
-        const Move flip = {-2 * value, total_.even2 - value * slope2};
+        const TernaryMove drop = {-value, total_.even1 - value * slope1 - of_.penalty};
+        const TernaryMove flip = {-2 * value, total_.even2 - value * slope2};
         return flip.change < drop.change ? flip : drop;
     }
 
@@ -133,6 +144,11 @@ class TernarySweep {
             of_.scores[row] += (bits[row / 64] >> (row % 64)) & 1 ? step : -step;
         look();
     }
+
+   private:
+    struct Change {
+        double odd1, odd2, even1, even2;  // even: minus the loss as it is
+    };
 
     // What a step of 1 or 2 would change, for each row and in all.
     void look() {
@@ -166,31 +182,25 @@ class TernarySweep {
 // Whether coefficients are -1, 0 or 1 and orders name slots. Scores are trusted to be those of the
 // coefficients; others would be cut off at the ends of the tables.
 template <class ClassAt>
-bool ternary_fits(const TernaryRows& rows, int64_t n_classes, ClassAt class_at,
-                  const int32_t* orders) {
+bool ternary_fits(int64_t n_slots, int64_t n_classes, ClassAt class_at, const int32_t* orders) {
     for (int64_t at = 0; at < n_classes; ++at)
-        for (int64_t slot = 0; slot < rows.n_slots; ++slot) {
-            const int32_t visited = orders[at * rows.n_slots + slot];
-            if (std::abs(class_at(at).coefficients[slot]) > 1 || visited < 0 ||
-                visited >= rows.n_slots)
+        for (int64_t slot = 0; slot < n_slots; ++slot) {
+            const int32_t visited = orders[at * n_slots + slot];
+            if (std::abs(class_at(at).coefficients[slot]) > 1 || visited < 0 || visited >= n_slots)
                 return false;
         }
     return true;
 }
 
-// One sweep of each class, in the order of slots given for it. Classes have nothing to do with each
-// other, so threads change nothing.
+// One sweep of each class, in the order of slots given for it.
 template <class ClassAt>
 void ternary_sweep(const TernaryRows& rows, int64_t n_classes, ClassAt class_at,
                    const int32_t* orders, int64_t* moves, double* decrease, int threads, int simd) {
     const TernaryLoops& loops = ternary_loops(simd);
-    parallel_for(threads, n_classes, [&](int64_t begin, int64_t end) {
-        for (int64_t at = begin; at < end; ++at) {
-            const TernaryProgress found =
-                detail::TernarySweep(rows, class_at(at), loops).run(orders + at * rows.n_slots);
-            moves[at] = found.moves;
-            decrease[at] = found.decrease;
-        }
+    sweep_classes(n_classes, threads, moves, decrease, [&](int64_t at) {
+        const TernaryClass of = class_at(at);
+        detail::TernarySweep sweep(rows, of, loops);
+        return visit_slots(sweep, orders + at * rows.n_slots, rows.n_slots, of.least);
     });
 }
 

@@ -52,10 +52,6 @@ static inline int kl_poisson1(uint64_t bits) {
     return n;
 }
 
-static inline double kl_power_of_two(int n) {
-    return kl_double_of_bits((uint64_t)(1023 + n) << 52);
-}
-
 /* visit(context, dart) for every dart of one coordinate with weight < weight_limit and rank <
  * rank_limit, in a fixed order. coordinate_key = child(stream(seed, KL_STREAM_DART), i). Limits
  * below 2^102. */

@@ -28,6 +28,11 @@ static inline double kl_double_of_bits(uint64_t bits) {
     return x;
 }
 
+/* 2^n, -1022 <= n <= 1023. */
+static inline double kl_power_of_two(int n) {
+    return kl_double_of_bits((uint64_t)(1023 + n) << 52);
+}
+
 static inline uint32_t kl_bits_of_float(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);

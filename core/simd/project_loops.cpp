@@ -7,28 +7,16 @@
 #endif
 
 #include "portable/kl_project.h"
+#include "simd/hadamard.h"
 
 namespace kernelight {
 namespace KERNELIGHT_SIMD {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16;
-#elif defined(__AVX2__)
-constexpr int kLanes = 8;
-#else
-constexpr int kLanes = 4;
-#endif
+using Floats = Lanes<float>;
+constexpr int kLanes = kLanesOf<float>;
 
-typedef float Floats __attribute__((vector_size(4 * kLanes)));
-typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
-
-inline Floats load(const float* p) {
-    Floats v;
-    __builtin_memcpy(&v, p, sizeof v);
-    return v;
-}
-inline void store(float* p, Floats v) { __builtin_memcpy(p, &v, sizeof v); }
+inline Floats load(const float* p) { return load_lanes(p); }
 
 // --- Rows on their way in ------------------------------------------------------------------------
 
@@ -70,104 +58,18 @@ void enter(const Value* x, int64_t count, double first, double second, float* to
 }
 
 // --- Hadamard ------------------------------------------------------------------------------------
-//
-// log2(width) levels; level h joins numbers at distance h. Levels below kLanes happen inside a
-// register: the partner of a lane is fetched by a shuffle, and a + b, a - b is the partner plus the
-// lane itself with its sign turned in the upper half. Higher levels join whole registers, up to
-// three levels for one load and store of each.
 
-// The level of distance `h` inside a register.
-template <int h>
-inline Floats level_inside(Floats v) {
-    Ints partner;
-    for (int lane = 0; lane < kLanes; ++lane) partner[lane] = lane ^ h;
-    const Floats other = __builtin_shuffle(v, partner);
-#if defined(__AVX512F__)
-    // Fused, but with the same bits: a product by 1 or -1 is exact.
-    Floats sign;
-    for (int lane = 0; lane < kLanes; ++lane) sign[lane] = lane & h ? -1.0f : 1.0f;
-    return (Floats)_mm512_fmadd_ps((__m512)v, (__m512)sign, (__m512)other);
-#else
-    Ints turned;
-    for (int lane = 0; lane < kLanes; ++lane) turned[lane] = lane & h ? INT32_MIN : 0;
-    return other + (Floats)((Ints)v ^ turned);
-#endif
-}
-
-inline Floats levels_inside(Floats v) {
-    v = level_inside<1>(v);
-    v = level_inside<2>(v);
-#if defined(__AVX2__)
-    v = level_inside<4>(v);
-#endif
-#if defined(__AVX512F__)
-    v = level_inside<8>(v);
-#endif
-    return v;
-}
-
-// All levels between `count` registers.
-template <int count>
-inline void levels_between(Floats (&v)[count]) {
-#pragma GCC unroll 3
-    for (int h = 1; h < count; h *= 2)
-#pragma GCC unroll 8
-        for (int at = 0; at < count; ++at)
-            if (!(at & h)) {
-                const Floats a = v[at], b = v[at + h];
-                v[at] = a + b;
-                v[at + h] = a - b;
-            }
-}
-
-// The lowest levels of count * kLanes neighbours, with the diagonal on the way.
-template <int count>
-void lowest_levels(const float* from, float* x, const float* diagonal, int64_t width) {
-    for (int64_t base = 0; base < width; base += count * kLanes) {
-        Floats v[count];
-#pragma GCC unroll 8
-        for (int at = 0; at < count; ++at)
-            v[at] = levels_inside(load(from + base + at * kLanes) *
-                                  load(diagonal + base + at * kLanes));
-        levels_between(v);
-#pragma GCC unroll 8
-        for (int at = 0; at < count; ++at) store(x + base + at * kLanes, v[at]);
+struct WithDiagonal {
+    const float* diagonal;
+    Floats entered(const float* from, int64_t at) const {
+        return load(from + at) * load(diagonal + at);
     }
-}
-
-// The levels of distances h, 2h ... (count / 2) h.
-template <int count>
-void higher_levels(float* x, int64_t width, int64_t h) {
-    for (int64_t base = 0; base < width; base += count * h)
-        for (int64_t inner = base; inner < base + h; inner += kLanes) {
-            Floats v[count];
-#pragma GCC unroll 8
-            for (int at = 0; at < count; ++at) v[at] = load(x + inner + at * h);
-            levels_between(v);
-#pragma GCC unroll 8
-            for (int at = 0; at < count; ++at) store(x + inner + at * h, v[at]);
-        }
-}
+};
 
 void hadamard(const float* from, float* x, const float* diagonal, int64_t width) {
-    int64_t h;
-    if (width >= 8 * kLanes) {
-        lowest_levels<8>(from, x, diagonal, width);
-        h = 8 * kLanes;
-    } else if (width >= 4 * kLanes) {
-        lowest_levels<4>(from, x, diagonal, width);
-        h = 4 * kLanes;
-    } else if (width >= kLanes) {
-        lowest_levels<1>(from, x, diagonal, width);
-        h = kLanes;
-    } else {
-        for (int64_t at = 0; at < width; ++at) x[at] = from[at] * diagonal[at];
-        kl_hadamard(x, static_cast<uint64_t>(width));
-        return;
-    }
-    for (; 4 * h < width; h *= 8) higher_levels<8>(x, width, h);
-    if (2 * h < width) higher_levels<4>(x, width, h);
-    else if (h < width) higher_levels<2>(x, width, h);
+    if (width >= kLanes) return hadamard_lanes(from, x, width, WithDiagonal{diagonal});
+    for (int64_t at = 0; at < width; ++at) x[at] = from[at] * diagonal[at];
+    kl_hadamard(x, static_cast<uint64_t>(width));
 }
 
 void gather(const float* x, const int32_t* places, int64_t count, float* out) {

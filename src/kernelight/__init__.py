@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kernelight.data.opening import open_dataset
     from kernelight.estimators.classifier import KernelClassifier
     from kernelight.estimators.column_weighter import ColumnWeighter
+    from kernelight.estimators.compact_classifier import CompactClassifier
     from kernelight.estimators.contributions import Contributions
     from kernelight.estimators.contributions_display import ContributionsDisplay
     from kernelight.estimators.regressor import KernelRegressor
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kernelight.maps.partitions.forest_leaves import ForestLeaves
     from kernelight.maps.projections.aligned_fourier import AlignedFourier
     from kernelight.maps.projections.binary_fourier import BinaryFourier
+    from kernelight.maps.projections.integer_fourier import IntegerFourier
     from kernelight.maps.projections.random_fourier import RandomFourier
     from kernelight.maps.projections.sign_projection import SignProjection
     from kernelight.scaling.column_scaler import ColumnScaler
@@ -44,11 +46,13 @@ __all__ = [
     "Codes",
     "ColumnScaler",
     "ColumnWeighter",
+    "CompactClassifier",
     "Concat",
     "Contributions",
     "ContributionsDisplay",
     "Ferns",
     "ForestLeaves",
+    "IntegerFourier",
     "KernelClassifier",
     "KernelNystroem",
     "KernelRegressor",

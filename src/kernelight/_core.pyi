@@ -276,6 +276,23 @@ def cws_cell(seed: int, slot: int, coordinate: int) -> tuple[float, float, float
 def cws_code(seed: int, slot: int, coordinate: int, t: int) -> int:
     """The 64 bits of one sample in one slot."""
 
+def integer_factor(sigma: float, width: int) -> tuple[int, int, float]:
+    """
+    What the numbers of a row are multiplied by: multiplier, exponent, and multiplier * 2^exponent.
+    """
+
+def fill_integer_signs(seed: int, signs: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+    """Draw the signs of blocks, as masks."""
+
+def fill_integer_phases(phases: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """The phases of outputs, 2^16 to a turn."""
+
+def integer_fourier(rows: ScaledRows, signs: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], phases: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int16], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """Fourier features as whole numbers from -1024 to 1024."""
+
+def integer_fourier_features(rows: ScaledRows, signs: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], phases: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], amplitude: float, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """The same times an amplitude, as floats."""
+
 @overload
 def pair_sums_dense(x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], form: int, symmetric: bool, threads: int, simd: int) -> None: ...
 
@@ -785,6 +802,14 @@ def ternary_sweep(columns: Annotated[NDArray[numpy.uint64], dict(shape=(None, No
     """
     One sweep of exact coordinate moves of each class; core/ternary.h says what of.
     """
+
+def ternary_dense_sweep(columns: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], largest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: int, positive: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], biases: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], penalties: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], orders: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], coefficients: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], totals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], moves: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], decrease: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """
+    One sweep of exact coordinate moves of each class; core/ternary_dense.h says what of.
+    """
+
+def ternary_dense_totals(columns: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], coefficients: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu', writable=False)], totals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
+    """totals = coefficients @ columns, (classes, rows), added in order."""
 
 def ternary_scores(words: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu', writable=False)], plus: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu', writable=False)], used: Annotated[NDArray[numpy.uint64], dict(shape=(None, None), order='C', device='cpu', writable=False)], nonzeros: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], biases: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int, simd: int) -> None:
     """out = scale * (w . z) + bias of packed rows of bits, by counting bits."""

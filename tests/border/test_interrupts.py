@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from helpers import assert_same_codes, signed_rows
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelight import GCWS, Codes, LinearClassifier, open_dataset
+from kernelight import GCWS, Codes, IntegerFourier, LinearClassifier, open_dataset
 from kernelight.codes import codes
 from kernelight.data import delimited, libsvm
 from kernelight.data.errors import DataError
@@ -23,6 +23,7 @@ from kernelight.kernels import GMM, AcosChi2, Intersection, pairs
 from kernelight.linear import design
 from kernelight.linear.output_group import OutputGroup
 from kernelight.maps.minmax import cws_sampler, dart_sampler
+from kernelight.maps.projections import integer_fourier
 
 LONG_ENCODE = """
 import numpy as np
@@ -95,6 +96,16 @@ def test_codes_do_not_depend_on_how_work_is_cut(params, width, monkeypatch):
         monkeypatch.setattr(cws_sampler, "STREAM_WORK", 1 << 15)
         monkeypatch.setattr(dart_sampler, "SLOTS_PER_CALL", 1 << 10)
         assert_same_codes(GCWS(300, random_state=0, n_jobs=2, **params).fit(X).encode(X), wanted)
+
+
+@pytest.mark.parametrize("made", [np.asarray, sp.csr_array])
+def test_whole_numbers_do_not_depend_on_how_work_is_cut(made, monkeypatch):
+    X = made(signed_rows(1, 60, 70, density=0.5))
+    fitted = IntegerFourier(300).fit(X)
+    wanted = fitted.integers(X)
+    for outputs in (1, 7 * 4 * 128):
+        monkeypatch.setattr(integer_fourier, "_OUTPUTS_OF_A_CALL", outputs)
+        np.testing.assert_array_equal(fitted.integers(X), wanted)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -13,6 +13,7 @@ from kernelight import (
     GCWS,
     AlignedFourier,
     BinaryFourier,
+    IntegerFourier,
     KernelClassifier,
     KernelNystroem,
     KernelRegressor,
@@ -56,6 +57,7 @@ CASES = {
         X,
         {"threshold": False, "projection": "fastfood", "sigma": 2.0},
     ),
+    "IntegerFourier": (IntegerFourier, X, {"sigma": 2.0, "n_components": 8}),
     "AlignedFourier": (
         AlignedFourier,
         X,

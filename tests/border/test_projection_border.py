@@ -9,12 +9,12 @@ import pytest
 import scipy.sparse as sp
 from peak import started
 
-from kernelight import BinaryFourier, RandomFourier, SignProjection, _core
+from kernelight import BinaryFourier, IntegerFourier, RandomFourier, SignProjection, _core
 from kernelight.state import State
 
 X = np.random.default_rng(0).standard_normal((5, 3))
 ONE_SENTENCE = r"^[^\n]+[.?]$"
-MAPS = [RandomFourier, SignProjection, BinaryFourier]
+MAPS = [RandomFourier, SignProjection, BinaryFourier, IntegerFourier]
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,15 @@ MAPS = [RandomFourier, SignProjection, BinaryFourier]
         (BinaryFourier, {"sigma": 0.0}, "sigma must be a finite number above 0"),
         (BinaryFourier, {"threshold": 1}, "threshold must be one of True, False"),
         (BinaryFourier, {"projection": "auto"}, "projection must be one of"),
+        (
+            IntegerFourier,
+            {"sigma": "mean"},
+            "sigma must be a positive number or \"median\", got 'mean'",
+        ),
+        (IntegerFourier, {"sigma": -1.0}, "sigma must be a finite number above 0"),
+        (IntegerFourier, {"n_components": 0}, "n_components must be between 1 and"),
+        (IntegerFourier, {"n_jobs": 0}, "n_jobs must not be 0"),
+        (IntegerFourier, {"random_state": -1}, "random_state must be"),
     ],
 )
 def test_wrong_parameters(cls, options, message):
@@ -102,6 +111,8 @@ def test_scale_does_not_matter(scale):
         far = cls(64, **options).fit(X * scale).encode(X * scale).array
         # the scale is not a power of two: a bit may sit on its threshold
         assert (near != far).mean() < 0.02, cls
+    near, far = (IntegerFourier(64).fit(X * by).integers(X * by) for by in (1.0, scale))
+    assert np.abs(near - far).max() <= 4, "an angle may be rounded the other way"
     for options in ({}, {"metric": "euclidean"}, {"gamma": "median", "projection": "sorf"}):
         near = RandomFourier(64, **options).fit(X).transform(X)
         far = RandomFourier(64, **options).fit(X * scale).transform(X * scale)
@@ -125,11 +136,11 @@ def test_subnormal_rows_are_rows():
         assert 0 < codes.array.mean() < 1
 
 
-@pytest.mark.parametrize("cls", [RandomFourier, BinaryFourier])
+@pytest.mark.parametrize("cls", [RandomFourier, BinaryFourier, IntegerFourier])
 def test_rows_far_from_the_origin_are_refused(cls):
     options = {"metric": "euclidean"} if cls is RandomFourier else {}
     made = cls(8, sigma=1.0, **options).fit(X)
-    run = made.transform if cls is RandomFourier else made.encode
+    run = made.encode if cls is BinaryFourier else made.transform
     for rows in (X * 1e7, sp.csr_array(X * 1e7)):
         with pytest.raises(
             ValueError, match=r"Row 0 is .* sigma from the origin.*subtract the mean"
@@ -143,6 +154,7 @@ def test_the_kernel_needs_fit_where_the_data_decide():
         RandomFourier(gamma="median"),
         RandomFourier(metric="euclidean"),
         BinaryFourier(),
+        IntegerFourier(),
     ):
         with pytest.raises(ValueError, match="call fit first"):
             _ = unknown.kernel
@@ -151,6 +163,7 @@ def test_the_kernel_needs_fit_where_the_data_decide():
 @pytest.mark.parametrize("rows", [np.ones((1, 3)), np.ones((6, 3)), np.zeros((4, 3))])
 def test_a_median_of_nothing_is_one(rows):
     assert BinaryFourier(8).fit(rows).bandwidth_ == 1.0
+    assert IntegerFourier(8).fit(rows).bandwidth_ == 1.0
     assert RandomFourier(8, gamma="median").fit(rows).bandwidth_ == 1.0
     assert RandomFourier(8, metric="euclidean").fit(rows).bandwidth_ == 1.0
 
@@ -180,9 +193,11 @@ def test_odd_shapes(n_components, width):
         (SignProjection, {"projection": "sorf"}),
         (SignProjection, {"distribution": "cauchy"}),
         (BinaryFourier, {}),
+        (IntegerFourier, {}),
     ]:
         features = cls(n_components, **options).fit(rows).transform(rows)
-        assert features.shape == (3, n_components if cls is RandomFourier else 2 * n_components)
+        dense = cls in (RandomFourier, IntegerFourier)
+        assert features.shape == (3, n_components if dense else 2 * n_components)
         assert np.isfinite(as_array(features)).all()
         assert as_array(features).any(axis=1).all()
 
@@ -190,7 +205,7 @@ def test_odd_shapes(n_components, width):
 @pytest.mark.parametrize(
     "damage", [{"seed_": -1}, {"seed_": "0"}, {"bandwidth_": 0.0}, {"bandwidth_": "wide"}, {}]
 )
-@pytest.mark.parametrize("cls", [RandomFourier, BinaryFourier])
+@pytest.mark.parametrize("cls", [RandomFourier, BinaryFourier, IntegerFourier])
 def test_damaged_states(cls, damage):
     state = cls(8).fit(X).to_state()
     decided = {**state.meta["decided"], **damage} if damage else {}
@@ -259,15 +274,100 @@ def test_compiled_outputs_are_checked():
         _core.square_distances(rows, pairs, pairs, np.zeros(2), 1, 0)
 
 
+def words(*shape):
+    return np.zeros(shape, dtype=np.uint16)
+
+
+@pytest.mark.parametrize(
+    ("signs", "phases", "out", "rule"),
+    [
+        (words(2, 63), words(64), (5, 64), 0),  # not a power of two
+        (words(33, 2), words(64), (5, 64), 0),  # narrower than the rows
+        (words(1, 64), words(64), (5, 64), 0),  # too few blocks
+        (words(3, 64), words(64), (5, 64), 0),  # too many
+        (words(2, 64), words(64), (4, 64), 0),
+        (words(2, 64), words(64), (5, 63), 0),
+        (words(2, 64), words(64), (5, 64), 2),  # not one factor for all rows
+        (words(2, 64).astype(np.int16), words(64), (5, 64), 0),
+        (words(2, 64), words(2, 64)[:, 0], (5, 2), 0),
+    ],
+)
+def test_compiled_blocks_of_whole_numbers_are_checked(signs, phases, out, rule):
+    rows = _core.ScaledRows(X, None, None, 3, rule, 1.0)
+    with pytest.raises((TypeError, ValueError)):
+        _core.integer_fourier(rows, signs, phases, np.zeros(out, np.int16), 1, 0)
+    with pytest.raises((TypeError, ValueError)):
+        _core.integer_fourier_features(rows, signs, phases, 1.0, floats(*out), 1, 0)
+
+
+def test_whole_numbers_of_wide_rows_are_refused():
+    made = IntegerFourier(8).fit(np.ones((2, 4096)))
+    assert made.transform(np.ones((2, 4096))).shape == (2, 8)
+    for wide in (np.ones((2, 4097)), sp.csr_array(([1.0], ([0], [5])), shape=(1, 10**9))):
+        with pytest.raises(ValueError, match=ONE_SENTENCE) as caught:
+            IntegerFourier(8, sigma=1.0).fit(wide)
+        assert "at most 4,096 columns" in str(caught.value)
+        assert "use RandomFourier(metric='euclidean')" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "message"),
+    [
+        (5e-324, r"sigma = 4\.94e-324 is too small.*: scale the data up\."),
+        (1e-307, r"sigma = 1e-307 is too small for double precision: scale the data up\."),
+        (1.7e308, r"sigma = 1\.7e\+308 is too large for double precision: scale the data down\."),
+    ],
+)
+def test_bandwidths_whose_factor_is_no_number(sigma, message):
+    made = IntegerFourier(8, sigma=sigma).fit(X)
+    for call in (made.transform, made.integers, lambda rows: made.multiplier):
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            call(np.zeros((1, 3)))
+
+
+def test_the_factor_of_whole_numbers():
+    made = IntegerFourier(8, sigma=3.0).fit(X)
+    exact = 65536.0 / (2 * np.pi * 3.0 * 8.0)
+    assert 2**15 <= made.multiplier < 2**16
+    assert made.multiplier * 2.0**made.exponent == pytest.approx(exact, rel=2.0**-16)
+
+
+def test_what_whole_numbers_take():
+    """Of the two numbers that are kept, all others are made."""
+    made = IntegerFourier(100).fit(np.ones((3, 70)))
+    of_map = {"stored": {"signs": 32, "phases": 200}, "regenerated": {"seed": 8, "bandwidth": 8}}
+    assert made.memory() == of_map
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int8, np.int64, bool])
+def test_whole_numbers_of_other_types(dtype):
+    rows = np.asfortranarray((10 * X).astype(dtype))
+    made = IntegerFourier(70, sigma=9.0).fit(rows)
+    wanted = IntegerFourier(70, sigma=9.0).fit(X).integers(rows.astype(np.float64))
+    np.testing.assert_array_equal(made.integers(rows), wanted)
+
+
+def test_no_rows_and_rows_that_are_no_numbers():
+    made = IntegerFourier(70).fit(X)
+    for wrong, message in [
+        (X[:0], "0 sample"),
+        (X * np.nan, "NaN"),
+        (X[0], "Expected 2D array"),
+        (X[:, :2], "3 features"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            made.integers(wrong)
+
+
 PROGRAM = """
 import numpy as np, scipy.sparse as sp
 from peak import peak
-from kernelight import BinaryFourier, RandomFourier, SignProjection
+from kernelight import BinaryFourier, IntegerFourier, RandomFourier, SignProjection
 
 rng = np.random.default_rng(0)
 X = {rows}
 small = np.ones((8, 3))
-for cls in (BinaryFourier, RandomFourier, SignProjection):
+for cls in (BinaryFourier, IntegerFourier, RandomFourier, SignProjection):
     cls(8).fit(small).transform(small)
 before = peak()
 actual = {call}
@@ -284,6 +384,11 @@ print(peak() - before - actual.nbytes)
         (
             "rng.standard_normal((500, 1024), dtype=np.float32)",
             "BinaryFourier(65_536, sigma=30.0).fit(X).encode(X)",
+            10e6,
+        ),
+        (
+            "rng.standard_normal((500, 1024), dtype=np.float32)",
+            "IntegerFourier(65_536, sigma=30.0).fit(X).integers(X)",
             10e6,
         ),
         (
@@ -358,6 +463,7 @@ def test_what_was_decided_at_fit_is_not_mixed_with_what_is_set_later():
         (SignProjection(8), {"projection": "bogus"}),
         (BinaryFourier(8), {"threshold": "x"}),
         (BinaryFourier(8), {"sigma": -1.0}),
+        (IntegerFourier(8), {"sigma": -1.0}),
     ],
 )
 def test_what_cannot_be_loaded_is_not_stored(made, wrong, tmp_path):
@@ -368,7 +474,7 @@ def test_what_cannot_be_loaded_is_not_stored(made, wrong, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("cls", [RandomFourier, SignProjection, BinaryFourier])
+@pytest.mark.parametrize("cls", MAPS)
 def test_small_integers_of_numpy(cls):
     wide = np.random.default_rng(0).standard_normal((3, 100))
     actual = cls(n_components=np.int16(1024)).fit(wide).transform(wide)

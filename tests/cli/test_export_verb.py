@@ -10,7 +10,7 @@ from in_process import called, run
 from sklearn.datasets import load_digits
 
 import kernelight
-from kernelight.export import to_c
+from kernelight.export import to_c, to_onnx
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_options(folder, tmp_path):
         ("gmm", (), "GCWS cannot be exported to C"),
         ("binary", (), "rows='float32'"),
         ("words", ("--rows", "float32"), "fit the model to columns of numbers"),
-        ("sign-1", ("--to", "onnx"), "--to must be c"),
+        ("sign-1", ("--to", "java"), "--to must be one of c, onnx"),
         ("sign-1", ("--name", "a b"), "C identifier"),
     ],
 )
@@ -78,3 +78,66 @@ def test_refusals(folder, tmp_path, model, options, says):
     assert says in said
     assert said.count("\n") == 1
     assert not place.exists()
+
+
+# -- ONNX
+
+
+def test_onnx_is_that_of_the_library(folder, tmp_path):
+    onnx = pytest.importorskip("onnx", reason="needs pip install 'kernelight[onnx]'")
+    path, data = tmp_path / "model.onnx", folder / "digits.csv"
+    arguments = ("export", folder / "sign-1.klt", "--to", "onnx", "-o", path)
+    out = run(*arguments, "--check", data)
+    fitted = kernelight.load(folder / "sign-1.klt")
+    assert path.read_bytes() == to_onnx(fitted, name="sign_1").SerializeToString()
+    assert "X: rows of 74 numbers, float32; gives label, scores, probabilities; opset 18." in out
+    assert "0 of 500 rows otherwise" in out
+    facts = json.loads(run(*arguments, "--rows", "float64", "--name", "abc", "--json"))
+    assert (facts["rows"], facts["columns"], facts["opset"]) == ("float64", 74, 18)
+    assert facts["bytes"] == path.stat().st_size
+    assert onnx.load(path).graph.name == "abc"
+    assert run(*arguments, "--quiet") == ""
+
+
+def test_onnx_of_a_regression(tmp_path):
+    pytest.importorskip("onnxruntime", reason="needs pip install 'kernelight[onnx]'")
+    rng = np.random.default_rng(0)
+    rows = rng.random((60, 3)).round(3)
+    lines = [f"{a},{b},{c},{round(10 * a + b, 3)}" for a, b, c in rows]
+    (tmp_path / "r.csv").write_text("\n".join(["a,b,c,y", *lines]) + "\n")
+    run("fit", tmp_path / "r.csv", "--kernel", "gmm", "--quiet", "-o", tmp_path / "r.klt")
+    asked = ("export", tmp_path / "r.klt", "--to", "onnx", "-o", tmp_path / "r.onnx")
+    facts = json.loads(run(*asked, "--check", tmp_path / "r.csv", "--json"))
+    assert facts["outputs"] == ["variable"]
+    assert facts["check_rows"] == 60
+    assert 0 <= facts["largest_difference"] < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "says"),
+    [
+        ("words", (), "fit the model to columns of numbers"),
+        ("gmm", ("--arduino",), "--arduino goes with --to c"),
+        ("gmm", ("--phases", "seed"), "--phases goes with --to c"),
+        ("gmm", ("--rows", "int16"), "rows must be one of float32, float64"),
+        ("gmm", ("-o", "no/such/place.onnx"), "there is no directory"),
+    ],
+)
+def test_onnx_refusals(folder, tmp_path, model, options, says):
+    pytest.importorskip("onnx", reason="needs pip install 'kernelight[onnx]'")
+    place = tmp_path / "new.onnx"
+    status, _, said = called(
+        "export", folder / f"{model}.klt", "--to", "onnx", "-o", place, *options
+    )
+    assert status == 2, said
+    assert says in said
+    assert said.count("\n") == 1
+    assert not place.exists()
+
+
+def test_c_needs_rows_to_check(folder, tmp_path):
+    status, _, said = called("export", folder / "sign-1.klt", "-o", tmp_path / "new")
+    assert (status, said) == (
+        2,
+        "kernelight: --to c needs --check DATA, rows to test the result with.\n",
+    )

@@ -101,6 +101,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"projection": "orthogonal"},
         {"projection": "sorf"},
     ],
+    "IntegerFourier": [{"sigma": 4.0}],
     "KernelNystroem": [
         {"landmarks": "kmeans++"},
         {"kernel": kernels.GMM(p=0.5, center=CENTER)},
@@ -144,6 +145,7 @@ CHECKED: dict[str, list[dict[str, Any]]] = {
         {"projection": "gaussian", "sigma": 1.0},
         {"projection": "sorf", "threshold": False},
     ],
+    "IntegerFourier": [{"sigma": 1.0}],
     "KernelNystroem": [
         {"kernel": kernels.RBF(gamma=2.0), "landmarks": "kmeans++"},
         {"kernel": kernels.Intersection()},

@@ -6,8 +6,15 @@ import pytest
 from cases import CHECKED, MAKERS, Case
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from kernelight import ColumnScaler, ColumnWeighter, LinearClassifier, LinearRegressor
+from kernelight import (
+    ColumnScaler,
+    ColumnWeighter,
+    LinearClassifier,
+    LinearRegressor,
+    TernaryClassifier,
+)
 from kernelight.base import registry
+from kernelight.linear.ternary_loss import LOSSES as TERNARY_LOSSES
 from kernelight.scaling import SCALING_NAMES
 
 # Many checks have fewer rows than landmarks, and one a kernel that is not positive semidefinite.
@@ -53,6 +60,8 @@ def test_defaults_pass_as_they_are(cls):
 MODELS = [
     *(LinearClassifier(loss) for loss in LinearClassifier._losses),
     *(LinearRegressor(loss) for loss in LinearRegressor._losses),
+    *(TernaryClassifier(loss) for loss in TERNARY_LOSSES),
+    TernaryClassifier(sparsity=0.5),
 ]
 
 

@@ -167,6 +167,12 @@ def projection_vectors():
             for threshold in (True, False)
         ],
         "turns": [turns_of(twin, *case) for case in cases(PROJECTIONS) if case[2] == SEEDS[1]],
+        "integer_factor": [
+            [sigma.hex(), width, *twin.integer_factor(sigma, width)]
+            for sigma in (2.0**-900, 1e-3, 0.1, 1.0, SIGMA, 44.0, 1e9, 2.0**900)
+            for width in (64, 128, 4096)
+        ],
+        "integers": [integers_of(twin, width, seed) for width in WIDTHS for seed in SEEDS],
     }
 
 
@@ -209,6 +215,15 @@ def binary_of(twin, width, projection, seed, threshold):
     )
     case = {"width": width, "projection": projection, "seed": seed, "threshold": threshold}
     return case | {"codes": packed(bits)}
+
+
+def integers_of(twin, width, seed):
+    rows, m = WIDTHS[width]
+    return {
+        "width": width,
+        "seed": seed,
+        "numbers": twin.integers(near(rows), m, SIGMA, seed).tolist(),
+    }
 
 
 def turns_of(twin, width, projection, seed):
@@ -322,12 +337,31 @@ def write_files():
         write_once(fitted.encode(ROWS[:-1]), f"codes_{sampler}.kl")
     for name, fitted in fitted_projections().items():
         write_once(fitted, f"{name}.kl")
-        if name != "random_fourier":
+        if hasattr(fitted, "encode"):
             write_once(fitted.encode(near(NARROW)), f"codes_{name}.kl")
 
     for name, fitted in fitted_partitions().items():
         write_once(fitted, f"{name}.kl")
         write_once(fitted.encode(fern_rows()[::29]), f"codes_{name}.kl")
+    for name, (fitted, _, _) in fitted_ternary().items():
+        write_once(fitted, f"{name}.kl")
+
+
+def fitted_ternary():
+    """Ternary models of both kinds of rows, with these rows and labels."""
+    from kernelight import Codes, RandomFourier, TernaryClassifier
+
+    codes = Codes.load(HERE / "codes_binary_fourier.kl")
+    features = RandomFourier.load(HERE / "random_fourier.kl").transform(near(NARROW))
+    labels = np.arange(len(features)) % 3
+    return {
+        "ternary_codes": (
+            TernaryClassifier(sparsity=0.5, class_weight={0: 2.0}).fit(codes, labels),
+            codes,
+            labels,
+        ),
+        "ternary_dense": (TernaryClassifier(C=100.0).fit(features, labels), features, labels),
+    }
 
 
 def fitted_partitions():
@@ -347,11 +381,12 @@ def write_once(made, name):
 
 
 def fitted_projections():
-    from kernelight import BinaryFourier, RandomFourier, SignProjection
+    from kernelight import BinaryFourier, IntegerFourier, RandomFourier, SignProjection
 
     made = {
         "sign_projection": SignProjection(70, projection="sorf", random_state=12345),
         "binary_fourier": BinaryFourier(70, random_state=12345),
+        "integer_fourier": IntegerFourier(70, random_state=12345),
         "random_fourier": RandomFourier(8, projection="orthogonal", random_state=SEEDS[1]),
     }
     return {name: each.fit(near(NARROW)) for name, each in made.items()}

@@ -12,6 +12,7 @@
 #include "kl_cws.h"
 #include "kl_dart.h"
 #include "kl_draw.h"
+#include "kl_integer_fourier.h"
 #include "kl_poisson.h"
 #include "kl_project.h"
 
@@ -206,6 +207,30 @@ static void bits(void) {
     free(lengths);
 }
 
+/* seed m sigma d, numbers: the whole numbers of a row, negative ones modulo 2^64 */
+static void integers(void) {
+    const uint64_t seed = word(), m = word();
+    const double sigma = number();
+    const uint64_t d = word(), width = kl_integer_width(d);
+    double* x = (double*)room(d, sizeof(double));
+    uint16_t* work = (uint16_t*)room(2 * width, sizeof(uint16_t));
+    int16_t* q = (int16_t*)room(m, sizeof(int16_t));
+    const double factor = kl_integer_factor_value(kl_integer_factor_of(sigma, width));
+    for (uint64_t i = 0; i < d; ++i) x[i] = number();
+    kl_integer_fourier(seed, x, d, factor, m, work, q);
+    for (uint64_t j = 0; j < m; ++j) tell((uint64_t)(int64_t)q[j]);
+    free(x);
+    free(work);
+    free(q);
+}
+
+static void integer_factor(void) {
+    const double sigma = number();
+    const kl_integer_factor factor = kl_integer_factor_of(sigma, word());
+    tell(factor.multiplier);
+    tell((uint64_t)(int64_t)factor.exponent);
+}
+
 static void cell(void) {
     const uint64_t seed = word(), slot = word(), coordinate = word();
     const kl_cws_cell drawn = kl_cws_draw(kl_child(kl_stream(seed, KL_STREAM_CWS), coordinate), slot);
@@ -282,6 +307,10 @@ int main(void) {
             codes();
         else if (!strcmp(name, "bits"))
             bits();
+        else if (!strcmp(name, "integers"))
+            integers();
+        else if (!strcmp(name, "integer_factor"))
+            integer_factor();
         else if (!strcmp(name, "cws_cell"))
             cell();
         else if (!strcmp(name, "cws_code"))

@@ -135,6 +135,14 @@ def projection_cases() -> list[Case]:
         near = [row for row in rows[case["width"]] if max(map(abs, row)) < 1e4]
         for row, code in zip(near, case["codes"], strict=True):
             cases.append(_bit_case(case, row, code, 2.5))
+    for sigma, width, multiplier, exponent in golden["integer_factor"]:
+        factor = [multiplier, exponent % 2**64]
+        cases.append((f"integer_factor {bits_of(sigma)} {width}", factor))
+    for case in golden["integers"]:
+        near = [row for row in rows[case["width"]] if max(map(abs, row)) < 1e4]
+        for row, numbers in zip(near, case["numbers"], strict=True):
+            given = [case["seed"], len(numbers), bits_of(2.5), len(row), *map(bits_of, row)]
+            cases.append((f"integers {_text(given)}", [number % 2**64 for number in numbers]))
     return cases
 
 

@@ -13,7 +13,7 @@ import pytest
 from golden import make_golden
 from helpers import SIMD_NAMES
 
-from kernelight import GCWS, Codes, State, _core, hashing
+from kernelight import GCWS, Codes, State, TernaryClassifier, _core, hashing
 from kernelight.base import registry
 
 GOLDEN = json.loads(make_golden.VECTORS.read_text())
@@ -97,6 +97,16 @@ def test_files_of_this_version_keep_loading(sampler):
         codes.array.tolist()
         == hashing.gcws(rows, 20, bits=4, random_state=12345, **scheme).array.tolist()
     )
+
+
+@pytest.mark.parametrize("name", ["ternary_codes", "ternary_dense"])
+def test_ternary_models_keep_loading(name):
+    """The first was written before there were dense features."""
+    made, rows, labels = make_golden.fitted_ternary()[name]
+    model = TernaryClassifier.load(HERE / f"{name}.kl")
+    assert model.predict(rows).tolist() == labels.tolist()
+    assert model.provenance_ == made.provenance_
+    assert (model.n_features_in_, model.get_params()) == (made.n_features_in_, made.get_params())
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("*.kl")), ids=lambda path: path.stem)

@@ -14,7 +14,7 @@ from golden.make_golden import HERE, NARROW, SEEDS, SIGMA, WIDTHS, near, packed
 from helpers import SIMD_NAMES
 from oracles import projection_twin as twin
 
-from kernelight import BinaryFourier, Codes, RandomFourier, SignProjection, _core
+from kernelight import BinaryFourier, Codes, IntegerFourier, RandomFourier, SignProjection, _core
 from kernelight.base import registry
 
 GOLDEN = json.loads(make_golden.PROJECTION_VECTORS.read_text())
@@ -153,3 +153,27 @@ def test_the_file_of_features_keeps_loading():
     )
     actual = fitted.transform(near(NARROW)[:2])
     np.testing.assert_allclose(actual, features_of(case), rtol=0, atol=2e-6)
+
+
+def test_factors_of_whole_numbers():
+    for sigma, width, *factor in GOLDEN["integer_factor"]:
+        assert list(_core.integer_factor(float.fromhex(sigma), width)[:2]) == factor
+
+
+@pytest.mark.parametrize("simd", SIMD_NAMES)
+@pytest.mark.parametrize("case", GOLDEN["integers"], ids=name_of)
+def test_integers(case, simd, monkeypatch):
+    monkeypatch.setenv("KERNELIGHT_SIMD", simd)
+    X, m = near(rows_of(case["width"])), WIDTHS[case["width"]][1]
+    fitted = IntegerFourier(m, sigma=SIGMA, random_state=case["seed"]).fit(X)
+    assert fitted.integers(X).tolist() == case["numbers"]
+
+
+def test_the_file_of_whole_numbers_keeps_loading():
+    fitted, X = IntegerFourier.load(HERE / "integer_fourier.kl"), near(NARROW)
+    assert isinstance(registry.load(HERE / "integer_fourier.kl"), IntegerFourier)
+    assert (fitted.seed_, fitted.n_features_in_, fitted.n_components) == (12345, 5, 70)
+    assert fitted.bandwidth_ == twin.median_sigma(X, 12345)
+    q = twin.integers(X, 70, fitted.bandwidth_, 12345)
+    assert fitted.integers(X).tolist() == q.tolist()
+    assert fitted.transform(X).tolist() == twin.integer_features(q).tolist()

@@ -9,6 +9,7 @@ are the types that the specification names.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from oracles.hash_twin import U64, child, high, log_normal, low, stream
@@ -384,3 +385,72 @@ def median_sigma(rows, seed=0):
         Q = Q + difference * difference
     Q = np.sort(Q[Q > 0])
     return unit_of * math.sqrt(Q[(len(Q) - 1) // 2]) if len(Q) else 1.0
+
+
+# -- 8. features of whole numbers
+
+
+def integer_width(d):
+    return power_of_two(max(d, 64))
+
+
+def integer_factor(sigma, d):
+    """M and k of g = M 2^k, in exact fractions but for g0."""
+    g0 = Fraction((65536.0 / TWO_PI) / (sigma * math.sqrt(integer_width(d))))
+    k = 0
+    while g0 / Fraction(2) ** k >= 2**16:
+        k += 1
+    while g0 / Fraction(2) ** k < 2**15:
+        k -= 1
+    M = math.floor(g0 / Fraction(2) ** k + Fraction(1, 2))
+    return (M, k) if M < 2**16 else (2**15, k + 1)
+
+
+def integer_signs(seed, block, D):
+    return sign(child(stream(seed, 24), block), np.arange(D)).astype(np.int64)
+
+
+def integer_phases(m):
+    return 2**9 * np.arange(m) % 2**16
+
+
+def integer_wave(angle):
+    """q of angles that are whole numbers, 2^16 to a turn."""
+    f = (np.asarray(angle) + 2**15) % 2**16 - 2**15
+    a = 2**14 - np.abs(f)
+    return (a * (2**15 - np.abs(a)) + 2**17) // 2**18
+
+
+def integer_angles(rows, sigma, seed):
+    """v, a column for each row."""
+    rows = np.asarray(rows, dtype=F64)
+    D, (M, k) = integer_width(rows.shape[1]), integer_factor(sigma, rows.shape[1])
+    w = np.zeros((D, len(rows)), dtype=np.int64)
+    w[: rows.shape[1]] = np.floor(rows * math.ldexp(M, k) + 0.5).T % 2**16
+    return hadamard(integer_signs(seed, 0, D)[:, None] * w)
+
+
+def integers(rows, m, sigma, seed=0):
+    """q of `IntegerFourier`: Python's whole numbers, in matrices of 64 bits."""
+    v = integer_angles(rows, sigma, seed)
+    D = len(v)
+    y = [hadamard(integer_signs(seed, block, D)[:, None] * v) for block in range(1, -(-m // D) + 1)]
+    return integer_wave(np.concatenate(y)[:m].T + integer_phases(m))
+
+
+def integer_features(q):
+    p = q.shape[1]
+    return (q * (1 / (1024 * math.sqrt(8 * p / 15)))).astype(F32)
+
+
+def integer_kernel(theta):
+    """What signs of blocks 1, 2, ... average to over the features of a block, of angles."""
+    return sum(960 / (math.pi * n) ** 6 * np.cos(n * theta).prod(axis=0) for n in range(1, 60, 2))
+
+
+def integer_theta(difference, sigma, seed):
+    """The angles of a difference of two rows before any rounding."""
+    D = integer_width(len(difference))
+    padded = np.zeros(D)
+    padded[: len(difference)] = difference
+    return hadamard(integer_signs(seed, 0, D) * padded) / (sigma * math.sqrt(D))

@@ -1,6 +1,7 @@
 """Slow, obvious twin of the optimiser of `TernaryClassifier`: it tries every value of a slot."""
 
 import numpy as np
+from scipy.optimize import minimize
 
 
 def loss_of(name, margins):
@@ -32,3 +33,44 @@ def swept(name, Z, y, weights, w, scale, bias, l0, l2, order, least):
 
 def scores(Z, w, scale, bias):
     return (Z @ np.asarray(w, dtype=float).T) * scale + bias
+
+
+def scale_and_bias(name, Z, y, weights, w, l0, l2, start):
+    """The best scale and bias for these coefficients, and F there."""
+    found = minimize(
+        lambda at: objective(name, Z, y, weights, w, *at, l0, l2),
+        start,
+        method="Nelder-Mead",
+        options={"xatol": 1e-11, "fatol": 1e-15, "maxiter": 4000, "maxfev": 4000},
+    )
+    return (*found.x, found.fun)
+
+
+def rounded(vector):
+    """The nearest alpha w to a vector, trying every number of entries that are not 0."""
+    order = np.argsort(-np.abs(vector), kind="stable")
+    best = None
+    for m in range(1, len(vector) + 1):
+        w = np.zeros(len(vector))
+        w[order[:m]] = np.sign(vector[order[:m]])
+        alpha = np.abs(vector[order[:m]]).mean()
+        error = ((vector - alpha * w) ** 2).sum()
+        if best is None or error < best[0]:
+            best = error, w.astype(np.int8), alpha
+    return best[1:]
+
+
+def descended(name, Z, y, weights, vector, l0, l2, orders, tolerance):
+    """A whole fit from a full-precision vector: coefficients, scale, bias and the path of F."""
+    w, scale = rounded(vector)
+    bias, path = 0.0, []
+    while True:
+        scale, bias, now = scale_and_bias(name, Z, y, weights, w, l0, l2, (scale, bias))
+        if scale < 0:
+            scale, w = -scale, -w
+        path.append(now)
+        order = orders.permutation(len(w))
+        moved = swept(name, Z, y, weights, w, scale, bias, l0, l2, order, tolerance * now)
+        if (moved == w).all():
+            return w, scale, bias, path
+        w = moved

@@ -27,6 +27,7 @@ RUNNABLE = [
     ROOT / "docs" / "devices.md",
     ROOT / "docs" / "front-door.md",
     ROOT / "docs" / "maps.md",
+    ROOT / "docs" / "onnx.md",
     ROOT / "docs" / "search.md",
     ROOT / "docs" / "study.md",
     ROOT / "docs" / "ternary.md",

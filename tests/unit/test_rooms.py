@@ -59,7 +59,11 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         NUMERIC | {"pyarrow", "sklearn"},
     ),
     "__main__": ({"cli"}, set()),
-    "export": (BASE | {"estimators", "linear", "maps", "scaling", "tables"}, NUMERIC | {"sklearn"}),
+    # onnx, onnxruntime and skl2onnx on demand
+    "export": (
+        BASE | {"estimators", "kernels", "linear", "maps", "scaling", "tables"},
+        NUMERIC | {"sklearn", "onnx", "onnxruntime", "skl2onnx"},
+    ),
 }
 # Rooms that know public names only; of others they may import what they like.
 GUESTS = {"study", "distributed", "cli"}

@@ -61,6 +61,7 @@ ENTRIES = (
     Entry("SignProjection", "map", "kernelight.maps.projections.sign_projection", "sign"),
     Entry("RandomFourier", "map", "kernelight.maps.projections.random_fourier", "fourier"),
     Entry("BinaryFourier", "map", "kernelight.maps.projections.binary_fourier", "binary"),
+    Entry("IntegerFourier", "map", "kernelight.maps.projections.integer_fourier", "integer"),
     Entry(
         "ProductMap", "map", "kernelight.maps.combinations.product_map", "product", kind="Product"
     ),
@@ -71,6 +72,7 @@ ENTRIES = (
     Entry("ForestLeaves", "map", "kernelight.maps.partitions.forest_leaves"),
     Entry("KernelClassifier", "model", "kernelight.estimators.classifier"),
     Entry("KernelRegressor", "model", "kernelight.estimators.regressor"),
+    Entry("CompactClassifier", "model", "kernelight.estimators.compact_classifier"),
     Entry("LinearClassifier", "model", "kernelight.linear.classifier"),
     Entry("LinearRegressor", "model", "kernelight.linear.regressor"),
     Entry("TernaryClassifier", "model", "kernelight.linear.ternary"),

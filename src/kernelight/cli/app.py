@@ -144,6 +144,22 @@ def fit(
     half: Annotated[
         bool, typer.Option("--half", help="Store the weights in half precision.")
     ] = False,
+    ternary: Annotated[
+        bool,
+        typer.Option(
+            "--ternary",
+            help="A classifier for microcontrollers: Fourier features by whole numbers with "
+            "coefficients -1, 0 and 1. kernelight export writes it as C.",
+        ),
+    ] = False,
+    max_bytes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="BYTES",
+            help="Of --ternary: the flash that the exported model may take, code included; 4000 by "
+            "default.",
+        ),
+    ] = None,
     model: opt.ModelParameters,
     target: opt.Target = "auto",
     task: opt.Task = None,
@@ -164,6 +180,8 @@ def fit(
         memory=memory,
         passes=passes,
         half=half,
+        ternary=ternary,
+        max_bytes=max_bytes,
         quiet=quiet,
         as_json=as_json,
     )
@@ -271,30 +289,38 @@ def export(
     model: opt.ModelFile,
     *,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="DIR", help="Where the files go.")
-    ],
-    check: Annotated[
         str,
         typer.Option(
-            metavar="DATA",
-            help="Rows to test the result with, at least 16, such as those of training.",
+            "--output", "-o", metavar="PATH", help="The directory of the C files, or the ONNX file."
         ),
     ],
-    to: Annotated[str, typer.Option(metavar="NAME", help="What to write: c.")] = "c",
+    check: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Rows to test the result with: for C at least 16, such as those of training.",
+        ),
+    ] = None,
+    to: Annotated[str, typer.Option(metavar="NAME", help="What to write: c or onnx.")] = "c",
     name: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="The prefix of names in C; that of the model's file by default."
+            metavar="NAME",
+            help="The prefix of names in C, or the graph; that of the model's file by default.",
         ),
     ] = None,
     rows: Annotated[
-        str, typer.Option(metavar="TYPE", help="What a row holds: int16 or float32.")
-    ] = "int16",
+        str | None,
+        typer.Option(
+            metavar="TYPE",
+            help="What a row holds: int16 (default of C) or float32; ONNX: float32 or float64.",
+        ),
+    ] = None,
     phases: Annotated[
-        str, typer.Option(metavar="NAME", help="seed (less flash) or table (less time).")
-    ] = "seed",
+        str | None, typer.Option(metavar="NAME", help="C: seed (less flash) or table (less time).")
+    ] = None,
     arduino: Annotated[
-        bool, typer.Option("--arduino", help="Write the layout of an Arduino library.")
+        bool, typer.Option("--arduino", help="C: write the layout of an Arduino library.")
     ] = False,
     columns: opt.Columns,
     file_format: opt.FileFormat,
@@ -302,7 +328,7 @@ def export(
     quiet: opt.Quiet = False,
     as_json: opt.Json = False,
 ) -> None:
-    """Write a model as C for microcontrollers."""
+    """Write a model as C for microcontrollers, or as an ONNX file."""
     _run(
         "export",
         model,

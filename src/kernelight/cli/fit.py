@@ -6,7 +6,7 @@ import warnings
 from difflib import get_close_matches
 from typing import Any
 
-from kernelight import KernelClassifier, KernelRegressor, TableModel
+from kernelight import CompactClassifier, KernelClassifier, KernelRegressor, TableModel
 from kernelight.cli import show
 from kernelight.cli.messages import option
 from kernelight.cli.output import check_output
@@ -32,11 +32,18 @@ def run(
     memory: str | None,
     passes: int | None,
     half: bool,
+    ternary: bool,
+    max_bytes: int | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
     """Read, train, write the model, and print what was chosen."""
     check_output(output, data)
+    if ternary or max_bytes is not None:
+        others = {"--memory": memory, "--passes": passes, "--half": half or None}
+        compact = _compact(parameters, max_bytes, ternary, others)
+        _run_compact(data, output, compact, reading_options, quiet=quiet, as_json=as_json)
+        return
     given = {name: _number(name, value) for name, value in parameters.items() if value is not None}
     method = given.get("method")
     tasks = _tasks_of(given, reading_options.get("task"))
@@ -87,6 +94,77 @@ def run(
                 "scoring": fitted.scoring,
                 "held_out": model.held_out_,
                 "members": members,
+            }
+        )
+        return
+    if not quiet:
+        show.say(model.summary())
+        show.say()
+    show.say(f"The model is {output}.")
+
+
+def _compact(
+    parameters: dict[str, Any], max_bytes: int | None, ternary: bool, others: dict[str, Any]
+) -> CompactClassifier:
+    """The model of --ternary; options of other models are refused."""
+    if not ternary:
+        raise ValueError("--max-bytes is of --ternary: give that too, or leave --max-bytes out.")
+    defaults = {"bits": 8, "C": "tune", "gamma": "tune", "p": "1", "scale": "tune"}
+    given = [
+        option(name)
+        for name, value in parameters.items()
+        if name not in ("scale", "random_state", "n_jobs")
+        and value is not None
+        and value != defaults.get(name)
+    ]
+    given += [name for name, value in others.items() if value is not None]
+    if given:
+        raise ValueError(
+            f"--ternary chooses its own kernel, features and coefficients for --max-bytes: leave "
+            f"{' and '.join(given)} out."
+        )
+    scale = parameters.get("scale")
+    model = CompactClassifier(
+        **({} if max_bytes is None else {"max_bytes": max_bytes}),
+        scale="auto" if scale in (None, "tune") else scale,
+        random_state=parameters.get("random_state"),
+        n_jobs=parameters.get("n_jobs"),
+    )
+    model.check_parameters()
+    return model
+
+
+def _run_compact(
+    data: str,
+    output: str,
+    compact: CompactClassifier,
+    reading_options: dict[str, Any],
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Read, train a model of few bytes, write it, and print what was chosen."""
+    model = TableModel(compact)
+    with show.progress(quiet or as_json) as watch:
+        model.fit(data, watch=watch, **reading_options)
+    model.save(output)
+    if as_json:
+        fitted = model.model_
+        show.as_json(
+            {
+                "model": output,
+                "data": model.trained_on_,
+                "rows": model.n_rows_,
+                "task": model.task,
+                "features": fitted.n_features_in_,
+                "kernel": fitted.kernel,
+                "components": fitted.n_components_,
+                "scale": fitted.scale_,
+                "sigma": fitted.sigma_,
+                "C": fitted.C_,
+                "flash": fitted.flash_,
+                "flash_total": fitted.n_bytes_,
+                "validation_score": fitted.validation_score_,
             }
         )
         return

@@ -13,6 +13,7 @@
   (`exact_svm`), the last two kept as a `support_model`;
 - `explaining`: what columns add to scores, by an `additive` model, as `contributions`;
 - `calibration`: from scores to probabilities and intervals;
+- `compact_classifier`, with `compact_search` and `device_size`: a model for a budget of bytes;
 - `progress`, `leak_notes`, `summary`, `state_checks`: what is told, printed and loaded.
 
 The other public names are for the command and the study: `preprocessing`; `Event`, how far a fit

@@ -82,7 +82,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]  # s
         Codes or features of a row. More are nearer to the kernel, at a cost in proportion. None is
         1,024, where there is a feature map.
     method : str or None, default=None
-        "gcws", "fourier", "nystroem", "sign", "binary", "aligned" or "product" (see `feature_map`).
+        "gcws", "fourier", "nystroem", "sign", "binary", "integer", "aligned" or "product" (see
+        `feature_map`).
         "ridge" is kernel ridge regression on the exact kernel (classes as 1 and -1, a least-squares
         SVM); "exact" is scikit-learn's SVC on the Gram matrix, one-vs-rest, with the hinge loss
         whatever ``loss`` says and its own meaning of C. Both take at most 15,000 rows, and have no

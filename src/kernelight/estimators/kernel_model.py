@@ -640,7 +640,7 @@ class KernelModel(CallbackSupportMixin, StoredEstimator, ExplainedModel, ABC):  
     def _state(self) -> State:
         """The choices, what the scaling learned, and the states of map and model."""
         own = super()._state()
-        arrays = self.scaled_map_.scaling_arrays()
+        arrays = {**own.arrays, **self.scaled_map_.scaling_arrays()}
         meta = own.meta | {"kernel": to_plain(self.kernel_)} | self._plain_target()
         if self._encoding is not None:
             meta["encoding"] = self._encoding.to_plain()

@@ -17,21 +17,15 @@ from kernelight.base.checks import as_matrix, check_choice
 from kernelight.base.files import replacing
 from kernelight.export.c_files import header_text, properties_text, sketch_text, test_text
 from kernelight.export.c_text import check_name
-from kernelight.export.float_map import FloatMap
-from kernelight.export.heads import Head, LinearHead, TernaryHead
-from kernelight.export.integer_map import IntegerMap
-from kernelight.export.model_parts import ModelParts, parts_of, projection_kind
+from kernelight.export.model_parts import ModelParts, parts_of
+from kernelight.export.predictors import Predictor, predictor_of
 from kernelight.export.report import ExportReport
-from kernelight.linear.ternary import TernaryClassifier
 from kernelight.tables.model import TableModel
 
 MOST_DIFFERENT = 0.001  # of the check rows may be predicted otherwise
 TEST_ROWS = 32
 FEWEST_ROWS = 16
 WIDEST = 1024  # columns after scaling: sums of more leave 32 bits, and a stack has few kilobytes
-# Cortex-M3, gcc -Os, with what it takes of libgcc: the functions, and what a scaling adds, about
-_CODE = {"int16": (1050, 350), "float32": (4650, 650)}
-_CALLS = 120  # bytes of the stack for registers and calls, about
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +57,7 @@ class CExport:
     report: ExportReport
     provenance: Mapping[str, Any]
     classes: NDArray[Any]
-    _map: IntegerMap | FloatMap
-    _head: Head
+    _predictor: Predictor
     _first: NDArray[Any]
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -74,11 +67,7 @@ class CExport:
     def predict_index(self, X: Any) -> NDArray[np.intp]:
         """The indices of the classes of rows: what ``NAME_predict`` returns."""
         rows = _as_rows(X, self.rows, self.n_columns, "X")
-        parts = [
-            self._head.classes(*self._map.bits(rows[at : at + 2048]))
-            for at in range(0, len(rows), 2048)
-        ]
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.intp)
+        return self._predictor.classes(rows)
 
     @property
     def n_columns(self) -> int:
@@ -130,11 +119,12 @@ def to_c(
 
     Parameters
     ----------
-    model_or_map : KernelClassifier, TableModel, Pipeline or map
-        A KernelClassifier with ``method="binary"`` or ``"sign"``, a `TableModel` of one, a Pipeline
-        of (`ColumnScaler`,) map and model, or a fitted `BinaryFourier` or `SignProjection`.
+    model_or_map : CompactClassifier, KernelClassifier, TableModel, Pipeline or map
+        A `CompactClassifier`, a KernelClassifier with ``method="integer"``, ``"binary"`` or
+        ``"sign"``, a `TableModel` of one, a Pipeline of (`ColumnScaler`,) map and model, or a
+        fitted `IntegerFourier`, `BinaryFourier` or `SignProjection`.
     model : TernaryClassifier or LinearClassifier, optional
-        The model of the codes, where the first argument is a map.
+        The model of the outputs, where the first argument is a map.
     name : str
         The prefix of all names in C, and the name of the files.
     check : array-like of shape (n, d)
@@ -142,12 +132,12 @@ def to_c(
         with them, and ranges of numbers are chosen by them. More than 1 of 1,000 predicted
         otherwise than in Python refuse the export.
     rows : {"int16", "float32"}, default="int16"
-        What a row holds in C. "int16" needs whole numbers and projection="sorf", and computes with
-        integers alone; predictions may differ from Python's in rare rows. "float32" predicts
-        exactly as Python does for rows of single precision.
+        What a row holds in C. "int16" needs whole numbers (and for bits projection="sorf"), and
+        computes with integers alone; predictions may differ from Python's in rare rows. "float32"
+        predicts exactly as Python does for rows of single precision.
     phases : {"seed", "table"}, default="seed"
-        Whether phases are made from the seed on the device, or stored: 2 bytes more for each bit
-        ("float32": 4), and less time.
+        Whether phases of bits are made from the seed on the device, or stored: 2 bytes more for
+        each bit ("float32": 4), and less time. `IntegerFourier` needs neither.
 
     Returns
     -------
@@ -174,11 +164,8 @@ def to_c(
     if isinstance(model_or_map, TableModel):
         check = model_or_map.open(check).materialise()[0] if _is_table(check) else check
     seen = _check_rows(check, rows, parts)
-    head = _head_of(parts, rows)
-    bits = _map_of(parts, seen, rows, phases)
-    index = np.concatenate(
-        [head.classes(*bits.bits(seen[at : at + 2048])) for at in range(0, len(seen), 2048)]
-    )
+    predictor = predictor_of(parts, seen, rows, phases)
+    index = predictor.classes(seen)
     python = np.searchsorted(parts.classes, parts.predict(seen.astype(_PYTHON[rows])))
     different = int((index != python).sum())
     if different > MOST_DIFFERENT * len(seen):
@@ -186,11 +173,8 @@ def to_c(
             f"{different:,} of {counted(len(seen), 'check row')} would be predicted otherwise in C "
             f"than in Python, more than 1 of 1,000: {_advice(rows)}"
         )
-    code, scaling = _CODE[rows]
-    flash = {**head.flash, **bits.flash}
-    flash["code"] = code + (scaling if "scaling" in flash else 0)
-    report = ExportReport(flash, bits.ram + _CALLS, len(seen), different)
-    return _written(name, rows, parts, bits, head, report, seen, index)
+    report = ExportReport(predictor.flash, predictor.ram, len(seen), different)
+    return _written(name, rows, parts, predictor, report, seen, index)
 
 
 def _is_table(check: Any) -> bool:
@@ -250,46 +234,17 @@ def _check_rows(check: Any, rows: str, parts: ModelParts) -> NDArray[Any]:
     return seen
 
 
-def _head_of(parts: ModelParts, rows: str) -> Head:
-    slots = int(parts.feature_map.n_components)
-    if isinstance(parts.model, TernaryClassifier):
-        return TernaryHead.of(parts.model, slots, rows == "int16")
-    return LinearHead.of(parts.model, slots, 16 if rows == "int16" else 32)
-
-
-def _map_of(parts: ModelParts, seen: Any, rows: str, phases: str) -> IntegerMap | FloatMap:
-    feature_map = parts.feature_map
-    if feature_map.slots_ is not None:  # the head has coefficients 0 for the others
-        feature_map = type(feature_map).from_state(_whole_state(feature_map))
-    if rows == "float32":
-        return FloatMap(parts.scaling, feature_map, phases)
-    if projection_kind(feature_map) != "sorf":
-        raise ValueError(
-            f"projection={projection_kind(feature_map)!r} has Gaussian factors, which rows='int16' "
-            f"does not compute with: use {type(feature_map).__name__}(projection='sorf'), or "
-            "rows='float32'."
-        )
-    return IntegerMap.of(feature_map, parts.scaling, seen.astype(np.float64), phases)
-
-
-def _whole_state(feature_map: Any) -> Any:
-    state = feature_map.to_state()
-    arrays = {name: array for name, array in state.arrays.items() if name != "slots_"}
-    return type(state)(state.meta, arrays)
-
-
 def _written(
     name: str,
     rows: str,
     parts: ModelParts,
-    bits: IntegerMap | FloatMap,
-    head: Head,
+    predictor: Predictor,
     report: ExportReport,
     seen: NDArray[Any],
     index: NDArray[np.intp],
 ) -> CExport:
     """The texts of the files."""
-    header = header_text(name, rows, parts, bits, head, report.ram)
+    header = header_text(name, rows, parts, predictor, report.ram)
     some = _test_rows(index)
     test = test_text(name, rows, seen[some], index[some])
     provenance = {
@@ -301,7 +256,7 @@ def _written(
         "labels": parts.classes.tolist(),
         "scaling": parts.scaling.name,
         "map": type(parts.feature_map).__name__,
-        "provenance": parts.feature_map.provenance,
+        "provenance": parts.provenance,
         "model": type(parts.model).__name__,
         "report": {
             "flash": report.flash,
@@ -312,7 +267,7 @@ def _written(
         },
     }
     return CExport(
-        name, rows, header, test, report, provenance, parts.classes, bits, head, seen[some[0]]
+        name, rows, header, test, report, provenance, parts.classes, predictor, seen[some[0]]
     )
 
 

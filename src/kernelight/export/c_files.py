@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.export.c_text import filled, float_text, table, text_literal
-from kernelight.export.float_map import GUARD, UNGUARD, FloatMap
-from kernelight.export.heads import Head, best
-from kernelight.export.integer_map import IntegerMap
+from kernelight.export.float_map import GUARD, UNGUARD
 from kernelight.export.model_parts import ModelParts
+from kernelight.export.predictors import Predictor
 
 _HEADER = """\
 /* $n.h: a classifier of rows of $columns numbers into $classes classes, by kernelight $version.
@@ -102,9 +101,7 @@ _ROW: dict[str, tuple[str, Any]] = {"int16": ("int16_t", str), "float32": ("floa
 _INCLUDES = {"int16": ("stdint",), "float32": ("float", "stdint", "string")}
 
 
-def header_text(
-    name: str, rows: str, parts: ModelParts, bits: IntegerMap | FloatMap, head: Head, ram: int
-) -> str:
+def header_text(name: str, rows: str, parts: ModelParts, predictor: Predictor, ram: int) -> str:
     """NAME.h."""
     exact, labels = rows == "float32", [str(label) for label in parts.classes.tolist()]
     text = filled(
@@ -119,11 +116,10 @@ def header_text(
         arithmetic="no mathematical library" if exact else "no floating point",
         ram=f"{ram:,}",
         order="" if parts.columns is None else _commented("Columns: " + ", ".join(parts.columns)),
-        provenance=parts.feature_map.provenance,
+        provenance=parts.provenance,
         includes="".join(f"#include <{file}.h>\n" for file in _INCLUDES[rows]),
     )
-    text += filled(GUARD if exact else _ARITHMETIC, n=name) + head.source(name)
-    text += bits.source(name, int(best(np.asarray(head.empty_scores)[None])[0]))
+    text += filled(GUARD if exact else _ARITHMETIC, n=name) + predictor.source(name)
     lines = "".join(f"        {text_literal(label)},\n" for label in labels)
     text += filled(_LABEL, n=name, classes=len(labels), labels=lines)
     return text + (UNGUARD if exact else "") + "#endif\n"

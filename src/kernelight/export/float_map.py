@@ -23,7 +23,7 @@ from kernelight.export.c_text import (
     stream_key,
     table,
 )
-from kernelight.export.integer_rows import affine
+from kernelight.export.float_scaling import FloatScaling
 from kernelight.export.model_parts import projection_kind
 from kernelight.maps.projections.projection import TURN, padded_width
 from kernelight.scaling import Scaling
@@ -109,21 +109,6 @@ static inline uint32_t ${n}_near(float y, float t) {
     return v + t >= 0.0f;
 }
 
-"""
-
-_SCALE = """\
-/* Columns of the row as the model scales them. */
-static inline void ${n}_scale(const float *row, float *e) {
-    uint32_t i;
-    for (i = 0; i < ${columns}u; ++i) {
-$body    }
-}
-
-"""
-
-_UNITS = """\
-        double v = ${n}_unit[i] > 0.0 ? ((double)row[i] - ${n}_origin[i]) / ${n}_unit[i] : 0.0;
-        v = v < -1e6 ? -1e6 : v > 1e6 ? 1e6 : v;
 """
 
 _FOURIER_ENTER = (
@@ -223,8 +208,8 @@ class FloatMap:
         return projection_kind(self.feature_map)
 
     @property
-    def _scaled(self) -> bool:
-        return self.scaling.name != "none" or self.scaling.weights is not None
+    def _scaled(self) -> FloatScaling:
+        return FloatScaling(self.scaling)
 
     @property
     def n_out(self) -> int:
@@ -233,7 +218,7 @@ class FloatMap:
 
     def bits(self, X: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
         """The bits of rows: those of Python, by definition."""
-        codes = self.feature_map.encode(self.scaling(np.ascontiguousarray(X)))
+        codes = self.feature_map.encode(self._scaled(X))
         return np.asarray(codes.array, dtype=np.uint8), np.asarray(codes.empty)
 
     def _drawn(self) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any]]:
@@ -254,7 +239,7 @@ class FloatMap:
     def source(self, n: str, empty: int) -> str:
         """Tables, and the function ``n_predict``; ``n_class`` must stand before."""
         seed, width = int(self.feature_map.seed_), self.width
-        text = filled(CHILD, n=n) + self._scale_source(n)
+        text = filled(CHILD, n=n) + self._scaled.source(n)
         diagonal, places, lengths = self._drawn()
         if places is not None:
             text += table("float", f"{n}_normal", diagonal[:, 1].ravel(), float_text)
@@ -263,10 +248,10 @@ class FloatMap:
             text += table("float", f"{n}_length", lengths, float_text)
             text += self._readout_tables(n) + filled(_COSINE, n=n)
         text += filled(_TRANSFORM, n=n, width=width)
-        source = "e" if self._scaled else "row"
+        source = "row" if self._scaled.is_none else "e"
         begin = "" if places is None else f"    float y[{width}];\n"
         parts = {"n": n, "width": width, "entering": self.n_out, "source": source, "empty": empty}
-        if self._scaled:
+        if not self._scaled.is_none:
             begin += f"    {n}_scale(row, e);\n"
         if self._is_fourier:
             factor = double_text(1.0 / self.feature_map.bandwidth_)
@@ -317,26 +302,6 @@ class FloatMap:
             text += table("float", f"{n}_threshold", numbers, float_text)
         return text
 
-    def _scale_source(self, n: str) -> str:
-        if not self._scaled:
-            return ""
-        origin, unit, weights = affine(self.scaling)
-        text, body, value = "", "", "(double)row[i]"
-        if self.scaling.name != "none":
-            text += table("double", f"{n}_origin", origin, double_text)
-            text += table("double", f"{n}_unit", unit, double_text)
-            body, value = filled(_UNITS, n=n), "v"
-        times = ""
-        if self.scaling.weights is not None:
-            text += table("double", f"{n}_weight", weights, double_text)
-            times = f" * {n}_weight[i]"
-        own = "(v > 0.0 ? v : 0.0)" if self.scaling.name.startswith("minmax") else value
-        body += f"        e[i] = (float)({own}{times});\n"
-        if self.n_out > self.scaling.n_features:
-            other = f"({n}_unit[i] > 0.0 && v < 1.0 ? 1.0 - v : 0.0)"
-            body += f"        e[i + {self.scaling.n_features}u] = (float)({other}{times});\n"
-        return text + filled(_SCALE, n=n, columns=self.scaling.n_features, body=body)
-
     @property
     def _place_type(self) -> str:
         return "uint8_t" if self.width <= 256 else "uint16_t"
@@ -344,11 +309,7 @@ class FloatMap:
     @property
     def flash(self) -> dict[str, int]:
         """Bytes of the tables, part by part."""
-        parts: dict[str, int] = {}
-        if self._scaled:
-            weights = 0 if self.scaling.weights is None else 8
-            units = 0 if self.scaling.name == "none" else 16
-            parts["scaling"] = (weights + units) * self.scaling.n_features
+        parts = dict(self._scaled.flash)
         places = -(-self.n_slots // self.width) * self.width
         if self._kind == "fastfood":
             parts["Gaussian factors"] = 4 * places

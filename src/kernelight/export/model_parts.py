@@ -1,4 +1,4 @@
-"""What an exported model is made of: a scaling, a map into bits and the model of its codes.
+"""What an exported model is made of: a scaling, a map and the model of its bits or features.
 
 Everything that cannot be exported is refused here, in a sentence that says what can.
 """
@@ -15,19 +15,22 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from kernelight.base import counted
-from kernelight.codes import slots_provenance
+from kernelight.base.registry import kind_of
+from kernelight.codes import provenance_of, slots_provenance
 from kernelight.estimators.classifier import KernelClassifier
+from kernelight.estimators.compact_classifier import CompactClassifier
 from kernelight.estimators.kernel_model import KernelModel
 from kernelight.linear.classifier import LinearClassifier
 from kernelight.linear.ternary import TernaryClassifier
-from kernelight.maps.base import FeatureMap
+from kernelight.maps.base import CodeMap, FeatureMap
+from kernelight.maps.projections.integer_fourier import IntegerFourier
 from kernelight.maps.projections.one_bit import OneBitMap
 from kernelight.scaling import ColumnScaler, Scaling
 from kernelight.tables.model import TableModel
 
 WORKS = (
-    "BinaryFourier or SignProjection with projection='sorf' and a TernaryClassifier or "
-    "LinearClassifier"
+    "IntegerFourier, or BinaryFourier or SignProjection with projection='sorf', and a "
+    "TernaryClassifier or LinearClassifier"
 )
 FIRST = f"C is for {WORKS}"
 
@@ -49,6 +52,18 @@ class ModelParts:
         """The class labels."""
         return np.asarray(self.model.classes_)
 
+    @property
+    def provenance(self) -> str:
+        """A digest of what defines the bits or features."""
+        feature_map = self.feature_map
+        if isinstance(feature_map, OneBitMap):
+            return str(feature_map.provenance)
+        facts = {
+            name: getattr(feature_map, name)
+            for name in ("n_features_in_", "multiplier", "exponent", "seed_")
+        }
+        return provenance_of(kind_of(type(feature_map)), facts)
+
 
 def parts_of(model_or_map: Any, model: Any = None) -> ModelParts:
     """The parts of a fitted model, or of a map and the model of its codes."""
@@ -60,14 +75,14 @@ def parts_of(model_or_map: Any, model: Any = None) -> ModelParts:
         )
     elif isinstance(model_or_map, TableModel):
         parts = _of_table(model_or_map)
-    elif isinstance(model_or_map, KernelModel):
+    elif isinstance(model_or_map, (KernelModel, CompactClassifier)):
         parts = _of_kernel_model(model_or_map)
     elif isinstance(model_or_map, Pipeline):
         parts = _of_pipeline(model_or_map)
     else:
         raise TypeError(
             f"A {type(model_or_map).__name__} cannot be exported: {FIRST}, as a Pipeline of them, "
-            "or a KernelClassifier(method='binary')."
+            "or a KernelClassifier(method='integer')."
         )
     _refuse_map(parts.feature_map)
     _refuse_scaling(parts.scaling)
@@ -78,30 +93,32 @@ def parts_of(model_or_map: Any, model: Any = None) -> ModelParts:
 def _of_map(feature_map: FeatureMap, model: Any) -> ModelParts:
     if model is None:
         raise TypeError(
-            f"A {type(feature_map).__name__} alone predicts nothing: give the model of its codes "
+            f"A {type(feature_map).__name__} alone predicts nothing: give the model of its outputs "
             "too, to_c(map, model, ...)."
         )
     check_is_fitted(feature_map)
 
+    outputs = feature_map.encode if isinstance(feature_map, CodeMap) else feature_map.transform
+
     def predict(X: Any) -> NDArray[Any]:
-        return np.asarray(model.predict(feature_map.encode(X)))
+        return np.asarray(model.predict(outputs(X)))
 
     scaling = Scaling("none", feature_map.n_features_in_, {})
     return ModelParts(scaling, feature_map, model, predict, _names(feature_map))
 
 
-def _of_kernel_model(model: KernelModel) -> ModelParts:
+def _of_kernel_model(model: KernelModel | CompactClassifier) -> ModelParts:
     check_is_fitted(model)
-    if not isinstance(model, KernelClassifier):
+    if not isinstance(model, (KernelClassifier, CompactClassifier)):
         raise TypeError(
             f"A {type(model).__name__} cannot be exported: C is for classes; use a "
-            "KernelClassifier(method='binary')."
+            "KernelClassifier(method='integer')."
         )
     if model.map_ is None:
         raise ValueError(
             f"A KernelClassifier without a map (kernel={model.kernel!r}, method={model.method!r}) "
             "keeps its training rows, which no microcontroller holds: fit it with "
-            "kernel='gaussian', method='binary'."
+            "kernel='gaussian', method='integer'."
         )
     if model.encoding_ is not None:
         raise ValueError(
@@ -161,6 +178,8 @@ def projection_kind(feature_map: Any) -> str:
 
 def _refuse_map(feature_map: Any) -> None:
     kind = type(feature_map).__name__
+    if isinstance(feature_map, IntegerFourier):
+        return
     if not isinstance(feature_map, OneBitMap) or kind not in ("BinaryFourier", "SignProjection"):
         raise ValueError(
             f"{kind} cannot be exported to C, its tables or its logarithms are too much for a "
@@ -196,6 +215,27 @@ def _refuse_model(parts: ModelParts) -> None:
             "LinearClassifier."
         )
     check_is_fitted(model)
+    if isinstance(feature_map, IntegerFourier):
+        _refuse_other_features(feature_map, model)
+    else:
+        _refuse_other_codes(feature_map, model)
+
+
+def _refuse_other_features(feature_map: Any, model: Any) -> None:
+    if model.provenance_ or model.n_features_in_ != int(feature_map.n_components):
+        raise ValueError(
+            f"The model was fitted to {counted(model.n_features_in_, 'feature')} of another map, "
+            f"not to the {int(feature_map.n_components)} features of this one: give the map that "
+            "made them."
+        )
+
+
+def _refuse_other_codes(feature_map: Any, model: Any) -> None:
+    if isinstance(model, TernaryClassifier) and model.provenance_ is None:
+        raise ValueError(
+            "This TernaryClassifier was fitted to dense features, not to the codes of a map: fit "
+            f"it to the codes of {type(feature_map).__name__}."
+        )
     slots, own = int(feature_map.n_components), model.provenance_
     if isinstance(model, LinearClassifier):
         known, n_slots = (feature_map.provenance,), model.coef_.shape[1] // 2
@@ -208,7 +248,7 @@ def _refuse_model(parts: ModelParts) -> None:
         known, n_slots = (feature_map.provenance,), model.n_features_in_
         if feature_map.slots_ is not None:
             known = (feature_map.provenance,)
-            own = slots_provenance(model.provenance_, model.slots_) if own else own
+            own = slots_provenance(own, model.slots_) if own else own
             if not np.array_equal(feature_map.slots_, model.slots_):
                 raise ValueError(
                     "The map keeps other slots than the model has coefficients of: export "

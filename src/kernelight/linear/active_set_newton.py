@@ -166,9 +166,9 @@ def _solution_of(
     """Duals and margins of an active set; None if its system is numerically singular.
 
     What is left of the right side is at most the fraction ``residual`` of it, or what double
-    precision leaves. A factor in single precision takes half the time, and each refinement divides the error of the
-    solution by 1e7 over the condition of the system. Where that is not soon small, it is factored
-    in double precision.
+    precision leaves. A factor in single precision takes half the time, and each refinement divides
+    the error of the solution by 1e7 over the condition of the system. Where that is not soon small,
+    it is factored in double precision.
     """
     rows, half = np.flatnonzero(active), 0.5 / cost
     if not len(rows):

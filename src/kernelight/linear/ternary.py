@@ -1,10 +1,9 @@
-"""TernaryClassifier: coefficients -1, 0 and 1 on codes of one bit, a model of a few kilobytes."""
+"""TernaryClassifier: coefficients -1, 0 and 1 on bits or dense features, in a few kilobytes."""
 
 from __future__ import annotations
 
 import warnings
 from copy import copy
-from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -23,16 +22,10 @@ from kernelight.codes.slots import n_words
 from kernelight.linear.classifier import class_factors, class_weight_from_plain, plain_class_weight
 from kernelight.linear.equal_rows import MOST_UNITED, united_rows
 from kernelight.linear.memory_report import MemoryReport
-from kernelight.linear.ternary_fit import (
-    TernaryProblem,
-    descend,
-    fit_scales,
-    full_precision,
-    rounded_start,
-    sparsify,
-)
+from kernelight.linear.ternary_fit import TernaryProblem, full_precision, minimise, rounded_start
 from kernelight.linear.ternary_loss import LOSSES
 from kernelight.linear.ternary_planes import TernaryPlanes
+from kernelight.linear.ternary_rows import as_codes, refuse_packed
 from kernelight.state import State, read_only
 
 Self = TypeVar("Self", bound="TernaryClassifier")
@@ -40,17 +33,22 @@ MAX_SLOTS = 1 << 24
 
 
 class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    r"""A linear classifier on codes of 1 bit with coefficients -1, 0 and 1.
+    r"""A linear classifier with coefficients -1, 0 and 1, on codes of 1 bit or dense features.
 
-    With the bits of a row as signs z in {-1, 1}^k, the score of a class is alpha (w . z) + b, with
-    a scale alpha and a bias b for each class. Each class against the rest (for two classes, the
-    second against the first) minimises
+    A row z is the bits of its code as signs, in {-1, 1}^k, or k numbers such as random Fourier
+    features. The score of a class is alpha (w . z) + b, with a scale alpha and a bias b for each
+    class. Each class against the rest (for two classes, the second against the first) minimises
 
     .. math:: \frac1n \sum_i \ell\bigl(y_i (\alpha\, w \cdot z_i + b)\bigr)
-        + \Bigl(\lambda_0 + \frac{k \alpha^2}{C n}\Bigr) |w|_0 , \qquad w \in \{-1, 0, 1\}^k,
+        + \Bigl(\lambda_0 + \frac{r \alpha^2}{C n}\Bigr) |w|_0 , \qquad w \in \{-1, 0, 1\}^k,
 
-    over n rows (with sample weights, n is their sum). w . z needs no multiplications: with the bits
-    P of coefficients +1 and M of those that are not 0, it is |M| - 2 popcount((z xor P) and M).
+    over n rows (with sample weights, n is their sum), where r = k for codes and 1/2 for dense
+    features. w . z needs no multiplications: for codes, with the bits P of coefficients +1 and M of
+    those that are not 0, it is |M| - 2 popcount((z xor P) and M); for dense features it is sums.
+
+    A coefficient on a dense feature does the work of several on bits, so that models of dense
+    features are smaller; bits are scored faster. Dense features should be of one magnitude, as
+    those of a map are, because all of a class share its scale.
 
     Binary codes of a kernel with ternary coefficients and inference by popcount are the idea of Lei
     and Lan (Memory and Computation-Efficient Kernel SVM via Binary Embedding and Ternary Model
@@ -63,7 +61,7 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     ----------
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
     C : float, default=10.0
-        Inverse of the regularization strength, as for `LinearClassifier` on the same codes.
+        Inverse of the regularization strength, as for `LinearClassifier` on the same rows.
     sparsity : float, default=0.0
         The least fraction of coefficients of each class that are 0, below 1: it trades accuracy for
         size. Without it some 0.4 to 0.6 are 0; 0.7 often costs no accuracy. It is reached by a
@@ -86,13 +84,15 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     classes_ : array of shape (n_classes,)
         The class labels, sorted.
     coef_ : int8 array of shape (1, n_slots) or (n_classes, n_slots)
-        The coefficients w of the signs of the bits.
+        The coefficients w of the signs of the bits, or of the features.
     scale_, intercept_ : float32 arrays of shape (1,) or (n_classes,)
         alpha and b.
     slots_ : int64 array of shape (n_slots,)
-        The slots of the codes that the coefficients belong to: all, unless `prune` removed some.
-    provenance_ : str
-        The provenance of the codes of ``fit``; codes of another one are refused.
+        The slots of the codes, or the features, that the coefficients belong to: all, unless
+        `prune` removed some.
+    provenance_ : str or None
+        The provenance of the codes of ``fit``; codes of another one are refused. None for dense
+        features.
     objective_path_ : array of shape (n_steps, 1) or (n_steps, n_classes)
         The objective after each fit of scale and bias, with the final penalty ``l0_``. Not stored.
     l0_ : array of shape (1,) or (n_classes,)
@@ -115,6 +115,17 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     True
     >>> model.memory_report().total
     2720
+
+    Fewer coefficients on dense features:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from kernelight import RandomFourier
+    >>> fourier = RandomFourier(256, features="phase", metric="euclidean", sigma=30.0)
+    >>> small = make_pipeline(fourier, TernaryClassifier()).fit(X[:1200], y[:1200])
+    >>> small.score(X[1200:], y[1200:]) > 0.92
+    True
+    >>> small[-1].memory_report().total
+    800
     """
 
     _decided: ClassVar[tuple[str, ...]] = ("labels_", "provenance_", "seed_")
@@ -143,16 +154,17 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
 
     # --- Fit
 
-    def fit(self: Self, codes: Codes, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model to codes and labels.
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model to rows and labels.
 
         If the fit fails or is interrupted, the model stays as it was.
 
         Parameters
         ----------
-        codes : Codes of 1 bit, or CSR matrix
-            A matrix is the one-hot form of such codes, as ``transform`` of a map gives it, so that
-            the model can be a step of a Pipeline. `predict` takes it too; it has no provenance.
+        X : Codes of 1 bit, dense array of shape (n_samples, n_features), or CSR matrix
+            A dense array holds real features, kept in single precision. A CSR matrix must be the
+            one-hot form of such codes, as ``transform`` of their map gives it, so that the model
+            can be a step of a Pipeline. `predict` takes it too; it has no provenance.
         y : array of shape (n_samples,)
             Class labels.
         sample_weight : array of shape (n_samples,), optional
@@ -163,31 +175,30 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self
         """
         with self._trial() as trial:
-            trial._fit(codes, y, sample_weight)
+            trial._fit(X, y, sample_weight)
         return self
 
-    def _fit(self, codes: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_parameters()
-        codes = _as_codes(codes)
-        if not len(codes):
-            raise ValueError("codes has no rows: fit needs at least one row.")
-        check_target(y, len(codes), classes=True, owner="TernaryClassifier")
+        rows = self._rows_to_fit(X, y)
+        n_rows = rows.shape[0]
+        check_target(y, n_rows, classes=True, owner="TernaryClassifier")
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        check_consistent_length(codes, y)
+        check_consistent_length(rows, y)
         self.classes_, sides = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y has one class only, {self.classes_.tolist()[0]!r}: a classifier needs at least "
                 "two."
             )
-        weights = checks.as_row_weights(sample_weight, len(codes))
+        weights = checks.as_row_weights(sample_weight, n_rows)
         factors = class_factors(self.class_weight, self.classes_, y, weights)
-        if len(codes) * len(self.classes_) < MOST_UNITED:
-            united = united_rows(codes, sides, weights)
+        if n_rows * len(self.classes_) < MOST_UNITED:
+            united = united_rows(rows, sides, weights)
             if united is not None:
-                rows, weights = united.counting
-                codes, sides = codes[rows], sides[rows]
+                counting, weights = united.counting
+                rows, sides = rows[counting], sides[counting]
         weights = weights * factors[sides]
         if not weights.sum() > 0.0:
             raise ValueError(
@@ -195,42 +206,39 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
                 "class weight above 0."
             )
         self.labels_ = plain_labels(self.classes_)
-        self.provenance_, self.n_features_in_ = codes.provenance, codes.n_components
         self.seed_ = checks.seed_of(self.random_state)
-        self._optimise(codes, sides, weights)
-        self.slots_ = np.arange(codes.n_components, dtype=np.int64)
+        self._optimise(rows, sides, weights)
+        self.slots_ = np.arange(self.n_features_in_, dtype=np.int64)
         self._settle()
 
-    def _optimise(
-        self, codes: Codes, sides: NDArray[np.intp], weights: NDArray[np.float64]
-    ) -> None:
+    def _rows_to_fit(self, X: Any, y: Any) -> Any:
+        """``X`` as codes of 1 bit or as a checked dense matrix; sets what later rows must be."""
+        if not isinstance(X, Codes) and not sp.issparse(X):
+            refuse_packed(X)
+            if y is not None and hasattr(X, "shape"):
+                check_consistent_length(X, y)
+            self.provenance_ = None
+            return self._validated(X, reset=True)
+        codes = as_codes(X)
+        if not len(codes):
+            raise ValueError("codes has no rows: fit needs at least one row.")
+        self.__dict__.pop("feature_names_in_", None)
+        self.provenance_, self.n_features_in_ = codes.provenance, codes.n_components
+        return codes
+
+    def _optimise(self, rows: Any, sides: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
         resources = checks.resources(self.n_jobs)
         members = sides == np.arange(len(self.classes_))[:, None]
         members = members[1:] if len(members) == 2 else members
         problem = TernaryProblem.of(
-            codes, members, weights, LOSSES[self.loss], float(self.l0), float(self.C)
+            rows, members, weights, LOSSES[self.loss], float(self.l0), float(self.C)
         )
-        model = full_precision(codes, sides, weights, float(self.C), self.seed_, self.n_jobs)
-        point = rounded_start(problem, model)
-        vectors = np.arange(len(members))
+        model = full_precision(rows, sides, weights, float(self.C), self.seed_, self.n_jobs)
+        point = rounded_start(problem, model, resources)
         generators = [np.random.default_rng([self.seed_, vector]) for vector in range(len(members))]
-        options = (generators, int(self.max_iter), resources)
-        self.l0_ = problem.l0
-        self.objective_path_, converged = descend(problem, point, vectors, *options)
-        if self.sparsity > 0.0:
-            self.l0_, all_converged = sparsify(problem, point, float(self.sparsity), *options)
-            penalised = np.flatnonzero(np.isfinite(self.l0_))
-            last = replace(problem, l0=np.where(np.isfinite(self.l0_), self.l0_, 0.0))
-            objectives = fit_scales(last, point, vectors)
-            path, converged = (
-                descend(last, point, penalised, *options)
-                if len(penalised)
-                else (objectives[None], True)
-            )
-            self.objective_path_ = np.repeat(objectives[None], len(path), axis=0)
-            if len(penalised):
-                self.objective_path_[:, penalised] = path
-            converged = converged and all_converged
+        self.objective_path_, self.l0_, converged = minimise(
+            problem, point, float(self.sparsity), generators, int(self.max_iter), resources
+        )
         self.n_iter_ = min(len(self.objective_path_), int(self.max_iter))
         if not converged:
             warnings.warn(
@@ -257,7 +265,7 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         checks.resources(self.n_jobs)
         self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
         self.classes_ = labels_from_plain(self.labels_)
-        if not isinstance(self.provenance_, str):
+        if self.provenance_ is not None and not isinstance(self.provenance_, str):
             raise TypeError(f"provenance_ must be a string, got {self.provenance_!r}.")
         checks.check_int("n_features_in", self.n_features_in_, 1, MAX_SLOTS)
         n_vectors = 1 if len(self.classes_) == 2 else len(self.classes_)
@@ -273,7 +281,9 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.slots_ = read_only(checks.as_slot_numbers(self.slots_, self.n_features_in_))
         self._planes = TernaryPlanes(self.plus_, self.used_, len(self.slots_))
         self._planes.check(n_vectors)
-        self._pruned_provenance = slots_provenance(self.provenance_, self.slots_)
+        self._pruned_provenance = (
+            None if self.provenance_ is None else slots_provenance(self.provenance_, self.slots_)
+        )
 
     # --- Predict
 
@@ -283,26 +293,48 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return read_only(self._planes.coefficients)
 
-    def decision_function(self, codes: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The scores alpha (w . z) + b: (n_samples, n_classes), or (n_samples,) for two classes.
 
         For two classes, positive scores are for the second of ``classes_``. The score of an empty
-        row is b. ``codes`` may also be packed, (n_samples, n_words) of uint64 as `Codes.packed` has
-        them; these have no provenance and no empty rows.
+        row is b. ``X`` is of the kind of ``fit``. Codes may also be packed, (n_samples, n_words) of
+        uint64 as `Codes.packed` has them; these have no provenance and no empty rows. Dense
+        features are all of those of ``fit``, or those of ``slots_`` alone.
         """
         check_is_fitted(self)
-        codes = _as_codes(codes) if sp.issparse(codes) else codes
         scale, bias = self.scale_.astype(np.float64), self.intercept_.astype(np.float64)
-        scores = self._planes.scores(self._words(codes), scale, bias, self.n_jobs)
-        if isinstance(codes, Codes):
-            scores[codes.empty] = bias
+        if self.provenance_ is None:
+            features = self._features(X)
+            coefficients = self._planes.coefficients.T.astype(features.dtype)
+            products: NDArray[np.float64] = (features @ coefficients).astype(np.float64)
+            scores = products * scale + bias
+        else:
+            codes = as_codes(X) if sp.issparse(X) else X
+            scores = self._planes.scores(self._words(codes), scale, bias, self.n_jobs)
+            if isinstance(codes, Codes):
+                scores[codes.empty] = bias
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, codes: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """The class with the highest score for each row."""
-        scores = self.decision_function(codes)
+        scores = self.decision_function(X)
         best = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[best])
+
+    def _features(self, X: Any) -> NDArray[Any]:
+        """The dense features that have coefficients."""
+        if isinstance(X, Codes) or sp.issparse(X):
+            what = "Codes" if isinstance(X, Codes) else "a sparse matrix"
+            raise TypeError(
+                "This TernaryClassifier was fitted to a dense array of "
+                f"{counted(self.n_features_in_, 'feature')}, got {what}: pass such an array."
+            )
+        refuse_packed(X)
+        pruned = len(self.slots_) < self.n_features_in_
+        if pruned and np.ndim(X) == 2 and np.shape(X)[1] == len(self.slots_):
+            return np.asarray(checks.as_matrix(X))
+        X = self._validated(X, reset=False)
+        return np.asarray(X[:, self.slots_] if pruned else X)
 
     def _words(self, codes: Any) -> Any:
         """The packed bits of rows, of the slots that have coefficients."""
@@ -313,7 +345,13 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
                     f"(n_samples, {n_words(len(self.slots_), 1)}), got {codes.shape}."
                 )
             return np.ascontiguousarray(codes)
-        codes = _as_codes(codes)
+        if not isinstance(codes, Codes):
+            raise TypeError(
+                f"This TernaryClassifier was fitted to codes of "
+                f"{counted(self.n_features_in_, 'slot')}, got {type(codes).__name__}: encode rows "
+                "with the same fitted map."
+            )
+        codes = as_codes(codes)
         if codes.provenance == self.provenance_ and codes.n_components == self.n_features_in_:
             pruned = len(self.slots_) < self.n_features_in_
             return (codes.take_slots(self.slots_) if pruned else codes).packed
@@ -337,7 +375,8 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
 
         It takes codes of the whole map, of which it selects ``slots_``, and codes of these slots
         alone: those of ``map.keep(model.slots_)``, which computes no others, or
-        ``codes.take_slots(model.slots_)``.
+        ``codes.take_slots(model.slots_)``. Of dense features it takes all, or ``X[:, slots_]``;
+        their maps have no ``keep``.
 
         Examples
         --------
@@ -411,18 +450,34 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         others = {"coefficients, 5 to a byte": self._planes.five_to_a_byte}
         if map is None:
             return MemoryReport(parts, alternatives=others)
-        if not hasattr(map, "memory"):
-            raise TypeError(
-                f"map must be the fitted map of the codes, such as BinaryFourier, got "
-                f"{type(map).__name__}."
-            )
-        if self.provenance_ and map.provenance not in (self.provenance_, self._pruned_provenance):
-            raise ValueError(
-                f"This {type(map).__name__} is not the map of the codes that the model was fitted "
-                "to: pass that one, or for a pruned model its keep(model.slots_)."
-            )
+        self._refuse_other_map(map)
         of_map = map.memory()
         return MemoryReport(parts, of_map["stored"], of_map["regenerated"], others)
+
+    def _refuse_other_map(self, map: Any) -> None:
+        """Refuse what is not the map of the rows of ``fit``, or does not tell its memory."""
+        name, of_codes = type(map).__name__, self.provenance_ is not None
+        made = "codes" if of_codes else "features"
+        if not hasattr(map, "memory"):
+            if not of_codes and hasattr(map, "transform"):
+                raise TypeError(
+                    f"{name} does not tell the bytes of its projections (it has no memory()): call "
+                    "memory_report without it for the bytes of the model."
+                )
+            raise TypeError(
+                f"map must be the fitted map of the {made}, such as BinaryFourier, got {name}."
+            )
+        if of_codes:
+            known = (self.provenance_, self._pruned_provenance)
+            same = self.provenance_ == "" or getattr(map, "provenance", None) in known
+        else:
+            same = not hasattr(map, "encode") and map.n_outputs == self.n_features_in_
+        if not same:
+            pruned = ", or for a pruned model its keep(model.slots_)" if of_codes else ""
+            raise ValueError(
+                f"This {name} is not the map of the {made} that the model was fitted to: pass that "
+                f"one{pruned}."
+            )
 
     # --- State
 
@@ -433,46 +488,3 @@ class TernaryClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     def _params_of(cls, state: State) -> dict[str, Any]:
         params = dict(super()._params_of(state))
         return params | {"class_weight": class_weight_from_plain(params.get("class_weight"))}
-
-
-def _as_codes(codes: Any) -> Codes:
-    """Codes of 1 bit, given as such or as their one-hot CSR matrix; anything else is refused."""
-    if sp.issparse(codes):
-        return _from_one_hot(checks.as_matrix(codes))
-    if not isinstance(codes, Codes):
-        raise TypeError(
-            f"TernaryClassifier takes Codes of 1 bit, got {type(codes).__name__}: encode rows with "
-            "BinaryFourier or SignProjection."
-        )
-    if codes.bits != 1:
-        raise ValueError(
-            f"TernaryClassifier takes codes of 1 bit, got {codes.bits} bits: encode rows with "
-            "BinaryFourier or SignProjection, or take low_bits(1) of the codes."
-        )
-    return codes
-
-
-def _from_one_hot(X: Any) -> Codes:
-    """The codes of one-hot rows.
-
-    A row has one entry in each pair of columns, or none at all; all entries have the same value.
-    """
-    n_slots, filled = X.shape[1] // 2, np.diff(X.indptr) > 0
-    slots = X.indices[: X.indptr[-1]] // 2
-    whole = (
-        X.shape[1] % 2 == 0
-        and X.shape[1] > 0
-        and bool((np.diff(X.indptr)[filled] == n_slots).all())
-    )
-    if (
-        not whole
-        or (slots.reshape(-1, max(1, n_slots)) != np.arange(n_slots)).any()
-        or len(np.unique(X.data)) > 1
-    ):
-        raise ValueError(
-            "TernaryClassifier takes Codes of 1 bit, or the one-hot CSR matrix that transform of "
-            "BinaryFourier or SignProjection gives, got another sparse matrix."
-        )
-    array = np.zeros((X.shape[0], n_slots), dtype=np.uint8)
-    array[filled] = (X.indices[: X.indptr[-1]] % 2).reshape(-1, n_slots)
-    return Codes(array, 1, empty=~filled)

@@ -1,15 +1,15 @@
 r"""The discrete optimisation behind `TernaryClassifier`.
 
-Rows z_i in {-1, 1}^k of codes, labels y_i = -1 or 1, weights c_i that add up to 1. For each class
-on its own,
+Rows z_i, in {-1, 1}^k of codes or of any numbers, labels y_i = -1 or 1, weights c_i that add up to
+1. For each class on its own,
 
     F(w, alpha, b) = sum_i c_i l(y_i (alpha w . z_i + b)) + (l0 + l2 alpha^2) |w|_0
 
 with w in {-1, 0, 1}^k is minimised alternately: over alpha and b with w fixed, a convex problem of
 two variables (`fitted_scale`); over w with alpha and b fixed, one coordinate at a time, each set to
-the best of its three values (core/ternary.h). No step raises F, a coordinate changes only if F
-falls by more than rounding could explain, and there are finitely many w: so the descent ends, at a
-point that no change of one coordinate and no change of scale and bias improves.
+the best of its three values (core/ternary.h, core/ternary_dense.h). No step raises F, a coordinate
+changes only if F falls by more than rounding could explain, and there are finitely many w: so the
+descent ends, at a point that no change of one coordinate and no change of scale and bias improves.
 
 The start is the nearest ternary vector to a full-precision model. Binary codes with ternary
 coefficients are the idea of Lei and Lan (AAAI 2021); this optimiser is kernelight's own.
@@ -26,11 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelight import _core
-from kernelight.base.checks import Resources
+from kernelight.base.checks import Resources, resources
 from kernelight.codes import Codes
-from kernelight.codes.slots import packed, unpacked
 from kernelight.linear.classifier import LinearClassifier
+from kernelight.linear.ternary_columns import Columns, Sweep, columns_of
 from kernelight.linear.ternary_loss import Loss, fitted_scale
 
 # Fraction of F that a change must gain: some thousand times the rounding of a sum.
@@ -40,12 +39,11 @@ L0_GROWTH = 1.25  # from one l0 to the next on the way to a sparsity
 
 @dataclass(frozen=True)
 class TernaryProblem:
-    """The problem of all classes; rows that are not empty come first."""
+    """The problem of all classes."""
 
-    columns: NDArray[np.uint64]  # (slots, words of 64 rows): the bits of rows
+    columns: Columns
     weights: NDArray[np.float64]  # (rows), adding up to 1
     positive: NDArray[np.uint8]  # (classes, rows): whether a row is of the class
-    n_filled: int  # rows that are not empty
     loss: Loss
     l0: NDArray[np.float64]  # (classes)
     l2: float
@@ -53,49 +51,38 @@ class TernaryProblem:
     @classmethod
     def of(
         cls,
-        codes: Codes,
+        rows: Codes | NDArray[Any],
         members: NDArray[np.bool_],
         weights: NDArray[np.float64],
         loss: Loss,
         l0: float,
         C: float,
     ) -> TernaryProblem:
-        """The problem of codes whose classes are ``members`` (classes, rows).
+        """The problem of rows whose classes are ``members`` (classes, rows).
 
-        C is that of a linear model on the one-hot features, which minimises k alpha^2 |w|_0 + C
-        times the weighted sum of losses; here that is divided by C and the total weight.
+        C is that of a linear model on the same rows, which minimises its L2 penalty (k alpha^2
+        |w|_0 for codes, alpha^2 |w|_0 / 2 for dense rows) + C times the weighted sum of losses;
+        here that is divided by C and the total weight.
         """
-        order = np.argsort(codes.empty, kind="stable")
-        n_filled = int(len(codes) - codes.empty.sum())
-        rows = codes.array if n_filled == len(codes) else codes.array[order[:n_filled]]
+        columns, order = columns_of(rows)
         total = float(weights.sum())
         return cls(
-            columns=packed(np.ascontiguousarray(rows.T), 1),
+            columns=columns,
             weights=np.ascontiguousarray(weights[order] / total),
             positive=np.ascontiguousarray(members[:, order], dtype=np.uint8),
-            n_filled=n_filled,
             loss=loss,
             l0=np.full(len(members), l0),
-            l2=codes.n_components / (C * total),
+            l2=columns.l2_factor / (C * total),
         )
 
     @property
     def n_slots(self) -> int:
         """k, the length of w."""
-        return len(self.columns)
+        return self.columns.n_slots
 
-    def scores(self, coefficients: NDArray[np.int8]) -> NDArray[np.int32]:
-        """w . z for each class and row, (classes, rows); 0 for empty rows."""
-        scores = np.zeros(self.positive.shape, dtype=np.int32)
-        if not self.n_filled:
-            return scores
-        for at in range(0, self.n_slots, 256):  # the signs of all slots at once would be large
-            bits = unpacked(self.columns[at : at + 256], self.n_filled, 1)
-            signs = 2 * bits.astype(np.float32) - 1
-            # whole numbers, which single precision adds exactly
-            part = coefficients[:, at : at + 256].astype(np.float32) @ signs
-            scores[:, : self.n_filled] += part.astype(np.int32)
-        return scores
+    def scores(self, coefficients: NDArray[np.int8], use: Resources | None = None) -> NDArray[Any]:
+        """w . z for each class and row, (classes, rows)."""
+        return self.columns.scores(coefficients, use or resources())
 
 
 @dataclass
@@ -105,7 +92,7 @@ class TernaryPoint:
     coefficients: NDArray[np.int8]  # (classes, slots)
     scale: NDArray[np.float64]  # (classes)
     bias: NDArray[np.float64]  # (classes)
-    scores: NDArray[np.int32]  # (classes, rows)
+    scores: NDArray[Any]  # (classes, rows): whole numbers for codes
 
     @property
     def nonzeros(self) -> NDArray[np.int64]:
@@ -134,14 +121,14 @@ def optimal_rounding(vector: NDArray[Any]) -> tuple[NDArray[np.int8], float]:
 
 
 def full_precision(
-    codes: Codes,
+    rows: Codes | NDArray[Any],
     labels: NDArray[Any],
     weights: NDArray[np.float64],
     C: float,
     seed: int,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    """The coefficients of a linear model on the signs of codes, (1 or classes, slots).
+    """The coefficients of a linear model on dense rows or signs of codes, (1 or classes, slots).
 
     It is only the start of the descent and need not be exact. Coefficients v0, v1 of the one-hot
     columns of a bit are (v1 - v0) / 2 for its sign.
@@ -149,32 +136,22 @@ def full_precision(
     model = LinearClassifier(C=C, tol=0.01, max_iter=30, random_state=seed, n_jobs=n_jobs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(codes, labels, sample_weight=weights)
+        model.fit(rows, labels, sample_weight=weights)
     v = model.coef_.astype(np.float64)
-    return np.asarray((v[:, 1::2] - v[:, ::2]) / (2.0 * np.sqrt(codes.n_components)))
+    if not isinstance(rows, Codes):
+        return np.asarray(v)
+    return np.asarray((v[:, 1::2] - v[:, ::2]) / (2.0 * np.sqrt(rows.n_components)))
 
 
-def rounded_start(problem: TernaryProblem, model: NDArray[np.float64]) -> TernaryPoint:
+def rounded_start(
+    problem: TernaryProblem, model: NDArray[np.float64], use: Resources
+) -> TernaryPoint:
     """The ternary point nearest to a full-precision model; the first step fits its scale."""
     rounded = [optimal_rounding(vector) for vector in model]
     coefficients = np.ascontiguousarray([signs for signs, _ in rounded], dtype=np.int8)
     scale = np.array([scale if scale > 0.0 else problem.n_slots**-0.5 for _, scale in rounded])
-    return TernaryPoint(coefficients, scale, np.zeros(len(scale)), problem.scores(coefficients))
-
-
-def score_weights(
-    problem: TernaryProblem, label: int, scores: NDArray[np.int32]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The scores of a class that occur, and the weights of the rows that have them.
-
-    The weights are (2, scores): of the rows of other classes, and of those of the class.
-    """
-    low = int(scores.min())
-    width = int(scores.max()) - low + 1
-    places = (scores - low) + np.int64(width) * problem.positive[label]
-    weights = np.bincount(places, weights=problem.weights, minlength=2 * width).reshape(2, width)
-    occur = np.flatnonzero(weights.any(axis=0))
-    return (occur + low).astype(np.float64), np.asarray(weights[:, occur], dtype=np.float64)
+    scores = problem.scores(coefficients, use)
+    return TernaryPoint(coefficients, scale, np.zeros(len(scale)), scores)
 
 
 def fit_scales(
@@ -183,13 +160,13 @@ def fit_scales(
     """Fit scale and bias of some classes in place; return their objectives."""
     nonzeros, objectives = point.nonzeros, np.empty(len(classes))
     for at, label in enumerate(classes):
-        values, weights = score_weights(problem, label, point.scores[label])
-        ridge = problem.l2 * float(nonzeros[label])
-        start = (float(point.scale[label]), float(point.bias[label]))
-        fit = fitted_scale(problem.loss, values, weights, ridge, start)
+        terms = problem.columns.terms(point.scores[label], problem.positive[label], problem.weights)
+        ridge = problem.l2 * float(nonzeros[label]) / terms.unit**2
+        start = (float(point.scale[label]) * terms.unit, float(point.bias[label]))
+        fit = fitted_scale(problem.loss, terms.scores, terms.weights, ridge, start, terms.sides)
         # without coefficients the scale stays as it was, for the next coefficient to start from
         if nonzeros[label]:
-            point.scale[label] = fit.scale
+            point.scale[label] = fit.scale / terms.unit
         point.bias[label] = fit.bias
         if point.scale[label] < 0.0:
             point.scale[label] *= -1.0
@@ -208,29 +185,23 @@ def sweep(
     resources: Resources,
 ) -> NDArray[np.int64]:
     """Visit every slot of some classes once, in place; return how many coefficients changed."""
-    largest = problem.n_slots + 2
-    scores = np.arange(-largest, largest + 1, dtype=np.float64)
-    decisions = point.scale[classes, None] * scores + point.bias[classes, None]
-    losses = np.stack([problem.loss.value(-decisions), problem.loss.value(decisions)], axis=1)
-    penalties = problem.l0[classes] + problem.l2 * point.scale[classes] ** 2
-    coefficients, totals = point.coefficients[classes], point.scores[classes]
-    moves, decrease = np.zeros(len(classes), dtype=np.int64), np.zeros(len(classes))
-    _core.ternary_sweep(
-        problem.columns,
-        problem.weights,
-        problem.n_filled,
-        problem.positive[classes],
-        losses,
-        penalties,
-        LEAST_DECREASE * np.maximum(objectives, 1e-6),
-        orders,
-        coefficients,
-        totals,
-        moves,
-        decrease,
-        *resources,
+    coefficients, scores = point.coefficients[classes], point.scores[classes]
+    moves = problem.columns.sweep(
+        Sweep(
+            loss=problem.loss,
+            weights=problem.weights,
+            positive=problem.positive[classes],
+            scale=point.scale[classes],
+            bias=point.bias[classes],
+            penalties=problem.l0[classes] + problem.l2 * point.scale[classes] ** 2,
+            least=LEAST_DECREASE * np.maximum(objectives, 1e-6),
+            orders=orders,
+            coefficients=coefficients,
+            scores=scores,
+        ),
+        resources,
     )
-    point.coefficients[classes], point.scores[classes] = coefficients, totals
+    point.coefficients[classes], point.scores[classes] = coefficients, scores
     return moves
 
 
@@ -260,6 +231,36 @@ def descend(
         path.append(path[-1].copy())
         path[-1][moving] = fit_scales(problem, point, classes[moving])
     return np.stack(path), False
+
+
+def minimise(
+    problem: TernaryProblem,
+    point: TernaryPoint,
+    sparsity: float,
+    generators: list[np.random.Generator],
+    max_iter: int,
+    resources: Resources,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    """Lower F of all classes in place, with at least this fraction of zeros.
+
+    Returns F after each fit of scale and bias with the final penalties, (steps, classes), these l0
+    (infinite where `remove_least` took their place), and whether every descent converged.
+    """
+    vectors, options = np.arange(len(problem.l0)), (generators, max_iter, resources)
+    path, converged = descend(problem, point, vectors, *options)
+    if sparsity <= 0.0:
+        return path, problem.l0, converged
+    l0, all_converged = sparsify(problem, point, sparsity, *options)
+    penalised = np.flatnonzero(np.isfinite(l0))
+    last = replace(problem, l0=np.where(np.isfinite(l0), l0, 0.0))
+    objectives = fit_scales(last, point, vectors)
+    some, converged = (
+        descend(last, point, penalised, *options) if len(penalised) else (objectives[None], True)
+    )
+    path = np.repeat(objectives[None], len(some), axis=0)
+    if len(penalised):
+        path[:, penalised] = some
+    return path, l0, converged and all_converged
 
 
 def sparsify(
@@ -308,22 +309,17 @@ def remove_least(problem: TernaryProblem, point: TernaryPoint, label: int, allow
         used = np.flatnonzero(point.coefficients[label])
         losses = np.empty(len(used))
         for at, slot in enumerate(used):
-            without = point.scores[label] - _slot_scores(problem, point, label, int(slot))
+            without = point.scores[label] - _added_by(problem, point, label, int(slot))
             margins = np.where(problem.positive[label], 1.0, -1.0) * (
                 point.scale[label] * without + point.bias[label]
             )
             losses[at] = problem.weights @ problem.loss.value(margins)
         for slot in used[np.argsort(losses, kind="stable")[: -(-excess // 4)]]:
-            point.scores[label] -= _slot_scores(problem, point, label, int(slot))
+            point.scores[label] -= _added_by(problem, point, label, int(slot))
             point.coefficients[label, slot] = 0
         fit_scales(problem, point, np.array([label]))
 
 
-def _slot_scores(
-    problem: TernaryProblem, point: TernaryPoint, label: int, slot: int
-) -> NDArray[np.int32]:
+def _added_by(problem: TernaryProblem, point: TernaryPoint, label: int, slot: int) -> NDArray[Any]:
     """What one coefficient adds to the scores of all rows."""
-    part = np.zeros(problem.positive.shape[1], dtype=np.int32)
-    bits = unpacked(problem.columns[slot : slot + 1], problem.n_filled, 1)[0].astype(np.int32)
-    part[: problem.n_filled] = (2 * bits - 1) * point.coefficients[label, slot]
-    return part
+    return np.asarray(problem.columns.column(slot) * point.coefficients[label, slot])

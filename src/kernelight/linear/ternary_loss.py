@@ -15,6 +15,7 @@ Reals = NDArray[np.float64]
 class Loss(NamedTuple):
     """A convex loss of a margin: its value, and its first and second derivative."""
 
+    name: str
     value: Callable[[Reals], Any]
     slope: Callable[[Reals], Any]
     curvature: Callable[[Reals], Any]
@@ -30,13 +31,23 @@ def _bell(m: Reals) -> Any:
 
 LOSSES = {
     "squared_hinge": Loss(
-        lambda m: _shortfall(m) ** 2, lambda m: -2.0 * _shortfall(m), lambda m: 2.0 * (m < 1.0)
+        "squared_hinge",
+        lambda m: _shortfall(m) ** 2,
+        lambda m: -2.0 * _shortfall(m),
+        lambda m: 2.0 * (m < 1.0),
     ),
-    "logistic": Loss(lambda m: np.logaddexp(0.0, -m), lambda m: -expit(-m), _bell),
+    "logistic": Loss("logistic", lambda m: np.logaddexp(0.0, -m), lambda m: -expit(-m), _bell),
     "squared": Loss(
-        lambda m: (1.0 - m) ** 2, lambda m: -2.0 * (1.0 - m), lambda m: np.full_like(m, 2.0)
+        "squared",
+        lambda m: (1.0 - m) ** 2,
+        lambda m: -2.0 * (1.0 - m),
+        lambda m: np.full_like(m, 2.0),
     ),
 }
+
+
+#: The labels of weights (2, scores): of other classes, and of the class.
+SIDES = np.array([[-1.0], [1.0]])
 
 
 class ScaleAndBias(NamedTuple):
@@ -47,17 +58,33 @@ class ScaleAndBias(NamedTuple):
     objective: float
 
 
+class MarginTerms(NamedTuple):
+    """The terms of a mean loss as a function of scale and bias.
+
+    They are weights * l(sides (alpha scores + b)), with alpha in units of 1 / ``unit``: a power of
+    2 that brings scores near 1.
+    """
+
+    scores: Reals
+    weights: Reals
+    sides: Reals = SIDES
+    unit: float = 1.0
+
+
 def fitted_scale(
-    loss: Loss, scores: Reals, weights: Reals, ridge: float, start: tuple[float, float]
+    loss: Loss,
+    scores: Reals,
+    weights: Reals,
+    ridge: float,
+    start: tuple[float, float],
+    sides: Reals = SIDES,
 ) -> ScaleAndBias:
     """The scale alpha and the bias b of a ternary model with these scores s_i.
 
     They minimise the sum over y = -1, 1 and i of weights[y, i] l(y (alpha s_i + b)), plus ridge
-    alpha^2. Scores are whole numbers, and rows of equal score are summed up before: the cost does
-    not depend on the number of rows. Newton's method with step halving; the result is never worse
-    than the start.
+    alpha^2; with other ``sides`` y, of the shape of the weights, it is the sum over these. Newton's
+    method with step halving; the result is never worse than the start.
     """
-    sides = np.array([[-1.0], [1.0]])
 
     def objective(alpha: float, b: float) -> float:
         return float(

@@ -23,6 +23,7 @@ def feature_map(
     Acos, AcosChi2                                SignProjection
     RBF, FoldedRBF, Gaussian                      RandomFourier
     Gaussian with ``method="binary"``             BinaryFourier
+    Gaussian with ``method="integer"``            IntegerFourier
     ``K1 * K2``, at most one of them of cosines   ProductMap of maps of the factors
     ``K1 + K2``, Sum                              Concat of maps of the terms
     any other, or ``method="nystroem"``           KernelNystroem
@@ -36,9 +37,9 @@ def feature_map(
         For ProductMap the slots (paired Fourier features then have two columns for each), for
         Concat the components of each map.
     method : str or None, default=None
-        The map to use: "gcws", "sign", "fourier", "binary", "product", "concat", "nystroem" or
-        "aligned"; None takes the first of the table that has the kernel. A method without the
-        kernel is a ValueError that says which ones have it.
+        The map to use: "gcws", "sign", "fourier", "binary", "integer", "product", "concat",
+        "nystroem" or "aligned"; None takes the first of the table that has the kernel. A method
+        without the kernel is a ValueError that says which ones have it.
     **options
         Parameters of the map that the kernel does not decide, such as ``bits`` or ``random_state``.
         ProductMap and Concat give ``random_state`` and ``n_jobs`` to each of their maps; these draw

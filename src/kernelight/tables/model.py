@@ -25,6 +25,7 @@ from kernelight.data.errors import DataWarning, listed
 from kernelight.data.reading_options import AUTO
 from kernelight.estimators.additive import refuse_many_values
 from kernelight.estimators.classifier import KernelClassifier
+from kernelight.estimators.compact_classifier import CompactClassifier
 from kernelight.estimators.contributions import Contributions, joined
 from kernelight.estimators.kernel_model import KernelModel
 from kernelight.estimators.progress import Job, Watch, unwatched, watched_by
@@ -38,7 +39,11 @@ from kernelight.tables.explanation import ExplainedRows, explained_batches
 from kernelight.tables.fitting import fit_within, refuse_too_little, without_average
 from kernelight.tables.memory_limit import bytes_of, taken
 
-_MODELS: dict[str, Any] = {"KernelClassifier": KernelClassifier, "KernelRegressor": KernelRegressor}
+_MODELS: dict[str, Any] = {
+    "KernelClassifier": KernelClassifier,
+    "KernelRegressor": KernelRegressor,
+    "CompactClassifier": CompactClassifier,
+}
 PASSES = 3  # over rows that do not fit into memory
 BATCH_VALUES = 1 << 22  # features of the rows of a batch, when predicting
 
@@ -65,6 +70,8 @@ def _lacks(model: Any, method: str) -> str | None:
         return None
     if method == INTERVALS:
         return "Intervals are for quantities, but this model predicts classes."
+    if isinstance(model, CompactClassifier):
+        return "A CompactClassifier has scores of its classes, and no probabilities."
     if isinstance(model, KernelClassifier):
         return "This model was written before models had probabilities: fit it again."
     return "Probabilities are for classes, but this model predicts quantities."
@@ -94,7 +101,7 @@ class TableModel(Storable):
 
     Parameters
     ----------
-    model : KernelClassifier, KernelRegressor, function or None, default=None
+    model : KernelClassifier, KernelRegressor, CompactClassifier, function or None, default=None
         The model to fit; it is cloned. A function is called with the task ("classification" or
         "regression") once it is known, and returns the model. None is a `KernelClassifier` or a
         `KernelRegressor`, as the target asks for, with kernel="auto" and otherwise default
@@ -103,7 +110,7 @@ class TableModel(Storable):
 
     Attributes
     ----------
-    model_ : KernelClassifier or KernelRegressor
+    model_ : KernelClassifier, KernelRegressor or CompactClassifier
         The fitted model.
     encoding_ : Encoding
         How columns become features.
@@ -145,8 +152,8 @@ class TableModel(Storable):
         known = model is None or type(model).__name__ in _MODELS
         if not known and not isfunction(model) and not isinstance(model, DefaultModel):
             raise TypeError(
-                f"model must be a KernelClassifier, a KernelRegressor or a function that makes "
-                f"one, got {type(model).__name__}."
+                f"model must be a KernelClassifier, a KernelRegressor, a CompactClassifier or a "
+                f"function that makes one, got {type(model).__name__}."
             )
         self.model = model
 
@@ -193,8 +200,10 @@ class TableModel(Storable):
                     "passes is for rows that are read again within a limit of memory: give the "
                     "limit too, such as memory='1G', or leave it out."
                 )
-        if isinstance(self.model, KernelModel):
+        if isinstance(self.model, (KernelModel, CompactClassifier)):
             self.model.check_parameters()
+        if memory is not None and isinstance(self.model, CompactClassifier):
+            raise ValueError("A CompactClassifier learns from all rows at once: leave memory out.")
         limit, base = None if memory is None else bytes_of(memory), taken()
         if limit is not None:
             refuse_too_little(self._example(), limit, base)
@@ -243,7 +252,7 @@ class TableModel(Storable):
             return (self.model or DefaultModel()).for_rows(task, X, name)
         if isfunction(self.model):
             return self.model(task)
-        wanted = CLASSIFICATION if isinstance(self.model, KernelClassifier) else REGRESSION
+        wanted = _task_of(self.model)
         if wanted != task:
             raise DataError(
                 f"{name}: the target is one of a {task}, but a {type(self.model).__name__} was "
@@ -257,7 +266,7 @@ class TableModel(Storable):
     def task(self) -> str:
         """ "classification" or "regression"."""
         self._check_fitted()
-        return CLASSIFICATION if isinstance(self.model_, KernelClassifier) else REGRESSION
+        return _task_of(self.model_)
 
     def open(self, data: Any, **reading_options: Any) -> Dataset:
         """Open a table with the encoding of this model; a `Dataset` is opened again with it."""
@@ -463,6 +472,8 @@ class TableModel(Storable):
             f"TableModel of {self.trained_on_}: {counted(self.encoding_.width, 'feature')}, "
             f"target {target.name if target else None!r}"
         )
+        if isinstance(self.model_, CompactClassifier):
+            return f"{head}\n{self.model_.summary()}"
         return f"{head}\n{summarize(self.model_, held_out_text(self.held_out_))}"
 
     def __repr__(self) -> str:
@@ -518,6 +529,10 @@ class TableModel(Storable):
             raise ValueError("its encoding is not of a target that its model predicts.")
         if target.labels is not None and set(self.model_.classes_.tolist()) != set(target.labels):
             raise ValueError("its encoding has other classes than its model.")
+
+
+def _task_of(model: Any) -> str:
+    return REGRESSION if isinstance(model, KernelRegressor) else CLASSIFICATION
 
 
 def _refuse_fractional_classes(data: Dataset) -> None:

@@ -60,6 +60,7 @@ def test_every_map_of_a_kernel_has_a_method():
         "sign": "acos",
         "fourier": "rbf",
         "binary": "gaussian",
+        "integer": "gaussian",
         "product": "mm_acos",
         "concat": kernels.GMM() + kernels.Acos(),
         "nystroem": "gmm",

@@ -113,8 +113,16 @@ def test_weights_in_half_precision(params, tmp_path):
 
 def test_exact_stores_support_rows_and_duals():
     arrays = fitted(KernelClassifier, {"method": "exact", "scale": None}).to_state().arrays
-    assert set(arrays) == {"support.values", "support.duals", "support.intercept"}
+    assert set(arrays) == {"medians_", "support.values", "support.duals", "support.intercept"}
     assert len(arrays["support.values"]) < len(X)
+
+
+def test_a_loaded_model_fills_in_missing_numbers():
+    model = fitted(KernelClassifier, {"method": "exact", "scale": None})
+    rows = X.copy()
+    rows[::2, 1] = np.nan
+    loaded = KernelClassifier.from_state(model.to_state())
+    np.testing.assert_array_equal(loaded.decision_function(rows), model.decision_function(rows))
 
 
 HOSTILE = {

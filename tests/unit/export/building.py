@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-HERE = Path(__file__).parent
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from tools.microcontrollers import ARM, DEVICES, QEMU, compiled, emulated, linked, run
+
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wshadow")
 GCC_CHECKS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 CLANG_CHECKS = ("-fsanitize=undefined", "-fsanitize-trap=all")  # without a library of its own
@@ -19,13 +22,6 @@ HOSTS = {
     "g++": ("g++", "-x", "c++", "-std=c++11", *GCC_CHECKS),
     "clang": ("clang", "-std=c99", *CLANG_CHECKS),
     "clang++": ("clang++", "-x", "c++", "-std=c++11", *CLANG_CHECKS),
-}
-ARM, QEMU = "arm-none-eabi-gcc", "qemu-system-arm"
-# A Cortex-M0+ has the instructions of the M0 of the micro:bit.
-DEVICES = {
-    "M0+": ("microbit", ("-mcpu=cortex-m0plus",)),
-    "M3": ("mps2-an385", ("-mcpu=cortex-m3",)),
-    "M4": ("mps2-an386", ("-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")),
 }
 DTYPES = {"int16": np.int16, "float32": np.float32}
 
@@ -64,12 +60,6 @@ def need(*tools):
             )
 
 
-def run(command, **options):
-    done = subprocess.run([str(part) for part in command], capture_output=True, **options)
-    assert done.returncode == 0, done.stderr.decode() + done.stdout.decode()[-500:]
-    return done.stdout.decode()
-
-
 def text_of(template, export):
     row = {"int16": "int16_t", "float32": "float"}[export.rows]
     facts = {"NAME": export.name, "ROW": row, "COLUMNS": str(export.n_columns)}
@@ -98,26 +88,11 @@ def device_program(export, folder, device):
     source = folder / f"{export.name}_device.c"
     source.write_text(text_of(_DEVICE.replace("ROWS", str(rows)), export))
     program = folder / f"{export.name}_{device[:2]}.elf"
-    flags = (*DEVICES[device][1], "-mthumb", "-Os", "-ffunction-sections", "-fdata-sections")
-    strict = ("-std=c99", *STRICT)
-    start = folder / "start.o"
-    run([ARM, *flags, "-c", HERE / "device" / "start.c", "-o", start])
-    run([ARM, *flags, *strict, "-c", source, "-o", source.with_suffix(".o")])
-    link = ("-nostartfiles", "-Wl,--gc-sections", "-T", HERE / "device" / "link.ld")
-    run([ARM, *flags, *link, start, source.with_suffix(".o"), "-o", program, "-lc", "-lgcc"])
-    return program
+    return linked([compiled(source, device, "-std=c99", *STRICT)], program, device)
 
 
 def on_device(export, folder, device):
     """The classes of the rows of the self-test, on a microcontroller under qemu."""
     need(ARM, QEMU)
-    program = device_program(export, folder, device)
-    board = DEVICES[device][0]
-    command = [QEMU, "-M", board, "-nographic", "-monitor", "none", "-serial", "null"]
-    command += ["-semihosting-config", "enable=on,target=native", "-kernel", program]
-    done = subprocess.run(
-        [str(part) for part in command], capture_output=True, stdin=subprocess.DEVNULL, timeout=300
-    )
-    assert done.returncode == 0, (done.returncode, done.stderr, done.stdout[-300:])
-    printed = done.stdout.decode() + done.stderr.decode()
+    printed = emulated(device_program(export, folder, device), DEVICES[device][0])
     return np.array([ord(letter) - ord("A") for letter in printed.split()[0]])

@@ -11,6 +11,7 @@ from kernelight import (
     AlignedFourier,
     BinaryFourier,
     Concat,
+    IntegerFourier,
     KernelClassifier,
     KernelNystroem,
     ProductMap,
@@ -107,6 +108,7 @@ def test_names_and_defaults():
     ("kernel", "method", "wanted"),
     [
         (Gaussian(2.0), "binary", BinaryFourier(8, sigma=2.0)),
+        (Gaussian(2.0), "integer", IntegerFourier(8, sigma=2.0)),
         (Gaussian(2.0), "aligned", AlignedFourier(8, metric="euclidean", sigma=2.0)),
         (RBF(3.0), "aligned", AlignedFourier(8, metric="cosine", gamma=3.0)),
         (Gaussian(2.0), "fourier", RandomFourier(8, metric="euclidean", sigma=2.0)),
@@ -125,7 +127,9 @@ def test_methods_that_do_not_have_a_kernel():
         ValueError, match=r"GCWS has no features of RBF\(gamma=1\.0\)\. Use method='fourier'"
     ):
         feature_map(RBF(), method="gcws")
-    with pytest.raises(ValueError, match="Use method='fourier' or method='binary'"):
+    with pytest.raises(
+        ValueError, match="Use method='fourier' or method='binary' or method='integer'"
+    ):
         feature_map(Gaussian(), method="sign")
     with pytest.raises(ValueError, match="Use method='product'"):
         feature_map("mm_acos", method="gcws")

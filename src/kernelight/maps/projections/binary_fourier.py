@@ -14,10 +14,15 @@ from kernelight.codes import Codes
 from kernelight.kernels import Gaussian
 from kernelight.kernels.base import Kernel
 from kernelight.maps.minmax.scheme import MAX_COMPONENTS
-from kernelight.maps.projections.bandwidth import check_bandwidth, median_sigma
+from kernelight.maps.projections.bandwidth import check_bandwidth
 from kernelight.maps.projections.one_bit import OneBitMap
 from kernelight.maps.projections.projection import TURN
-from kernelight.maps.projections.random_fourier import bandwidth_in_use, row_rule
+from kernelight.maps.projections.random_fourier import (
+    bandwidth_in_use,
+    checked_bandwidth,
+    fitted_bandwidth,
+    row_rule,
+)
 from kernelight.maps.projections.readouts import BitReadout
 from kernelight.theory import (
     hamming_rate,
@@ -111,9 +116,7 @@ class BinaryFourier(OneBitMap):
         X = self._validated(X, reset=True)
         self._check_parameters()
         self.seed_ = checks.seed_of(self.random_state)
-        given = check_bandwidth("sigma", self.sigma)
-        resources = checks.resources(self.n_jobs)
-        self.bandwidth_ = median_sigma(X, self.seed_, resources) if given is None else given
+        self.bandwidth_ = fitted_bandwidth(self, X, checks.resources(self.n_jobs))
         self._settle()
 
     def _check_parameters(self) -> None:
@@ -124,7 +127,7 @@ class BinaryFourier(OneBitMap):
 
     def _settle(self) -> None:
         self._check_parameters()
-        self.bandwidth_ = checks.check_positive("bandwidth_", self.bandwidth_)
+        self.bandwidth_ = checked_bandwidth(self)
         self.seed_ = checks.seed_of(checks.check_int("seed_", self.seed_))
         checks.resources(self.n_jobs)
         self._projection = self._made_projection(self.projection, 1.0 / TURN)

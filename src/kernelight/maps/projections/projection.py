@@ -166,6 +166,13 @@ class Structured(Projection):
         return parts | lengths
 
     def _drawn(self, resources: Resources) -> tuple[_core.Structure, NDArray[Any]]:
+        diagonals, places, lengths = self.tables(resources)
+        return _core.Structure(self.width, self.n_outputs, diagonals, places), lengths
+
+    def tables(
+        self, resources: Resources
+    ) -> tuple[NDArray[np.float32], NDArray[np.int32] | None, NDArray[np.float32]]:
+        """Diagonals of each block, permutations (Fastfood only), and the lengths of the outputs."""
         blocks = -(-self.n_outputs // self.width)
         lengths = np.empty(self.n_outputs, dtype=np.float32)
         # The rows of H D H D H D are sqrt(W)^3 long; those of H G P H B are sqrt(W) |G| long.
@@ -175,13 +182,13 @@ class Structured(Projection):
             _core.fill_three_hd(
                 self.seed, diagonal, lengths, self.factor / (self.width * root), resources.threads
             )
-            return _core.Structure(self.width, self.n_outputs, diagonal, None), lengths
+            return diagonal, None, lengths
         diagonal = np.empty((blocks, 2, self.width), dtype=np.float32)
         places = np.empty((blocks, self.width), dtype=np.int32)
         _core.fill_fastfood(
             self.seed, diagonal, places, lengths, self.factor / root, resources.threads
         )
-        return _core.Structure(self.width, self.n_outputs, diagonal, places), lengths
+        return diagonal, places, lengths
 
 
 class Dense(Projection):
@@ -281,6 +288,13 @@ class Dense(Projection):
         """The tables of all features and outputs."""
         return self._drawn(np.arange(self.n_features, dtype=np.uint64), 0, self.n_tiles, resources)
 
+    def directions(self, resources: Resources) -> NDArray[np.float32]:
+        """The w_j as the columns of an (n_features, n_outputs) matrix."""
+        tables = self._whole(resources).reshape(self.n_tiles, self.n_features, _core.TILE)
+        return np.asarray(
+            tables.transpose(1, 0, 2).reshape(self.n_features, -1)[:, : self.n_outputs]
+        )
+
     def _drawn(
         self, ids: NDArray[np.uint64], first: int, n_tiles: int, resources: Resources
     ) -> NDArray[np.float32]:
@@ -326,13 +340,6 @@ class Selected(Dense):
             at = np.flatnonzero(tile == source)
             tables[at // _core.TILE, :, at % _core.TILE] = drawn[:, place[at]].T
         return tables.reshape(n_tiles, -1)
-
-    def directions(self, resources: Resources) -> NDArray[np.float32]:
-        """The w_j as the columns of an (n_features, n_outputs) matrix."""
-        tables = self._whole(resources).reshape(self.n_tiles, self.n_features, _core.TILE)
-        return np.asarray(
-            tables.transpose(1, 0, 2).reshape(self.n_features, -1)[:, : self.n_outputs]
-        )
 
 
 class JointProjection(Dense):

@@ -323,7 +323,7 @@ def check_metric(model: Any) -> None:
 
 def fitted_bandwidth(model: Any, X: Matrix, resources: Resources) -> float:
     """gamma or sigma as the metric asks, the median of the data where it is not a number."""
-    if model.metric == "cosine":
+    if getattr(model, "metric", "euclidean") == "cosine":
         given = check_gamma(model.gamma)
         return median_gamma(X, model.seed_, resources) if given is None else given
     given = None if model.sigma is None else check_bandwidth("sigma", model.sigma)

@@ -1,0 +1,367 @@
+"""Models in C on Cortex-M0+, M3 and M4: bytes, instructions and accuracy against peers.
+
+    KERNELIGHT_DATA=folder python benchmarks/devices.py [--quick]
+    python benchmarks/_devices_page.py
+
+The folder has Letter.npz, Satimage.npz and USPS.npz; handwritten digits come with scikit-learn.
+Fixed random splits: ten of digits (1,200 rows to learn from), three of the others (all rows pooled,
+the published sizes). Rows are whole numbers of 16 bits, the same for all models: as they are, of
+USPS 1,000 times the values. Everything is chosen on training rows; an accuracy is the mean over the
+splits, of what the C code predicts (of its twin in Python, which is compared with the C on all test
+rows of the first split).
+
+Bytes are those of the model of the first split alone, by arm-none-eabi-gcc -Os, with what it takes
+of libgcc and libm, without start-up and rows; RAM is its variables and the deepest stack.
+Instructions are counted by qemu. The network of integers is `_integer_mlp.py`, emlearn's models are
+described in `_device_peers.py`, ours in `_device_models.py`.
+
+A peer is compared at no lower accuracy: with its smallest model that is at least as accurate as
+ours, or where none is, with its most accurate one. All points go into build/devices.json;
+`_devices_page.py` makes of them the table of the fronts in docs/devices.md and the picture
+docs/images/devices-front.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _data import arrays
+from _device_code import ARM, DEVICES, QEMU, Code, measured, on_host
+from _device_models import OURS, Exported, code_of
+from _device_peers import PEERS, Fitted, PeerMissingError
+from _integer_mlp import Array
+from _measure import Row, show, threads
+from sklearn.datasets import load_digits
+
+HERE = Path(__file__).resolve().parent
+POINTS = HERE.parent / "build" / "devices.json"
+SPLITS = {"digits": 10, "Letter": 3, "Satimage": 3, "USPS": 3}
+TARGETS = {"digits": 98.5, "Letter": 92.0, "Satimage": 90.0, "USPS": 95.0}
+DIGITS_TRAIN = 1200
+COUNTED, EQUAL_ROWS, DEVICE_ROWS = 20, 10_000, 100
+FLASH = {"digits": 4000, "Letter": 10_300}  # bars for a model that reaches the target
+RAM, INSTRUCTIONS = 512, 100_000  # digits, M3
+
+
+@dataclass
+class Point:
+    """A model of some size."""
+
+    data: str
+    method: str
+    label: str
+    accuracy: float  # percent, mean over the splits
+    flash: int = 0  # of a Cortex-M3
+    ram: int = 0
+    instructions: dict[str, float] = field(default_factory=dict)
+    on_front: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.label}, {self.accuracy:.1f} %, {self.flash:,} B"
+
+
+class DataSet:
+    """Rows of whole numbers with classes 0, 1, ..., and fixed splits of them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        if name == "digits":
+            X, y = load_digits(return_X_y=True)
+            self.n_train = DIGITS_TRAIN
+        else:
+            file = arrays(name)
+            if file is None:
+                raise FileNotFoundError(name)
+            X = np.concatenate([file["X_train"], file["X_test"]]).astype(np.float64)
+            y = np.concatenate([file["y_train"], file["y_test"]])
+            self.n_train = len(file["X_train"])
+        self.X = np.rint(1000 * X) if name == "USPS" else X
+        self.y = np.unique(y, return_inverse=True)[1]
+
+    def split(self, seed: int) -> tuple[Array, Array, Array, Array]:
+        """Training rows, their classes, and those to score on."""
+        order = np.random.RandomState(seed).permutation(len(self.X))
+        train, test = order[: self.n_train], order[self.n_train :]
+        return self.X[train], self.y[train], self.X[test], self.y[test]
+
+
+@dataclass
+class Differences:
+    """Rows that are predicted otherwise, and rows compared."""
+
+    different: int = 0
+    rows: int = 0
+
+    def add(self, one: Array, other: Array) -> None:
+        """Compare some rows."""
+        self.different += int((one != other).sum())
+        self.rows += len(one)
+
+
+@dataclass
+class Study:
+    """All points of the data sets, and whether C, twins and Python agree."""
+
+    points: list[Point] = field(default_factory=list)
+    host: Differences = field(default_factory=Differences)
+    device: Differences = field(default_factory=Differences)
+    integer: Differences = field(default_factory=Differences)
+    floating: Differences = field(default_factory=Differences)
+    peers: Differences = field(default_factory=Differences)
+
+
+def run(quick: bool = False) -> list[Row]:
+    """The bars; the points go into build/devices.json."""
+    for tool in (ARM, QEMU, "gcc"):
+        if shutil.which(tool) is None:
+            print(f"devices is left out: {tool} is not installed.", flush=True)
+            return []
+    study = Study()
+    with threads(1), tempfile.TemporaryDirectory() as folder:
+        for name, splits in SPLITS.items():
+            if quick and name != "digits":
+                continue
+            try:
+                data = DataSet(name)
+            except FileNotFoundError:
+                continue
+            _learn_and_measure(data, 2 if quick else splits, study, Path(folder))
+            POINTS.parent.mkdir(exist_ok=True)
+            POINTS.write_text(json.dumps([asdict(each) for each in study.points], indent=1) + "\n")
+    return rows_of(study)
+
+
+# -- Learning and measuring
+
+
+def _learn_and_measure(data: DataSet, splits: int, study: Study, folder: Path) -> None:
+    """All points of a data set, and the comparisons of C with Python."""
+    right: dict[tuple[str, str], list[float]] = {}
+    first: dict[tuple[str, str], Any] = {}
+    for seed in range(splits):
+        X, y, X_test, y_test = data.split(seed)
+        methods: dict[str, Callable[[Array, Array], Iterator[Exported | Fitted]]]
+        methods = {**OURS, **PEERS}
+        for method, models in methods.items():
+            for model in models(X, y):
+                classes = model.classes(X_test)
+                if isinstance(model, Exported):
+                    study.integer.add(classes, model.python(X_test))
+                key = method, model.label
+                right.setdefault(key, []).append(100 * float((classes == y_test).mean()))
+                if seed == 0:
+                    first[key] = model
+        print(f"{data.name}, split {seed}", flush=True)
+    X, _, X_test, _ = data.split(0)
+    mine = []
+    for key, model in _worth_measuring(first, right):
+        point = Point(data.name, *key, float(np.mean(right[key])))
+        try:
+            code = model.code()
+        except PeerMissingError as error:
+            print(error)
+            continue
+        result = measured(code, X_test[:COUNTED], "M3", folder)
+        point.flash, point.ram = result.flash, result.ram
+        point.instructions["M3"] = result.instructions
+        mine.append((point, model, code))
+    study.points += [point for point, _, _ in mine]
+    for point, model, code in mine:
+        point.on_front = point in front(
+            other for other, _, _ in mine if other.method == point.method
+        )
+        if point.on_front:
+            for device in set(DEVICES) - {"M3"}:
+                result = measured(code, X_test[:COUNTED], device, folder)
+                point.instructions[device] = result.instructions
+            study.peers.add(*_twin_and_c(model, code, X_test, folder))
+    ours = reference(data.name, study.points)
+    model = next(model for point, model, _ in mine if point is ours)
+    _compare_ours(model, X, X_test, study, folder)
+    _measure_inline(ours, mine, X_test, study, folder)
+
+
+def _worth_measuring(
+    models: dict[tuple[str, str], Any], right: dict[tuple[str, str], list[float]]
+) -> list[tuple[tuple[str, str], Any]]:
+    """All models but forests that are neither small nor accurate, of which there are many."""
+    forests = {
+        key: model
+        for key, model in models.items()
+        if isinstance(model, Fitted) and "forest" in key[0]
+    }
+    rough = {
+        key: Point("", *key, float(np.mean(right[key])), model.bytes)
+        for key, model in forests.items()
+    }
+    kept = {(point.method, point.label) for point in front(rough.values())}
+    return [(key, model) for key, model in models.items() if key not in forests or key in kept]
+
+
+def _twin_and_c(model: Any, code: Code, X: Array, folder: Path) -> tuple[Array, Array]:
+    return model.classes(X), on_host(code, X, folder)
+
+
+def _compare_ours(model: Exported, X: Array, X_test: Array, study: Study, folder: Path) -> None:
+    """The integer code against its twin, the code of floats against Python."""
+    rng = np.random.default_rng(0)
+    some = X_test[rng.integers(0, len(X_test), EQUAL_ROWS)]
+    noise = rng.standard_normal(some.shape) * 0.5 * X.std()
+    rows = np.clip(np.rint(some + noise), -32767, 32767)
+    export = model.export
+    study.host.add(on_host(model.code(), rows, folder), export.predict(rows))
+    for device in DEVICES:
+        result = measured(model.code(), rows[:DEVICE_ROWS], device, folder)
+        study.device.add(result.classes, export.predict(rows[:DEVICE_ROWS]))
+    singles = X_test.astype(np.float32)
+    floating = model.exported("float32", singles)
+    study.floating.add(on_host(code_of(floating), singles, folder), model.python(singles))
+
+
+def _measure_inline(
+    ours: Point, mine: list[tuple[Point, Any, Code]], X_test: Array, study: Study, folder: Path
+) -> None:
+    """The forest that ours is compared with, by emlearn's other method."""
+    peer = peer_of(ours, "emlearn, forest", study.points)
+    model = next((model for point, model, _ in mine if point is peer), None)
+    if peer is None or model is None or model.inline is None:
+        return
+    point = Point(ours.data, "emlearn, forest inline", peer.label, peer.accuracy)
+    for device in DEVICES:
+        result = measured(model.inline(), X_test[:COUNTED], device, folder)
+        point.instructions[device] = result.instructions
+        if device == "M3":
+            point.flash, point.ram = result.flash, result.ram
+    study.points.append(point)
+
+
+# -- Comparing
+
+
+def front(points: Iterable[Point]) -> list[Point]:
+    """Those that no other beats in both bytes and accuracy, by bytes."""
+    kept: list[Point] = []
+    for point in sorted(points, key=lambda point: (point.flash, -point.accuracy)):
+        if not kept or point.accuracy > kept[-1].accuracy:
+            kept.append(point)
+    return kept
+
+
+def reference(name: str, points: list[Point]) -> Point:
+    """Our smallest model that reaches the target of a data set, or else our most accurate one."""
+    ours = [point for point in points if point.data == name and point.method in OURS]
+    enough = [point for point in ours if point.accuracy >= TARGETS[name]]
+    if enough:
+        return min(enough, key=lambda point: point.flash)
+    return max(ours, key=lambda point: point.accuracy)
+
+
+def peer_of(ours: Point, method: str, points: list[Point]) -> Point | None:
+    """The smallest model of a method that is as accurate as ours, or its most accurate one."""
+    theirs = [point for point in points if (point.data, point.method) == (ours.data, method)]
+    enough = [point for point in theirs if point.accuracy >= ours.accuracy]
+    if enough:
+        return min(enough, key=lambda point: point.flash)
+    return max(theirs, key=lambda point: point.accuracy, default=None)
+
+
+def rows_of(study: Study) -> list[Row]:
+    """The bars."""
+    rows = [
+        _equality("integer C, rows on the host", "its twin in NumPy", study.host, 0),
+        _equality("integer C, rows on M0+, M3, M4", "its twin in NumPy", study.device, 0),
+        _equality("integer C, test rows of all splits", "Python", study.integer, 1 / 5000),
+        _equality("C of floats, test rows", "Python", study.floating, 0),
+        _equality("C of peers, test rows", "their twins", study.peers, None),
+    ]
+    for name in dict.fromkeys(point.data for point in study.points):
+        ours = reference(name, study.points)
+        rows += [*_own_bars(ours), *_against(ours, study.points)]
+    return rows
+
+
+def _equality(claim: str, peer: str, seen: Differences, most: float | None) -> Row:
+    bar = "none, for comparison" if most is None else f"at most {most * 5000:g} of 5,000 differ"
+    if most == 0:
+        bar = "0 rows differ"
+    return {
+        "claim": f"{claim}: {seen.rows:,}",
+        "peer": peer,
+        "bar": bar,
+        "measured": seen.different,
+        "unit": "differ",
+        "holds": most is None or seen.different <= most * seen.rows,
+    }
+
+
+def _own_bars(ours: Point) -> list[Row]:
+    target = TARGETS[ours.data]
+    reached = ours.accuracy >= target
+    claim = f"{ours.data}: {ours.method.split(', ')[-1]}, {ours.label}, "
+    rows = [
+        {
+            "claim": f"{claim}accuracy",
+            "peer": "the target",
+            "bar": f"at least {target:g} %",
+            "measured": ours.accuracy,
+            "unit": "%",
+            "holds": reached,
+        }
+    ]
+    bars = [("flash", FLASH.get(ours.data), ours.flash, "B")]
+    if ours.data == "digits":
+        bars += [("RAM", RAM, ours.ram, "B")]
+        bars += [("M3", INSTRUCTIONS, round(ours.instructions["M3"]), "instructions")]
+    for what, most, measured_, unit in bars:
+        rows.append(
+            {
+                "claim": f"{claim}{what}",
+                "peer": "the target",
+                "bar": "none" if most is None else f"at most {most:,}",
+                "measured": measured_,
+                "unit": unit,
+                "holds": most is None or (reached and measured_ <= most),
+            }
+        )
+    return rows
+
+
+def _against(ours: Point, points: list[Point]) -> list[Row]:
+    rows = []
+    claim = f"{ours.data}: {ours.method.split(', ')[-1]}, {ours}"
+    for method, most in (("emlearn, forest", 1 / 6), ("emlearn, MLP", 1 / 2)):
+        peer = peer_of(ours, method, points)
+        if peer is not None:
+            bar = f"at most 1/{1 / most:g} of the flash"
+            rows.append(_ratio(claim, f"{method}: {peer}", bar, ours.flash / peer.flash, most))
+    peer = peer_of(ours, "emlearn, MLP", points)
+    if peer is not None:
+        for device in ("M0+", "M3"):
+            ratio = ours.instructions[device] / peer.instructions[device]
+            bar = f"fewer instructions, {device}"
+            rows.append(_ratio(claim, f"emlearn, MLP: {peer.label}", bar, ratio, 1.0))
+    for method in PEERS:
+        peer = peer_of(ours, method, points)
+        if method.startswith("integer") and peer is not None:
+            bar = "none (flash): the front is published"
+            rows.append(_ratio(claim, f"{method}: {peer}", bar, ours.flash / peer.flash, None))
+    return rows
+
+
+def _ratio(claim: str, peer: str, bar: str, measured_: float, most: float | None) -> Row:
+    holds = most is None or measured_ <= most
+    return {"claim": claim, "peer": peer, "bar": bar, "measured": measured_, "holds": holds}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Measure models on small devices.")
+    parser.add_argument("--quick", action="store_true", help="two splits of digits")
+    show(run(parser.parse_args().quick))

@@ -1,0 +1,57 @@
+"""What a model of ternary coefficients on features of whole numbers takes on a microcontroller.
+
+Five coefficients are a byte, as 3^5 = 243. A scaling takes an origin and a factor for each column.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelight.scaling import Scaling
+
+#: Bytes of the functions on a Cortex-M by gcc -Os, at most, with what they take of libgcc, and what
+#: a scaling adds, for each type of a number of a row.
+CODE = {"int16": (960, 120), "float32": (3000, 1300)}
+SCALED_COLUMN = 8  # bytes of a column that is scaled, at most
+CLASS = 4  # bytes of the step and the start of a class
+GROUP = 5  # coefficients of a byte
+_DIGITS = np.array([9, 27, 81, 1, 3])  # what a coefficient of the five counts in its byte
+
+
+def packed_coefficients(coefficients: NDArray[np.int8], width: int) -> NDArray[np.uint8]:
+    """Coefficients (classes, features) as bytes, in the order in which a device meets them.
+
+    They are met ``width`` features at a time, then five at a time, then class by class. Digits of
+    base 3 are 0 for 0, 1 for 1 and 2 for -1.
+    """
+    groups = []
+    for first in range(0, coefficients.shape[1], width):
+        block = coefficients[:, first : first + width]
+        padded = np.zeros((len(block), -(-block.shape[1] // GROUP) * GROUP), dtype=np.int64)
+        padded[:, : block.shape[1]] = block % 3
+        groups.append((padded.reshape(len(block), -1, GROUP) @ _DIGITS).T.ravel())
+    return np.concatenate(groups).astype(np.uint8)
+
+
+def flash_of(n_classes: int, n_features: int, width: int, scaling: Scaling) -> dict[str, int]:
+    """Bytes of flash, part by part, for rows of 16-bit integers."""
+    outputs = 1 if n_classes == 2 else n_classes
+    whole, rest = divmod(n_features, width)
+    parts = {
+        "coefficients": outputs * (whole * -(-width // GROUP) + -(-rest // GROUP)),
+        "scores": CLASS * outputs,
+    }
+    is_scaled = scaling.name != "none"
+    if is_scaled:
+        parts["scaling"] = SCALED_COLUMN * scaling.n_features
+    parts["code"] = CODE["int16"][0] + (CODE["int16"][1] if is_scaled else 0)
+    return parts
+
+
+def most_features(n_bytes: int, n_classes: int, width: int, scaling: Scaling) -> int:
+    """How many features fit into so many bytes; 0 if none do."""
+    least = sum(flash_of(n_classes, 0, width, scaling).values())
+    groups = max(0, n_bytes - least) // (1 if n_classes == 2 else n_classes)
+    whole, rest = divmod(groups, -(-width // GROUP))
+    return whole * width + min(width, GROUP * rest)
