@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.base.checks import Matrix, as_matrix, check_choice, check_positive, check_same_width
@@ -118,11 +119,25 @@ def deduplicate(
         "n_jobs": n_jobs,
     }
     threshold = check_threshold(threshold)
-    X, others = as_matrix(X), None
+    X, others = _unrounded(X, "X"), None
     if against is not None:
-        others = OtherRows(as_matrix(against, name="against"), threshold, engine)
+        others = OtherRows(_unrounded(against, "against"), threshold, engine)
         check_same_width(X, others.matrix, name="against")
     return deduplicate_matrix(X, threshold, engine, keep=keep, linkage=linkage, others=others)[0]
+
+
+def _unrounded(X: Any, name: str) -> Matrix:
+    """A checked matrix; whole numbers that would be rounded, and then equal, are refused."""
+    values = X.data if sp.issparse(X) else np.asarray(X)
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8 and values.size:
+        largest = max(int(values.max()), -int(values.min()))
+        if largest >= 1 << 53:
+            raise ValueError(
+                f"{name} has the whole number {largest} (or its negative), and from 2^53 on "
+                f"different ones become the same in double precision: leave such ids out, or "
+                f"subtract the least."
+            )
+    return as_matrix(X, name=name)
 
 
 class Others(Protocol):

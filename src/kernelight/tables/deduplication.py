@@ -26,7 +26,8 @@ from kernelight.neighbors.duplicates import COMPONENTS, FIRST, LAST, LEADER, Dup
 from kernelight.neighbors.limits import check_recall, check_threshold
 from kernelight.neighbors.minmax_neighbors import METHODS
 from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
-from kernelight.tables.record_scaling import RECORDS, record_scaling
+from kernelight.tables.lost_cells import RoundedNumbers, refuse_lost_columns
+from kernelight.tables.record_scaling import RECORDS, Gap, gaps_of, record_scaling, with_gaps
 from kernelight.tables.table_map import open_like, sample_of
 
 BATCH = 1 << 13  # rows that are read at a time
@@ -89,6 +90,9 @@ class DedupRows:
     shingles: TextShingles | None = None
     scaling: Scaling | None = None
     scale: str = "none"
+    gaps: tuple[Gap, ...] = ()  # columns whose missing values have a feature
+    every_gap: tuple[Gap, ...] = ()  # those that may have missing values in another file
+    rounded: RoundedNumbers | None = field(default=None, compare=False)
     n_rows: int | None = field(default=None, compare=False)  # once all were read
 
     @property
@@ -104,10 +108,15 @@ class DedupRows:
                 yield self.shingles.transform(*columns, names=self.texts), ids
             return
         for batch in self.data.batches(rows):
-            yield as_matrix(batch.X, name=self.name), batch.ids
+            X = as_matrix(batch.X, name=self.name)
+            if self.rounded is not None:
+                self.rounded.look(X)
+            yield X, batch.ids
 
     def compared(self, X: Matrix) -> Matrix:
         """Rows as they are compared."""
+        if self.gaps:
+            return with_gaps(X, self.gaps, self.scaling)
         return X if self.scaling is None else self.scaling(X)
 
     @property
@@ -183,16 +192,21 @@ def open_rows(
         return rows
     if target is not None:
         data = data.leaving_out(target)
-    _refuse_lost_columns(data, reading_options)
+    refuse_lost_columns(data, reading_options)
     scale = (RECORDS if data.is_table else "none") if scale is None else scale
     if scale == RECORDS and data.encoding.columns is None:
         raise DataError(f"{data.name} has sparse rows: --scale {RECORDS} is for tables.")
-    rows = DedupRows(data, scale=scale)
+    gaps = gaps_of(data.encoding)
+    if gaps:
+        data = data.telling_apart()
+    rows = DedupRows(data, scale=scale, gaps=gaps, every_gap=gaps, rounded=RoundedNumbers(data))
     if not learn:
         return rows
-    if scale == RECORDS:
-        return replace(rows, scaling=record_scaling(data.encoding, *_ranges(data, watch)))
-    return rows if scale == "none" else learn_from(rows, sample_of(data, None, 0, watch))
+    if gaps or scale == RECORDS:
+        rows = _fitted(rows, *_ranges(rows, watch))
+    if scale in (RECORDS, "none"):
+        return rows
+    return _scaled(rows, as_matrix(sample_of(rows.data, None, 0, watch)))
 
 
 def learn_from(rows: DedupRows, some: Any) -> DedupRows:
@@ -202,54 +216,50 @@ def learn_from(rows: DedupRows, some: Any) -> DedupRows:
             rows.shingles.partial_fit(*some, names=rows.texts)
         return rows
     X = as_matrix(some)
+    return _fitted(rows, X.min(axis=0), X.max(axis=0), X) if rows.gaps else _scaled(rows, X)
+
+
+def _fitted(rows: DedupRows, low: Any, high: Any, some: Any = None) -> DedupRows:
+    """The same rows, by the least and the largest value of each feature and perhaps some rows.
+
+    A gap that no row has is left out, as long as no other file is compared.
+    """
+    width = rows.data.n_features
+    largest = np.maximum(np.abs(low), np.abs(high))
+    weighted = rows.scale == "none"
+    every = tuple(
+        gap._replace(weight=float(largest[gap.start : gap.stop].max(initial=0.0)) or 1.0)
+        if weighted
+        else gap
+        for gap in rows.gaps
+    )
+    there = tuple(gap for gap, seen in zip(every, high[width:], strict=True) if seen > 0)
+    kept = replace(rows, gaps=every if some is not None else there, every_gap=every)
+    kept = replace(kept, data=kept.data.telling_apart([gap.name for gap in kept.gaps]))
     if rows.scale == RECORDS:
-        ranges = X.min(axis=0), X.max(axis=0)
-        return replace(rows, scaling=record_scaling(rows.data.encoding, *ranges))
+        scaling = record_scaling(rows.data.encoding, low[:width], high[:width])
+        return replace(kept, scaling=scaling)
+    return kept if some is None else _scaled(kept, some)
+
+
+def _scaled(rows: DedupRows, some: Any) -> DedupRows:
+    """The same rows, with a scaling that some of them say."""
     if rows.scale == "none":
         return rows
-    return replace(rows, scaling=fit_scaling(rows.scale, X, np.random.default_rng(0)))
+    some = np.ascontiguousarray(some[:, : rows.data.n_features]) if rows.gaps else some
+    return replace(rows, scaling=fit_scaling(rows.scale, some, np.random.default_rng(0)))
 
 
-def _ranges(data: Dataset, watch: Watch) -> tuple[NDArray[Any], NDArray[Any]]:
+def _ranges(rows: DedupRows, watch: Watch) -> tuple[NDArray[Any], NDArray[Any]]:
     """The least and the largest value of each feature."""
     low, high, count = np.inf, -np.inf, 0
-    for batch in data.batches(BATCH):
-        X = as_matrix(batch.X, name=data.name)
+    for X, _ in rows.batches():
         low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
         count += X.shape[0]
         watch(Event("reading", count))
     if not count:
-        raise DataError(f"{data.name} has no rows.")
+        raise DataError(f"{rows.name} has no rows.")
     return np.asarray(low), np.asarray(high)
-
-
-def _refuse_lost_columns(data: Dataset, reading_options: dict[str, Any]) -> None:
-    """Refuse to compare rows without columns that the user has not left out."""
-    try:
-        encoding = data.encoding
-    except DataError as error:
-        if "has no features" not in str(error):
-            raise
-        raise DataError(f"{str(error).rstrip('.')}, and --text NAME compares it as text.") from None
-    known = {*(data.columns or ())}
-    lost = [
-        name
-        for name in encoding.ignored
-        if name not in reading_options.get("ignore", ()) and name in known
-    ]
-    if lost:
-        raise DataError(
-            f"{data.name}: column {shown(lost[0])} is ids or free text, which are no features, and "
-            f"rows that differ only there would count as equal: --text {lost[0]} compares it as "
-            f"text, --ignore {lost[0]} leaves it out."
-        )
-    many = next((column.name for column in encoding.columns or () if column.others), None)
-    if many is not None:
-        raise DataError(
-            f"{data.name}: column {shown(many)} has more words than have a feature each, and rows "
-            f"that differ only in rare words would count as equal: --text {many} compares it as "
-            f"text, --max-categories allows more, --ignore {many} leaves it out."
-        )
 
 
 def open_others(
@@ -273,7 +283,12 @@ def open_others(
     if target is not None:
         reading_options["ignore"] = (*reading_options.get("ignore", ()), target)
     other = open_like(rows.data.encoding, shown(rows.name), path, reading_options)
-    return rows, replace(rows, data=other, n_rows=None)
+    if not rows.every_gap:
+        return rows, replace(rows, data=other, n_rows=None)
+    names = [gap.name for gap in rows.every_gap]
+    rows = replace(rows, data=rows.data.telling_apart(names), gaps=rows.every_gap)
+    other = other.telling_apart(names)
+    return rows, replace(rows, data=other, n_rows=None, rounded=RoundedNumbers(other))
 
 
 @dataclass(frozen=True)

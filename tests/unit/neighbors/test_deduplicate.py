@@ -310,6 +310,20 @@ def test_wrong_arguments_are_one_sentence(change, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_whole_numbers_that_would_be_rounded_are_refused(kind, sparse):
+    X = np.array([[2**53 + 1, 1], [2**53, 1]], dtype=kind)
+    X = sp.csr_matrix(X) if sparse else X
+    with pytest.raises(
+        ValueError, match=r"9007199254740993 .* become the same in double precision"
+    ):
+        deduplicate(X)
+    with pytest.raises(ValueError, match="against has the whole number 9007199254740993"):
+        deduplicate(np.ones((1, 2)), against=X)
+    assert deduplicate(X[:, 1:]).n_kept == 1
+
+
 def test_nothing_a_user_gave_is_changed():
     X = clustered_rows(0)
     given = sp.csr_matrix(X)
