@@ -5,36 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
+from dedup_files import lines_of, some_texts
 from in_process import called, run
-from peak import started
 
 from kernelight.data.texts import TextShingles
 from kernelight.kernels import GMM
 from kernelight.neighbors import Index, deduplicate
-
-WORDS = [f"w{at}" for at in range(500)]
-
-
-def some_texts(seed: int = 0, n: int = 120) -> list[str]:
-    """Texts of which a half are copies with a few other words, or none."""
-    random = np.random.default_rng(seed)
-    texts = [" ".join(random.choice(WORDS, 25)) for _ in range(n // 2)]
-    for _ in range(n // 2):
-        words = texts[int(random.integers(0, n // 2))].split()
-        for _ in range(int(random.integers(0, 6))):
-            words[int(random.integers(0, 25))] = str(random.choice(WORDS))
-        texts.append(" ".join(words))
-    return [texts[at] for at in random.permutation(n)]
 
 
 @pytest.fixture
@@ -46,11 +28,6 @@ def articles(tmp_path, monkeypatch):
         writer.writerow(["id", "said"])
         writer.writerows([f"d{at}", text] for at, text in enumerate(texts))
     return texts
-
-
-def lines_of(path) -> list[str]:
-    with open(path, newline="") as file:
-        return file.read().splitlines()
 
 
 def test_texts(articles):
@@ -420,69 +397,3 @@ def test_json_has_what_the_summary_says(articles):
     assert answer["largest_cluster"] == int(found.cluster_sizes.max())
     assert answer["output"] == "c.csv"
     assert "curve" not in answer["plan"]
-
-
-# -- Memory and interrupts
-
-LIMITED = """
-import sys
-from peak import peak
-from kernelight.cli.app import main
-try:
-    main()
-finally:
-    print(peak())
-"""
-LOADED = """
-from kernelight.cli.dedup import *
-from kernelight.tables.memory_limit import taken
-print(taken())
-"""
-
-
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/status"),
-    reason="the system does not say what a process held at most",
-)
-def test_dedup_keeps_within_its_memory(tmp_path):
-    limit = int(started(LOADED)) + (190 << 20)
-    X = sp.random(100_000, 5_000, 0.015, format="csr", random_state=0, dtype=np.float64)
-    X.data = X.data.round(2) + 0.01
-    with open(tmp_path / "a.svm", "w") as file:
-        for begin in range(0, X.shape[0], 10_000):
-            part = X[begin : begin + 10_000]
-            for row in range(part.shape[0]):
-                some = slice(part.indptr[row], part.indptr[row + 1])
-                cells = zip(part.indices[some] + 1, part.data[some], strict=True)
-                file.write("0 " + " ".join(f"{c}:{v:.2f}" for c, v in cells) + "\n")
-    arguments = ["dedup", "a.svm", "-o", "b.svm", "--json", "--method", "bands"]
-    kept, peaks = [], []
-    for more in (["--memory", str(limit)], []):
-        out = started(LIMITED, *arguments, *more, cwd=tmp_path)
-        end = out.rindex("}") + 1
-        kept.append(json.loads(out[:end])["kept"])
-        peaks.append(int(out[end:]))
-    assert kept[0] == kept[1]
-    assert peaks[0] < limit < peaks[1]
-
-
-@pytest.mark.parametrize("moment", [0.3, 0.8])
-def test_an_interrupt_leaves_files_whole(tmp_path, moment):
-    lines = ["said", *some_texts(1, 6000)]
-    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
-    (tmp_path / "clean.csv").write_text("as it was\n")
-    command = [sys.executable, "-m", "kernelight", "dedup", "a.csv", "--text", "said"]
-    command += ["-o", "clean.csv", "--pairs", "pairs.csv", "--memory", "3G"]
-    start = time.monotonic()
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    whole = time.monotonic() - start
-    done = (tmp_path / "clean.csv").read_text()
-    (tmp_path / "clean.csv").write_text("as it was\n")
-    (tmp_path / "pairs.csv").unlink()
-    child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(moment * whole)
-    child.send_signal(signal.SIGINT)
-    child.communicate(timeout=60)
-    # where it was too late, the files are complete
-    assert (tmp_path / "clean.csv").read_text() in ("as it was\n", done)
-    assert set(os.listdir(tmp_path)) <= {"a.csv", "clean.csv", "pairs.csv"}

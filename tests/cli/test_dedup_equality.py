@@ -11,12 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
+from dedup_files import lines_of
 from in_process import run
-
-
-def lines_of(path) -> list[str]:
-    with open(path, newline="") as file:
-        return file.read().splitlines()
 
 
 @pytest.mark.parametrize("scale", ["records", "none", "standard", "quantile+complement"])

@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 import tempfile
+from contextlib import closing
 from typing import Any
 
 from kernelight.base import counted
@@ -103,11 +104,12 @@ def run(
         else:
             result = deduplicate_rows(rows, chosen, against=others, others=index, watch=watch)
         if not dry_run:
-            _write(result, rows, output, pairs, watch)
-            if report is not None:
-                watch(Event("writing the report"))
-                summary = summarised(result, rows, others, command=_command())
-                write_dedup_report(summary, report)
+            with closing(result):
+                _write(result, rows, output, pairs, watch)
+                if report is not None:
+                    watch(Event("writing the report"))
+                    summary = summarised(result, rows, others, command=_command())
+                    write_dedup_report(summary, report)
     if dry_run:
         _say_forecast(expected, against, as_json)
         return
@@ -127,7 +129,8 @@ def _write(
     if pairs is not None:
         watch(Event("writing pairs"))
         with opened(pairs) as writer:
-            writer.write(result.pair_columns())
+            for columns in result.pair_batches():
+                writer.write(columns)
     if output is not None:
         rows.data.copy_rows(
             output, result.found.kept, lambda count: watch(Event("writing", count, result.n_rows))

@@ -207,7 +207,9 @@ def deduplicate_matrix(
     decided = decide(visits, pairs, linkage=linkage, matches=matches, similarities=similarities)
     n_empty, capped = int(empty[place].sum()), int(plan.get("capped", 0))
     return (
-        visits.duplicates(decided, pairs, threshold=threshold, n_empty=n_empty, capped=capped),
+        visits.duplicates(
+            decided, pairs, threshold=threshold, n_empty=n_empty, capped=capped, matches=matches
+        ),
         plan,
     )
 
@@ -307,9 +309,16 @@ class Visits(NamedTuple):
         return Matches(matches.row[self.order], matches.similarity[self.order])
 
     def duplicates(
-        self, decided: Decided, pairs: NeighborPairs, *, threshold: float, n_empty: int, capped: int
+        self,
+        decided: Decided,
+        pairs: NeighborPairs,
+        *,
+        threshold: float,
+        n_empty: int,
+        capped: int,
+        matches: Matches | None = None,
     ) -> Duplicates:
-        """The answer for all rows, from what was decided of ranks."""
+        """The answer for all rows, from what was decided of ranks; matches are of places."""
         n_rows = len(self.place)
         kept = np.zeros(n_rows, dtype=bool)
         kept[self.chosen[self.order[decided.kept]]] = True
@@ -329,6 +338,7 @@ class Visits(NamedTuple):
             threshold=threshold,
             pairs=NeighborPairs.joined([(np.minimum(i, j), np.maximum(i, j), pairs.similarity)]),
             capped=capped,
+            matches=matches and Matches(matches.row[self.place], matches.similarity[self.place]),
         )
 
 
@@ -350,10 +360,20 @@ def decide(
         rule.add(earlier[sort], later[sort], pairs.similarity[sort])
         return rule.decided()
     decided = by_components(n_rows, earlier, later, visits.ranked(matches))
-    # similarities to survivors need not be those of a pair
+    return with_similarities(visits, decided, matches, similarities)
+
+
+def with_similarities(
+    visits: Visits, decided: Decided, matches: Matches | None, similarities: Similarities
+) -> Decided:
+    """What the components rule says, with similarities to survivors, which need not be pairs."""
     gone = np.flatnonzero(~decided.kept)
     survivor = decided.survivor[gone]
     other = np.where(survivor >= 0, visits.order[np.maximum(survivor, 0)], survivor)
     similarity = decided.similarity.copy()
     similarity[gone] = similarities(visits.order[gone], other)
+    if matches is not None:  # those of matches are known, also where no other is
+        places = visits.order[gone]
+        own = (matches.row[places] >= 0) & (other == -1 - matches.row[places])
+        similarity[gone[own]] = matches.similarity[places[own]]
     return decided._replace(similarity=similarity)

@@ -84,7 +84,7 @@ def _histogram(result: TableDuplicates) -> list[list[float]]:
     """Pairs of different rows by similarity: from, to, how many."""
     low = result.settings.threshold
     edges = np.linspace(min(low, 1.0 - 1e-9), 1.0, BINS + 1)
-    counts, _ = np.histogram(np.clip(result.found.pairs.similarity, low, 1.0), edges)
+    counts = result.near.histogram(edges)
     return [
         [float(a), float(b), int(count)]
         for a, b, count in zip(edges[:-1], edges[1:], counts, strict=True)
@@ -113,11 +113,11 @@ def _cluster_of(result: TableDuplicates, cluster: Sequence[tuple[int, float]]) -
 
 def _borderline(result: TableDuplicates) -> list[tuple[int, int, float]]:
     """The pairs of least similarity: those to look at before a threshold is trusted."""
-    pairs = result.found.pairs
-    order = np.lexsort((pairs.j, pairs.i, pairs.similarity))[:BORDERLINE]
     last = result.settings.keep == LAST
-    first, second = (pairs.j, pairs.i) if last else (pairs.i, pairs.j)
-    return [(int(first[at]), int(second[at]), float(pairs.similarity[at])) for at in order]
+    return [
+        (j, i, similarity) if last else (i, j, similarity)
+        for i, j, similarity in result.near.least(BORDERLINE)
+    ]
 
 
 def shown_texts(rows: DedupRows, wanted: Sequence[int]) -> dict[int, str]:

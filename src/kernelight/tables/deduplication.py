@@ -7,7 +7,7 @@ memory, `deduplicate_spooled` (`spooled_deduplication`) within a memory limit.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,10 +27,13 @@ from kernelight.neighbors.limits import check_recall, check_threshold
 from kernelight.neighbors.minmax_neighbors import METHODS
 from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
 from kernelight.tables.lost_cells import RoundedNumbers, refuse_lost_columns
+from kernelight.tables.near_pairs import AT_ONCE, NearPairs, Records, records_of
 from kernelight.tables.record_scaling import RECORDS, Gap, gaps_of, record_scaling, with_gaps
 from kernelight.tables.table_map import open_like, sample_of
 
 BATCH = 1 << 13  # rows that are read at a time
+_IDENTICAL, _NEAR, _AGAINST = range(3)
+_KINDS = np.array(["identical", "near", "against"])
 
 
 @dataclass(frozen=True)
@@ -301,6 +304,7 @@ class TableDuplicates:
     other_ids: list[str] | None  # of the rows of another file, if they have ids
     plan: dict[str, Any]
     seconds: float
+    near: NearPairs  # where ``found`` has none, they are in a file
 
     @property
     def n_rows(self) -> int:
@@ -332,7 +336,7 @@ class TableDuplicates:
             "empty": found.n_empty,
             "clusters": int((sizes > 1).sum()),
             "largest_cluster": int(sizes.max(initial=0)),
-            "pairs": len(found.pairs.i),
+            "pairs": len(self.near),
             "below_threshold": found.n_below,
             "capped": found.capped,
             "threshold": self.settings.threshold,
@@ -342,40 +346,78 @@ class TableDuplicates:
             "seconds": round(self.seconds, 3),
         }
 
-    def pair_columns(self) -> dict[str, Any]:
+    def pair_batches(self) -> Iterator[dict[str, Any]]:
         """A table of pairs: a row, another it is similar to, how similar, and why the row went.
 
         Of equal rows each is paired with the one that stands for it. ``kind`` is identical, near or
-        against; ``removed`` says that the row went because of this pair.
+        against; ``removed`` says that the row went because of this pair. At least one batch comes.
         """
+        others = self._other_pairs()
+        empty, begin = records_of(*np.zeros((2, 0), np.int64), np.zeros(0)), 0
+        for near in self.near.batches():
+            last = int(near["row"][-1])
+            while True:  # in batches of their own, where there are many
+                end = int(np.searchsorted(others[0], last, side="right"))
+                if end - begin <= AT_ONCE:
+                    break
+                yield self._labelled(empty, tuple(c[begin : begin + AT_ONCE] for c in others))
+                begin += AT_ONCE
+            yield self._labelled(near, tuple(column[begin:end] for column in others))
+            begin = end
+        while begin < len(others[0]):
+            yield self._labelled(empty, tuple(c[begin : begin + AT_ONCE] for c in others))
+            begin += AT_ONCE
+        if not len(self.near) and not len(others[0]):
+            yield self._labelled(empty, others)
+
+    def _other_pairs(self) -> tuple[NDArray[Any], ...]:
+        """Rows of pairs that are not near ones, in order: row, other, similarity, kind."""
         found = self.found
-        pairs = found.pairs
         same = np.flatnonzero(found.identical)
-        stand_in = found.equal[same]
         gone = np.flatnonzero((found.survivor < 0) & ~found.identical)
-        last = self.settings.keep == LAST
-        row = np.concatenate([same, pairs.i if last else pairs.j, gone])
-        other = np.concatenate([stand_in, pairs.j if last else pairs.i, found.survivor[gone]])
-        similarity = np.concatenate([np.ones(len(same)), pairs.similarity, found.similarity[gone]])
-        kind = ["identical"] * len(same) + ["near"] * len(pairs.i) + ["against"] * len(gone)
-        order = np.lexsort((-similarity, row))
-        removed = ~found.kept[row] & (
-            (found.survivor[row] == other) | (np.arange(len(row)) < len(same))
+        other, similarity = found.survivor[gone], found.similarity[gone]
+        if found.matches is not None:  # rather its own match than that of its cluster
+            own = found.matches.row[gone] >= 0
+            other = np.where(own, -1 - found.matches.row[gone], other)
+            similarity = np.where(own, found.matches.similarity[gone], similarity)
+        row = np.concatenate([same, gone])
+        order = np.argsort(row, kind="stable")
+        kind = np.repeat([_IDENTICAL, _AGAINST], [len(same), len(gone)])
+        others = np.concatenate([found.equal[same], other])
+        return (
+            row[order],
+            others[order],
+            np.append(np.ones(len(same)), similarity)[order],
+            kind[order],
         )
+
+    def _labelled(self, near: Records, others: tuple[NDArray[Any], ...]) -> dict[str, Any]:
+        found = self.found
+        row = np.concatenate([near["row"].astype(np.int64), others[0]])
+        other = np.concatenate([near["other"].astype(np.int64), others[1]])
+        similarity = np.concatenate([near["similarity"], others[2]])
+        kind = np.concatenate([np.full(len(near), _NEAR), others[3]])
+        order = np.lexsort((other, kind, -similarity, row))
+        row, other, kind = row[order], other[order], kind[order]
+        removed = ~found.kept[row] & ((found.survivor[row] == other) | (kind != _NEAR))
+        text = self.ids is not None or self.other_ids is not None
         return {
-            "row": _labels([self.label(int(at)) for at in row[order]], self.ids),
-            "other": _labels(
-                [self.survivor_label(int(at)) for at in other[order]],
-                self.other_ids if self.ids is None else self.ids,
-            ),
+            "row": row + 1 if self.ids is None else _texts(map(self.label, row.tolist())),
+            "other": _texts(map(self.survivor_label, other.tolist()))
+            if text
+            else np.where(other >= 0, other + 1, -other),
             "similarity": similarity[order],
-            "kind": np.array(kind, dtype=str)[order],
-            "removed": removed[order],
+            "kind": _KINDS[kind],
+            "removed": removed,
         }
 
+    def close(self) -> None:
+        """Close the temporary file of the pairs, if there is one."""
+        self.near.close()
 
-def _labels(labels: list[str], ids: list[str] | None) -> NDArray[Any]:
-    return np.array(labels, dtype=str) if ids is not None else np.array(labels, dtype=np.int64)
+
+def _texts(labels: Iterable[str]) -> NDArray[Any]:
+    return np.array(list(labels), dtype=str)
 
 
 def deduplicate_rows(
@@ -414,4 +456,5 @@ def deduplicate_rows(
         unite_empty=rows.unite_empty,
     )
     other_ids = getattr(others, "ids", other_ids)  # an index knows what it has found
-    return TableDuplicates(found, settings, ids, other_ids, plan, time.monotonic() - start)
+    near = NearPairs.of(found.pairs, settings.keep)
+    return TableDuplicates(found, settings, ids, other_ids, plan, time.monotonic() - start, near)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from kernelight import _core
 from kernelight.kernels import GMM
 from kernelight.neighbors import Matches, deduplicate, equal_rows
-from kernelight.neighbors.duplicates import Leaders, by_components, clusters_of
+from kernelight.neighbors.duplicates import Components, Leaders, by_components, clusters_of
 from kernelight.neighbors.equal_rows import equal_pairs, first_equal_rows, row_fingerprints
 
 
@@ -180,6 +180,34 @@ def test_the_compiled_loop_is_the_slow_one(seed):
     slow_leaders(earlier, later, similarity, *theirs)
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_components_are_those_of_a_slow_search(seed):
+    """Whatever the order of pairs and calls; rows with one match are connected by it."""
+    random = np.random.default_rng(seed)
+    n = 60
+    i, j = random.integers(0, n, (2, 25 + 5 * seed))
+    matches = None
+    near = np.eye(n, dtype=bool)
+    near[i, j] = near[j, i] = True
+    match = np.full(n, -1)
+    if seed % 2:
+        some = random.choice(n, 12, replace=False)
+        match[some] = random.integers(0, 6, 12)
+        matches = Matches(match, np.where(match >= 0, 0.9, 0.0))
+        near |= (match[:, None] == match[None, :]) & (match[:, None] >= 0)
+    reached = np.linalg.matrix_power(near.astype(float), n) > 0
+    rule = Components(n, matches)
+    for start in range(0, len(i), 7):
+        rule.add(i[start : start + 7], j[start : start + 7])
+    decided = rule.decided()
+    for row in range(n):
+        members = np.flatnonzero(reached[row])
+        matched = members[match[members] >= 0]
+        wanted = -1 - match[matched[0]] if len(matched) else members[0]
+        assert decided.survivor[row] == wanted
+        assert decided.kept[row] == (wanted == row)
 
 
 def test_leaders_in_several_calls():
