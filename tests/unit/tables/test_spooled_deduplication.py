@@ -14,10 +14,11 @@ from kernelight.data import open_dataset
 from kernelight.neighbors import banded, deduplicate
 from kernelight.neighbors.equal_rows import first_equal_rows
 from kernelight.tables import deduplication, near_pairs, row_spool, spooled_deduplication
+from kernelight.tables.bucket_candidates import bucket_pairs
 from kernelight.tables.deduplication import DedupRows, DedupSettings, deduplicate_rows, open_others
 from kernelight.tables.row_spool import DistinctRows, RowSpool, SpooledArray
 from kernelight.tables.sorted_runs import SortedRuns
-from kernelight.tables.spooled_deduplication import _bucket_pairs, deduplicate_spooled
+from kernelight.tables.spooled_deduplication import deduplicate_spooled
 
 
 def similar_rows(seed: int, n: int = 3000, width: int = 400, nonzeros: int = 20) -> sp.csr_matrix:
@@ -188,7 +189,7 @@ def test_buckets_give_each_pair_once():
         rows[keys == key] = np.sort(random.choice(1000, int((keys == key).sum()), replace=False))
     for cap in (1, 3, 100):
         for most in (1, 7, 1000):
-            parts = list(_bucket_pairs(keys, rows, cap, most))
+            parts = list(bucket_pairs(keys, rows, cap, most))
             assert all(len(i) <= most for i, _ in parts)
             found = [(int(a), int(b)) for i, j in parts for a, b in zip(i, j, strict=True)]
             wanted = []
