@@ -322,14 +322,14 @@ def test_equal_rows_are_equal_before_they_are_scaled(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("memory", [[], ["--memory", "3G"]])
-def test_equal_sparse_rows_without_any_value_are_identical(tmp_path, monkeypatch, memory):
+def test_sparse_rows_without_any_value_stay(tmp_path, monkeypatch, memory):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.svm").write_text("1\n0 1:2\n0\n1 3:0\n")
     out = run("dedup", "a.svm", "-o", "b.svm", *memory)
-    assert "4 rows of a.svm: 2 stay, 2 go (2 identical, 0 near)." in out
-    assert "3 rows without any value are similar to no other rows; equal ones count as" in out
+    assert "4 rows of a.svm: 4 stay, 0 go (0 identical, 0 near)." in out
+    assert "3 rows without any value are similar to nothing and stay." in out
     assert "are found" not in out
-    assert lines_of("b.svm") == ["1", "0 1:2"]
+    assert lines_of("b.svm") == ["1", "0 1:2", "0", "1 3:0"]
 
 
 def test_one_row(tmp_path, monkeypatch):
@@ -347,11 +347,13 @@ def test_the_recall_that_is_said_is_below_one(articles):
     assert "are found" not in out
 
 
-def test_empty_texts_stay(tmp_path, monkeypatch):
+@pytest.mark.parametrize("memory", [[], ["--memory", "3G"]])
+def test_empty_texts_stay(tmp_path, monkeypatch, memory):
     monkeypatch.chdir(tmp_path)
     with open("a.csv", "w") as file:
         file.write("id,said\n1,\n2,\n3,?!\n4,word\n")
-    out = run("dedup", "a.csv", "--text", "said")
+    assert deduplicate(TextShingles().transform(["", "", "?!", "word"])).kept.all()
+    out = run("dedup", "a.csv", "--text", "said", *memory)
     assert "4 rows of a.csv: 4 stay, 0 go" in out
     assert "3 rows without any value are similar to nothing and stay." in out
 

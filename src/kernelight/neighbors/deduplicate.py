@@ -53,8 +53,9 @@ def deduplicate(
     over positive and negative parts, is at least the threshold. Every pair that counts is verified
     by the exact kernel.
 
-    Equal rows are united first, so that large groups of them cost nothing. Rows of zeros are equal
-    to each other, and similar to nothing else: one of them stays, and ``n_empty`` counts them all.
+    Equal rows are united first, so that large groups of them cost nothing. Rows of zeros, such as
+    empty texts, are similar to nothing, also not to each other: all stay, and ``n_empty`` counts
+    them.
 
     Parameters
     ----------
@@ -175,12 +176,13 @@ def deduplicate_matrix(
     linkage: str,
     others: Others | None = None,
     compared: Callable[[Matrix], Matrix] | None = None,
-    unite_empty: bool = True,
+    unite_empty: bool = False,
 ) -> tuple[Duplicates, dict[str, Any]]:
     """The duplicates of a checked matrix, and how they were found, as plain data.
 
     ``engine`` are arguments of `MinMaxNeighbors`. Rows are equal or not as they are, and similar as
-    ``compared`` makes them, such as a scaling. Rows of zeros are equal with ``unite_empty``.
+    ``compared`` makes them, such as a scaling. Rows of zeros are their own, or with ``unite_empty``
+    equal, where they are records whose values are 0.
     """
     first = first_equal_rows(X, unite_empty=unite_empty)
     distinct = np.flatnonzero(first == np.arange(len(first)))

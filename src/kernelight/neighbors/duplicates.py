@@ -60,7 +60,7 @@ class Duplicates:
         Of equal rows the one that stands for all, which stays or goes for them; itself for a row
         that has no equal.
     n_empty : int
-        Rows of zeros: they are equal to each other, and similar to nothing else.
+        Rows of zeros: they are similar to nothing, and all stay.
     threshold : float
         Pairs of at least this similarity are near-duplicates.
     pairs : Pairs

@@ -124,8 +124,8 @@ class DedupRows:
 
     @property
     def unite_empty(self) -> bool:
-        """Whether rows of zeros are equal; of texts without a word that is not known."""
-        return not self.texts
+        """Whether rows of zeros are equal: records are, texts and sparse rows say nothing."""
+        return self.data.is_table and not self.texts
 
     def empty_text(self, count: int) -> str:
         """What is true of ``count`` rows that are zeros where they are compared."""
@@ -133,7 +133,7 @@ class DedupRows:
         if not self.unite_empty:
             stay = "stays" if count == 1 else "stay"
             return f"{many} without any value {are} similar to nothing and {stay}."
-        what = "without any value" if self.scaling is None else "of only zeros once scaled"
+        what = "of only zeros" + ("" if self.scaling is None else " once scaled")
         return f"{many} {what} {are} similar to no other rows; equal ones count as identical."
 
     def whole(self, watch: Watch = unwatched) -> tuple[Matrix, list[str] | None]:

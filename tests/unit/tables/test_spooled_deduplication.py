@@ -258,9 +258,9 @@ def test_equal_rows_are_found_across_batches(tmp_path, monkeypatch, dense, same)
         monkeypatch.setattr(
             row_spool, "row_fingerprints", lambda X: np.zeros(X.shape[0], dtype=np.uint64)
         )
-    known = DistinctRows(str(tmp_path / "x"), X)
+    known = DistinctRows(str(tmp_path / "x"), X, unite_empty=dense)
     place = np.concatenate([known.add(X[start : start + 41]) for start in range(0, 300, 41)])
-    first = first_equal_rows(X)
+    first = first_equal_rows(X, unite_empty=dense)
     distinct = np.flatnonzero(first == np.arange(300))
     np.testing.assert_array_equal(place, np.searchsorted(distinct, first))
     assert abs(known.spool.take(np.arange(len(distinct))) - X[distinct]).max() == 0
