@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from in_process import called, run
 from kernelight.data.texts import TextShingles
 from kernelight.kernels import GMM
 from kernelight.neighbors import Index, deduplicate
+from kernelight.tables import dedup_forecast
 
 
 @pytest.fixture
@@ -143,6 +145,41 @@ def test_a_dry_run_compares_a_sample(tmp_path, monkeypatch, options):
     assert abs(answer["distinct"] - different) < 5 / 2000**0.5 * different
     assert answer["pairs_low"] < found["pairs"] < answer["pairs_high"]
     assert answer["pairs_high"] < 3 * found["pairs"]
+
+
+@pytest.mark.parametrize("n", [6, 120, 3000])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_dry_run_says_the_method_whatever_the_clock(tmp_path, monkeypatch, n, numbers):
+    """It counts work, as the run does: of all rows the same, of a sample what comes of it."""
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(n)
+    lines = some_texts(3, n)
+    if numbers:
+        lines = [
+            f"{a:.3f},{b}"
+            for a, b in zip(random.random(n), random.integers(9, size=n), strict=True)
+        ]
+    (tmp_path / "a.csv").write_text("\n".join(["a,b" if numbers else "said", *lines]) + "\n")
+    options = ["a.csv", "--json", "--threshold", "0.9", *([] if numbers else ["--text", "said"])]
+    done = json.loads(run("dedup", *options))["plan"]["method"]
+    for seed in range(4):
+        steps = np.random.default_rng(seed).lognormal(0, 9, 1000)
+        clock = SimpleNamespace(monotonic=iter(np.cumsum(steps).tolist()).__next__)
+        monkeypatch.setattr(dedup_forecast, "time", clock)
+        assert json.loads(run("dedup", *options, "--dry-run"))["method"] == done
+
+
+def test_a_dry_run_foresees_many_pairs(tmp_path, monkeypatch):
+    """A file of a megabyte of which every row is similar to every other takes long for its size."""
+    monkeypatch.chdir(tmp_path)
+    common = " ".join(f"word{at}" for at in range(60))
+    lines = [f"{common} own{at}" for at in range(4000)]
+    (tmp_path / "a.csv").write_text("\n".join(["said", *lines]) + "\n")
+    options = ["a.csv", "--text", "said", "--json", "--dry-run", "--memory", "1G"]
+    answer = json.loads(run("dedup", *options, "--pairs", "p.csv"))
+    assert abs(answer["pairs"] / (4000 * 3999 / 2) - 1) < 0.01
+    # what is written for each pair does not depend on the machine
+    assert answer["seconds"] > 1e-6 * answer["pairs"]
 
 
 def test_another_file(articles):

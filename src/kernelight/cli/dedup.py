@@ -89,7 +89,13 @@ def run(
         elif against is not None:
             rows, others = open_others(rows, against, **options)
         if dry_run:
-            expected = forecast(rows, chosen, memory=limit, watch=watch)
+            expected = forecast(
+                rows,
+                chosen,
+                memory=limit,
+                all_pairs=pairs is not None or report is not None,
+                watch=watch,
+            )
         elif limit is not None:
             result = deduplicate_spooled(
                 rows,

@@ -10,7 +10,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.base.checks import Matrix, as_matrix, check_choice, check_positive, check_same_width
-from kernelight.neighbors.dedup_bands import banded_pairs
+from kernelight.codes import Codes
+from kernelight.neighbors import costs
+from kernelight.neighbors.banded import pairs_met
+from kernelight.neighbors.dedup_bands import banded_pairs, dedup_plan
 from kernelight.neighbors.duplicates import (
     COMPONENTS,
     FIRST,
@@ -25,6 +28,7 @@ from kernelight.neighbors.duplicates import (
     clusters_of,
 )
 from kernelight.neighbors.equal_rows import empty_rows, first_equal_rows
+from kernelight.neighbors.exact import ExactSearch
 from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.limits import check_recall, check_threshold
 from kernelight.neighbors.minmax_neighbors import METHODS, MinMaxNeighbors
@@ -227,6 +231,32 @@ def found_pairs(
     if plan.method == "bands":  # as files are de-duplicated
         return banded_pairs(rows, threshold, engine)
     return neighbors.pairs(threshold), {"method": plan.method, "recall": plan.recall}
+
+
+def likely_method(
+    sample: Matrix, n_rows: int, threshold: float, engine: dict[str, Any], codes: Codes
+) -> str:
+    """How pairs of ``n_rows`` rows would be found, by those of a sample and codes of some of it.
+
+    What is counted for a choice among all rows is counted here; what is of pairs grows with the
+    square of the rows.
+    """
+    if engine["method"] in ("exact", "bands"):
+        return str(engine["method"])
+    if n_rows <= sample.shape[0]:
+        return str(pair_finder(sample, engine).pairs_plan(threshold).method)
+    rows = ExactRows.of(sample, engine["p"])
+    more = (n_rows / rows.n_rows) ** 2
+    entries, verified = ExactSearch(rows, engine["n_jobs"]).work_joined(threshold)
+    exact = costs.exact_join(rows, more * entries, more * verified, n_rows)
+    try:
+        plan = dedup_plan(codes, n_rows, threshold, engine["recall"], engine["n_jobs"])
+    except ValueError:  # no bands find enough
+        return "exact"
+    met = (n_rows / len(codes)) ** 2 * pairs_met(codes, plan.rows, n_jobs=engine["n_jobs"])
+    banded = costs.encoding(rows, codes.n_components, n_rows)
+    banded += costs.band_join(rows, plan.bands, plan.rows, met, n_rows)
+    return "bands" if banded < exact else "exact"
 
 
 def pair_finder(rows: Matrix, engine: dict[str, Any]) -> MinMaxNeighbors:

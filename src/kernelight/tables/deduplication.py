@@ -27,7 +27,7 @@ from kernelight.neighbors.limits import check_recall, check_threshold
 from kernelight.neighbors.minmax_neighbors import METHODS
 from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
 from kernelight.tables.lost_cells import RoundedNumbers, refuse_lost_columns
-from kernelight.tables.near_pairs import AT_ONCE, NearPairs, Records, records_of
+from kernelight.tables.near_pairs import AT_ONCE, RECORD, NearPairs, Records
 from kernelight.tables.record_scaling import RECORDS, Gap, gaps_of, record_scaling, with_gaps
 from kernelight.tables.table_map import open_like, sample_of
 
@@ -353,7 +353,7 @@ class TableDuplicates:
         against; ``removed`` says that the row went because of this pair. At least one batch comes.
         """
         others = self._other_pairs()
-        empty, begin = records_of(*np.zeros((2, 0), np.int64), np.zeros(0)), 0
+        empty, begin = np.zeros(0, RECORD), 0
         for near in self.near.batches():
             last = int(near["row"][-1])
             while True:  # in batches of their own, where there are many

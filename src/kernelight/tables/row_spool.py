@@ -160,7 +160,8 @@ class DistinctRows:
     """Rows that are not equal to an earlier one, spooled as they come.
 
     Fingerprints of all distinct rows are in memory, in a few sorted lists; rows of equal
-    fingerprints are compared with what was spooled. Rows of zeros are their own, or equal with ``unite_empty``.
+    fingerprints are compared with what was spooled. Rows of zeros are their own, or equal with
+    ``unite_empty``.
     """
 
     def __init__(self, path: str, like: Matrix, *, unite_empty: bool = False) -> None:
