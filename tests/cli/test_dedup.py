@@ -41,7 +41,7 @@ def test_texts(articles):
     assert found.n_near > 10
     assert found.n_identical > 3
     assert f"120 rows of articles.csv: {found.n_kept} stay, {found.n_removed} go" in out
-    assert f"({found.n_identical} identical, {found.n_near} near)" in out
+    assert f"({found.n_identical} of the same shingles, {found.n_near} near)" in out
     assert "The rows that stay are in clean.csv." in out
 
 
@@ -85,7 +85,7 @@ def test_pairs(articles, keep):
         a, b = int(row["row"][1:]), int(row["other"][1:])
         assert abs(K[a, b] - float(row["similarity"])) < 1e-9
         assert K[a, b] >= 0.7
-        assert (row["kind"] == "identical") == (articles[a] == articles[b])
+        assert (row["kind"] == "same shingles") == (articles[a] == articles[b])
         if row["removed"] == "True":
             assert a not in removed
             removed[a] = b
@@ -145,6 +145,34 @@ def test_a_dry_run_compares_a_sample(tmp_path, monkeypatch, options):
     assert abs(answer["distinct"] - different) < 5 / 2000**0.5 * different
     assert answer["pairs_low"] < found["pairs"] < answer["pairs_high"]
     assert answer["pairs_high"] < 3 * found["pairs"]
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_the_report_compares_whole_texts(tmp_path, monkeypatch, texts):
+    """Of long texts only the first part is shown, with a sign, and the rest counts."""
+    monkeypatch.chdir(tmp_path)
+    long = " ".join(f"word{at}" for at in range(200))
+    rows = [
+        f"{long} one",
+        f"{long} two",
+        f"{long} one",
+        f"{long.upper()} ONE",
+        "short a",
+        "short b",
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(["said", *rows]) + "\n")
+    options = ["--text", "said"] if texts else ["--categorical", "said", "--threshold", "0.01"]
+    run("dedup", "a.csv", *options, "--report", "r.html", "--pairs", "p.csv")
+    page = (tmp_path / "r.html").read_text()
+    assert page.count("<td>the same</td>") == 1
+    if not texts:
+        assert "identical to another row" in page
+        return
+    assert "the same shingles as another row" in page
+    # the survivor, the one that differs at the end, that in capitals; both of a borderline pair
+    assert page.count("(cut after 600 characters)") == 5
+    kinds = [line.split(",")[0::3][:2] for line in lines_of("p.csv")[1:]]
+    assert kinds == [["2", "near"], ["3", "same shingles"], ["4", "same shingles"]]
 
 
 @pytest.mark.parametrize("n", [6, 120, 3000])

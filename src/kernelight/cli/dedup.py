@@ -19,6 +19,7 @@ from kernelight.study import write_dedup_report
 from kernelight.tables.dedup_forecast import forecast
 from kernelight.tables.dedup_summary import summarised
 from kernelight.tables.deduplication import (
+    IDENTICAL,
     DedupRows,
     DedupSettings,
     TableDuplicates,
@@ -192,7 +193,7 @@ def _say(result: TableDuplicates, rows: DedupRows, given: dict[str, str]) -> Non
     kinds = [
         f"{facts[kind]:,} {said}"
         for kind, said in (
-            ("identical", "identical"),
+            ("identical", "identical" if result.same == IDENTICAL else f"of the {result.same}"),
             ("near", "near"),
             ("against", "found in --against"),
         )

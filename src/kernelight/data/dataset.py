@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kernelight.base.checks import check_int
 from kernelight.data.batches import Batch, cut, merged
 from kernelight.data.column_selection import selected, selected_by
-from kernelight.data.copies import copy_rows, refuse_copy, stored_texts
+from kernelight.data.copies import ShownText, copy_rows, refuse_copy, stored_texts
 from kernelight.data.decisions import Decisions
 from kernelight.data.description import described
 from kernelight.data.encoded_source import (
@@ -314,8 +314,8 @@ class Dataset:
         """Whether it is a table of named columns: CSV, Parquet, Arrow or a frame."""
         return self._opened.columns is not None and not isinstance(self._opened, ArraySource)
 
-    def stored_texts(self, rows: Sequence[int], longest: int = 400) -> dict[int, str]:
-        """Some rows as they are stored, as text of at most so many characters, by their numbers."""
+    def stored_texts(self, rows: Sequence[int], longest: int = 400) -> dict[int, ShownText]:
+        """Some rows as they are stored, as text of which so many characters are shown."""
         return stored_texts(self._opened, rows, longest)
 
     def widened(self, width: int) -> Dataset:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from kernelight.data.copies import ShownText
 from kernelight.neighbors.duplicates import LAST
 from kernelight.tables.deduplication import DedupRows, TableDuplicates
 from kernelight.tables.record_scaling import shown_scaling
 
 CLUSTERS, MEMBERS, BORDERLINE = 8, 5, 12  # that are shown
 BINS = 20  # of the histogram of similarities
-LONGEST = 600  # characters of a text
+LONGEST = 600  # characters of a text that are shown
 
 
 def summarised(
@@ -34,10 +35,13 @@ def summarised(
         texts |= {-1 - row: text for row, text in outside.items()}
 
     def entry(row: int, similarity: float) -> dict[str, Any]:
+        shown = texts.get(row, ShownText.of("", LONGEST))
         return {
             "label": result.survivor_label(row),
             "similarity": float(similarity),
-            "text": texts.get(row, ""),
+            "text": shown.text,
+            "cut": shown.cut,
+            "digest": shown.digest,
             "outside": row < 0,
             "kept": row < 0 or bool(found.kept[row]),
         }
@@ -49,6 +53,7 @@ def summarised(
         "command": command,
         "compared": _compared(rows, result),
         "facts": result.facts(),
+        "same": result.same,
         "empty_text": rows.empty_text(found.n_empty) if found.n_empty else "",
         "sizes": np.stack([sizes[several], counts[several]], axis=1).tolist(),
         "histogram": _histogram(result),
@@ -120,18 +125,18 @@ def _borderline(result: TableDuplicates) -> list[tuple[int, int, float]]:
     ]
 
 
-def shown_texts(rows: DedupRows, wanted: Sequence[int]) -> dict[int, str]:
+def shown_texts(rows: DedupRows, wanted: Sequence[int]) -> dict[int, ShownText]:
     """The texts of some rows, or the rows as they are stored, by their numbers."""
     if not rows.texts:
         return rows.data.stored_texts(wanted, LONGEST)
-    found: dict[int, str] = {}
+    found: dict[int, ShownText] = {}
     left = sorted(wanted, reverse=True)
     first = 0
     for columns, _ in rows.data.texts(rows.texts):
         count = len(columns[0])
         while left and left[-1] < first + count:
             row = left.pop()
-            found[row] = " | ".join(texts[row - first] for texts in columns)[:LONGEST]
+            found[row] = ShownText.of(" | ".join(texts[row - first] for texts in columns), LONGEST)
         first += count
         if not left:
             break

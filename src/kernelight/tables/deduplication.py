@@ -32,8 +32,8 @@ from kernelight.tables.record_scaling import RECORDS, Gap, gaps_of, record_scali
 from kernelight.tables.table_map import open_like, sample_of
 
 BATCH = 1 << 13  # rows that are read at a time
-_IDENTICAL, _NEAR, _AGAINST = range(3)
-_KINDS = np.array(["identical", "near", "against"])
+IDENTICAL, SAME_SHINGLES = "identical", "same shingles"
+_SAME, _NEAR, _AGAINST = range(3)
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,11 @@ class DedupRows:
         if self.gaps:
             return with_gaps(X, self.gaps, self.scaling)
         return X if self.scaling is None else self.scaling(X)
+
+    @property
+    def same(self) -> str:
+        """What rows have in common that are equal where they are compared."""
+        return SAME_SHINGLES if self.texts else IDENTICAL
 
     @property
     def unite_empty(self) -> bool:
@@ -305,6 +310,7 @@ class TableDuplicates:
     plan: dict[str, Any]
     seconds: float
     near: NearPairs  # where ``found`` has none, they are in a file
+    same: str = "identical"  # how rows go that are equal where they are compared
 
     @property
     def n_rows(self) -> int:
@@ -349,8 +355,9 @@ class TableDuplicates:
     def pair_batches(self) -> Iterator[dict[str, Any]]:
         """A table of pairs: a row, another it is similar to, how similar, and why the row went.
 
-        Of equal rows each is paired with the one that stands for it. ``kind`` is identical, near or
-        against; ``removed`` says that the row went because of this pair. At least one batch comes.
+        Of equal rows each is paired with the one that stands for it. ``kind`` is identical (of
+        texts same shingles), near or against; ``removed`` says that the row went because of this
+        pair. At least one batch comes.
         """
         others = self._other_pairs()
         empty, begin = np.zeros(0, RECORD), 0
@@ -382,7 +389,7 @@ class TableDuplicates:
             similarity = np.where(own, found.matches.similarity[gone], similarity)
         row = np.concatenate([same, gone])
         order = np.argsort(row, kind="stable")
-        kind = np.repeat([_IDENTICAL, _AGAINST], [len(same), len(gone)])
+        kind = np.repeat([_SAME, _AGAINST], [len(same), len(gone)])
         others = np.concatenate([found.equal[same], other])
         return (
             row[order],
@@ -407,7 +414,7 @@ class TableDuplicates:
             if text
             else np.where(other >= 0, other + 1, -other),
             "similarity": similarity[order],
-            "kind": _KINDS[kind],
+            "kind": np.array([self.same, "near", "against"])[kind],
             "removed": removed,
         }
 
@@ -457,4 +464,5 @@ def deduplicate_rows(
     )
     other_ids = getattr(others, "ids", other_ids)  # an index knows what it has found
     near = NearPairs.of(found.pairs, settings.keep)
-    return TableDuplicates(found, settings, ids, other_ids, plan, time.monotonic() - start, near)
+    seconds = time.monotonic() - start
+    return TableDuplicates(found, settings, ids, other_ids, plan, seconds, near, rows.same)

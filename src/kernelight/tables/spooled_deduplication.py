@@ -98,7 +98,9 @@ def deduplicate_spooled(
     finally:
         job.close()
     seconds = time.monotonic() - start
-    return TableDuplicates(found, settings, job.ids, job.other_ids, plan, seconds, job.near)
+    return TableDuplicates(
+        found, settings, job.ids, job.other_ids, plan, seconds, job.near, rows.same
+    )
 
 
 class _Spooled:
