@@ -258,6 +258,37 @@ def test_an_index(articles, memory):
     assert "sparse.svm has 5,000,000 features where known.index has 1048576." in said
 
 
+@pytest.mark.parametrize("memory", [[], ["--memory", "3G"]])
+def test_components_and_an_index(articles, memory):
+    """Direct matches have their similarity; of rows that a chain leads there it is not known."""
+    X = TextShingles().transform(articles)
+    with Index.create("known.index", n_features=X.shape[1], recall=0.999) as index:
+        index.add([f"k{at}" for at in range(0, 39, 3)], X[0:39:3])
+    options = ["--text", "said", "--against", "known.index", "--linkage", "components", *memory]
+    run("dedup", "articles.csv", *options, "--threshold", "0.6", "--pairs", "p.csv")
+    K = GMM()(X, X[0:39:3])
+    with open("p.csv", newline="") as file:
+        pairs = [pair for pair in csv.DictReader(file) if pair["kind"] == "against"]
+    direct = {int(pair["row"]) - 1: pair for pair in pairs if pair["similarity"] != "nan"}
+    found = deduplicate(X, 0.6, against=X[0:39:3], linkage="components")
+    first = found.equal == np.arange(len(articles))
+    assert direct.keys() == set(np.flatnonzero((K.max(axis=1) >= 0.6) & first).tolist())
+    for row, pair in direct.items():
+        assert pair["removed"] == "True"
+        assert abs(float(pair["similarity"]) - K[row].max()) < 1e-9
+        assert K[row, int(pair["other"][1:]) // 3] == K[row].max()
+
+
+@pytest.mark.usefixtures("articles")
+def test_an_index_of_other_shingles_is_suspected():
+    shingles = TextShingles("characters")
+    with Index.create("known.index", n_features=shingles.n_features) as index:
+        index.add(["a"], shingles.transform(["a text of many words"]))
+    out = run("dedup", "articles.csv", "--text", "said", "--against", "known.index")
+    assert "No text is near one of known.index" in out
+    assert "is it an index of shingles of 1 to 2 words, too?" in out
+
+
 def test_several_columns_of_texts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with open("people.csv", "w") as file:

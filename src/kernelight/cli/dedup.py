@@ -17,7 +17,7 @@ from kernelight.data.texts import TextShingles
 from kernelight.estimators import Event
 from kernelight.study import write_dedup_report
 from kernelight.tables.dedup_forecast import forecast
-from kernelight.tables.dedup_summary import summarised
+from kernelight.tables.dedup_summary import shown_shingles, summarised
 from kernelight.tables.deduplication import (
     IDENTICAL,
     DedupRows,
@@ -127,6 +127,11 @@ def run(
         show.as_json(facts)
     elif not quiet:
         _say(result, rows, given)
+        if index is not None and rows.shingles is not None and not facts["against"]:
+            show.say(
+                f"No text is near one of {against}, which does not know what its rows were made "
+                f"of: is it an index of {shown_shingles(rows.shingles)}, too?"
+            )
 
 
 def _write(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelight.data.copies import ShownText
+from kernelight.data.texts import TextShingles
 from kernelight.neighbors.duplicates import LAST
 from kernelight.tables.deduplication import DedupRows, TableDuplicates
 from kernelight.tables.record_scaling import shown_scaling
@@ -76,13 +77,22 @@ def _compared(rows: DedupRows, result: TableDuplicates) -> str:
     """What rows were compared by, in words."""
     power = "" if result.settings.p == 1.0 else f", values to the power {result.settings.p:g}"
     if rows.texts and rows.shingles is not None:
-        low, high = rows.shingles.lengths
-        count = f"{low}" if low == high else f"{low} to {high}"
         weights = "counts" if rows.shingles.weights == "tf" else "tf-idf weights"
-        columns = ", ".join(rows.texts)
-        return f"shingles of {count} {rows.shingles.kind} of {columns}, {weights}{power}"
+        return f"{shown_shingles(rows.shingles)} of {', '.join(rows.texts)}, {weights}{power}"
     scale = "" if rows.scaling is None else f", scaled by {shown_scaling(rows.scaling)}"
     return f"{rows.data.n_features:,} features{scale}{power}"
+
+
+def shown_shingles(shingles: TextShingles) -> str:
+    """What shingles are, in words.
+
+    >>> from kernelight.data.texts import TextShingles
+    >>> from kernelight.tables.dedup_summary import shown_shingles
+    >>> shown_shingles(TextShingles())
+    'shingles of 1 to 2 words'
+    """
+    low, high = shingles.lengths
+    return f"shingles of {low if low == high else f'{low} to {high}'} {shingles.kind}"
 
 
 def _histogram(result: TableDuplicates) -> list[list[float]]:
