@@ -81,6 +81,25 @@ def test_a_small_file_of_many_pairs_keeps_within_its_memory(tmp_path, linkage):
     assert int(out[end:]) < limit
 
 
+FULL = """
+import resource
+from kernelight.cli.app import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+main()
+"""
+
+
+@pytest.mark.parametrize("more", [["-o", "clean.csv"], ["--report", "r.html"]])
+def test_a_full_disk_is_named(tmp_path, more):
+    """Temporary files that can grow no further, as on a full disk."""
+    (tmp_path / "a.csv").write_text("\n".join(["said", *some_texts(1, 4000)]) + "\n")
+    command = [sys.executable, "-c", FULL, "dedup", "a.csv", "--text", "said", "--memory", "3G"]
+    done = subprocess.run([*command, *more], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[-1] == f"kernelight: {more[1]}: File too large."
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
 @pytest.mark.parametrize("moment", [0.3, 0.8])
 def test_an_interrupt_leaves_files_whole(tmp_path, moment):
     lines = ["said", *some_texts(1, 6000)]

@@ -36,17 +36,20 @@ class SpooledArray:
         self._path, self.dtype, self._count = path, np.dtype(dtype), 0
         folder = os.path.dirname(os.path.realpath(path))
         with naming(path, instead=True):
-            self._file = tempfile.TemporaryFile(dir=folder, prefix=".kernelight-")  # noqa: SIM115 (closed by close)
+            # without a buffer, which would be written once more, and fail again, when it is closed
+            self._file = tempfile.TemporaryFile(buffering=0, dir=folder, prefix=".kernelight-")  # noqa: SIM115 (closed by close)
 
     def __len__(self) -> int:
         return self._count
 
     def append(self, values: NDArray[Any]) -> None:
         """Write more values behind the others."""
+        flat = np.ascontiguousarray(values, dtype=self.dtype).reshape(-1)
+        view = memoryview(flat.view(np.uint8)) if flat.size else memoryview(b"")  # type: ignore[arg-type]
         with naming(self._path, instead=True):
-            self._file.write(np.ascontiguousarray(values, dtype=self.dtype).data)
-            self._file.flush()
-        self._count += int(values.size)
+            while len(view):
+                view = view[self._file.write(view) :]
+        self._count += int(flat.size)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """The values from start to stop."""

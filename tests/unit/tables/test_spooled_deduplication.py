@@ -238,6 +238,22 @@ def test_ranges_of_a_spooled_array(tmp_path, monkeypatch, gap):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("piece", [100, 3000])
+def test_a_full_disk_is_named_once(tmp_path, piece):
+    """And closing the file, whose last piece was not written, says no more."""
+    resource = pytest.importorskip("resource", reason="the system has no limits of files")
+    array = SpooledArray(str(tmp_path / "x"), np.float64)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(OSError, match=r"File too large.*x'"):  # noqa: PT012 (which one fails)
+            for _ in range(100):
+                array.append(np.ones(piece))
+        array.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 @pytest.mark.parametrize("dense", [False, True])
 def test_spooled_rows_are_those_that_were_written(tmp_path, dense):
     X = similar_rows(0, 200)
