@@ -88,7 +88,9 @@ def test_words_among_numbers_are_refused(tmp_path, monkeypatch):
 LARGE = 1234567890123456789
 
 
-@pytest.mark.parametrize("kind", ["csv", "int64", "uint64", "decimal", "array", "sparse"])
+@pytest.mark.parametrize(
+    "kind", ["csv", "thousands", "int64", "uint64", "decimal", "array", "sparse"]
+)
 @pytest.mark.parametrize("memory", [[], ["--memory", "3G"], ["--dry-run"]])
 def test_numbers_that_would_be_rounded_are_refused(tmp_path, monkeypatch, kind, memory):
     monkeypatch.chdir(tmp_path)
@@ -97,6 +99,9 @@ def test_numbers_that_would_be_rounded_are_refused(tmp_path, monkeypatch, kind, 
     if kind == "csv":
         name = "a.csv"
         (tmp_path / name).write_text("a,b\n" + "".join(f"{n},1\n" for n in numbers))
+    elif kind == "thousands":
+        name = "a.csv"
+        (tmp_path / name).write_text("a,b\n" + "".join(f'"{n:,}",1\n' for n in numbers))
     elif kind in ("array", "sparse"):
         name = "a.npz"
         X = np.array([[n, 1] for n in numbers])

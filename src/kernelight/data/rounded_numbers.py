@@ -17,6 +17,7 @@ from kernelight.data.table_source import ArraySource, ColumnSelection, TableSour
 
 _SAFE = 15  # significant digits that every double holds
 _DIGITS = re.compile(r"[+-]?[0-9]{1,400}")
+_BETWEEN_THOUSANDS = re.compile(r"(?<=[0-9])[,.' _\u00a0\u202f](?=[0-9]{3}(?:[^0-9]|$))")
 
 
 def is_rounded(text: str, *, decimal: bool = False) -> bool:
@@ -25,20 +26,23 @@ def is_rounded(text: str, *, decimal: bool = False) -> bool:
     >>> from kernelight.data.rounded_numbers import is_rounded
     >>> is_rounded("9007199254740992"), is_rounded("9007199254740993"), is_rounded("1e30")
     (False, True, False)
+    >>> is_rounded("1,234,567,890,123,456,789")
+    True
     >>> is_rounded("0.1", decimal=True), is_rounded("0.12345678901234567", decimal=True)
     (False, True)
     """
     text = text.strip()
-    if _DIGITS.fullmatch(text):
-        return len(text) > 300 or int(float(text)) != int(text)
+    digits = text if decimal else _BETWEEN_THOUSANDS.sub("", text)
+    if _DIGITS.fullmatch(digits):
+        return len(digits) > 300 or int(float(digits)) != int(digits)
     if not decimal:
         return False
     try:
         value = Decimal(text)
     except InvalidOperation:
         return False
-    digits = "".join(map(str, value.as_tuple().digits)).strip("0")
-    return value.is_finite() and len(digits) > _SAFE
+    significant = "".join(map(str, value.as_tuple().digits)).strip("0")
+    return value.is_finite() and len(significant) > _SAFE
 
 
 def first_rounded(source: TableSource, name: str | None) -> tuple[str, str] | None:
