@@ -68,6 +68,16 @@ def test_missing_values_of_another_file(tmp_path, monkeypatch, memory):
     assert (answer["against"], answer["kept"]) == (1, 2)
 
 
+def test_a_dry_run_of_words_alone_and_of_missing_values(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("a,b\nx,y\nx,z\nx,y\n,z\n")
+    (tmp_path / "b.csv").write_text("a,b\n1,y\n,y\n2,\n,y\n")
+    for name in ("a.csv", "b.csv"):
+        for scale in ("records", "none", "minmax"):
+            answer = json.loads(run("dedup", name, "--dry-run", "--json", "--scale", scale))
+            assert (answer["rows"], answer["distinct"]) == (4, 3)
+
+
 def test_words_among_numbers_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = [*(f"{at},1" for at in range(60)), "XL,1", "XXL,1", "S,1"]
@@ -114,6 +124,10 @@ def test_numbers_that_would_be_rounded_are_refused(tmp_path, monkeypatch, kind, 
         pa.parquet.write_table(pa.table({"a": values, "b": [1] * 40}), name)
     said = run("dedup", name, *memory, "--threshold", "1", status=2)
     assert "rows that differ only there would count as equal" in said.replace("\n", " ")
+    if kind == "sparse" and memory != ["--dry-run"]:  # which does not read the other file
+        sp.save_npz("small.npz", sp.csr_matrix([[1, 2]]))
+        said = run("dedup", "small.npz", "--against", name, *memory[:2], status=2)
+        assert "a.npz, row 1: 1234567890123456768 is beyond 2^53" in said
     if name != "a.npz":
         assert "column 'a'" in said
         answer = json.loads(run("dedup", name, "--categorical", "a", "--threshold", "1", "--json"))

@@ -183,8 +183,8 @@ def open_rows(
     """The rows of a file, ready to be compared, or without ``learn`` ready for `learn_from`.
 
     Columns of tables count alike by default, whatever their units (`record_scaling`); sparse rows
-    and arrays are taken as they are. Columns that would be left out or
-    whose rare words would count as one are refused: rows that differ there would go as equal.
+    and arrays are taken as they are. What would let rows go as equal that are not (`lost_cells`) is
+    refused, and a missing value has a feature of its own.
     """
     if scale is not None:
         check_choice("scale", scale, (RECORDS, *SCALING_NAMES))
@@ -211,7 +211,8 @@ def open_rows(
     if not learn:
         return rows
     if gaps or scale == RECORDS:
-        rows = _fitted(rows, *_ranges(rows, watch))
+        low, high = _ranges(rows, watch)
+        rows = _without_empty_gaps(_ranged(rows, low, high), high)
     if scale in (RECORDS, "none"):
         return rows
     return _scaled(rows, as_matrix(sample_of(rows.data, None, 0, watch)))
@@ -224,35 +225,37 @@ def learn_from(rows: DedupRows, some: Any) -> DedupRows:
             rows.shingles.partial_fit(*some, names=rows.texts)
         return rows
     X = as_matrix(some)
-    return _fitted(rows, X.min(axis=0), X.max(axis=0), X) if rows.gaps else _scaled(rows, X)
+    if rows.gaps or rows.scale == RECORDS:
+        rows = _ranged(rows, X.min(axis=0), X.max(axis=0))
+    return _scaled(rows, X)
 
 
-def _fitted(rows: DedupRows, low: Any, high: Any, some: Any = None) -> DedupRows:
-    """The same rows, by the least and the largest value of each feature and perhaps some rows.
-
-    A gap that no row has is left out, as long as no other file is compared.
-    """
+def _ranged(rows: DedupRows, low: Any, high: Any) -> DedupRows:
+    """The same rows, by the least and the largest value of each feature."""
     width = rows.data.n_features
-    largest = np.maximum(np.abs(low), np.abs(high))
-    weighted = rows.scale == "none"
-    every = tuple(
-        gap._replace(weight=float(largest[gap.start : gap.stop].max(initial=0.0)) or 1.0)
-        if weighted
-        else gap
-        for gap in rows.gaps
-    )
-    there = tuple(gap for gap, seen in zip(every, high[width:], strict=True) if seen > 0)
-    kept = replace(rows, gaps=every if some is not None else there, every_gap=every)
-    kept = replace(kept, data=kept.data.telling_apart([gap.name for gap in kept.gaps]))
+    gaps = rows.gaps
+    if rows.scale == "none":  # as much as the largest value of the column
+        largest = np.maximum(np.abs(low), np.abs(high))
+        gaps = tuple(
+            gap._replace(weight=float(largest[gap.start : gap.stop].max(initial=0.0)) or 1.0)
+            for gap in gaps
+        )
+    scaling = rows.scaling
     if rows.scale == RECORDS:
         scaling = record_scaling(rows.data.encoding, low[:width], high[:width])
-        return replace(kept, scaling=scaling)
-    return kept if some is None else _scaled(kept, some)
+    return replace(rows, gaps=gaps, every_gap=gaps, scaling=scaling)
+
+
+def _without_empty_gaps(rows: DedupRows, high: Any) -> DedupRows:
+    """The same rows without the features of missing values that no row has."""
+    seen = high[rows.data.n_features :] > 0
+    gaps = tuple(gap for gap, there in zip(rows.gaps, seen, strict=True) if there)
+    return replace(rows, gaps=gaps, data=rows.data.telling_apart([gap.name for gap in gaps]))
 
 
 def _scaled(rows: DedupRows, some: Any) -> DedupRows:
-    """The same rows, with a scaling that some of them say."""
-    if rows.scale == "none":
+    """The same rows, with a scaling that some of them say, unless they have it."""
+    if rows.scale in ("none", RECORDS):
         return rows
     some = np.ascontiguousarray(some[:, : rows.data.n_features]) if rows.gaps else some
     return replace(rows, scaling=fit_scaling(rows.scale, some, np.random.default_rng(0)))
@@ -287,7 +290,9 @@ def open_others(
             raise DataError(f"{rows.name} has sparse rows, and {other.name} a table of columns.")
         width = max(rows.data.n_features, other.n_features)
         mine = rows.data.widened(width)
-        return replace(rows, data=mine), replace(rows, data=other.widened(width), n_rows=None)
+        other = other.widened(width)
+        rounded = RoundedNumbers(other)
+        return replace(rows, data=mine), replace(rows, data=other, n_rows=None, rounded=rounded)
     if target is not None:
         reading_options["ignore"] = (*reading_options.get("ignore", ()), target)
     other = open_like(rows.data.encoding, shown(rows.name), path, reading_options)
