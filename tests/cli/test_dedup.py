@@ -5,36 +5,20 @@ from __future__ import annotations
 import csv
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
+from dedup_files import lines_of, some_texts
 from in_process import called, run
-from peak import started
 
 from kernelight.data.texts import TextShingles
 from kernelight.kernels import GMM
 from kernelight.neighbors import Index, deduplicate
-
-WORDS = [f"w{at}" for at in range(500)]
-
-
-def some_texts(seed: int = 0, n: int = 120) -> list[str]:
-    """Texts of which a half are copies with a few other words, or none."""
-    random = np.random.default_rng(seed)
-    texts = [" ".join(random.choice(WORDS, 25)) for _ in range(n // 2)]
-    for _ in range(n // 2):
-        words = texts[int(random.integers(0, n // 2))].split()
-        for _ in range(int(random.integers(0, 6))):
-            words[int(random.integers(0, 25))] = str(random.choice(WORDS))
-        texts.append(" ".join(words))
-    return [texts[at] for at in random.permutation(n)]
+from kernelight.tables import dedup_forecast
 
 
 @pytest.fixture
@@ -48,11 +32,6 @@ def articles(tmp_path, monkeypatch):
     return texts
 
 
-def lines_of(path) -> list[str]:
-    with open(path, newline="") as file:
-        return file.read().splitlines()
-
-
 def test_texts(articles):
     out = run("dedup", "articles.csv", "--text", "said", "-o", "clean.csv", "--threshold", "0.7")
     found = deduplicate(TextShingles().transform(articles), 0.7)
@@ -62,7 +41,7 @@ def test_texts(articles):
     assert found.n_near > 10
     assert found.n_identical > 3
     assert f"120 rows of articles.csv: {found.n_kept} stay, {found.n_removed} go" in out
-    assert f"({found.n_identical} identical, {found.n_near} near)" in out
+    assert f"({found.n_identical} of the same shingles, {found.n_near} near)" in out
     assert "The rows that stay are in clean.csv." in out
 
 
@@ -106,7 +85,7 @@ def test_pairs(articles, keep):
         a, b = int(row["row"][1:]), int(row["other"][1:])
         assert abs(K[a, b] - float(row["similarity"])) < 1e-9
         assert K[a, b] >= 0.7
-        assert (row["kind"] == "identical") == (articles[a] == articles[b])
+        assert (row["kind"] == "same shingles") == (articles[a] == articles[b])
         if row["removed"] == "True":
             assert a not in removed
             removed[a] = b
@@ -168,6 +147,69 @@ def test_a_dry_run_compares_a_sample(tmp_path, monkeypatch, options):
     assert answer["pairs_high"] < 3 * found["pairs"]
 
 
+@pytest.mark.parametrize("texts", [True, False])
+def test_the_report_compares_whole_texts(tmp_path, monkeypatch, texts):
+    """Of long texts only the first part is shown, with a sign, and the rest counts."""
+    monkeypatch.chdir(tmp_path)
+    long = " ".join(f"word{at}" for at in range(200))
+    rows = [
+        f"{long} one",
+        f"{long} two",
+        f"{long} one",
+        f"{long.upper()} ONE",
+        "short a",
+        "short b",
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(["said", *rows]) + "\n")
+    options = ["--text", "said"] if texts else ["--categorical", "said", "--threshold", "0.01"]
+    run("dedup", "a.csv", *options, "--report", "r.html", "--pairs", "p.csv")
+    page = (tmp_path / "r.html").read_text()
+    assert page.count("<td>the same</td>") == 1
+    if not texts:
+        assert "identical to another row" in page
+        return
+    assert "the same shingles as another row" in page
+    # the survivor, the one that differs at the end, that in capitals; both of a borderline pair
+    assert page.count("(cut after 600 characters)") == 5
+    kinds = [line.split(",")[0::3][:2] for line in lines_of("p.csv")[1:]]
+    assert kinds == [["2", "near"], ["3", "same shingles"], ["4", "same shingles"]]
+
+
+@pytest.mark.parametrize("n", [6, 120, 3000])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_dry_run_says_the_method_whatever_the_clock(tmp_path, monkeypatch, n, numbers):
+    """It counts work, as the run does: of all rows the same, of a sample what comes of it."""
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(n)
+    lines = some_texts(3, n)
+    if numbers:
+        lines = [
+            f"{a:.3f},{b}"
+            for a, b in zip(random.random(n), random.integers(9, size=n), strict=True)
+        ]
+    (tmp_path / "a.csv").write_text("\n".join(["a,b" if numbers else "said", *lines]) + "\n")
+    options = ["a.csv", "--json", "--threshold", "0.9", *([] if numbers else ["--text", "said"])]
+    done = json.loads(run("dedup", *options))["plan"]["method"]
+    for seed in range(4):
+        steps = np.random.default_rng(seed).lognormal(0, 9, 1000)
+        clock = SimpleNamespace(monotonic=iter(np.cumsum(steps).tolist()).__next__)
+        monkeypatch.setattr(dedup_forecast, "time", clock)
+        assert json.loads(run("dedup", *options, "--dry-run"))["method"] == done
+
+
+def test_a_dry_run_foresees_many_pairs(tmp_path, monkeypatch):
+    """A file of a megabyte of which every row is similar to every other takes long for its size."""
+    monkeypatch.chdir(tmp_path)
+    common = " ".join(f"word{at}" for at in range(60))
+    lines = [f"{common} own{at}" for at in range(4000)]
+    (tmp_path / "a.csv").write_text("\n".join(["said", *lines]) + "\n")
+    options = ["a.csv", "--text", "said", "--json", "--dry-run", "--memory", "1G"]
+    answer = json.loads(run("dedup", *options, "--pairs", "p.csv"))
+    assert abs(answer["pairs"] / (4000 * 3999 / 2) - 1) < 0.01
+    # what is written for each pair does not depend on the machine
+    assert answer["seconds"] > 1e-6 * answer["pairs"]
+
+
 def test_another_file(articles):
     lines = lines_of("articles.csv")
     with open("known.csv", "w") as file:
@@ -214,6 +256,37 @@ def test_an_index(articles, memory):
         file.write("1 1:2\n0 5000000:1\n")
     said = run("dedup", "sparse.svm", "--against", "known.index", status=2)
     assert "sparse.svm has 5,000,000 features where known.index has 1048576." in said
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "3G"]])
+def test_components_and_an_index(articles, memory):
+    """Direct matches have their similarity; of rows that a chain leads there it is not known."""
+    X = TextShingles().transform(articles)
+    with Index.create("known.index", n_features=X.shape[1], recall=0.999) as index:
+        index.add([f"k{at}" for at in range(0, 39, 3)], X[0:39:3])
+    options = ["--text", "said", "--against", "known.index", "--linkage", "components", *memory]
+    run("dedup", "articles.csv", *options, "--threshold", "0.6", "--pairs", "p.csv")
+    K = GMM()(X, X[0:39:3])
+    with open("p.csv", newline="") as file:
+        pairs = [pair for pair in csv.DictReader(file) if pair["kind"] == "against"]
+    direct = {int(pair["row"]) - 1: pair for pair in pairs if pair["similarity"] != "nan"}
+    found = deduplicate(X, 0.6, against=X[0:39:3], linkage="components")
+    first = found.equal == np.arange(len(articles))
+    assert direct.keys() == set(np.flatnonzero((K.max(axis=1) >= 0.6) & first).tolist())
+    for row, pair in direct.items():
+        assert pair["removed"] == "True"
+        assert abs(float(pair["similarity"]) - K[row].max()) < 1e-9
+        assert K[row, int(pair["other"][1:]) // 3] == K[row].max()
+
+
+@pytest.mark.usefixtures("articles")
+def test_an_index_of_other_shingles_is_suspected():
+    shingles = TextShingles("characters")
+    with Index.create("known.index", n_features=shingles.n_features) as index:
+        index.add(["a"], shingles.transform(["a text of many words"]))
+    out = run("dedup", "articles.csv", "--text", "said", "--against", "known.index")
+    assert "No text is near one of known.index" in out
+    assert "is it an index of shingles of 1 to 2 words, too?" in out
 
 
 def test_several_columns_of_texts(tmp_path, monkeypatch):
@@ -345,14 +418,14 @@ def test_equal_rows_are_equal_before_they_are_scaled(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("memory", [[], ["--memory", "3G"]])
-def test_equal_sparse_rows_without_any_value_are_identical(tmp_path, monkeypatch, memory):
+def test_sparse_rows_without_any_value_stay(tmp_path, monkeypatch, memory):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.svm").write_text("1\n0 1:2\n0\n1 3:0\n")
     out = run("dedup", "a.svm", "-o", "b.svm", *memory)
-    assert "4 rows of a.svm: 2 stay, 2 go (2 identical, 0 near)." in out
-    assert "3 rows without any value are similar to no other rows; equal ones count as" in out
+    assert "4 rows of a.svm: 4 stay, 0 go (0 identical, 0 near)." in out
+    assert "3 rows without any value are similar to nothing and stay." in out
     assert "are found" not in out
-    assert lines_of("b.svm") == ["1", "0 1:2"]
+    assert lines_of("b.svm") == ["1", "0 1:2", "0", "1 3:0"]
 
 
 def test_one_row(tmp_path, monkeypatch):
@@ -370,11 +443,13 @@ def test_the_recall_that_is_said_is_below_one(articles):
     assert "are found" not in out
 
 
-def test_empty_texts_stay(tmp_path, monkeypatch):
+@pytest.mark.parametrize("memory", [[], ["--memory", "3G"]])
+def test_empty_texts_stay(tmp_path, monkeypatch, memory):
     monkeypatch.chdir(tmp_path)
     with open("a.csv", "w") as file:
         file.write("id,said\n1,\n2,\n3,?!\n4,word\n")
-    out = run("dedup", "a.csv", "--text", "said")
+    assert deduplicate(TextShingles().transform(["", "", "?!", "word"])).kept.all()
+    out = run("dedup", "a.csv", "--text", "said", *memory)
     assert "4 rows of a.csv: 4 stay, 0 go" in out
     assert "3 rows without any value are similar to nothing and stay." in out
 
@@ -420,69 +495,3 @@ def test_json_has_what_the_summary_says(articles):
     assert answer["largest_cluster"] == int(found.cluster_sizes.max())
     assert answer["output"] == "c.csv"
     assert "curve" not in answer["plan"]
-
-
-# -- Memory and interrupts
-
-LIMITED = """
-import sys
-from peak import peak
-from kernelight.cli.app import main
-try:
-    main()
-finally:
-    print(peak())
-"""
-LOADED = """
-from kernelight.cli.dedup import *
-from kernelight.tables.memory_limit import taken
-print(taken())
-"""
-
-
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/status"),
-    reason="the system does not say what a process held at most",
-)
-def test_dedup_keeps_within_its_memory(tmp_path):
-    limit = int(started(LOADED)) + (190 << 20)
-    X = sp.random(100_000, 5_000, 0.015, format="csr", random_state=0, dtype=np.float64)
-    X.data = X.data.round(2) + 0.01
-    with open(tmp_path / "a.svm", "w") as file:
-        for begin in range(0, X.shape[0], 10_000):
-            part = X[begin : begin + 10_000]
-            for row in range(part.shape[0]):
-                some = slice(part.indptr[row], part.indptr[row + 1])
-                cells = zip(part.indices[some] + 1, part.data[some], strict=True)
-                file.write("0 " + " ".join(f"{c}:{v:.2f}" for c, v in cells) + "\n")
-    arguments = ["dedup", "a.svm", "-o", "b.svm", "--json", "--method", "bands"]
-    kept, peaks = [], []
-    for more in (["--memory", str(limit)], []):
-        out = started(LIMITED, *arguments, *more, cwd=tmp_path)
-        end = out.rindex("}") + 1
-        kept.append(json.loads(out[:end])["kept"])
-        peaks.append(int(out[end:]))
-    assert kept[0] == kept[1]
-    assert peaks[0] < limit < peaks[1]
-
-
-@pytest.mark.parametrize("moment", [0.3, 0.8])
-def test_an_interrupt_leaves_files_whole(tmp_path, moment):
-    lines = ["said", *some_texts(1, 6000)]
-    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
-    (tmp_path / "clean.csv").write_text("as it was\n")
-    command = [sys.executable, "-m", "kernelight", "dedup", "a.csv", "--text", "said"]
-    command += ["-o", "clean.csv", "--pairs", "pairs.csv", "--memory", "3G"]
-    start = time.monotonic()
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    whole = time.monotonic() - start
-    done = (tmp_path / "clean.csv").read_text()
-    (tmp_path / "clean.csv").write_text("as it was\n")
-    (tmp_path / "pairs.csv").unlink()
-    child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(moment * whole)
-    child.send_signal(signal.SIGINT)
-    child.communicate(timeout=60)
-    # where it was too late, the files are complete
-    assert (tmp_path / "clean.csv").read_text() in ("as it was\n", done)
-    assert set(os.listdir(tmp_path)) <= {"a.csv", "clean.csv", "pairs.csv"}

@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 import tempfile
+from contextlib import closing
 from typing import Any
 
 from kernelight.base import counted
@@ -16,8 +17,9 @@ from kernelight.data.texts import TextShingles
 from kernelight.estimators import Event
 from kernelight.study import write_dedup_report
 from kernelight.tables.dedup_forecast import forecast
-from kernelight.tables.dedup_summary import summarised
+from kernelight.tables.dedup_summary import shown_shingles, summarised
 from kernelight.tables.deduplication import (
+    IDENTICAL,
     DedupRows,
     DedupSettings,
     TableDuplicates,
@@ -88,7 +90,13 @@ def run(
         elif against is not None:
             rows, others = open_others(rows, against, **options)
         if dry_run:
-            expected = forecast(rows, chosen, memory=limit, watch=watch)
+            expected = forecast(
+                rows,
+                chosen,
+                memory=limit,
+                all_pairs=pairs is not None or report is not None,
+                watch=watch,
+            )
         elif limit is not None:
             result = deduplicate_spooled(
                 rows,
@@ -103,11 +111,12 @@ def run(
         else:
             result = deduplicate_rows(rows, chosen, against=others, others=index, watch=watch)
         if not dry_run:
-            _write(result, rows, output, pairs, watch)
-            if report is not None:
-                watch(Event("writing the report"))
-                summary = summarised(result, rows, others, command=_command())
-                write_dedup_report(summary, report)
+            with closing(result):
+                _write(result, rows, output, pairs, watch)
+                if report is not None:
+                    watch(Event("writing the report"))
+                    summary = summarised(result, rows, others, command=_command())
+                    write_dedup_report(summary, report)
     if dry_run:
         _say_forecast(expected, against, as_json)
         return
@@ -118,6 +127,11 @@ def run(
         show.as_json(facts)
     elif not quiet:
         _say(result, rows, given)
+        if index is not None and rows.shingles is not None and not facts["against"]:
+            show.say(
+                f"No text is near one of {against}, which does not know what its rows were made "
+                f"of: is it an index of {shown_shingles(rows.shingles)}, too?"
+            )
 
 
 def _write(
@@ -127,7 +141,8 @@ def _write(
     if pairs is not None:
         watch(Event("writing pairs"))
         with opened(pairs) as writer:
-            writer.write(result.pair_columns())
+            for columns in result.pair_batches():
+                writer.write(columns)
     if output is not None:
         rows.data.copy_rows(
             output, result.found.kept, lambda count: watch(Event("writing", count, result.n_rows))
@@ -183,7 +198,7 @@ def _say(result: TableDuplicates, rows: DedupRows, given: dict[str, str]) -> Non
     kinds = [
         f"{facts[kind]:,} {said}"
         for kind, said in (
-            ("identical", "identical"),
+            ("identical", "identical" if result.same == IDENTICAL else f"of the {result.same}"),
             ("near", "near"),
             ("against", "found in --against"),
         )

@@ -70,6 +70,11 @@ class ArrowSource(TableSource):
             for name, field in zip(names, schema, strict=True)
             if self._is_text(field.type) and name not in self._categorical
         )
+        self.decimals = frozenset(
+            name
+            for name, field in zip(names, schema, strict=True)
+            if self._pa.types.is_decimal(field.type) and field.type.precision > 15
+        )
         return tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True))
 
     def _is_text(self, type_: Any) -> bool:

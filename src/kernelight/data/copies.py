@@ -12,12 +12,13 @@ import bz2
 import codecs
 import csv
 import gzip
+import hashlib
 import io
 import lzma
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,12 +119,33 @@ def _checked(kept: NDArray[np.bool_], seen: int, label: str) -> None:
         raise DataError(f"{label} has {seen:,} rows where {len(kept):,} were read before.")
 
 
-def stored_texts(source: TableSource, rows: Sequence[int], longest: int) -> dict[int, str]:
+class ShownText(NamedTuple):
+    """A text of which so much is shown; texts of one digest are the same."""
+
+    text: str
+    cut: bool
+    digest: str
+
+    @classmethod
+    def of(cls, text: str, longest: int) -> ShownText:
+        """The first characters of a text.
+
+        >>> from kernelight.data.copies import ShownText
+        >>> one, other = ShownText.of("abc", 2), ShownText.of("abd", 2)
+        >>> one.text == other.text, one.cut, one.digest == other.digest
+        (True, True, False)
+        """
+        text = text.strip()
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        return cls(text[:longest], len(text) > longest, digest)
+
+
+def stored_texts(source: TableSource, rows: Sequence[int], longest: int) -> dict[int, ShownText]:
     """Some rows as text: lines as they are, records of Arrow's types as name: value.
 
     Of arrays there are none: their rows say little as text.
     """
-    found: dict[int, str] = {}
+    found: dict[int, ShownText] = {}
     wanted = np.unique(np.asarray(rows, dtype=np.int64))
     if not isinstance(source, (DelimitedSource, LibsvmSource, ColumnarSource)) or not len(wanted):
         return found
@@ -134,12 +156,12 @@ def stored_texts(source: TableSource, rows: Sequence[int], longest: int) -> dict
         for row in wanted[low:high].tolist():
             at = row - first
             if isinstance(part, StoredText):
-                end = min(part.ends[at], part.begins[at] + 4 * longest)
-                said = part.text[part.begins[at] : end].tobytes().decode("utf-8", "replace")
+                line = part.text[part.begins[at] : part.ends[at]]
+                said = line.tobytes().decode("utf-8", "replace")
             else:
                 cells = part.slice(at, 1).to_pylist()[0]
                 said = ", ".join(f"{name}: {value}" for name, value in cells.items())
-            found[row] = said.strip()[:longest]
+            found[row] = ShownText.of(said, longest)
         first += count
         if high == len(wanted):
             break

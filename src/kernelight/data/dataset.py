@@ -6,7 +6,7 @@ Long, because both ways of reading, and what is noted of the rows, must agree.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kernelight.base.checks import check_int
 from kernelight.data.batches import Batch, cut, merged
 from kernelight.data.column_selection import selected, selected_by
-from kernelight.data.copies import copy_rows, refuse_copy, stored_texts
+from kernelight.data.copies import ShownText, copy_rows, refuse_copy, stored_texts
 from kernelight.data.decisions import Decisions
 from kernelight.data.description import described
 from kernelight.data.encoded_source import (
@@ -41,6 +41,7 @@ from kernelight.data.reading_options import (
     target_column,
     text_target,
 )
+from kernelight.data.rounded_numbers import first_rounded
 from kernelight.data.supervision import Relearning, Supervision, words_alone
 from kernelight.data.survey import SurveyOptions, surveyed
 from kernelight.data.table_source import (
@@ -94,6 +95,7 @@ class Dataset:
         self._decided = Decisions(source.label, list(source.notes))
         self.rows_left_out = 0  # of the last reading: rows whose target is missing
         self._ids: list[str] | None = None
+        self._apart: tuple[str, ...] | None = None  # columns whose missing values are a feature
         self._order: list[str] | None = None
         if encoding is None:
             self._source = self._surveyed(source)
@@ -279,13 +281,41 @@ class Dataset:
             options = replace(options, ignore=(*options.ignore, name))
         return Dataset(self._opened, options, self._given)
 
+    def telling_apart(self, missing: Collection[str] | None = None) -> Dataset:
+        """The same rows, to be compared with each other: a missing value differs from every number.
+
+        Batches have another feature behind all others for each column of numbers or dates among
+        ``missing`` (for all of them by default), 1 where the value is missing. A value that is not
+        what its column is is refused, where it else would be taken as missing.
+        """
+        columns = self.encoding.columns or ()
+        made = copy.copy(self)
+        made._apart = tuple(
+            column.name
+            for column in columns
+            if column.kind != CATEGORICAL and (missing is None or column.name in missing)
+        )
+        return made
+
+    @property
+    def decimals(self) -> frozenset[str]:
+        """Columns of numbers whose type may hold more digits than double precision."""
+        return self._opened.decimals
+
+    def rounded(self, name: str | None) -> tuple[str, str] | None:
+        """A number of a column that double precision cannot hold, and where; None if there is none.
+
+        Without a name, one of a sparse row.
+        """
+        return first_rounded(self._opened, name)
+
     @property
     def is_table(self) -> bool:
         """Whether it is a table of named columns: CSV, Parquet, Arrow or a frame."""
         return self._opened.columns is not None and not isinstance(self._opened, ArraySource)
 
-    def stored_texts(self, rows: Sequence[int], longest: int = 400) -> dict[int, str]:
-        """Some rows as they are stored, as text of at most so many characters, by their numbers."""
+    def stored_texts(self, rows: Sequence[int], longest: int = 400) -> dict[int, ShownText]:
+        """Some rows as they are stored, as text of which so many characters are shown."""
         return stored_texts(self._opened, rows, longest)
 
     def widened(self, width: int) -> Dataset:
@@ -346,19 +376,33 @@ class Dataset:
             training = TrainingRows(self._cross_fit, first + np.maximum(np.cumsum(there) - 1, 0))
         if gone is None or not gone.any():
             y = encoding.apply_target(block, self.name)
-            return Batch(encoding.apply(block, training), y, block.ids)
+            return Batch(self._features(block, encoding, training), y, block.ids)
         self.rows_left_out += int(gone.sum())
         keep = ~gone
         y = None
         if keep.any():
             y = encoding.apply_target(with_targets(block, gone), self.name)
-        X = encoding.apply(block, training)[keep]
+        X = self._features(block, encoding, training)[keep]
         ids = (
             None
             if block.ids is None
             else [name for name, kept in zip(block.ids, keep, strict=True) if kept]
         )
         return Batch(X, None if y is None else y[keep], ids)
+
+    def _features(self, block: Block, encoding: Encoding, training: TrainingRows | None) -> Any:
+        """The features of a block, behind them those of missing values."""
+        if not self._apart:
+            return encoding.apply(block, training)
+        gone = np.zeros((block.n_rows, len(self._apart)), dtype=encoding.dtype)
+        numbers, dates = self._selection.numbers, self._selection.dates
+        for at, name in enumerate(self._apart):
+            if name in numbers:
+                gone[:, at] = np.isnan(block.numbers[:, numbers.index(name)])
+            else:
+                assert block.dates is not None
+                gone[:, at] = np.isnat(block.dates[:, dates.index(name)])
+        return np.concatenate([encoding.apply(block, training), gone], axis=1)
 
     def _no_targets(self) -> DataError:
         return DataError(
@@ -374,7 +418,8 @@ class Dataset:
         encoding = self.encoding
         waiting: list[Batch] = []
         count = total = 0
-        odd = OddValues(self.name, self._given, self._opened.has_options)
+        apart = self._apart is not None
+        odd = OddValues(self.name, self._given, self._opened.has_options, apart=apart)
         self.rows_left_out = 0
         blocks = self._source.blocks(self._selection)
         for block in odd.counted(blocks, max(256, PART_VALUES // max(1, encoding.width))):

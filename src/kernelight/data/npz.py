@@ -79,6 +79,7 @@ class NpzSource(ArraySource):
         suffix = self._suffix = _suffix(label, members.keys(), part)
         sparse = members.keys() >= _SPARSE
         stored, of_target = members.get(f"X{suffix}"), members.get(f"y{suffix}")
+        self._integers = (members["data"] if sparse else members[f"X{suffix}"]).dtype.kind in "iu"
         if not sparse:
             assert stored is not None
             _refuse_no_matrix(label, stored.key, stored.dtype, stored.shape)
@@ -108,6 +109,10 @@ class NpzSource(ArraySource):
         if isinstance(given, list) and len(given) == count == len(set(map(str, given))):
             names = [str(name) for name in given]
         return matrix, target, names
+
+    @property
+    def whole_numbers(self) -> bool:
+        return self._integers  # sparse ones have become doubles
 
     def blocks(self, selection: ColumnSelection) -> Iterator[Block]:
         if self._streamed is None:

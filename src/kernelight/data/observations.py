@@ -37,9 +37,16 @@ class OddValues:
     """Values that are not what their column is, and words that a model never saw."""
 
     def __init__(
-        self, label: str, encoding: Encoding | None = None, has_options: bool = True
+        self,
+        label: str,
+        encoding: Encoding | None = None,
+        has_options: bool = True,
+        *,
+        apart: bool = False,
     ) -> None:
+        """With ``apart`` none is allowed: rows are compared, and would be equal there."""
         self._label, self._has_options = label, has_options
+        self._apart = apart
         self._settled = encoding is not None  # whether a model has settled what the columns are
         self._odd: dict[str, Odd] = {}
         self._rows = 0
@@ -72,7 +79,7 @@ class OddValues:
     def refuse_many(self) -> None:
         """Raise an error if a column has so many that it is probably something else."""
         for name, odd in sorted(self._odd.items()):
-            if odd.number > MOST_ODD * self._rows:
+            if odd.number > (0 if self._apart else MOST_ODD * self._rows):
                 hint = ""
                 if not self._settled and not self._has_options:
                     hint = "; make it a categorical column if it is words"
@@ -90,6 +97,9 @@ class OddValues:
                     unit = self._units.get(name)
                     kinds = f"{odd.kind}s{'' if unit is None else f' in {shown(unit)}'}"
                     hint = f", where the model has {kinds}{self._remedy(name, odd)}"
+                if self._apart:
+                    settled = self._remedy(name, odd) if self._settled else hint
+                    hint = f", and rows that differ only there would count as equal{settled}"
                 raise DataError(
                     f"{self._label}, {odd.where}, column {shown(name)}: {odd.first} is not a "
                     f"{odd.kind}{more}{hint}."

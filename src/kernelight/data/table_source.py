@@ -177,6 +177,8 @@ class TableSource(ABC):
     # names that another column has, and what the column is called instead
     renamed: tuple[tuple[str, str], ...] = ()
     n_bytes: int | None = None  # of the file that is read; None if it is no file
+    # columns of numbers whose type may hold more digits than doubles: decimals of Arrow
+    decimals: frozenset[str] = frozenset()
     _blank: frozenset[str] | None = None
     _counting: frozenset[str] = frozenset()
 
@@ -432,6 +434,11 @@ class ArraySource(TableSource):
     @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(np.float32 if self._matrix.dtype == np.float32 else np.float64)
+
+    @property
+    def whole_numbers(self) -> bool:
+        """Whether the numbers are stored as integers."""
+        return bool(self._matrix.dtype.kind in "iu")
 
     def _part(self, selection: ColumnSelection, start: int, stop: int) -> Block:
         apart = None if self._target is None else _rows_of(self._target[1], slice(start, stop))

@@ -81,6 +81,12 @@ class TextShingles:
         weights: str = TF,
         n_features: int = 1 << 20,
     ) -> None:
+        self._given: dict[str, Any] = {
+            "kind": kind,
+            "lengths": lengths,
+            "weights": weights,
+            "n_features": n_features,
+        }
         self.kind = check_choice("kind", kind, (WORDS, CHARACTERS))
         self.lengths = _checked_lengths(LENGTHS[self.kind] if lengths is None else lengths)
         self.weights = check_choice("weights", weights, (TF, TFIDF))
@@ -100,7 +106,44 @@ class TextShingles:
         """Whether texts must be counted first."""
         return bool(self.weights == TFIDF)
 
-    def fit(self, texts: Iterable[str]) -> TextShingles:
+    # scikit-learn's conventions, so that it clones this and takes it as a step of a pipeline
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters as they were given.
+
+        >>> from kernelight.data.texts import TextShingles
+        >>> from sklearn.base import clone
+        >>> clone(TextShingles(lengths=(1, 3)))
+        TextShingles('words', (1, 3), weights='tf', n_features=1048576)
+        """
+        return dict(self._given)
+
+    def set_params(self, **params: Any) -> TextShingles:
+        """Change parameters; counts of texts are forgotten."""
+        for name in params:
+            if name not in self._given:
+                raise ValueError(
+                    f"TextShingles has no parameter {name!r}: there are {', '.join(self._given)}."
+                )
+        made: Any = TextShingles(**{**self._given, **params})  # which checks them
+        self.__dict__.update(made.__dict__)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return not self.needs_fit or self._having is not None
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type="transformer",
+            target_tags=TargetTags(required=False),
+            transformer_tags=TransformerTags(),
+            input_tags=InputTags(one_d_array=True, two_d_array=False, string=True),
+            requires_fit=self.needs_fit,
+        )
+
+    def fit(self, texts: Iterable[str], y: Any = None) -> TextShingles:
         """Count in how many texts each shingle is; needed for tf-idf only."""
         self._n_texts, self._having = 0, None
         return self.partial_fit(texts)
@@ -129,7 +172,7 @@ class TextShingles:
             rows.data *= np.log((1.0 + self._n_texts) / (1.0 + having)) + 1.0
         return rows
 
-    def fit_transform(self, texts: Iterable[str]) -> sp.csr_matrix:
+    def fit_transform(self, texts: Iterable[str], y: Any = None) -> sp.csr_matrix:
         """Count the texts, and return their rows.
 
         >>> from kernelight.data.texts import TextShingles

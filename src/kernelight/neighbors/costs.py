@@ -43,18 +43,21 @@ def exact_query(rows: ExactRows, entries_met: float) -> float:
     return TERM * entries_met + LOOKED_AT * rows.n_rows
 
 
-def exact_join(rows: ExactRows, entries: float, verified: float) -> float:
-    """All pairs, exactly: entries of lists met and pairs verified."""
+def exact_join(
+    rows: ExactRows, entries: float, verified: float, n_rows: int | None = None
+) -> float:
+    """All pairs of these rows, or of ``n_rows``, exactly: entries met and pairs verified."""
+    n = rows.n_rows if n_rows is None else n_rows
     if not rows.is_sparse:
-        return DENSE_TERM * entries + LOOKED_AT * float(rows.n_rows) ** 2 / 2
-    return (
-        JOINED * entries + verified * _verified(rows) + PREPARED * rows.mean_entries * rows.n_rows
-    )
+        return DENSE_TERM * entries + LOOKED_AT * float(n) ** 2 / 2
+    return JOINED * entries + verified * _verified(rows) + PREPARED * rows.mean_entries * n
 
 
-def band_join(rows: ExactRows, bands: int, slots: int, pairs_met: float) -> float:
-    """All pairs by bands of codes that are there."""
-    n = rows.n_rows
+def band_join(
+    rows: ExactRows, bands: int, slots: int, pairs_met: float, n_rows: int | None = None
+) -> float:
+    """All pairs of these rows, or of ``n_rows``, by bands of codes that are there."""
+    n = rows.n_rows if n_rows is None else n_rows
     return n * bands * (BAND_ROW + BAND_SLOT * slots) + bands * pairs_met * MET
 
 

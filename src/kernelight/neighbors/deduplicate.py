@@ -6,10 +6,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kernelight.base.checks import Matrix, as_matrix, check_choice, check_positive, check_same_width
-from kernelight.neighbors.dedup_bands import banded_pairs
+from kernelight.codes import Codes
+from kernelight.neighbors import costs
+from kernelight.neighbors.banded import pairs_met
+from kernelight.neighbors.dedup_bands import banded_pairs, dedup_plan
 from kernelight.neighbors.duplicates import (
     COMPONENTS,
     FIRST,
@@ -24,6 +28,7 @@ from kernelight.neighbors.duplicates import (
     clusters_of,
 )
 from kernelight.neighbors.equal_rows import empty_rows, first_equal_rows
+from kernelight.neighbors.exact import ExactSearch
 from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.limits import check_recall, check_threshold
 from kernelight.neighbors.minmax_neighbors import METHODS, MinMaxNeighbors
@@ -52,8 +57,9 @@ def deduplicate(
     over positive and negative parts, is at least the threshold. Every pair that counts is verified
     by the exact kernel.
 
-    Equal rows are united first, so that large groups of them cost nothing. Rows of zeros are equal
-    to each other, and similar to nothing else: one of them stays, and ``n_empty`` counts them all.
+    Equal rows are united first, so that large groups of them cost nothing. Rows of zeros, such as
+    empty texts, are similar to nothing, also not to each other: all stay, and ``n_empty`` counts
+    them.
 
     Parameters
     ----------
@@ -118,11 +124,25 @@ def deduplicate(
         "n_jobs": n_jobs,
     }
     threshold = check_threshold(threshold)
-    X, others = as_matrix(X), None
+    X, others = _unrounded(X, "X"), None
     if against is not None:
-        others = OtherRows(as_matrix(against, name="against"), threshold, engine)
+        others = OtherRows(_unrounded(against, "against"), threshold, engine)
         check_same_width(X, others.matrix, name="against")
     return deduplicate_matrix(X, threshold, engine, keep=keep, linkage=linkage, others=others)[0]
+
+
+def _unrounded(X: Any, name: str) -> Matrix:
+    """A checked matrix; whole numbers that would be rounded, and then equal, are refused."""
+    values = X.data if sp.issparse(X) else np.asarray(X)
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8 and values.size:
+        largest = max(int(values.max()), -int(values.min()))
+        if largest >= 1 << 53:
+            raise ValueError(
+                f"{name} has the whole number {largest} (or its negative), and from 2^53 on "
+                f"different ones become the same in double precision: leave such ids out, or "
+                f"subtract the least."
+            )
+    return as_matrix(X, name=name)
 
 
 class Others(Protocol):
@@ -160,12 +180,13 @@ def deduplicate_matrix(
     linkage: str,
     others: Others | None = None,
     compared: Callable[[Matrix], Matrix] | None = None,
-    unite_empty: bool = True,
+    unite_empty: bool = False,
 ) -> tuple[Duplicates, dict[str, Any]]:
     """The duplicates of a checked matrix, and how they were found, as plain data.
 
     ``engine`` are arguments of `MinMaxNeighbors`. Rows are equal or not as they are, and similar as
-    ``compared`` makes them, such as a scaling. Rows of zeros are equal with ``unite_empty``.
+    ``compared`` makes them, such as a scaling. Rows of zeros are their own, or with ``unite_empty``
+    equal, where they are records whose values are 0.
     """
     first = first_equal_rows(X, unite_empty=unite_empty)
     distinct = np.flatnonzero(first == np.arange(len(first)))
@@ -192,7 +213,9 @@ def deduplicate_matrix(
     decided = decide(visits, pairs, linkage=linkage, matches=matches, similarities=similarities)
     n_empty, capped = int(empty[place].sum()), int(plan.get("capped", 0))
     return (
-        visits.duplicates(decided, pairs, threshold=threshold, n_empty=n_empty, capped=capped),
+        visits.duplicates(
+            decided, pairs, threshold=threshold, n_empty=n_empty, capped=capped, matches=matches
+        ),
         plan,
     )
 
@@ -208,6 +231,32 @@ def found_pairs(
     if plan.method == "bands":  # as files are de-duplicated
         return banded_pairs(rows, threshold, engine)
     return neighbors.pairs(threshold), {"method": plan.method, "recall": plan.recall}
+
+
+def likely_method(
+    sample: Matrix, n_rows: int, threshold: float, engine: dict[str, Any], codes: Codes
+) -> str:
+    """How pairs of ``n_rows`` rows would be found, by those of a sample and codes of some of it.
+
+    What is counted for a choice among all rows is counted here; what is of pairs grows with the
+    square of the rows.
+    """
+    if engine["method"] in ("exact", "bands"):
+        return str(engine["method"])
+    if n_rows <= sample.shape[0]:
+        return str(pair_finder(sample, engine).pairs_plan(threshold).method)
+    rows = ExactRows.of(sample, engine["p"])
+    more = (n_rows / rows.n_rows) ** 2
+    entries, verified = ExactSearch(rows, engine["n_jobs"]).work_joined(threshold)
+    exact = costs.exact_join(rows, more * entries, more * verified, n_rows)
+    try:
+        plan = dedup_plan(codes, n_rows, threshold, engine["recall"], engine["n_jobs"])
+    except ValueError:  # no bands find enough
+        return "exact"
+    met = (n_rows / len(codes)) ** 2 * pairs_met(codes, plan.rows, n_jobs=engine["n_jobs"])
+    banded = costs.encoding(rows, codes.n_components, n_rows)
+    banded += costs.band_join(rows, plan.bands, plan.rows, met, n_rows)
+    return "bands" if banded < exact else "exact"
 
 
 def pair_finder(rows: Matrix, engine: dict[str, Any]) -> MinMaxNeighbors:
@@ -292,9 +341,16 @@ class Visits(NamedTuple):
         return Matches(matches.row[self.order], matches.similarity[self.order])
 
     def duplicates(
-        self, decided: Decided, pairs: NeighborPairs, *, threshold: float, n_empty: int, capped: int
+        self,
+        decided: Decided,
+        pairs: NeighborPairs,
+        *,
+        threshold: float,
+        n_empty: int,
+        capped: int,
+        matches: Matches | None = None,
     ) -> Duplicates:
-        """The answer for all rows, from what was decided of ranks."""
+        """The answer for all rows, from what was decided of ranks; matches are of places."""
         n_rows = len(self.place)
         kept = np.zeros(n_rows, dtype=bool)
         kept[self.chosen[self.order[decided.kept]]] = True
@@ -314,6 +370,7 @@ class Visits(NamedTuple):
             threshold=threshold,
             pairs=NeighborPairs.joined([(np.minimum(i, j), np.maximum(i, j), pairs.similarity)]),
             capped=capped,
+            matches=matches and Matches(matches.row[self.place], matches.similarity[self.place]),
         )
 
 
@@ -335,10 +392,20 @@ def decide(
         rule.add(earlier[sort], later[sort], pairs.similarity[sort])
         return rule.decided()
     decided = by_components(n_rows, earlier, later, visits.ranked(matches))
-    # similarities to survivors need not be those of a pair
+    return with_similarities(visits, decided, matches, similarities)
+
+
+def with_similarities(
+    visits: Visits, decided: Decided, matches: Matches | None, similarities: Similarities
+) -> Decided:
+    """What the components rule says, with similarities to survivors, which need not be pairs."""
     gone = np.flatnonzero(~decided.kept)
     survivor = decided.survivor[gone]
     other = np.where(survivor >= 0, visits.order[np.maximum(survivor, 0)], survivor)
     similarity = decided.similarity.copy()
     similarity[gone] = similarities(visits.order[gone], other)
+    if matches is not None:  # those of matches are known, also where no other is
+        places = visits.order[gone]
+        own = (matches.row[places] >= 0) & (other == -1 - matches.row[places])
+        similarity[gone[own]] = matches.similarity[places[own]]
     return decided._replace(similarity=similarity)

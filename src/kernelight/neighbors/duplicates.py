@@ -60,7 +60,7 @@ class Duplicates:
         Of equal rows the one that stands for all, which stays or goes for them; itself for a row
         that has no equal.
     n_empty : int
-        Rows of zeros: they are equal to each other, and similar to nothing else.
+        Rows of zeros: they are similar to nothing, and all stay.
     threshold : float
         Pairs of at least this similarity are near-duplicates.
     pairs : Pairs
@@ -69,6 +69,8 @@ class Duplicates:
     capped : int
         Groups of rows so large that not all their pairs were compared; 0 if every pair was, and
         then the planned recall holds for all.
+    matches : Matches or None
+        Of each row the best match among the rows of ``against``, if there are such.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class Duplicates:
     threshold: float
     pairs: Any
     capped: int = 0
+    matches: Matches | None = None
 
     @property
     def n_kept(self) -> int:
@@ -188,40 +191,84 @@ class Leaders:
         """Which pairs, not added yet, may let a row go: of rows that stay as far as is known."""
         return np.asarray((self._kept[earlier] & self._kept[later]) > 0, dtype=bool)
 
+    def stays(self, rows: RowIndices) -> NDArray[np.bool_]:
+        """Which rows stay as far as is known."""
+        return np.asarray(self._kept[rows] > 0, dtype=bool)
+
     def decided(self) -> Decided:
         """What the rule says of all rows."""
         return Decided(self._kept.astype(bool), self._survivor, self._similarity)
+
+
+class Components:
+    """The components rule, fed with pairs in any order: union-find, many pairs at a time.
+
+    A root is the first row of its component, so that roots only ever point to earlier rows.
+
+    >>> import numpy as np
+    >>> from kernelight.neighbors.duplicates import Components
+    >>> rule = Components(5)
+    >>> rule.add(np.array([3, 0]), np.array([4, 1]))
+    >>> rule.add(np.array([1]), np.array([4]))
+    >>> rule.decided().survivor
+    array([0, 0, 2, 0, 0])
+    """
+
+    def __init__(self, n_rows: int, matches: Matches | None = None) -> None:
+        self._parent = np.arange(n_rows)
+        self._matches = matches
+        if matches is not None:  # rows that match one row of the other set are connected by it
+            rows = np.flatnonzero(matches.row >= 0)
+            rows = rows[np.argsort(matches.row[rows], kind="stable")]
+            same = matches.row[rows[1:]] == matches.row[rows[:-1]]
+            self.add(rows[:-1][same], rows[1:][same])
+
+    def add(self, i: RowIndices, j: RowIndices) -> None:
+        """Connect the rows of more pairs."""
+        a, b = self._roots(i), self._roots(j)
+        apart = a != b
+        if not apart.any():
+            return
+        roots, ends = np.unique(np.concatenate([a[apart], b[apart]]), return_inverse=True)
+        half = len(ends) // 2
+        links = sp.coo_matrix(
+            (np.ones(half, np.int8), (ends[:half], ends[half:])), shape=(len(roots), len(roots))
+        )
+        count, component = connected_components(links, directed=False)
+        first = np.full(count, len(roots))
+        np.minimum.at(first, component, np.arange(len(roots)))
+        self._parent[roots] = roots[first[component]]
+
+    def _roots(self, rows: RowIndices) -> RowIndices:
+        found = self._parent[rows]
+        while True:
+            further = self._parent[found]
+            if (further == found).all():
+                break
+            found = further
+        self._parent[rows] = found  # the next way is short
+        return found
+
+    def decided(self) -> Decided:
+        """The first row of each component stays; none of a component with a match."""
+        n_rows = len(self._parent)
+        survivor = root = self._roots(np.arange(n_rows))
+        if self._matches is not None:
+            rows = np.flatnonzero(self._matches.row >= 0)[::-1]
+            outside = np.full(n_rows, -1)
+            outside[root[rows]] = self._matches.row[rows]  # the first match, which is last here
+            survivor = np.where(outside[root] >= 0, -1 - outside[root], root)
+        kept = survivor == np.arange(n_rows)
+        return Decided(kept, survivor, np.where(kept, 1.0, np.nan))
 
 
 def by_components(
     n_rows: int, i: RowIndices, j: RowIndices, matches: Matches | None = None
 ) -> Decided:
     """The first row of each connected component stays; none of a component with a match."""
-    links = sp.coo_matrix((np.ones(len(i), np.int8), (i, j)), shape=(n_rows, n_rows))
-    if matches is not None and (matches.row >= 0).any():
-        # rows that match one row of the other set are connected through it
-        rows = np.flatnonzero(matches.row >= 0)
-        others, place = np.unique(matches.row[rows], return_inverse=True)
-        wide = n_rows + len(others)
-        ends = np.concatenate([i, rows]), np.concatenate([j, n_rows + place.reshape(-1)])
-        links = sp.coo_matrix((np.ones(len(ends[0]), np.int8), ends), shape=(wide, wide))
-    count, component = connected_components(links, directed=False)
-    component = component[:n_rows]
-    first = np.full(count, n_rows)
-    np.minimum.at(first, component, np.arange(n_rows))
-    survivor = first[component]
-    if matches is not None:
-        outside = np.full(count, -1)
-        for row in rows_with_matches(matches)[::-1].tolist():  # the first match of a component
-            outside[component[row]] = matches.row[row]
-        survivor = np.where(outside[component] >= 0, -1 - outside[component], survivor)
-    kept = survivor == np.arange(n_rows)
-    return Decided(kept, survivor, np.where(kept, 1.0, np.nan))
-
-
-def rows_with_matches(matches: Matches) -> RowIndices:
-    """The rows that have a match, in their order."""
-    return np.flatnonzero(matches.row >= 0)
+    rule = Components(n_rows, matches)
+    rule.add(i, j)
+    return rule.decided()
 
 
 def clusters_of(survivor: RowIndices) -> RowIndices:

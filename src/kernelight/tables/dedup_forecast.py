@@ -9,11 +9,15 @@ import numpy as np
 
 from kernelight.base import bytes_text
 from kernelight.base.checks import Matrix, as_matrix
+from kernelight.codes import Codes
 from kernelight.data import DataError
 from kernelight.estimators.progress import Event, Watch, unwatched
+from kernelight.neighbors.band_plan import BandPlan
 from kernelight.neighbors.dedup_bands import dedup_map, dedup_plan
-from kernelight.neighbors.deduplicate import pair_finder
+from kernelight.neighbors.deduplicate import likely_method, pair_finder
+from kernelight.neighbors.duplicates import LEADER
 from kernelight.neighbors.equal_rows import first_equal_rows, row_fingerprints
+from kernelight.neighbors.exact_rows import ExactRows
 from kernelight.neighbors.pairs import NeighborPairs
 from kernelight.tables.deduplication import BATCH, DedupRows, DedupSettings, learn_from
 from kernelight.tables.distinct_sample import DistinctSample, text_keys
@@ -21,18 +25,29 @@ from kernelight.tables.memory_limit import row_bytes, taken
 
 LEAST_SAMPLED, MOST_SAMPLED, PART = 2_000, 10_000, 10  # a tenth of the rows between these
 ENCODED = 1_000  # of these, to see how long it takes
+TIMED = 20_000  # pairs, to see how long verifying takes
+# Seconds of one thread, of files of many pairs: a row in a band; a pair that many bands find, that
+# is verified with rows read from a file, that is written to a table of pairs.
+_JOINED, MERGED, SPOOLED, WRITTEN = 2e-7, 3e-7, 8e-7, 1.2e-6
+HELD = 110  # bytes of a pair in memory
 # A machine that is busy, or files that were not read lately: times are within these factors.
 FASTER, SLOWER = 0.6, 1.8
 
 
 def forecast(
-    rows: DedupRows, settings: DedupSettings, *, memory: int | None = None, watch: Watch = unwatched
+    rows: DedupRows,
+    settings: DedupSettings,
+    *,
+    memory: int | None = None,
+    all_pairs: bool = False,
+    watch: Watch = unwatched,
 ) -> dict[str, Any]:
     """Rows, expected pairs, method, seconds and memory, as plain data, most of them with a range.
 
     Rows were opened with ``learn=False``. All are read once, to count them, and a random sample of
     the different ones is compared: texts outside of it do not become rows. c pairs among m of n
     different rows stand for c n (n - 1) / (m (m - 1)); `_spread` says how far off that may be.
+    The method is chosen by counted work, as it will be; ``all_pairs`` says that they are listed.
     """
     start = time.monotonic()
     sample = _sampled(rows, watch)
@@ -61,16 +76,25 @@ def forecast(
         found = finder.pairs(settings.threshold)
         exact = time.monotonic() - begin
         pairs, (low, high) = len(found.i), _spread(found, m, m == n)
-        banded, bands_text = _banded(distinct, settings, n)
         # between rows whose number of candidates does not grow, and those where it does
         least, most = exact * n / m, exact * (n / m) ** 2
-        wanted = "bands" if memory is not None else settings.method
-        quicker = "bands" if banded < (least * most) ** 0.5 else "exact"
-        method = wanted if wanted in ("exact", "bands") else quicker
+        banded, codes = _encoded(distinct, settings, n)
+        engine = settings.engine if memory is None else {**settings.engine, "method": "bands"}
+        method = likely_method(distinct, n, settings.threshold, engine, codes)
         if method == "bands":
-            least, most, method_text = banded, banded, bands_text
+            plan = dedup_plan(codes, n, settings.threshold, settings.recall, settings.n_jobs)
+            method_text = _said(plan, settings.threshold)
+            verified = pairs * more
+            if memory is not None:
+                banded += MERGED * verified
+                if settings.linkage == LEADER and not all_pairs:
+                    verified = min(verified, 4.0 * n)  # hardly more decide
+                banded += SPOOLED * verified
+            banded += _JOINED * n * plan.bands + verified * _of_pair(distinct, found, settings)
+            least = most = banded
     fixed = reading + making + reading  # rows are read again to be written
-    whole = taken() + count * (3 * row_bytes(distinct) + 700 + 64)
+    fixed += WRITTEN * pairs * more * all_pairs
+    whole = taken() + count * (3 * row_bytes(distinct) + 700 + 64) + HELD * pairs * more
     return {
         "data": rows.name,
         "rows": count,
@@ -84,7 +108,7 @@ def forecast(
         "seconds": fixed + (least * most) ** 0.5,
         "seconds_low": FASTER * (fixed + least),
         "seconds_high": SLOWER * (fixed + most),
-        "memory_text": f"about {bytes_text(whole)}"
+        "memory_text": f"about {bytes_text(round(whole))}"
         if memory is None
         else f"at most {bytes_text(memory)}, as asked for",
     }
@@ -128,19 +152,31 @@ def _spread(found: NeighborPairs, m: int, all_rows: bool) -> tuple[float, float]
     return max(0.0, c - 2.0 * variance**0.5), c + 2.0 * (variance + 1.0) ** 0.5 + 1.0
 
 
-def _banded(distinct: Matrix, settings: DedupSettings, count: int) -> tuple[float, str]:
-    """Seconds that bands take for ``count`` rows like these, and what they are."""
-    made = dedup_map(distinct, settings.random_state, settings.n_jobs)
-    made.encode(distinct[:1])  # what happens once
-    some = distinct[:ENCODED]
+def _encoded(distinct: Matrix, settings: DedupSettings, count: int) -> tuple[float, Codes]:
+    """Seconds that encoding ``count`` rows like these takes, and the codes of some."""
+    exact = ExactRows.of(distinct, settings.p).matrix
+    made = dedup_map(exact, settings.random_state, settings.n_jobs)
+    made.encode(exact[:1])  # what happens once
+    some = exact[:ENCODED]
     begin = time.monotonic()
     codes = made.encode(some)
-    encoding = (time.monotonic() - begin) * count / some.shape[0]
-    plan = dedup_plan(codes, count, settings.threshold, settings.recall, settings.n_jobs)
-    joining = 2e-7 * count * plan.bands  # keys, sorting, and a few candidates
-    recall = float(plan.expected_recall(settings.threshold))
-    text = (
+    return (time.monotonic() - begin) * count / some.shape[0], codes
+
+
+def _said(plan: BandPlan, threshold: float) -> str:
+    recall = float(plan.expected_recall(threshold))
+    return (
         f"bands: {plan.bands} of {plan.rows} slots, which find {100 * recall:.1f} % of the pairs "
         f"at the threshold"
     )
-    return encoding + joining, text
+
+
+def _of_pair(distinct: Matrix, found: NeighborPairs, settings: DedupSettings) -> float:
+    """Seconds of verifying one pair."""
+    if not len(found.i):
+        return 0.0
+    rows = ExactRows.of(distinct, settings.p)
+    i, j = found.i[:TIMED], found.j[:TIMED]
+    begin = time.monotonic()
+    rows.similarities(i, rows, j, n_jobs=settings.n_jobs)
+    return (time.monotonic() - begin) / len(i)

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from kernelight.data.copies import ShownText
+from kernelight.data.texts import TextShingles
 from kernelight.neighbors.duplicates import LAST
 from kernelight.tables.deduplication import DedupRows, TableDuplicates
 from kernelight.tables.record_scaling import shown_scaling
 
 CLUSTERS, MEMBERS, BORDERLINE = 8, 5, 12  # that are shown
 BINS = 20  # of the histogram of similarities
-LONGEST = 600  # characters of a text
+LONGEST = 600  # characters of a text that are shown
 
 
 def summarised(
@@ -34,10 +36,13 @@ def summarised(
         texts |= {-1 - row: text for row, text in outside.items()}
 
     def entry(row: int, similarity: float) -> dict[str, Any]:
+        shown = texts.get(row, ShownText.of("", LONGEST))
         return {
             "label": result.survivor_label(row),
             "similarity": float(similarity),
-            "text": texts.get(row, ""),
+            "text": shown.text,
+            "cut": shown.cut,
+            "digest": shown.digest,
             "outside": row < 0,
             "kept": row < 0 or bool(found.kept[row]),
         }
@@ -49,6 +54,7 @@ def summarised(
         "command": command,
         "compared": _compared(rows, result),
         "facts": result.facts(),
+        "same": result.same,
         "empty_text": rows.empty_text(found.n_empty) if found.n_empty else "",
         "sizes": np.stack([sizes[several], counts[several]], axis=1).tolist(),
         "histogram": _histogram(result),
@@ -71,20 +77,29 @@ def _compared(rows: DedupRows, result: TableDuplicates) -> str:
     """What rows were compared by, in words."""
     power = "" if result.settings.p == 1.0 else f", values to the power {result.settings.p:g}"
     if rows.texts and rows.shingles is not None:
-        low, high = rows.shingles.lengths
-        count = f"{low}" if low == high else f"{low} to {high}"
         weights = "counts" if rows.shingles.weights == "tf" else "tf-idf weights"
-        columns = ", ".join(rows.texts)
-        return f"shingles of {count} {rows.shingles.kind} of {columns}, {weights}{power}"
+        return f"{shown_shingles(rows.shingles)} of {', '.join(rows.texts)}, {weights}{power}"
     scale = "" if rows.scaling is None else f", scaled by {shown_scaling(rows.scaling)}"
     return f"{rows.data.n_features:,} features{scale}{power}"
+
+
+def shown_shingles(shingles: TextShingles) -> str:
+    """What shingles are, in words.
+
+    >>> from kernelight.data.texts import TextShingles
+    >>> from kernelight.tables.dedup_summary import shown_shingles
+    >>> shown_shingles(TextShingles())
+    'shingles of 1 to 2 words'
+    """
+    low, high = shingles.lengths
+    return f"shingles of {low if low == high else f'{low} to {high}'} {shingles.kind}"
 
 
 def _histogram(result: TableDuplicates) -> list[list[float]]:
     """Pairs of different rows by similarity: from, to, how many."""
     low = result.settings.threshold
     edges = np.linspace(min(low, 1.0 - 1e-9), 1.0, BINS + 1)
-    counts, _ = np.histogram(np.clip(result.found.pairs.similarity, low, 1.0), edges)
+    counts = result.near.histogram(edges)
     return [
         [float(a), float(b), int(count)]
         for a, b, count in zip(edges[:-1], edges[1:], counts, strict=True)
@@ -113,25 +128,25 @@ def _cluster_of(result: TableDuplicates, cluster: Sequence[tuple[int, float]]) -
 
 def _borderline(result: TableDuplicates) -> list[tuple[int, int, float]]:
     """The pairs of least similarity: those to look at before a threshold is trusted."""
-    pairs = result.found.pairs
-    order = np.lexsort((pairs.j, pairs.i, pairs.similarity))[:BORDERLINE]
     last = result.settings.keep == LAST
-    first, second = (pairs.j, pairs.i) if last else (pairs.i, pairs.j)
-    return [(int(first[at]), int(second[at]), float(pairs.similarity[at])) for at in order]
+    return [
+        (j, i, similarity) if last else (i, j, similarity)
+        for i, j, similarity in result.near.least(BORDERLINE)
+    ]
 
 
-def shown_texts(rows: DedupRows, wanted: Sequence[int]) -> dict[int, str]:
+def shown_texts(rows: DedupRows, wanted: Sequence[int]) -> dict[int, ShownText]:
     """The texts of some rows, or the rows as they are stored, by their numbers."""
     if not rows.texts:
         return rows.data.stored_texts(wanted, LONGEST)
-    found: dict[int, str] = {}
+    found: dict[int, ShownText] = {}
     left = sorted(wanted, reverse=True)
     first = 0
     for columns, _ in rows.data.texts(rows.texts):
         count = len(columns[0])
         while left and left[-1] < first + count:
             row = left.pop()
-            found[row] = " | ".join(texts[row - first] for texts in columns)[:LONGEST]
+            found[row] = ShownText.of(" | ".join(texts[row - first] for texts in columns), LONGEST)
         first += count
         if not left:
             break

@@ -7,7 +7,7 @@ memory, `deduplicate_spooled` (`spooled_deduplication`) within a memory limit.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,10 +26,14 @@ from kernelight.neighbors.duplicates import COMPONENTS, FIRST, LAST, LEADER, Dup
 from kernelight.neighbors.limits import check_recall, check_threshold
 from kernelight.neighbors.minmax_neighbors import METHODS
 from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
-from kernelight.tables.record_scaling import RECORDS, record_scaling
+from kernelight.tables.lost_cells import RoundedNumbers, refuse_lost_columns
+from kernelight.tables.near_pairs import AT_ONCE, RECORD, NearPairs, Records
+from kernelight.tables.record_scaling import RECORDS, Gap, gaps_of, record_scaling, with_gaps
 from kernelight.tables.table_map import open_like, sample_of
 
 BATCH = 1 << 13  # rows that are read at a time
+IDENTICAL, SAME_SHINGLES = "identical", "same shingles"
+_SAME, _NEAR, _AGAINST = range(3)
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,9 @@ class DedupRows:
     shingles: TextShingles | None = None
     scaling: Scaling | None = None
     scale: str = "none"
+    gaps: tuple[Gap, ...] = ()  # columns whose missing values have a feature
+    every_gap: tuple[Gap, ...] = ()  # those that may have missing values in another file
+    rounded: RoundedNumbers | None = field(default=None, compare=False)
     n_rows: int | None = field(default=None, compare=False)  # once all were read
 
     @property
@@ -104,16 +111,26 @@ class DedupRows:
                 yield self.shingles.transform(*columns, names=self.texts), ids
             return
         for batch in self.data.batches(rows):
-            yield as_matrix(batch.X, name=self.name), batch.ids
+            X = as_matrix(batch.X, name=self.name)
+            if self.rounded is not None:
+                self.rounded.look(X)
+            yield X, batch.ids
 
     def compared(self, X: Matrix) -> Matrix:
         """Rows as they are compared."""
+        if self.gaps:
+            return with_gaps(X, self.gaps, self.scaling)
         return X if self.scaling is None else self.scaling(X)
 
     @property
+    def same(self) -> str:
+        """What rows have in common that are equal where they are compared."""
+        return SAME_SHINGLES if self.texts else IDENTICAL
+
+    @property
     def unite_empty(self) -> bool:
-        """Whether rows of zeros are equal; of texts without a word that is not known."""
-        return not self.texts
+        """Whether rows of zeros are equal: records are, texts and sparse rows say nothing."""
+        return self.data.is_table and not self.texts
 
     def empty_text(self, count: int) -> str:
         """What is true of ``count`` rows that are zeros where they are compared."""
@@ -121,7 +138,7 @@ class DedupRows:
         if not self.unite_empty:
             stay = "stays" if count == 1 else "stay"
             return f"{many} without any value {are} similar to nothing and {stay}."
-        what = "without any value" if self.scaling is None else "of only zeros once scaled"
+        what = "of only zeros" + ("" if self.scaling is None else " once scaled")
         return f"{many} {what} {are} similar to no other rows; equal ones count as identical."
 
     def whole(self, watch: Watch = unwatched) -> tuple[Matrix, list[str] | None]:
@@ -166,8 +183,8 @@ def open_rows(
     """The rows of a file, ready to be compared, or without ``learn`` ready for `learn_from`.
 
     Columns of tables count alike by default, whatever their units (`record_scaling`); sparse rows
-    and arrays are taken as they are. Columns that would be left out or
-    whose rare words would count as one are refused: rows that differ there would go as equal.
+    and arrays are taken as they are. What would let rows go as equal that are not (`lost_cells`) is
+    refused, and a missing value has a feature of its own.
     """
     if scale is not None:
         check_choice("scale", scale, (RECORDS, *SCALING_NAMES))
@@ -183,16 +200,22 @@ def open_rows(
         return rows
     if target is not None:
         data = data.leaving_out(target)
-    _refuse_lost_columns(data, reading_options)
+    refuse_lost_columns(data, reading_options)
     scale = (RECORDS if data.is_table else "none") if scale is None else scale
     if scale == RECORDS and data.encoding.columns is None:
         raise DataError(f"{data.name} has sparse rows: --scale {RECORDS} is for tables.")
-    rows = DedupRows(data, scale=scale)
+    gaps = gaps_of(data.encoding)
+    if gaps:
+        data = data.telling_apart()
+    rows = DedupRows(data, scale=scale, gaps=gaps, every_gap=gaps, rounded=RoundedNumbers(data))
     if not learn:
         return rows
-    if scale == RECORDS:
-        return replace(rows, scaling=record_scaling(data.encoding, *_ranges(data, watch)))
-    return rows if scale == "none" else learn_from(rows, sample_of(data, None, 0, watch))
+    if gaps or scale == RECORDS:
+        low, high = _ranges(rows, watch)
+        rows = _without_empty_gaps(_ranged(rows, low, high), high)
+    if scale in (RECORDS, "none"):
+        return rows
+    return _scaled(rows, as_matrix(sample_of(rows.data, None, 0, watch)))
 
 
 def learn_from(rows: DedupRows, some: Any) -> DedupRows:
@@ -202,54 +225,52 @@ def learn_from(rows: DedupRows, some: Any) -> DedupRows:
             rows.shingles.partial_fit(*some, names=rows.texts)
         return rows
     X = as_matrix(some)
+    if rows.gaps or rows.scale == RECORDS:
+        rows = _ranged(rows, X.min(axis=0), X.max(axis=0))
+    return _scaled(rows, X)
+
+
+def _ranged(rows: DedupRows, low: Any, high: Any) -> DedupRows:
+    """The same rows, by the least and the largest value of each feature."""
+    width = rows.data.n_features
+    gaps = rows.gaps
+    if rows.scale == "none":  # as much as the largest value of the column
+        largest = np.maximum(np.abs(low), np.abs(high))
+        gaps = tuple(
+            gap._replace(weight=float(largest[gap.start : gap.stop].max(initial=0.0)) or 1.0)
+            for gap in gaps
+        )
+    scaling = rows.scaling
     if rows.scale == RECORDS:
-        ranges = X.min(axis=0), X.max(axis=0)
-        return replace(rows, scaling=record_scaling(rows.data.encoding, *ranges))
-    if rows.scale == "none":
+        scaling = record_scaling(rows.data.encoding, low[:width], high[:width])
+    return replace(rows, gaps=gaps, every_gap=gaps, scaling=scaling)
+
+
+def _without_empty_gaps(rows: DedupRows, high: Any) -> DedupRows:
+    """The same rows without the features of missing values that no row has."""
+    seen = high[rows.data.n_features :] > 0
+    gaps = tuple(gap for gap, there in zip(rows.gaps, seen, strict=True) if there)
+    return replace(rows, gaps=gaps, data=rows.data.telling_apart([gap.name for gap in gaps]))
+
+
+def _scaled(rows: DedupRows, some: Any) -> DedupRows:
+    """The same rows, with a scaling that some of them say, unless they have it."""
+    if rows.scale in ("none", RECORDS):
         return rows
-    return replace(rows, scaling=fit_scaling(rows.scale, X, np.random.default_rng(0)))
+    some = np.ascontiguousarray(some[:, : rows.data.n_features]) if rows.gaps else some
+    return replace(rows, scaling=fit_scaling(rows.scale, some, np.random.default_rng(0)))
 
 
-def _ranges(data: Dataset, watch: Watch) -> tuple[NDArray[Any], NDArray[Any]]:
+def _ranges(rows: DedupRows, watch: Watch) -> tuple[NDArray[Any], NDArray[Any]]:
     """The least and the largest value of each feature."""
     low, high, count = np.inf, -np.inf, 0
-    for batch in data.batches(BATCH):
-        X = as_matrix(batch.X, name=data.name)
+    for X, _ in rows.batches():
         low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
         count += X.shape[0]
         watch(Event("reading", count))
     if not count:
-        raise DataError(f"{data.name} has no rows.")
+        raise DataError(f"{rows.name} has no rows.")
     return np.asarray(low), np.asarray(high)
-
-
-def _refuse_lost_columns(data: Dataset, reading_options: dict[str, Any]) -> None:
-    """Refuse to compare rows without columns that the user has not left out."""
-    try:
-        encoding = data.encoding
-    except DataError as error:
-        if "has no features" not in str(error):
-            raise
-        raise DataError(f"{str(error).rstrip('.')}, and --text NAME compares it as text.") from None
-    known = {*(data.columns or ())}
-    lost = [
-        name
-        for name in encoding.ignored
-        if name not in reading_options.get("ignore", ()) and name in known
-    ]
-    if lost:
-        raise DataError(
-            f"{data.name}: column {shown(lost[0])} is ids or free text, which are no features, and "
-            f"rows that differ only there would count as equal: --text {lost[0]} compares it as "
-            f"text, --ignore {lost[0]} leaves it out."
-        )
-    many = next((column.name for column in encoding.columns or () if column.others), None)
-    if many is not None:
-        raise DataError(
-            f"{data.name}: column {shown(many)} has more words than have a feature each, and rows "
-            f"that differ only in rare words would count as equal: --text {many} compares it as "
-            f"text, --max-categories allows more, --ignore {many} leaves it out."
-        )
 
 
 def open_others(
@@ -269,11 +290,18 @@ def open_others(
             raise DataError(f"{rows.name} has sparse rows, and {other.name} a table of columns.")
         width = max(rows.data.n_features, other.n_features)
         mine = rows.data.widened(width)
-        return replace(rows, data=mine), replace(rows, data=other.widened(width), n_rows=None)
+        other = other.widened(width)
+        rounded = RoundedNumbers(other)
+        return replace(rows, data=mine), replace(rows, data=other, n_rows=None, rounded=rounded)
     if target is not None:
         reading_options["ignore"] = (*reading_options.get("ignore", ()), target)
     other = open_like(rows.data.encoding, shown(rows.name), path, reading_options)
-    return rows, replace(rows, data=other, n_rows=None)
+    if not rows.every_gap:
+        return rows, replace(rows, data=other, n_rows=None)
+    names = [gap.name for gap in rows.every_gap]
+    rows = replace(rows, data=rows.data.telling_apart(names), gaps=rows.every_gap)
+    other = other.telling_apart(names)
+    return rows, replace(rows, data=other, n_rows=None, rounded=RoundedNumbers(other))
 
 
 @dataclass(frozen=True)
@@ -286,6 +314,8 @@ class TableDuplicates:
     other_ids: list[str] | None  # of the rows of another file, if they have ids
     plan: dict[str, Any]
     seconds: float
+    near: NearPairs  # where ``found`` has none, they are in a file
+    same: str = "identical"  # how rows go that are equal where they are compared
 
     @property
     def n_rows(self) -> int:
@@ -317,7 +347,7 @@ class TableDuplicates:
             "empty": found.n_empty,
             "clusters": int((sizes > 1).sum()),
             "largest_cluster": int(sizes.max(initial=0)),
-            "pairs": len(found.pairs.i),
+            "pairs": len(self.near),
             "below_threshold": found.n_below,
             "capped": found.capped,
             "threshold": self.settings.threshold,
@@ -327,40 +357,79 @@ class TableDuplicates:
             "seconds": round(self.seconds, 3),
         }
 
-    def pair_columns(self) -> dict[str, Any]:
+    def pair_batches(self) -> Iterator[dict[str, Any]]:
         """A table of pairs: a row, another it is similar to, how similar, and why the row went.
 
-        Of equal rows each is paired with the one that stands for it. ``kind`` is identical, near or
-        against; ``removed`` says that the row went because of this pair.
+        Of equal rows each is paired with the one that stands for it. ``kind`` is identical (of
+        texts same shingles), near or against; ``removed`` says that the row went because of this
+        pair. At least one batch comes.
         """
+        others = self._other_pairs()
+        empty, begin = np.zeros(0, RECORD), 0
+        for near in self.near.batches():
+            last = int(near["row"][-1])
+            while True:  # in batches of their own, where there are many
+                end = int(np.searchsorted(others[0], last, side="right"))
+                if end - begin <= AT_ONCE:
+                    break
+                yield self._labelled(empty, tuple(c[begin : begin + AT_ONCE] for c in others))
+                begin += AT_ONCE
+            yield self._labelled(near, tuple(column[begin:end] for column in others))
+            begin = end
+        while begin < len(others[0]):
+            yield self._labelled(empty, tuple(c[begin : begin + AT_ONCE] for c in others))
+            begin += AT_ONCE
+        if not len(self.near) and not len(others[0]):
+            yield self._labelled(empty, others)
+
+    def _other_pairs(self) -> tuple[NDArray[Any], ...]:
+        """Rows of pairs that are not near ones, in order: row, other, similarity, kind."""
         found = self.found
-        pairs = found.pairs
         same = np.flatnonzero(found.identical)
-        stand_in = found.equal[same]
         gone = np.flatnonzero((found.survivor < 0) & ~found.identical)
-        last = self.settings.keep == LAST
-        row = np.concatenate([same, pairs.i if last else pairs.j, gone])
-        other = np.concatenate([stand_in, pairs.j if last else pairs.i, found.survivor[gone]])
-        similarity = np.concatenate([np.ones(len(same)), pairs.similarity, found.similarity[gone]])
-        kind = ["identical"] * len(same) + ["near"] * len(pairs.i) + ["against"] * len(gone)
-        order = np.lexsort((-similarity, row))
-        removed = ~found.kept[row] & (
-            (found.survivor[row] == other) | (np.arange(len(row)) < len(same))
+        other, similarity = found.survivor[gone], found.similarity[gone]
+        if found.matches is not None:  # rather its own match than that of its cluster
+            own = found.matches.row[gone] >= 0
+            other = np.where(own, -1 - found.matches.row[gone], other)
+            similarity = np.where(own, found.matches.similarity[gone], similarity)
+        row = np.concatenate([same, gone])
+        order = np.argsort(row, kind="stable")
+        kind = np.repeat([_SAME, _AGAINST], [len(same), len(gone)])
+        others = np.concatenate([found.equal[same], other])
+        return (
+            row[order],
+            others[order],
+            np.append(np.ones(len(same)), similarity)[order],
+            kind[order],
         )
+
+    def _labelled(self, near: Records, others: tuple[NDArray[Any], ...]) -> dict[str, Any]:
+        found = self.found
+        row = np.concatenate([near["row"].astype(np.int64), others[0]])
+        other = np.concatenate([near["other"].astype(np.int64), others[1]])
+        similarity = np.concatenate([near["similarity"], others[2]])
+        kind = np.concatenate([np.full(len(near), _NEAR), others[3]])
+        order = np.lexsort((other, kind, -similarity, row))
+        row, other, kind = row[order], other[order], kind[order]
+        removed = ~found.kept[row] & ((found.survivor[row] == other) | (kind != _NEAR))
+        text = self.ids is not None or self.other_ids is not None
         return {
-            "row": _labels([self.label(int(at)) for at in row[order]], self.ids),
-            "other": _labels(
-                [self.survivor_label(int(at)) for at in other[order]],
-                self.other_ids if self.ids is None else self.ids,
-            ),
+            "row": row + 1 if self.ids is None else _texts(map(self.label, row.tolist())),
+            "other": _texts(map(self.survivor_label, other.tolist()))
+            if text
+            else np.where(other >= 0, other + 1, -other),
             "similarity": similarity[order],
-            "kind": np.array(kind, dtype=str)[order],
-            "removed": removed[order],
+            "kind": np.array([self.same, "near", "against"])[kind],
+            "removed": removed,
         }
 
+    def close(self) -> None:
+        """Close the temporary file of the pairs, if there is one."""
+        self.near.close()
 
-def _labels(labels: list[str], ids: list[str] | None) -> NDArray[Any]:
-    return np.array(labels, dtype=str) if ids is not None else np.array(labels, dtype=np.int64)
+
+def _texts(labels: Iterable[str]) -> NDArray[Any]:
+    return np.array(list(labels), dtype=str)
 
 
 def deduplicate_rows(
@@ -399,4 +468,6 @@ def deduplicate_rows(
         unite_empty=rows.unite_empty,
     )
     other_ids = getattr(others, "ids", other_ids)  # an index knows what it has found
-    return TableDuplicates(found, settings, ids, other_ids, plan, time.monotonic() - start)
+    near = NearPairs.of(found.pairs, settings.keep)
+    seconds = time.monotonic() - start
+    return TableDuplicates(found, settings, ids, other_ids, plan, seconds, near, rows.same)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class IndexRows:
             raise DataError(
                 f"{rows.name} has {counted(width, 'feature')} where {path} has {self.n_features}."
             )
-        return DedupRows(rows.data.widened(self.n_features))
+        return replace(rows, data=rows.data.widened(self.n_features))
 
     def matches(self, rows: Matrix) -> Matches:
         """The best match of each row, if it is within the threshold."""

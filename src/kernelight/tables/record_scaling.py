@@ -13,11 +13,15 @@ records of d columns, with the mean difference over columns
 
 A column that is constant has no range: its range is the size of its value (1 if that is 0), so that
 it agrees within the file, and may differ from another file.
+
+A missing value is a word of its own: it agrees with another missing value and with nothing else.
+Its column, and the complement of that, are 0, and a feature behind all others is 1 (`with_gaps`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +67,48 @@ def record_scaling(encoding: Encoding, low: NDArray[Any], high: NDArray[Any]) ->
     if (weights != 1.0).any():
         arrays["weights"] = weights
     return Scaling("minmax+complement", len(low), arrays)
+
+
+class Gap(NamedTuple):
+    """A column of numbers or dates whose missing values have a feature of their own."""
+
+    name: str
+    start: int  # the features of the column
+    stop: int
+    weight: float = 1.0  # the value of that feature
+
+
+def gaps_of(encoding: Encoding) -> tuple[Gap, ...]:
+    """All columns of an encoding that may be such."""
+    found, place = [], 0
+    for column in encoding.columns or ():
+        if column.kind != CATEGORICAL:
+            found.append(Gap(column.name, place, place + column.width))
+        place += column.width
+    return tuple(found)
+
+
+def with_gaps(X: NDArray[Any], gaps: Sequence[Gap], scaling: Scaling | None) -> NDArray[Any]:
+    """Rows as they are compared, from features behind which there is one for each gap.
+
+    >>> import numpy as np
+    >>> from kernelight.tables.record_scaling import Gap, with_gaps
+    >>> with_gaps(np.array([[3.0, 5, 0], [3, 5, 1]]), [Gap("b", 1, 2, 6.0)], None)
+    array([[3., 5., 0.],
+           [3., 0., 6.]])
+    """
+    width = X.shape[1] - len(gaps)
+    values = np.ascontiguousarray(X[:, :width])
+    scaled = values if scaling is None else scaling(values)
+    made = np.empty((X.shape[0], scaled.shape[1] + len(gaps)), dtype=scaled.dtype)
+    made[:, : scaled.shape[1]] = scaled
+    made[:, scaled.shape[1] :] = X[:, width:]
+    for at, gap in enumerate(gaps):
+        rows = np.flatnonzero(X[:, width + at])
+        for begin in range(0, scaled.shape[1], width):  # complements come behind all columns
+            made[rows, begin + gap.start : begin + gap.stop] = 0.0
+        made[rows, scaled.shape[1] + at] = gap.weight
+    return made
 
 
 def is_record_scaling(scaling: Scaling) -> bool:

@@ -36,17 +36,20 @@ class SpooledArray:
         self._path, self.dtype, self._count = path, np.dtype(dtype), 0
         folder = os.path.dirname(os.path.realpath(path))
         with naming(path, instead=True):
-            self._file = tempfile.TemporaryFile(dir=folder, prefix=".kernelight-")  # noqa: SIM115 (closed by close)
+            # without a buffer, which would be written once more, and fail again, when it is closed
+            self._file = tempfile.TemporaryFile(buffering=0, dir=folder, prefix=".kernelight-")  # noqa: SIM115 (closed by close)
 
     def __len__(self) -> int:
         return self._count
 
     def append(self, values: NDArray[Any]) -> None:
         """Write more values behind the others."""
+        flat = np.ascontiguousarray(values, dtype=self.dtype).reshape(-1)
+        view = memoryview(flat.view(np.uint8)) if flat.size else memoryview(b"")  # type: ignore[arg-type]
         with naming(self._path, instead=True):
-            self._file.write(np.ascontiguousarray(values, dtype=self.dtype).data)
-            self._file.flush()
-        self._count += int(values.size)
+            while len(view):
+                view = view[self._file.write(view) :]
+        self._count += int(flat.size)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """The values from start to stop."""
@@ -160,10 +163,11 @@ class DistinctRows:
     """Rows that are not equal to an earlier one, spooled as they come.
 
     Fingerprints of all distinct rows are in memory, in a few sorted lists; rows of equal
-    fingerprints are compared with what was spooled. Rows of zeros are equal with ``unite_empty``.
+    fingerprints are compared with what was spooled. Rows of zeros are their own, or equal with
+    ``unite_empty``.
     """
 
-    def __init__(self, path: str, like: Matrix, *, unite_empty: bool = True) -> None:
+    def __init__(self, path: str, like: Matrix, *, unite_empty: bool = False) -> None:
         self.spool = RowSpool(path, like)
         self._unite_empty = unite_empty
         self._keys: list[NDArray[np.uint64]] = []

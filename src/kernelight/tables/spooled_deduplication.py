@@ -10,7 +10,8 @@
    read back from the spool; rows are visited in their order at the same time.
 
 Map, bands and rules are those of `deduplicate` with ``method="bands"``, so that the same rows go.
-In memory are some 100 bytes for each row, whatever its length.
+In memory are some 100 bytes for each row, whatever its length, and nothing for a pair: those that
+are to be listed are written to another file (`near_pairs`), of 16 bytes each.
 """
 
 from __future__ import annotations
@@ -22,8 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight import _core
-from kernelight.base.checks import Matrix, as_matrix, resources
+from kernelight.base.checks import Matrix, as_matrix
 from kernelight.data import DataError
 from kernelight.estimators.progress import Event, Watch, unwatched
 from kernelight.kernels.prepare import row_peaks
@@ -42,14 +42,15 @@ from kernelight.neighbors.deduplicate import (
     OtherRows,
     Others,
     Visits,
-    decide,
     no_pairs,
     nothing_to_find,
+    with_similarities,
 )
-from kernelight.neighbors.duplicates import LEADER, Leaders, Matches, RowIndices
+from kernelight.neighbors.duplicates import LEADER, Components, Leaders, Matches, RowIndices
 from kernelight.neighbors.equal_rows import empty_rows
 from kernelight.neighbors.exact_rows import ExactRows
-from kernelight.neighbors.pairs import Columns, NeighborPairs
+from kernelight.neighbors.pairs import Columns
+from kernelight.tables.bucket_candidates import EnoughEqual, WaitingWords, bucket_pairs, n_capped
 from kernelight.tables.deduplication import DedupRows, DedupSettings, TableDuplicates
 from kernelight.tables.memory_limit import (
     HASHING,
@@ -60,11 +61,13 @@ from kernelight.tables.memory_limit import (
     row_bytes,
     taken,
 )
+from kernelight.tables.near_pairs import SpooledPairs
 from kernelight.tables.row_spool import DistinctRows, RowSpool, SpooledArray
 from kernelight.tables.sorted_runs import SortedRuns, Words
 
 _LOW = np.uint64((1 << 32) - 1)
 _MOST_ROWS = 1 << 32  # rows have numbers of 32 bits here
+_FEW = 1 << 11  # candidates that are verified together at least
 
 
 def deduplicate_spooled(
@@ -81,16 +84,23 @@ def deduplicate_spooled(
     """The duplicates among the rows of a file, within a limit for the memory of the process.
 
     Temporary files are made in the folder of the path ``beside``. Without ``all_pairs`` only pairs
-    that decide are verified and returned. Rows of ``against`` are compared exactly, as many at a
-    time as fit; ``others`` are rows elsewhere, such as those of an index.
+    that decide are verified, and counted; with it all are, and wait in a file until the result is
+    closed. Rows of ``against`` are compared exactly, as many at a time as fit; ``others`` are rows
+    elsewhere, such as those of an index.
     """
     start = time.monotonic()
     job = _Spooled(rows, settings, memory, beside, watch)
     try:
-        found, plan = job.run(against, others, all_pairs or settings.linkage != LEADER)
+        found, plan = job.run(against, others, all_pairs)
+    except BaseException:
+        job.near.close()
+        raise
     finally:
         job.close()
-    return TableDuplicates(found, settings, job.ids, job.other_ids, plan, time.monotonic() - start)
+    seconds = time.monotonic() - start
+    return TableDuplicates(
+        found, settings, job.ids, job.other_ids, plan, seconds, job.near, rows.same
+    )
 
 
 class _Spooled:
@@ -105,6 +115,7 @@ class _Spooled:
         self._n_empty_distinct = 0
         self.ids: list[str] | None = None
         self.other_ids: list[str] | None = None
+        self.near = SpooledPairs(None, settings.keep)
 
     def close(self) -> None:
         """Close all files, which then vanish."""
@@ -151,24 +162,32 @@ class _Spooled:
             bands = self._encode()
             candidates, capped = self._candidates(bands, visits)
             plan = band_facts(bands, capped)
-        rule = Leaders(spool.shape[0], visits.ranked(matches))
-        parts: list[Columns] = [no_pairs()]
+        ranked = visits.ranked(matches)
+        # in a file of its own, for whoever writes a table of them
+        self.near = SpooledPairs(self._beside if all_pairs else None, settings.keep)
+        leaders = Leaders(spool.shape[0], ranked) if settings.linkage == LEADER else None
+        components = Components(spool.shape[0], ranked) if leaders is None else None
         if candidates is not None:
-            leaders = rule if settings.linkage == LEADER else None
-            parts += self._verified(candidates, visits, leaders, all_pairs)
-        pairs = NeighborPairs.joined(parts)
-        if settings.linkage == LEADER:
-            decided = rule.decided()
+            for earlier, later, similarity in self._verified(
+                candidates, visits, leaders, all_pairs
+            ):
+                if components is not None:
+                    components.add(earlier, later)
+                row, other = (visits.chosen[visits.order[rank]] for rank in (later, earlier))
+                self.near.add(row, other, similarity)
+        if components is None:
+            assert leaders is not None
+            decided = leaders.decided()
         else:
-            decided = decide(
-                visits,
-                pairs,
-                linkage=settings.linkage,
-                matches=matches,
-                similarities=self._similarities(against),
-            )
+            decided = components.decided()
+            decided = with_similarities(visits, decided, matches, self._similarities(against))
         found = visits.duplicates(
-            decided, pairs, threshold=settings.threshold, n_empty=n_empty, capped=capped
+            decided,
+            no_pairs(),
+            threshold=settings.threshold,
+            n_empty=n_empty,
+            capped=capped,
+            matches=matches,
         )
         return found, plan
 
@@ -252,59 +271,63 @@ class _Spooled:
     def _candidates(self, plan: BandPlan, visits: Visits) -> tuple[SortedRuns, int]:
         """Pairs that share a bucket and whose sketches agree, as runs of (later, earlier) ranks."""
         found: SortedRuns = self._opened(SortedRuns(self._beside))
-        most = self._room(0.15) // 8
-        enough = _EnoughEqual(self._sketches, plan, self._spool.shape[0], self._room(0.3))
-        waiting: list[Words] = []
-        held = capped = 0
-
-        def write() -> None:
-            if waiting:
-                found.append(np.unique(np.concatenate(waiting)))
-                waiting.clear()
-
+        # of a row of a bucket and of a pair some eight numbers are there at once
+        at_once = max(256, self._room(0.1) // 64)
+        words = WaitingWords(found, self._room(0.2) // 8)
+        enough = EnoughEqual(self._sketches, plan, self._spool.shape[0], self._room(0.2))
+        capped = 0
         for band, runs in enumerate(self._runs):
-            for part in runs.parts(most):
+            for part in runs.parts(at_once):
                 rows = (part & _LOW).astype(np.int64)
                 keys = part >> np.uint64(32)
-                for i, j in _bucket_pairs(keys, rows, BUCKET_CAP, most // 4):
+                for i, j in bucket_pairs(keys, rows, BUCKET_CAP, at_once):
                     good = enough(i, j)
                     a, b = visits.rank[i[good]], visits.rank[j[good]]
                     later, earlier = np.maximum(a, b), np.minimum(a, b)
-                    words = (later.astype(np.uint64) << np.uint64(32)) | earlier.astype(np.uint64)
-                    waiting.append(words)
-                    held += len(words)
-                    if held > most:
-                        write()
-                        held = 0
-                capped += _n_capped(keys, BUCKET_CAP)
+                    words.add(
+                        (later.astype(np.uint64) << np.uint64(32)) | earlier.astype(np.uint64)
+                    )
+                capped += n_capped(keys, BUCKET_CAP)
             runs.close()
             self._watch(Event("merging bands", band + 1, plan.bands, "bands"))
-        write()
+        words.write()
         return found, capped
 
     def _verified(
         self, candidates: SortedRuns, visits: Visits, leaders: Leaders | None, all_pairs: bool
     ) -> Iterator[Columns]:
-        """Pairs of distinct rows that are similar enough; leaders are told in the order of rows."""
+        """Pairs of ranks (earlier, later) that are similar enough, in the order of the later one.
+
+        Leaders are told of them. If only those count that decide, few are looked at together where
+        rows go whose candidates then need not be verified.
+        """
         each = 8 * self._of_row + 256
         most = max(1 << 10, self._room(0.4) // each)
-        done = 0
+        skip = leaders if not all_pairs else None
+        size, done = most if skip is None else min(most, _FEW), 0
         for part in candidates.parts(most):
             part = np.unique(part)
             done += len(part)
-            for begin, end in _whole_rows(part >> np.uint64(32), most):
+            begin = 0
+            while begin < len(part):
+                end = _whole_rows(part, begin + size)
                 later = (part[begin:end] >> np.uint64(32)).astype(np.int64)
                 earlier = (part[begin:end] & _LOW).astype(np.int64)
-                if leaders is not None and not all_pairs:
-                    may = leaders.may_decide(earlier, later)
+                if skip is not None:
+                    may = skip.may_decide(earlier, later)
                     later, earlier = later[may], earlier[may]
-                i, j = visits.order[earlier], visits.order[later]
-                similarity = self._of_pairs(i, j)
+                similarity = self._of_pairs(visits.order[earlier], visits.order[later])
                 near = similarity >= self._settings.threshold
                 if leaders is not None:
                     leaders.add(earlier[near], later[near], similarity[near])
-                a, b = np.minimum(i, j)[near], np.maximum(i, j)[near]
-                yield a, b, similarity[near]
+                yield earlier[near], later[near], similarity[near]
+                if skip is not None:
+                    wasted = len(later) - int(skip.stays(earlier).sum())
+                    if 4 * wasted > end - begin:
+                        size = max(_FEW, size // 2)
+                    elif 8 * wasted < end - begin:
+                        size = min(most, 2 * size)
+                begin = end
             self._watch(Event("verifying", done, len(candidates), "candidates"))
 
     def _of_pairs(self, i: RowIndices, j: RowIndices) -> NDArray[np.float64]:
@@ -402,80 +425,8 @@ def _first_places(place: RowIndices, count: int) -> RowIndices:
     return first
 
 
-def _bucket_pairs(
-    keys: Words, rows: RowIndices, cap: int, most: int
-) -> Iterator[tuple[RowIndices, RowIndices]]:
-    """Pairs (i < j) of rows of one key, each row with the first ``cap`` of its bucket.
-
-    ``keys`` ascend, and rows of one key do; at most ``most`` pairs come at a time. In round t every
-    row meets row t of its bucket, if it is behind it.
-    """
-    if not len(keys):
-        return
-    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
-    sizes = np.diff(np.append(starts, len(keys)))
-    begin = np.repeat(starts, sizes)  # of the bucket of each place
-    places = np.arange(len(keys))
-    places = places[places > begin]
-    for t in range(cap):
-        places = places[places > begin[places] + t]
-        if not len(places):
-            return
-        for at in range(0, len(places), max(1, most)):
-            some = places[at : at + most]
-            yield rows[begin[some] + t], rows[some]
-
-
-def _n_capped(keys: Words, cap: int) -> int:
-    """Buckets of more rows than the cap."""
-    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else keys[:0]
-    return int((np.diff(np.append(starts, len(keys))) > cap).sum()) if len(keys) else 0
-
-
-def _whole_rows(later: Words, most: int) -> Iterator[tuple[int, int]]:
-    """Ranges of about ``most`` candidates; those of one later row are in one range."""
-    begin = 0
-    while begin < len(later):
-        end = min(begin + most, len(later))
-        if end < len(later):
-            end = int(np.searchsorted(later, later[end - 1], side="right"))
-        yield begin, end
-        begin = end
-
-
-class _EnoughEqual:
-    """Whether sketches agree in enough slots."""
-
-    def __init__(self, sketches: SpooledArray, plan: BandPlan, n_rows: int, room: int) -> None:
-        self._file, self._slots, self._least = sketches, plan.sketch_slots, plan.least_equal
-        self._all: NDArray[np.uint8] | None = None
-        if self._slots and n_rows * self._slots <= room:
-            self._all = _as_slots(sketches.read(0, len(sketches)), self._slots)
-        self._pairs = max(1 << 12, room // (4 * max(1, self._slots)))
-
-    def __call__(self, i: RowIndices, j: RowIndices) -> NDArray[np.bool_]:
-        if not self._slots:
-            return np.ones(len(i), dtype=bool)
-        good = np.empty(len(i), dtype=bool)
-        for start in range(0, len(i), self._pairs):
-            some = slice(start, start + self._pairs)
-            good[some] = self._equal(i[some], j[some]) >= self._least
-        return good
-
-    def _equal(self, i: RowIndices, j: RowIndices) -> NDArray[Any]:
-        if self._all is not None:
-            return _equal_slots(self._all, i, j)
-        wanted, inverse = np.unique(np.concatenate([i, j]), return_inverse=True)
-        read = _as_slots(self._file.read_parts(wanted, wanted + 1), self._slots)
-        inverse = inverse.reshape(-1)
-        return _equal_slots(read, inverse[: len(i)], inverse[len(i) :])
-
-
-def _as_slots(sketches: NDArray[Any], slots: int) -> NDArray[np.uint8]:
-    return sketches.view(np.uint8).reshape(-1, slots)
-
-
-def _equal_slots(sketches: NDArray[np.uint8], i: RowIndices, j: RowIndices) -> NDArray[np.int32]:
-    out = np.empty(len(i), dtype=np.int32)
-    _core.equal_slots_of_pairs(sketches, None, sketches, None, i, j, out, *resources())
-    return out
+def _whole_rows(words: Words, end: int) -> int:
+    """The end of about so many candidates; those of one later row stay together."""
+    if end >= len(words):
+        return len(words)
+    return int(np.searchsorted(words, words[end - 1] | _LOW, side="right"))

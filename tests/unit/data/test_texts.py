@@ -7,6 +7,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.validation import check_is_fitted
 
 from kernelight.data.texts import TextShingles
 from kernelight.kernels import GMM
@@ -141,3 +148,44 @@ def test_odd_texts():
 def test_wrong_arguments_are_one_sentence(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "shingles",
+    [
+        TextShingles(),
+        TextShingles("characters", (3, 5), weights="tfidf", n_features=1 << 12),
+        TextShingles(lengths=[1, 3]),
+    ],
+    ids=repr,
+)
+def test_clones_and_pipelines(shingles):
+    copy = clone(shingles)
+    assert repr(copy) == repr(shingles)
+    assert copy is not shingles
+    wanted = clone(shingles).fit_transform(TEXTS)
+    labels = [0, 1, 0, 1, 0]
+    model = make_pipeline(shingles, MaxAbsScaler(), LinearSVC()).fit(TEXTS, labels)
+    assert abs(model[0].transform(TEXTS) - wanted).max() == 0
+    assert model.predict(TEXTS).shape == (5,)
+    search = GridSearchCV(
+        Pipeline([("rows", clone(shingles)), ("model", LinearSVC())]),
+        {"rows__kind": ["words", "characters"], "rows__lengths": [(1, 1), (2, 3)]},
+        cv=2,
+    ).fit(TEXTS * 2, labels * 2)
+    assert search.best_params_["rows__kind"] in ("words", "characters")
+    check_is_fitted(model)
+
+
+def test_parameters_are_checked_when_they_change():
+    shingles = TextShingles(weights="tfidf").fit(TEXTS)
+    with pytest.raises(ValueError, match="TextShingles has no parameter 'length': there are kind,"):
+        shingles.set_params(length=3)
+    with pytest.raises(ValueError, match="kind must be"):
+        shingles.set_params(kind="letters")
+    shingles.transform(TEXTS)  # as it was
+    with pytest.raises(NotFittedError):
+        check_is_fitted(clone(shingles))
+    assert shingles.set_params(lengths=(2, 2)).get_params()["lengths"] == (2, 2)
+    with pytest.raises(ValueError, match="call fit first"):
+        shingles.transform(TEXTS)

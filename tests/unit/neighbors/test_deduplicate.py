@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from kernelight import _core
 from kernelight.kernels import GMM
 from kernelight.neighbors import Matches, deduplicate, equal_rows
-from kernelight.neighbors.duplicates import Leaders, by_components, clusters_of
+from kernelight.neighbors.duplicates import Components, Leaders, by_components, clusters_of
 from kernelight.neighbors.equal_rows import equal_pairs, first_equal_rows, row_fingerprints
 
 
@@ -34,7 +34,8 @@ def twin(X, threshold, keep="first", against=None):
     chosen: dict[bytes, int] = {}  # of equal rows the one that stands for them
     order = list(range(n)) if keep == "first" else list(range(n))[::-1]
     for row in order:
-        same = chosen.setdefault((X[row] + 0.0).tobytes(), row)
+        key = (X[row] + 0.0).tobytes() if X[row].any() else f"zeros {row}".encode()
+        same = chosen.setdefault(key, row)
         if same != row:
             survivor[row], similarity[row] = survivor[same], similarity[same]
             continue
@@ -68,7 +69,7 @@ def test_leaders_are_those_of_the_twin(seed, keep, threshold, sparse):
     assert found.n_below == 0
     assert found.n_kept + found.n_removed == len(X)
     assert found.n_empty == int((~X.any(axis=1)).sum()) > 0
-    assert kept[~X.any(axis=1)].sum() == 1
+    assert found.kept[~X.any(axis=1)].all()
 
 
 @pytest.mark.parametrize("keep", ["first", "last"])
@@ -95,7 +96,7 @@ def test_components_are_chains_of_pairs(keep, with_others):
     found = deduplicate(X, 0.7, linkage="components", keep=keep, against=other, method="exact")
     K = GMM()(X)
     empty = np.flatnonzero(~X.any(axis=1))
-    K[np.ix_(empty, empty)] = 1.0  # rows of zeros are equal
+    K[empty, empty] = 1.0  # a row of zeros is similar to nothing else
     near = K >= 0.7
     label = np.arange(len(X))
     if other is not None:
@@ -180,6 +181,34 @@ def test_the_compiled_loop_is_the_slow_one(seed):
     slow_leaders(earlier, later, similarity, *theirs)
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_components_are_those_of_a_slow_search(seed):
+    """Whatever the order of pairs and calls; rows with one match are connected by it."""
+    random = np.random.default_rng(seed)
+    n = 60
+    i, j = random.integers(0, n, (2, 25 + 5 * seed))
+    matches = None
+    near = np.eye(n, dtype=bool)
+    near[i, j] = near[j, i] = True
+    match = np.full(n, -1)
+    if seed % 2:
+        some = random.choice(n, 12, replace=False)
+        match[some] = random.integers(0, 6, 12)
+        matches = Matches(match, np.where(match >= 0, 0.9, 0.0))
+        near |= (match[:, None] == match[None, :]) & (match[:, None] >= 0)
+    reached = np.linalg.matrix_power(near.astype(float), n) > 0
+    rule = Components(n, matches)
+    for start in range(0, len(i), 7):
+        rule.add(i[start : start + 7], j[start : start + 7])
+    decided = rule.decided()
+    for row in range(n):
+        members = np.flatnonzero(reached[row])
+        matched = members[match[members] >= 0]
+        wanted = -1 - match[matched[0]] if len(matched) else members[0]
+        assert decided.survivor[row] == wanted
+        assert decided.kept[row] == (wanted == row)
 
 
 def test_leaders_in_several_calls():
@@ -286,8 +315,8 @@ def test_hardly_any_rows(n, sparse):
 
 def test_only_rows_of_zeros():
     found = deduplicate(np.zeros((4, 2)), against=np.zeros((3, 2)))
-    assert found.kept.tolist() == [True, False, False, False]
-    assert found.n_identical == 3
+    assert found.kept.all()
+    assert found.n_identical == 0
     assert found.n_empty == 4
 
 
@@ -308,6 +337,20 @@ def test_wrong_arguments_are_one_sentence(change, message):
     with pytest.raises(ValueError, match=message) as caught:
         deduplicate(np.ones((4, 3)), **change)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_whole_numbers_that_would_be_rounded_are_refused(kind, sparse):
+    X = np.array([[2**53 + 1, 1], [2**53, 1]], dtype=kind)
+    X = sp.csr_matrix(X) if sparse else X
+    with pytest.raises(
+        ValueError, match=r"9007199254740993 .* become the same in double precision"
+    ):
+        deduplicate(X)
+    with pytest.raises(ValueError, match="against has the whole number 9007199254740993"):
+        deduplicate(np.ones((1, 2)), against=X)
+    assert deduplicate(X[:, 1:]).n_kept == 1
 
 
 def test_nothing_a_user_gave_is_changed():

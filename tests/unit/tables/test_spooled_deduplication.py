@@ -13,11 +13,12 @@ import scipy.sparse as sp
 from kernelight.data import open_dataset
 from kernelight.neighbors import banded, deduplicate
 from kernelight.neighbors.equal_rows import first_equal_rows
-from kernelight.tables import row_spool, spooled_deduplication
+from kernelight.tables import deduplication, near_pairs, row_spool, spooled_deduplication
+from kernelight.tables.bucket_candidates import bucket_pairs
 from kernelight.tables.deduplication import DedupRows, DedupSettings, deduplicate_rows, open_others
 from kernelight.tables.row_spool import DistinctRows, RowSpool, SpooledArray
 from kernelight.tables.sorted_runs import SortedRuns
-from kernelight.tables.spooled_deduplication import _bucket_pairs, deduplicate_spooled
+from kernelight.tables.spooled_deduplication import deduplicate_spooled
 
 
 def similar_rows(seed: int, n: int = 3000, width: int = 400, nonzeros: int = 20) -> sp.csr_matrix:
@@ -52,6 +53,24 @@ def assert_same(found, wanted, *, pairs: bool = True) -> None:
             np.testing.assert_array_equal(one, other)
 
 
+def assert_same_pairs(found, wanted) -> None:
+    """The tables of pairs are equal, and so is all that a report takes of them."""
+    tables = []
+    for one in (found, wanted):
+        batches = list(one.pair_batches())
+        tables.append({name: np.concatenate([b[name] for b in batches]) for name in batches[0]})
+        row = tables[-1]["row"]
+        assert (np.diff(row) >= 0).all()
+    for name in tables[0]:
+        np.testing.assert_array_equal(tables[0][name], tables[1][name], err_msg=name)
+    assert len(found.near) == len(wanted.found.pairs.i) > 0
+    edges = np.linspace(wanted.settings.threshold, 1.0, 8)
+    counts = np.histogram(np.clip(wanted.found.pairs.similarity, edges[0], 1.0), edges)[0]
+    assert found.near.histogram(edges).tolist() == counts.tolist()
+    least = sorted(zip(*wanted.found.pairs, strict=True), key=lambda pair: (pair[2], *pair[:2]))
+    assert found.near.least(5) == [tuple(pair) for pair in least[:5]]
+
+
 @pytest.fixture(params=["roomy", "tight"])
 def room(request, monkeypatch):
     """With next to no room, every step works on a few rows at a time."""
@@ -60,6 +79,10 @@ def room(request, monkeypatch):
         monkeypatch.setattr(spooled_deduplication, "batch_rows", lambda *_: 173)
         monkeypatch.setattr(spooled_deduplication, "LEAST_ROWS", 137)
         monkeypatch.setattr(row_spool, "GAP", 64)
+        monkeypatch.setattr(spooled_deduplication, "_FEW", 7)
+        monkeypatch.setattr(near_pairs.NearPairs.batches, "__defaults__", (11,))
+        monkeypatch.setattr(near_pairs, "AT_ONCE", 13)
+        monkeypatch.setattr(deduplication, "AT_ONCE", 13)
     return request.param
 
 
@@ -77,12 +100,15 @@ def test_the_same_rows_go_as_in_memory(tmp_path, dense, keep, linkage):
     assert wanted.found.n_identical > 50
     beside = str(tmp_path / "out")
     found = deduplicate_spooled(rows, settings, memory=4 << 30, beside=beside, all_pairs=True)
-    assert_same(found.found, wanted.found)
+    assert_same(found.found, wanted.found, pairs=False)
+    assert_same_pairs(found, wanted)
     assert found.plan == wanted.plan
+    found.close()
     python = deduplicate(X, 0.7, keep=keep, linkage=linkage, method="bands")
-    assert_same(found.found, python)
+    assert_same(found.found, python, pairs=False)
     few = deduplicate_spooled(rows, settings, memory=4 << 30, beside=beside)
-    assert_same(few.found, wanted.found, pairs=linkage == "components")
+    assert_same(few.found, wanted.found, pairs=False)
+    assert len(few.near) <= len(wanted.near)
     assert os.listdir(tmp_path) == ["rows.npz"]
 
 
@@ -119,7 +145,8 @@ def test_buckets_above_the_cap(tmp_path, monkeypatch):
     found = deduplicate_spooled(
         rows, settings, memory=4 << 30, beside=str(tmp_path / "x"), all_pairs=True
     )
-    assert_same(found.found, wanted.found)
+    assert_same(found.found, wanted.found, pairs=False)
+    assert_same_pairs(found, wanted)
 
 
 def test_powers_have_one_scale(tmp_path, monkeypatch):
@@ -130,7 +157,9 @@ def test_powers_have_one_scale(tmp_path, monkeypatch):
     found = deduplicate_spooled(
         rows, settings, memory=4 << 30, beside=str(tmp_path / "x"), all_pairs=True
     )
-    assert_same(found.found, deduplicate_rows(rows, settings).found)
+    wanted = deduplicate_rows(rows, settings)
+    assert_same(found.found, wanted.found, pairs=False)
+    assert_same_pairs(found, wanted)
 
 
 @pytest.mark.parametrize("X", [np.ones((1, 3)), np.zeros((5, 3)), np.ones((4, 2))])
@@ -160,7 +189,7 @@ def test_buckets_give_each_pair_once():
         rows[keys == key] = np.sort(random.choice(1000, int((keys == key).sum()), replace=False))
     for cap in (1, 3, 100):
         for most in (1, 7, 1000):
-            parts = list(_bucket_pairs(keys, rows, cap, most))
+            parts = list(bucket_pairs(keys, rows, cap, most))
             assert all(len(i) <= most for i, _ in parts)
             found = [(int(a), int(b)) for i, j in parts for a, b in zip(i, j, strict=True)]
             wanted = []
@@ -209,6 +238,22 @@ def test_ranges_of_a_spooled_array(tmp_path, monkeypatch, gap):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("piece", [100, 3000])
+def test_a_full_disk_is_named_once(tmp_path, piece):
+    """And closing the file, whose last piece was not written, says no more."""
+    resource = pytest.importorskip("resource", reason="the system has no limits of files")
+    array = SpooledArray(str(tmp_path / "x"), np.float64)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(OSError, match=r"File too large.*x'"):  # noqa: PT012 (which one fails)
+            for _ in range(100):
+                array.append(np.ones(piece))
+        array.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 @pytest.mark.parametrize("dense", [False, True])
 def test_spooled_rows_are_those_that_were_written(tmp_path, dense):
     X = similar_rows(0, 200)
@@ -229,9 +274,9 @@ def test_equal_rows_are_found_across_batches(tmp_path, monkeypatch, dense, same)
         monkeypatch.setattr(
             row_spool, "row_fingerprints", lambda X: np.zeros(X.shape[0], dtype=np.uint64)
         )
-    known = DistinctRows(str(tmp_path / "x"), X)
+    known = DistinctRows(str(tmp_path / "x"), X, unite_empty=dense)
     place = np.concatenate([known.add(X[start : start + 41]) for start in range(0, 300, 41)])
-    first = first_equal_rows(X)
+    first = first_equal_rows(X, unite_empty=dense)
     distinct = np.flatnonzero(first == np.arange(300))
     np.testing.assert_array_equal(place, np.searchsorted(distinct, first))
     assert abs(known.spool.take(np.arange(len(distinct))) - X[distinct]).max() == 0

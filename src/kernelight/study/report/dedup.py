@@ -15,6 +15,8 @@ from kernelight.study.report.svg import BOTTOM, LEFT, RIGHT, TOP, Chart, Point, 
 from kernelight.study.report.terms import tip
 from kernelight.study.text import seconds_text
 
+_SAME = "the same"
+_SAME_ROWS = {"identical": "identical to", "same shingles": "the same shingles as"}
 _MOST_BARS = 24  # of the sizes of clusters, those beyond are taken together
 
 
@@ -75,7 +77,7 @@ def _head(summary: dict[str, Any]) -> str:
     numbers = [
         (f"{facts['rows']:,}", "rows in"),
         (f"{facts['kept']:,}", "rows stay"),
-        (f"{facts['identical']:,}", "go: identical to another row"),
+        (f"{facts['identical']:,}", f"go: {_SAME_ROWS[summary['same']]} another row"),
         (f"{facts['near']:,}", f"go: similarity of at least {facts['threshold']:g} to another row"),
     ]
     if facts["against"]:
@@ -259,7 +261,10 @@ def _row(entry: dict[str, Any]) -> str:
 
 
 def _text(entry: dict[str, Any]) -> str:
-    return f"<pre>{escape(entry['text'])}</pre>" if entry["text"] else ""
+    if not entry["text"]:
+        return ""
+    more = f" … <small>(cut after {len(entry['text']):,} characters)</small>"
+    return f"<pre>{escape(entry['text'])}{more if entry['cut'] else ''}</pre>"
 
 
 def _clusters(summary: dict[str, Any]) -> str:
@@ -270,7 +275,7 @@ def _clusters(summary: dict[str, Any]) -> str:
         first, *others = cluster["rows"]
         lines = "".join(
             f'<tr><td>{_row(entry)}</td><td class="num">{_similarity(entry["similarity"])}</td>'
-            f"<td>{_text(entry) if entry['text'] != first['text'] else 'the same'}</td></tr>"
+            f"<td>{_text(entry) if entry['digest'] != first['digest'] else _SAME}</td></tr>"
             for entry in others
         )
         more = cluster["size"] - len(cluster["rows"])
