@@ -141,3 +141,54 @@ def test_c_needs_rows_to_check(folder, tmp_path):
         2,
         "kernelight: --to c needs --check DATA, rows to test the result with.\n",
     )
+
+
+@pytest.fixture(scope="module")
+def compact(folder):
+    """A model of --ternary, and what the command said."""
+    options = ("--target", "digit", "--ternary", "--max-bytes", "1700", "--seed", "1")
+    said = run("fit", folder / "digits.csv", *options, "-o", folder / "compact.klt")
+    return folder / "compact.klt", said
+
+
+def test_a_model_for_a_budget_of_bytes(folder, compact, tmp_path):
+    model, said = compact
+    assert "CompactClassifier" in said
+    assert "of 1,700 bytes" in said
+    fitted = kernelight.load(model)
+    assert fitted.model_.n_bytes_ <= 1700
+    files = json.loads(
+        run("export", model, "--check", folder / "digits.csv", "-o", tmp_path, "--json")
+    )
+    assert files["report"]["flash_total"] <= 1700
+    assert files["labels"][0] == "d0"
+    scores = json.loads(run("evaluate", model, folder / "digits.csv", "--json"))
+    assert scores["accuracy"] > 0.95
+
+
+def test_json_of_a_budget(folder, tmp_path):
+    arguments = ("fit", folder / "digits.csv", "--target", "digit", "--ternary", "--json")
+    facts = json.loads(run(*arguments, "--scale", "none", "-o", tmp_path / "m.klt"))
+    assert facts["flash_total"] == sum(facts["flash"].values()) <= 4000
+    assert (facts["scale"], facts["kernel"]) == ("none", "gaussian")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--max-bytes", "2000"), "--max-bytes is of --ternary"),
+        (("--ternary", "-k", "64", "--kernel", "gmm"), "leave --kernel and --components out"),
+        (("--ternary", "--memory", "1G"), "leave --memory out"),
+        (("--ternary", "--half"), "leave --half out"),
+        (("--ternary", "--scale", "quantile"), "scale must be"),
+        (("--ternary", "--max-bytes", "600", "--target", "digit"), "too small for 10 classes"),
+        (("--ternary", "--target", "c5", "--task", "regression"), "regression"),
+    ],
+)
+def test_budgets_are_refused_with_a_sentence(folder, tmp_path, options, says):
+    output = tmp_path / "m.klt"
+    code, _, errors = called("fit", folder / "digits.csv", *options, "-o", output)
+    assert code != 0
+    assert says in " ".join(errors.split())
+    assert "Traceback" not in errors
+    assert not output.exists()

@@ -73,34 +73,21 @@ def run(
     if note is not None:
         warnings.warn(DataWarning(model.trained_on_, [note]), stacklevel=2)
     model.save(output, weights="float16" if half else None)
-    if as_json:
-        fitted = model.model_
-        members = _members(fitted)
-        show.as_json(
-            {
-                "model": output,
-                "data": model.trained_on_,
-                "rows": model.n_rows_,
-                "task": model.task,
-                "features": fitted.n_features_in_,
-                "kernel": fitted.kernel,
-                "components": None if fitted.map_ is None else fitted.scaled_map_.n_outputs,
-                "scale": None if members else fitted.scale_,
-                "gamma": fitted.gamma_,
-                "p": fitted.p_,
-                "C": None if members else fitted.C_,
-                "sources": fitted.sources_,
-                "validation_score": fitted.validation_score_,
-                "scoring": fitted.scoring,
-                "held_out": model.held_out_,
-                "members": members,
-            }
-        )
-        return
-    if not quiet:
-        show.say(model.summary())
-        show.say()
-    show.say(f"The model is {output}.")
+    fitted, members = model.model_, _members(model.model_)
+    facts = {
+        "kernel": fitted.kernel,
+        "components": None if fitted.map_ is None else fitted.scaled_map_.n_outputs,
+        "scale": None if members else fitted.scale_,
+        "gamma": fitted.gamma_,
+        "p": fitted.p_,
+        "C": None if members else fitted.C_,
+        "sources": fitted.sources_,
+        "validation_score": fitted.validation_score_,
+        "scoring": fitted.scoring,
+        "held_out": model.held_out_,
+        "members": members,
+    }
+    _say(model, output, facts, quiet=quiet, as_json=as_json)
 
 
 def _compact(
@@ -148,25 +135,33 @@ def _run_compact(
     with show.progress(quiet or as_json) as watch:
         model.fit(data, watch=watch, **reading_options)
     model.save(output)
+    fitted = model.model_
+    facts = {
+        "kernel": fitted.kernel,
+        "components": fitted.n_components_,
+        "scale": fitted.scale_,
+        "sigma": fitted.sigma_,
+        "C": fitted.C_,
+        "flash": fitted.flash_,
+        "flash_total": fitted.n_bytes_,
+        "validation_score": fitted.validation_score_,
+    }
+    _say(model, output, facts, quiet=quiet, as_json=as_json)
+
+
+def _say(
+    model: TableModel, output: str, facts: dict[str, Any], *, quiet: bool, as_json: bool
+) -> None:
+    """Print what was chosen, and where the model is."""
     if as_json:
-        fitted = model.model_
-        show.as_json(
-            {
-                "model": output,
-                "data": model.trained_on_,
-                "rows": model.n_rows_,
-                "task": model.task,
-                "features": fitted.n_features_in_,
-                "kernel": fitted.kernel,
-                "components": fitted.n_components_,
-                "scale": fitted.scale_,
-                "sigma": fitted.sigma_,
-                "C": fitted.C_,
-                "flash": fitted.flash_,
-                "flash_total": fitted.n_bytes_,
-                "validation_score": fitted.validation_score_,
-            }
-        )
+        common = {
+            "model": output,
+            "data": model.trained_on_,
+            "rows": model.n_rows_,
+            "task": model.task,
+            "features": model.model_.n_features_in_,
+        }
+        show.as_json(common | facts)
         return
     if not quiet:
         show.say(model.summary())

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.export.c_text import CHILD, child, children, filled, key_text, stream_key
+from kernelight.export.integer_map import transformed
 from kernelight.export.phase_rows import PhaseRows
 
 PAD = 4  # places behind a block, for groups of five features
@@ -60,18 +61,6 @@ $weigh    }
 $end}
 
 """
-
-
-def transformed(x: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """H x modulo 2^16 for each row, unnormalised."""
-    n, width = x.shape
-    h = 1
-    while h < width:
-        pairs = x.reshape(n, -1, 2, h)
-        x = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
-        x = x.reshape(n, width)
-        h *= 2
-    return x
 
 
 def block_signs(seed: int, block: int, width: int) -> NDArray[np.uint16]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,8 +116,11 @@ _SIGN_BIT = """\
 """
 
 
-def transformed(x: NDArray[np.int64]) -> NDArray[np.int64]:
-    """H x for each row, unnormalised."""
+Whole = TypeVar("Whole", np.int64, np.uint16)
+
+
+def transformed(x: NDArray[Whole]) -> NDArray[Whole]:
+    """H x for each row, unnormalised; numbers of 16 bits wrap around."""
     n, width = x.shape
     h = 1
     while h < width:

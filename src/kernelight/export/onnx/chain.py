@@ -19,6 +19,7 @@ from kernelight.codes import slots_provenance
 from kernelight.estimators.average_model import AverageModel
 from kernelight.estimators.calibration import Calibration
 from kernelight.estimators.column_weighter import ColumnWeighter
+from kernelight.estimators.compact_classifier import CompactClassifier
 from kernelight.estimators.kernel_model import KernelModel
 from kernelight.estimators.support_model import SupportModel
 from kernelight.export.onnx.encoded import Dense, Encoded, whole
@@ -33,6 +34,7 @@ from kernelight.export.onnx.projections import (
     sign_bits,
 )
 from kernelight.export.onnx.rows import filled_in, scaled
+from kernelight.export.onnx.whole_numbers import integer_features
 from kernelight.linear.base import LinearModel
 from kernelight.linear.ternary import TernaryClassifier
 from kernelight.maps.base import FeatureMap
@@ -41,7 +43,8 @@ from kernelight.scaling import ColumnScaler, Scaling
 from kernelight.tables.model import TableModel
 
 MAPS = (
-    "RandomFourier, BinaryFourier, SignProjection, KernelNystroem, AlignedFourier and "
+    "RandomFourier, IntegerFourier, BinaryFourier, SignProjection, KernelNystroem, "
+    "AlignedFourier and "
     "GCWS(sampler='cws')"
 )
 _SCALERS = (ColumnScaler, ColumnWeighter)
@@ -119,6 +122,7 @@ def encoded_by(g: Graph, rows: Rows, feature_map: Any) -> Encoded:
 
 _MAPS: dict[str, Callable[[Graph, Rows, Any], Encoded]] = {
     "RandomFourier": fourier_features,
+    "IntegerFourier": integer_features,
     "AlignedFourier": aligned_features,
     "BinaryFourier": fourier_bits,
     "SignProjection": sign_bits,
@@ -152,6 +156,9 @@ def chain_of(model_or_map: Any, model: Any = None) -> Chain:
         raise TypeError(f"model belongs to a map: a {type(fitted).__name__} is exported alone.")
     if isinstance(fitted, TableModel):
         return _of_table(fitted)
+    if isinstance(fitted, CompactClassifier):
+        check_is_fitted(fitted)
+        return _of_compact(fitted)
     if isinstance(fitted, KernelModel):
         return _of_kernel_model(fitted)
     if isinstance(fitted, ScaledMap):
@@ -162,6 +169,17 @@ def chain_of(model_or_map: Any, model: Any = None) -> Chain:
         else [fitted] + ([] if model is None else [model])
     )
     return _of_steps(steps)
+
+
+def _of_compact(model: CompactClassifier, fills: NDArray[np.float64] | None = None) -> Chain:
+    return Chain(
+        int(model.n_features_in_),
+        (model.scaling_,),
+        model.map_,
+        model.model_,
+        fills,
+        model.classes_,
+    )
 
 
 def _of_steps(steps: list[Any]) -> Chain:
@@ -274,4 +292,6 @@ def _of_table(table: TableModel) -> Chain:
                 "(--ignore leaves others out)."
             )
     fills = np.array([column.fill for column in encoding.columns], dtype=np.float64)
+    if isinstance(table.model_, CompactClassifier):
+        return _of_compact(table.model_, fills)
     return _chain_with(table.model_, len(fills), fills)

@@ -89,12 +89,22 @@ def _of_slots(g: Graph, encoded: Slots, weights: NDArray[Any], bias: Any) -> str
 
 
 def _ternary(g: Graph, encoded: Encoded, model: TernaryClassifier) -> str:
-    """alpha (w . z) + b with z = 2 bits - 1: whole numbers, which single precision sums exactly."""
-    if not isinstance(encoded, Bits):
+    """alpha (w . z) + b with z = 2 bits - 1: whole numbers, which single precision sums exactly.
+
+    Of dense features z they are sums of double precision.
+    """
+    if isinstance(encoded, Dense) != (model.provenance_ is None) or isinstance(encoded, Slots):
         raise ValueError(
-            "A TernaryClassifier is of codes of 1 bit: export it with BinaryFourier or "
-            "SignProjection."
+            "This TernaryClassifier was fitted to "
+            f"{'dense features' if model.provenance_ is None else 'codes of 1 bit'}: export it "
+            "with the map that made them."
         )
+    if isinstance(encoded, Dense):
+        weights = np.zeros((model.n_features_in_, len(model.scale_)))
+        weights[model.slots_] = (model.coef_ * model.scale_.astype(np.float64)[:, None]).T
+        _refuse_other_width(encoded, len(weights), model)
+        return _of_features(g, encoded, weights, model.intercept_.astype(np.float64))
+    assert isinstance(encoded, Bits)
     coefficients = model.coef_
     if encoded.n_slots == model.n_features_in_ != coefficients.shape[1]:  # a pruned model
         whole = np.zeros((len(coefficients), encoded.n_slots), dtype=np.int8)

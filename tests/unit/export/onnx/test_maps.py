@@ -11,6 +11,7 @@ from kernelight import (
     AlignedFourier,
     BinaryFourier,
     ColumnScaler,
+    IntegerFourier,
     KernelNystroem,
     RandomFourier,
     SignProjection,
@@ -58,6 +59,17 @@ def test_sign_projection(projection, rows):
     # beyond what single precision could square, and where it loses digits
     assert_same_codes(signs, X * 1e30, rows)
     assert_same_codes(signs, X * 1e-42, rows)
+
+
+@pytest.mark.parametrize("rows", TYPES)
+@pytest.mark.parametrize(("width", "n_components"), [(1, 1), (20, 500), (65, 7), (300, 600)])
+def test_integer_fourier(width, n_components, rows):
+    """Whole numbers are equal, and so the features."""
+    X = rows_of(width, count=400).astype(rows)
+    for sigma in (0.01, 3.0, 1e6):
+        fourier = IntegerFourier(n_components, sigma=sigma).fit(X)
+        made = outputs(to_onnx(fourier, rows=rows), X)["variable"]
+        np.testing.assert_array_equal(made, fourier.transform(X))
 
 
 @pytest.mark.parametrize("rows", TYPES)

@@ -18,7 +18,9 @@ from kernelight import (
     BinaryFourier,
     ColumnScaler,
     ColumnWeighter,
+    CompactClassifier,
     Ferns,
+    IntegerFourier,
     KernelClassifier,
     KernelNystroem,
     KernelRegressor,
@@ -50,6 +52,24 @@ KINDS = {
     "booleans": Y > 1,
     "two strings": np.where(Y > 1, "yes", "no"),
 }
+
+
+@pytest.mark.parametrize("rows", TYPES)
+@pytest.mark.parametrize("kind", ["strings", "booleans"])
+def test_models_for_a_budget_of_bytes(kind, rows):
+    y = KINDS[kind]
+    assert_predicts(CompactClassifier(1600).fit(X[TRAIN], y[TRAIN]), X, rows=rows)
+
+
+def test_ternary_models_of_features():
+    steps = ColumnScaler("standard"), IntegerFourier(100, sigma=2.0), TernaryClassifier()
+    assert_predicts(make_pipeline(*steps).fit(X[TRAIN], Y[TRAIN]), X)
+    fourier = RandomFourier(101, metric="euclidean", sigma=20.0).fit(X)
+    model = TernaryClassifier(sparsity=0.9).fit(fourier.transform(X[TRAIN]), Y[TRAIN])
+    made = outputs(to_onnx(fourier, model), X.astype(np.float32))
+    assert (made["label"] == model.predict(fourier.transform(X.astype(np.float32)))).all()
+    with pytest.raises(ValueError, match="fitted to dense features"):
+        to_onnx(BinaryFourier(101).fit(X), model)
 
 
 @pytest.mark.parametrize("rows", TYPES)
