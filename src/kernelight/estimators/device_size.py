@@ -12,9 +12,9 @@ from kernelight.scaling import Scaling
 
 #: Bytes of the functions on a Cortex-M by gcc -Os, at most, with what they take of libgcc, and what
 #: a scaling adds, for each type of a number of a row.
-CODE = {"int16": (920, 160), "float32": (3000, 1300)}
+CODE = {"int16": (960, 120), "float32": (3000, 1300)}
 SCALED_COLUMN = 8  # bytes of a column that is scaled, at most
-CLASS = 6  # bytes of the step and the start of a class
+CLASS = 4  # bytes of the step and the start of a class
 GROUP = 5  # coefficients of a byte
 _DIGITS = np.array([9, 27, 81, 1, 3])  # what a coefficient of the five counts in its byte
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.estimators.device_size import CLASS, packed_coefficients
-from kernelight.export.c_text import filled, table
+from kernelight.export.c_text import double_text, filled, table
 from kernelight.linear.classifier import LinearClassifier
 from kernelight.linear.ternary import TernaryClassifier
 
@@ -53,17 +54,17 @@ _TERNARY = """\
 
 _LINEAR = """\
         for (c = 0; c < ${outputs}u; ++c) {
-            const int16_t *w = ${n}_weights + c * ${slots}u + (j - i);
-            int32_t s = sum[c];
-            for (at = 0; at < i; ++at) s += (int16_t)x[at] * w[at];
+            const $weight *w = ${n}_weights + c * ${slots}u + (j - i);
+            $type s = sum[c];
+            for (at = 0; at < i; ++at) s += ($type)(int16_t)x[at] * w[at];
             sum[c] = s;
         }
 """
 
 _BEGIN = """\
-    int32_t sum[$outputs];
+    $type sum[$outputs];
     uint32_t c, at;
-    for (c = 0; c < ${outputs}u; ++c) sum[c] = ${n}_start[c];
+    for (c = 0; c < ${outputs}u; ++c) sum[c] = $start;
 """
 
 _BEST = """\
@@ -91,7 +92,7 @@ class FeatureHead(ABC):
     n_outputs: int
 
     @abstractmethod
-    def scores(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def scores(self, values: NDArray[np.int64]) -> NDArray[Any]:
         """The scores of rows of features, (rows, outputs), as in C."""
 
     @abstractmethod
@@ -118,8 +119,8 @@ class FeatureHead(ABC):
             return np.asarray(scores[:, 0] > 0, dtype=np.intp)
         return np.asarray(scores.argmax(axis=1))
 
-    def _begin(self, n: str) -> str:
-        return filled(_BEGIN, n=n, outputs=self.n_outputs)
+    def _begin(self, start: str, ctype: str = "int32_t") -> str:
+        return filled(_BEGIN, start=start, outputs=self.n_outputs, type=ctype)
 
     def _last(self, score: str, ctype: str = "int32_t") -> str:
         template = _POSITIVE if self.n_outputs == 1 else _BEST
@@ -130,27 +131,36 @@ class FeatureHead(ABC):
 class TernaryFeatureHead(FeatureHead):
     """Coefficients -1, 0 and 1, a step for each class, and where its sum starts.
 
-    The score of a class is its sum times its step.
+    The score of a class is its sum times its step. Doubles are those of Python; whole numbers have
+    16 bits of each.
     """
 
     coefficients: NDArray[np.int8]  # (outputs, slots)
-    step: NDArray[np.int64]  # 16 bits, above 0
-    start: NDArray[np.int64]
+    step: NDArray[Any]  # above 0
+    start: NDArray[Any]  # of whole numbers, what is multiplied by 2^shift
+    whole: bool
+    shift: int = 0
 
     @classmethod
-    def of(cls, model: TernaryClassifier, n_slots: int, unit: float) -> TernaryFeatureHead:
+    def of(
+        cls, model: TernaryClassifier, n_slots: int, unit: float, *, whole: bool
+    ) -> TernaryFeatureHead:
         """The head of a model of features that are ``unit`` times whole numbers."""
         coefficients = np.zeros((len(model.scale_), n_slots), dtype=np.int8)
         coefficients[:, model.slots_] = model.coef_
         scale = model.scale_.astype(np.float64) * unit
         bias = model.intercept_.astype(np.float64)
+        if not whole:
+            return cls(coefficients, scale, bias, False)
         # of a class without coefficients the scale is no matter: one that holds its bias
         least = np.abs(bias).max() / (_TOP / 4)
         scale = np.maximum(scale, max(float(scale.max()) * 2.0**-14, least, 1e-300))
         exponent = math.floor(math.log2(32767.0 / float(scale.max())))
         step = np.maximum(np.rint(np.ldexp(scale, exponent)), 1.0)
-        start = np.rint(np.ldexp(bias, exponent) / step)
-        return cls(coefficients, step.astype(np.int64), start.astype(np.int64))
+        start = np.ldexp(bias, exponent) / step
+        shift = max(0, math.ceil(math.log2(max(float(np.abs(start).max()), 1.0) / 32767.0)))
+        start = np.rint(np.ldexp(start, -shift)).astype(np.int64)
+        return cls(coefficients, step.astype(np.int64), start, True, shift)
 
     @property
     def n_outputs(self) -> int:  # type: ignore[override]
@@ -160,26 +170,39 @@ class TernaryFeatureHead(FeatureHead):
     def n_slots(self) -> int:  # type: ignore[override]
         return int(self.coefficients.shape[1])
 
-    def scores(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        sums = np.rint(values.astype(np.float64) @ self.coefficients.T.astype(np.float64))
-        return np.asarray((self.start + sums.astype(np.int64)) * self.step)
+    def scores(self, values: NDArray[np.int64]) -> NDArray[Any]:
+        # whole numbers, which double precision adds exactly
+        sums = values.astype(np.float64) @ self.coefficients.T.astype(np.float64)
+        if not self.whole:
+            return np.asarray(sums * self.step + self.start)
+        return np.asarray(((self.start << self.shift) + sums.astype(np.int64)) * self.step)
 
     def tables(self, n: str, width: int) -> str:
         text = (
             "/* Coefficients, five to a byte; what the score of a class is its sum times of. */\n"
         )
         text += table("uint8_t", f"{n}_codes", packed_coefficients(self.coefficients, width))
-        text += table("int32_t", f"{n}_start", self.start)
-        return text + table("int16_t", f"{n}_step", self.step) + "\n" + filled(_SUMS, n=n)
+        if self.whole:
+            text += table("int16_t", f"{n}_start", self.start)
+            text += table("int16_t", f"{n}_step", self.step)
+        else:
+            text += table("double", f"{n}_start", self.start, double_text)
+            text += table("double", f"{n}_step", self.step, double_text)
+        return text + "\n" + filled(_SUMS, n=n)
 
     def lines(self, n: str, width: int) -> tuple[str, str, str]:
-        begin = f"    const uint8_t *next = {n}_codes;\n    int16_t sums[36];\n" + self._begin(n)
+        begin = f"    const uint8_t *next = {n}_codes;\n    int16_t sums[36];\n"
         weigh = filled(_TERNARY, n=n, outputs=self.n_outputs)
-        return begin, weigh, self._last(f"(int64_t)sum[c] * {n}_step[c]", "int64_t")
+        if self.whole:
+            last = self._last(f"(int64_t)sum[c] * {n}_step[c]", "int64_t")
+            return begin + self._begin(f"{n}_start[c] * {1 << self.shift}"), weigh, last
+        last = self._last(f"(double)sum[c] * {n}_step[c] + {n}_start[c]", "double")
+        return begin + self._begin("0"), weigh, last
 
     def flash(self, width: int) -> dict[str, int]:
         codes = packed_coefficients(self.coefficients, width)
-        return {"coefficients": len(codes), "scores": CLASS * self.n_outputs}
+        each = CLASS if self.whole else 16
+        return {"coefficients": len(codes), "scores": each * self.n_outputs}
 
     @property
     def ram(self) -> int:
@@ -188,24 +211,25 @@ class TernaryFeatureHead(FeatureHead):
 
 @dataclass(frozen=True, eq=False)
 class LinearFeatureHead(FeatureHead):
-    """A weight of at most 16 bits for each class and feature, so that sums fit 32 bits."""
+    """A weight of 16 bits for each class and feature, with sums of 32; or of 32, with sums of 64."""
 
     weights: NDArray[np.int64]  # (outputs, slots)
-    base: NDArray[np.int64]
+    start: NDArray[np.int64]
+    width: int  # bits of a weight
 
     @classmethod
-    def of(cls, model: LinearClassifier, unit: float) -> LinearFeatureHead:
+    def of(cls, model: LinearClassifier, unit: float, width: int) -> LinearFeatureHead:
         """The head of a model of features that are ``unit`` times whole numbers."""
         weights = np.asarray(model.coef_, dtype=np.float64) * unit
         bias = np.asarray(model.intercept_, dtype=np.float64).reshape(-1)
         bias = bias if len(bias) == len(weights) else np.resize(bias, len(weights))
         largest = float((np.abs(weights).sum(axis=1) * PEAK + np.abs(bias)).max())
-        slots = weights.shape[1]
-        room = math.log2((_TOP - PEAK * slots) / max(largest, 1e-300))
-        widest = math.log2(32767.0 / max(float(np.abs(weights).max()), 1e-300))
+        most = 2.0 ** (2 * width - 1) - 1 - PEAK * weights.shape[1]
+        room = math.log2(most / max(largest, 1e-300))
+        widest = math.log2((2 ** (width - 1) - 1) / max(float(np.abs(weights).max()), 1e-300))
         exponent = math.floor(min(room, widest))
         whole = [np.rint(np.ldexp(each, exponent)).astype(np.int64) for each in (weights, bias)]
-        return cls(whole[0], whole[1])
+        return cls(whole[0], whole[1], width)
 
     @property
     def n_outputs(self) -> int:  # type: ignore[override]
@@ -215,18 +239,30 @@ class LinearFeatureHead(FeatureHead):
     def n_slots(self) -> int:  # type: ignore[override]
         return int(self.weights.shape[1])
 
+    @property
+    def _types(self) -> tuple[str, str]:
+        return f"int{self.width}_t", f"int{2 * self.width}_t"
+
     def scores(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.asarray(values @ self.weights.T + self.base)
+        return np.asarray(values @ self.weights.T + self.start)
 
     def tables(self, n: str, width: int) -> str:
+        weight, total = self._types
+        long = (lambda value: f"INT64_C({value})") if self.width == 32 else str
         text = "/* For each class, a weight of each feature. */\n"
-        text += table("int16_t", f"{n}_weights", self.weights.ravel())
-        return text + table("int32_t", f"{n}_start", self.base) + "\n"
+        text += table(weight, f"{n}_weights", self.weights.ravel())
+        return text + table(total, f"{n}_start", self.start, long) + "\n"
 
     def lines(self, n: str, width: int) -> tuple[str, str, str]:
-        begin = self._begin(n)
-        weigh = filled(_LINEAR, n=n, outputs=self.n_outputs, slots=self.n_slots, width=width)
-        return begin, weigh, self._last("sum[c]")
+        weight, total = self._types
+        parts = {"n": n, "outputs": self.n_outputs, "slots": self.n_slots}
+        weigh = filled(_LINEAR, **parts, weight=weight, type=total)
+        return self._begin(f"{n}_start[c]", total), weigh, self._last("sum[c]", total)
 
     def flash(self, width: int) -> dict[str, int]:
-        return {"weights": 2 * self.weights.size, "scores": 4 * self.n_outputs}
+        size = self.width // 8
+        return {"weights": size * self.weights.size, "scores": 2 * size * self.n_outputs}
+
+    @property
+    def ram(self) -> int:
+        return self.width // 4 * self.n_outputs

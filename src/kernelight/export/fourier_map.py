@@ -20,14 +20,14 @@ _SIGNS = 24  # stream of docs/projection-spec.md
 
 _TRANSFORM = """\
 /* x = H (s o v) modulo 2^16 for $width numbers, s the random signs of a block. */
-static inline void ${n}_turn(const uint16_t *v, uint16_t *x, uint32_t block) {
+static inline void ${n}_turn(const uint16_t *v, uint16_t *x, uint32_t block$count) {
     const uint64_t key = ${n}_child($signs, block);
     uint64_t s = 0;
     uint32_t h, i;
     uint16_t *p;
     for (i = 0; i < ${width}u; ++i, s >>= 1) {
         if ((i & 63u) == 0u) s = ${n}_child(key, i >> 6);
-        x[i] = (uint16_t)(s & 1u ? 0u - v[i] : v[i]);
+        x[i] = (uint16_t)(${bound}s & 1u ? 0u - v[i] : v[i]);
     }
     for (h = 1; h < ${width}u; h *= 2)
         for (p = x; p < x + $width; p += h)
@@ -45,11 +45,11 @@ _PREDICT = """\
 static inline int ${n}_predict(const $row *row) {
     uint16_t v[$width], x[$padded];
     uint32_t i, j = 0;
-$begin    ${n}_enter(row, x);
-    for (i = ${entering}u; i < ${padded}u; ++i) x[i] = 0;
-    ${n}_turn(x, v, 0);
+$begin    x[$width] = x[$width + 1] = x[$width + 2] = x[$width + 3] = 0;
+    ${n}_enter(row, x);
+    ${n}_turn(x, v, 0$entering);
     while (j < ${slots}u) {
-        ${n}_turn(v, x, j / ${width}u + 1u);
+        ${n}_turn(v, x, j / ${width}u + 1u$all);
         /* features: the wave of an angle, two parabolas for a cosine */
         for (i = 0; i < ${width}u && j < ${slots}u; ++i, ++j) {
             const int32_t f = (int16_t)(uint16_t)(x[i] + (j << 9));
@@ -111,8 +111,15 @@ class FourierMap:
         of i features that end before the j-th, and at the end.
         """
         text = filled(CHILD, n=n) + self.rows.source(n)
+        # not a loop that pads a row with zeros: compilers call memset for it, which takes bytes
+        short = self.rows.n_out < self.width
         text += filled(
-            _TRANSFORM, n=n, width=self.width, signs=key_text(stream_key(self.seed, _SIGNS))
+            _TRANSFORM,
+            n=n,
+            width=self.width,
+            signs=key_text(stream_key(self.seed, _SIGNS)),
+            count=", uint32_t count" if short else "",
+            bound="i >= count ? 0u : " if short else "",
         )
         return text + filled(
             _PREDICT,
@@ -123,7 +130,8 @@ class FourierMap:
             padded=self.width + PAD,
             slots=self.n_slots,
             begin=begin,
-            entering=self.rows.n_out,
+            entering=f", {self.rows.n_out}u" if short else "",
+            all=f", {self.width}u" if short else "",
             weigh=weigh,
             end=end,
         )

@@ -42,15 +42,20 @@ _SCALED = """\
 static inline void ${n}_enter(const int16_t *row, uint16_t *x) {
     uint32_t i;
     for (i = 0; i < ${columns}u; ++i) {
-        const int64_t v = (((int64_t)row[i] * $fraction - ${n}_origin[i]) * ${n}_factor[i] +
-                           INT64_C($half)) >> $shift;
+        const int64_t u = (int64_t)row[i] * $fraction - ${n}_origin[i];
+        const int64_t v = (u * ${n}_factor[i] + INT64_C($half)) >> $shift;
         x[i] = (uint16_t)$own;
 $complement    }
 }
 
 """
 
-_COMPLEMENT = "        x[i + ${columns}u] = (uint16_t)(v > ${n}_one[i] ? 0 : ${n}_one[i] - v);\n"
+_COMPLEMENT = """\
+        {
+            const int64_t w = ((${n}_span[i] - u) * ${n}_factor[i] + INT64_C($half)) >> $shift;
+            x[i + ${columns}u] = (uint16_t)(w < 0 ? 0 : w);
+        }
+"""
 
 _FLOATS = """\
 /* Numbers of the row as phases. */
@@ -132,7 +137,7 @@ class ScaledRows(PhaseRows):
     fraction: int
     shift: int
     cut: bool  # what is below the origin counts as 0
-    one: NDArray[np.int64] | None  # the phases of 1, where complements enter, too
+    span: NDArray[np.int64] | None  # 2^q times the unit, where complements enter, too
 
     @classmethod
     def of(cls, scaling: Scaling, step: float) -> ScaledRows:
@@ -149,7 +154,7 @@ class ScaledRows(PhaseRows):
                 "rows in other units (10 x, rounded), or use rows='float32'."
             )
         complemented = scaling.n_features_out > scaling.n_features
-        one = np.where(unit > 0, np.floor(weights * step + 0.5), 0.0).astype(np.int64)
+        span = np.rint(np.ldexp(unit, fraction)).astype(np.int64)
         return cls(
             scaling.n_features,
             scaling.n_features_out,
@@ -158,24 +163,32 @@ class ScaledRows(PhaseRows):
             fraction,
             shift,
             scaling.name.startswith("minmax"),
-            one if complemented else None,
+            span if complemented else None,
         )
 
     def __call__(self, rows: NDArray[np.generic]) -> NDArray[np.int64]:
-        v = ((rows.astype(np.int64) << self.fraction) - self.origin) * self.factor
-        v = (v + (1 << (self.shift - 1))) >> self.shift
+        u = (rows.astype(np.int64) << self.fraction) - self.origin
+        half = 1 << (self.shift - 1)
+        v = (u * self.factor + half) >> self.shift
         own = np.maximum(v, 0) if self.cut else v
-        return np.asarray(
-            own if self.one is None else np.hstack([own, np.maximum(self.one - v, 0)])
-        )
+        if self.span is None:
+            return np.asarray(own)
+        w = ((self.span - u) * self.factor + half) >> self.shift
+        return np.hstack([own, np.maximum(w, 0)])
 
     def source(self, n: str) -> str:
         text = table(self._origin_type, f"{n}_origin", self.origin)
         text += table("int32_t", f"{n}_factor", self.factor)
         complement = ""
-        if self.one is not None:
-            text += table("int32_t", f"{n}_one", self.one)
-            complement = filled(_COMPLEMENT, n=n, columns=self.n_columns)
+        if self.span is not None:
+            text += table("int64_t", f"{n}_span", self.span, lambda value: f"INT64_C({value})")
+            complement = filled(
+                _COMPLEMENT,
+                n=n,
+                columns=self.n_columns,
+                half=1 << (self.shift - 1),
+                shift=self.shift,
+            )
         return text + filled(
             _SCALED,
             n=n,
@@ -193,7 +206,7 @@ class ScaledRows(PhaseRows):
 
     @property
     def flash(self) -> dict[str, int]:
-        each = 4 + (2 if self._origin_type == "int16_t" else 4) + (0 if self.one is None else 4)
+        each = 4 + (2 if self._origin_type == "int16_t" else 4) + (0 if self.span is None else 8)
         return {"scaling": each * self.n_columns}
 
 

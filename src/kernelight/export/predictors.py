@@ -133,9 +133,9 @@ def _feature_predictor(parts: ModelParts, rows: str) -> FeaturePredictor:
     )
     head: FeatureHead
     if isinstance(parts.model, TernaryClassifier):
-        head = TernaryFeatureHead.of(parts.model, slots, unit)
+        head = TernaryFeatureHead.of(parts.model, slots, unit, whole=rows == "int16")
     else:
-        head = LinearFeatureHead.of(parts.model, unit)
+        head = LinearFeatureHead.of(parts.model, unit, 16 if rows == "int16" else 32)
     return FeaturePredictor(features, head, rows, parts.scaling.n_features)
 
 
