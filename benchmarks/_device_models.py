@@ -22,7 +22,7 @@ from kernelight.export import CExport, to_c
 
 COMPACT = "kernelight, CompactClassifier"
 BUDGETS = (1200, 1600, 2560, 3400)  # bytes
-MANY_CLASSES, BUDGETS_OF_MANY = 20, (3500, 5000, 7000)
+MANY_CLASSES, BUDGETS_OF_MANY = 20, (2500, 3500, 5000)
 BITS = (512, 1024, 2048)
 SIGMAS = (0.5, 0.7, 1.0)  # times the median distance
 TRIED = 512  # the bits that sigma is chosen by
