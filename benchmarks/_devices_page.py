@@ -7,13 +7,12 @@ takes the points of the last run of `devices`, build/devices.json.
 
 from __future__ import annotations
 
-import json
 import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 from _device_code import ARM, QEMU, run
-from devices import POINTS, SPLITS, TARGETS, Point, front
+from devices import SPLITS, TARGETS, Point, front, read
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
@@ -24,8 +23,8 @@ BELOW = 2.0  # points of accuracy below the target that the table still shows
 HEADS = ("model", "size", "accuracy", "flash", "RAM", "M0+", "M3", "M4")
 # colour, marker, line: told apart in grey as well
 STYLES = {
-    "kernelight, BinaryFourier": ("#0b5cad", "o", "-"),
-    "kernelight, SignProjection": ("#5aa0e0", "D", ":"),
+    "kernelight, CompactClassifier": ("#0b5cad", "o", "-"),
+    "kernelight, BinaryFourier": ("#5aa0e0", "D", ":"),
     "integer MLP, 8 bits": ("#d1495b", "s", "-"),
     "integer MLP, 4 bits": ("#e58a2e", "P", "--"),
     "emlearn, MLP": ("#3c8d5a", "^", "-"),
@@ -121,4 +120,4 @@ def _panel(panel: Axes, name: str, points: list[Point]) -> None:
 
 
 if __name__ == "__main__":
-    write([Point(**point) for point in json.loads(POINTS.read_text())])
+    write([point for study in read() for point in study.points])

@@ -1,6 +1,6 @@
 """Models in C on Cortex-M0+, M3 and M4: bytes, instructions and accuracy against peers.
 
-    KERNELIGHT_DATA=folder python benchmarks/devices.py [--quick]
+    KERNELIGHT_DATA=folder python benchmarks/devices.py [--quick] [--data NAME] [--only METHOD]
     python benchmarks/_devices_page.py
 
 The folder has Letter.npz, Satimage.npz and USPS.npz; handwritten digits come with scikit-learn.
@@ -16,9 +16,14 @@ Instructions are counted by qemu. The network of integers is `_integer_mlp.py`, 
 described in `_device_peers.py`, ours in `_device_models.py`.
 
 A peer is compared at no lower accuracy: with its smallest model that is at least as accurate as
-ours, or where none is, with its most accurate one. All points go into build/devices.json;
-`_devices_page.py` makes of them the table of the fronts in docs/devices.md and the picture
-docs/images/devices-front.png.
+ours, or where none is, with its most accurate one. Ours is the smallest one that reaches the target
+of the data set. What `CompactClassifier` makes is measured on all three devices in all splits, as
+its budget must hold there, and is held against the best of a grid by hand, chosen on test rows.
+
+All points go into build/devices.json, data set after data set; `_devices_page.py` makes of them the
+table of the fronts in docs/devices.md and the picture docs/images/devices-front.png. It takes hours
+on one core: ``--data`` takes some data sets, ``--only`` some methods, and what the file has of the
+others stays.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ import argparse
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,7 +40,7 @@ from typing import Any
 import numpy as np
 from _data import arrays
 from _device_code import ARM, DEVICES, QEMU, Code, measured, on_host
-from _device_models import OURS, Exported, code_of
+from _device_models import COMPACT, OURS, Exported, by_hand, code_of, label_of
 from _device_peers import PEERS, Fitted, PeerMissingError
 from _integer_mlp import Array
 from _measure import Row, show, threads
@@ -49,6 +54,8 @@ DIGITS_TRAIN = 1200
 COUNTED, EQUAL_ROWS, DEVICE_ROWS = 20, 10_000, 100
 FLASH = {"digits": 4000, "Letter": 10_300}  # bars for a model that reaches the target
 RAM, INSTRUCTIONS = 512, 100_000  # digits, M3
+BY_HAND = {"digits": 2560, "Satimage": 2560}  # the budget of a grid by hand
+HAND_SPLITS, HAND_POINTS = 2, 0.5  # splits of the grid; what it may be better by
 
 
 @dataclass
@@ -108,58 +115,86 @@ class Differences:
 
 @dataclass
 class Study:
-    """All points of the data sets, and whether C, twins and Python agree."""
+    """All points of a data set, and whether C, twins and Python agree."""
 
+    data: str
     points: list[Point] = field(default_factory=list)
     host: Differences = field(default_factory=Differences)
     device: Differences = field(default_factory=Differences)
     integer: Differences = field(default_factory=Differences)
     floating: Differences = field(default_factory=Differences)
     peers: Differences = field(default_factory=Differences)
+    #: of every CompactClassifier: the budget, and bytes measured on a device
+    sizes: list[tuple[int, str, int]] = field(default_factory=list)
+    #: accuracies of the best found by hand and of CompactClassifier, its settings
+    hand: tuple[float, float, str] | None = None
 
 
-def run(quick: bool = False) -> list[Row]:
+def run(quick: bool = False, data: Sequence[str] = (), only: Sequence[str] = ()) -> list[Row]:
     """The bars; the points go into build/devices.json."""
     for tool in (ARM, QEMU, "gcc"):
         if shutil.which(tool) is None:
             print(f"devices is left out: {tool} is not installed.", flush=True)
             return []
-    study = Study()
+    studies = {study.data: study for study in read()} if data or only else {}
     with threads(1), tempfile.TemporaryDirectory() as folder:
-        for name, splits in SPLITS.items():
-            if quick and name != "digits":
-                continue
+        for name in data or (("digits",) if quick else SPLITS):
             try:
-                data = DataSet(name)
+                rows = DataSet(name)
             except FileNotFoundError:
                 continue
-            _learn_and_measure(data, 2 if quick else splits, study, Path(folder))
+            study = Study(name)
+            known = studies.get(name)
+            if known is not None and only:
+                study.points = [point for point in known.points if point.method not in only]
+                study.peers = known.peers
+            _learn_and_measure(rows, 2 if quick else SPLITS[name], study, Path(folder), only)
+            studies[name] = study
             POINTS.parent.mkdir(exist_ok=True)
-            POINTS.write_text(json.dumps([asdict(each) for each in study.points], indent=1) + "\n")
-    return rows_of(study)
+            facts = [asdict(studies[each]) for each in SPLITS if each in studies]
+            POINTS.write_text(json.dumps(facts, indent=1) + "\n")
+    return rows_of([studies[name] for name in SPLITS if name in studies])
+
+
+def read() -> list[Study]:
+    """What build/devices.json has."""
+    studies = []
+    for facts in json.loads(POINTS.read_text()) if POINTS.exists() else []:
+        study = Study(**facts)
+        study.points = [Point(**point) for point in facts["points"]]
+        for name in ("host", "device", "integer", "floating", "peers"):
+            setattr(study, name, Differences(**facts[name]))
+        studies.append(study)
+    return studies
 
 
 # -- Learning and measuring
 
 
-def _learn_and_measure(data: DataSet, splits: int, study: Study, folder: Path) -> None:
+def _learn_and_measure(
+    data: DataSet, splits: int, study: Study, folder: Path, only: Sequence[str]
+) -> None:
     """All points of a data set, and the comparisons of C with Python."""
     right: dict[tuple[str, str], list[float]] = {}
     first: dict[tuple[str, str], Any] = {}
+    methods: dict[str, Callable[[Array, Array], Iterator[Exported | Fitted]]]
+    methods = {**OURS, **PEERS}
+    methods = {name: make for name, make in methods.items() if not only or name in only}
     for seed in range(splits):
         X, y, X_test, y_test = data.split(seed)
-        methods: dict[str, Callable[[Array, Array], Iterator[Exported | Fitted]]]
-        methods = {**OURS, **PEERS}
         for method, models in methods.items():
             for model in models(X, y):
                 classes = model.classes(X_test)
                 if isinstance(model, Exported):
                     study.integer.add(classes, model.python(X_test))
+                    _measure_sizes(model, X_test, study, folder)
                 key = method, model.label
                 right.setdefault(key, []).append(100 * float((classes == y_test).mean()))
                 if seed == 0:
                     first[key] = model
-        print(f"{data.name}, split {seed}", flush=True)
+                print(
+                    f"{data.name}, split {seed}, {', '.join(key)}: {right[key][-1]:.2f}", flush=True
+                )
     X, _, X_test, _ = data.split(0)
     mine = []
     for key, model in _worth_measuring(first, right):
@@ -182,11 +217,49 @@ def _learn_and_measure(data: DataSet, splits: int, study: Study, folder: Path) -
             for device in set(DEVICES) - {"M3"}:
                 result = measured(code, X_test[:COUNTED], device, folder)
                 point.instructions[device] = result.instructions
-            study.peers.add(*_twin_and_c(model, code, X_test, folder))
-    ours = reference(data.name, study.points)
-    model = next(model for point, model, _ in mine if point is ours)
-    _compare_ours(model, X, X_test, study, folder)
-    _measure_inline(ours, mine, X_test, study, folder)
+            if isinstance(model, Fitted):
+                study.peers.add(*_twin_and_c(model, code, X_test, folder))
+    new = [point for point, _, _ in mine if point.method in OURS]
+    if new:
+        ours = reference(data.name, new)
+        model = next(model for point, model, _ in mine if point is ours)
+        _compare_ours(model, X, X_test, study, folder)
+        _measure_inline(ours, mine, X_test, study, folder)
+    budget = BY_HAND.get(data.name)
+    if budget is not None and (COMPACT, label_of(budget)) in right:
+        taken = min(HAND_SPLITS, splits)
+        found = float(np.mean(right[COMPACT, label_of(budget)][:taken]))
+        n_features = first[COMPACT, label_of(budget)].parts[0].n_components_
+        best, words = _best_by_hand(data, budget, n_features, taken, folder)
+        study.hand = best, found, words
+
+
+def _measure_sizes(model: Exported, X: Array, study: Study, folder: Path) -> None:
+    """What a model with a budget takes on all devices."""
+    if model.max_bytes is not None:
+        for device in DEVICES:
+            size = measured(model.code(), X[:1], device, folder).flash
+            study.sizes.append((model.max_bytes, device, size))
+
+
+def _best_by_hand(
+    data: DataSet, budget: int, n_features: int, splits: int, folder: Path
+) -> tuple[float, str]:
+    """The most accurate setting of a grid, on the test rows of some splits, of those that fit."""
+    right: dict[str, list[float]] = {}
+    models: dict[str, Exported] = {}
+    for seed in range(splits):
+        X, y, X_test, y_test = data.split(seed)
+        for model in by_hand(X, y, n_features):
+            right.setdefault(model.label, []).append(
+                100 * float((model.python(X_test) == y_test).mean())
+            )
+            models.setdefault(model.label, model)
+    for label in sorted(right, key=lambda label: -float(np.mean(right[label]))):
+        code = models[label].code()
+        if max(measured(code, X_test[:1], device, folder).flash for device in DEVICES) <= budget:
+            return float(np.mean(right[label])), label
+    raise ValueError(f"Nothing of the grid fits into {budget:,} bytes.")
 
 
 def _worth_measuring(
@@ -273,22 +346,61 @@ def peer_of(ours: Point, method: str, points: list[Point]) -> Point | None:
     return max(theirs, key=lambda point: point.accuracy, default=None)
 
 
-def rows_of(study: Study) -> list[Row]:
+def rows_of(studies: list[Study]) -> list[Row]:
     """The bars."""
-    rows = [
-        _equality("integer C, rows on the host", "its twin in NumPy", study.host, 0),
-        _equality("integer C, rows on M0+, M3, M4", "its twin in NumPy", study.device, 0),
-        _equality("integer C, test rows of all splits", "Python", study.integer, 1 / 5000),
-        _equality("C of floats, test rows", "Python", study.floating, 0),
-        _equality("C of peers, test rows", "their twins", study.peers, None),
-    ]
-    for name in dict.fromkeys(point.data for point in study.points):
-        ours = reference(name, study.points)
-        rows += [*_own_bars(ours), *_against(ours, study.points)]
+    compared = (
+        _equality(claim, peer, [getattr(study, name) for study in studies], most)
+        for claim, peer, name, most in (
+            ("integer C, rows on the host", "its twin in NumPy", "host", 0),
+            ("integer C, rows on M0+, M3, M4", "its twin in NumPy", "device", 0),
+            ("integer C, test rows of all splits", "Python", "integer", 1 / 5000),
+            ("C of floats, test rows", "Python", "floating", 0),
+            ("C of peers, test rows", "their twins", "peers", None),
+        )
+    )
+    rows = [row for row in compared if row is not None]
+    for study in studies:
+        ours = reference(study.data, study.points)
+        rows += [*_own_bars(ours), *_against(ours, study.points), *_of_budgets(study)]
     return rows
 
 
-def _equality(claim: str, peer: str, seen: Differences, most: float | None) -> Row:
+def _of_budgets(study: Study) -> list[Row]:
+    """Whether budgets hold, and what a grid by hand finds beyond `CompactClassifier`."""
+    rows: list[Row] = []
+    if study.sizes:
+        budget, device, size = max(study.sizes, key=lambda each: each[2] / each[0])
+        rows.append(
+            {
+                "claim": f"{study.data}: CompactClassifier, {len(study.sizes)} measured sizes, "
+                f"the fullest: {size:,} B on {device}",
+                "peer": f"max_bytes={budget:,}",
+                "bar": "never exceeded",
+                "measured": size / budget,
+                "holds": size <= budget,
+            }
+        )
+    if study.hand is not None:
+        best, found, words = study.hand
+        rows.append(
+            {
+                "claim": f"{study.data}: CompactClassifier, {label_of(BY_HAND[study.data])}, "
+                f"{found:.2f} %, {HAND_SPLITS} splits",
+                "peer": f"the best by hand on test rows: {best:.2f} % ({words})",
+                "bar": f"at most {HAND_POINTS:g} points less",
+                "measured": best - found,
+                "unit": "points",
+                "holds": best - found <= HAND_POINTS,
+            }
+        )
+    return rows
+
+
+def _equality(claim: str, peer: str, each: list[Differences], most: float | None) -> Row | None:
+    """All data sets together; None if nothing was compared."""
+    seen = Differences(sum(one.different for one in each), sum(one.rows for one in each))
+    if seen.rows == 0:
+        return None
     bar = "none, for comparison" if most is None else f"at most {most * 5000:g} of 5,000 differ"
     if most == 0:
         bar = "0 rows differ"
@@ -364,4 +476,7 @@ def _ratio(claim: str, peer: str, bar: str, measured_: float, most: float | None
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Measure models on small devices.")
     parser.add_argument("--quick", action="store_true", help="two splits of digits")
-    show(run(parser.parse_args().quick))
+    parser.add_argument("--data", action="append", choices=list(SPLITS), default=[])
+    parser.add_argument("--only", action="append", choices=[*OURS, *PEERS], default=[])
+    asked = parser.parse_args()
+    show(run(asked.quick, asked.data, asked.only))
