@@ -21,6 +21,7 @@ import kernelight
 from kernelight import (
     GCWS,
     BinaryFourier,
+    CompactClassifier,
     KernelClassifier,
     KernelRegressor,
     LinearClassifier,
@@ -48,6 +49,10 @@ MAKERS = {
     "KernelRegressor": [
         lambda: (KernelRegressor("gmm", 32, C=1.0, scale="minmax").fit(X, X[:, 0]), X),
         lambda: (KernelRegressor("rbf", 32, gamma=1.0, C=1.0, scale="standard").fit(X, X[:, 0]), X),
+    ],
+    "CompactClassifier": [
+        lambda: (CompactClassifier(1100).fit(X, NAMES[Y]), X),
+        lambda: (CompactClassifier(1300, scale="standard").fit(X, Y > 0), X),
     ],
     "LinearClassifier": [
         lambda: (LinearClassifier(class_weight={"setosa": 2.0}).fit(CODES, NAMES[Y]), CODES),

@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 from kernelight import (
     ColumnScaler,
     ColumnWeighter,
+    CompactClassifier,
     LinearClassifier,
     LinearRegressor,
     TernaryClassifier,
@@ -62,6 +63,7 @@ MODELS = [
     *(LinearRegressor(loss) for loss in LinearRegressor._losses),
     *(TernaryClassifier(loss) for loss in TERNARY_LOSSES),
     TernaryClassifier(sparsity=0.5),
+    CompactClassifier(1200),
 ]
 
 

@@ -163,8 +163,8 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         matrix: Matrix = self._validated(X, reset=reset)
         if not isinstance(matrix, np.ndarray):
             raise TypeError(
-                f"{type(self).__name__} takes dense rows, which a microcontroller has: pass "
-                "X.toarray()."
+                f"{type(self).__name__} takes no sparse rows, as a microcontroller has dense rows: "
+                "pass X.toarray()."
             )
         return matrix
 
@@ -205,15 +205,19 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The scores of rows: (n,) for two classes, else (n, n_classes)."""
-        return np.asarray(self.model_.decision_function(self._features(X)))
+        check_is_fitted(self, "model_")
+        integers = self.map_.integers(self.scaling_(self._dense(X, reset=False)))
+        # whole numbers below 2^24, which single precision adds exactly in any order
+        sums = integers.astype(np.float32) @ self.model_.coef_.T.astype(np.float32)
+        scale = self.model_.scale_.astype(np.float64) * self.map_.unit
+        scores = sums.astype(np.float64) * scale + self.model_.intercept_.astype(np.float64)
+        return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
-        return np.asarray(self.model_.predict(self._features(X)))
-
-    def _features(self, X: Any) -> NDArray[np.float32]:
-        check_is_fitted(self, "model_")
-        return np.asarray(self.map_.transform(self.scaling_(self._dense(X, reset=False))))
+        scores = self.decision_function(X)
+        best = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def summary(self) -> str:
         """What the search chose, as lines to print."""
