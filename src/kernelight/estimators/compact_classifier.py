@@ -15,7 +15,7 @@ from kernelight.base.checks import Matrix
 from kernelight.base.estimator import StoredEstimator, fitted_part, with_parts
 from kernelight.base.targets import check_target
 from kernelight.estimators.compact_search import SCALES, search
-from kernelight.estimators.device_size import flash_of
+from kernelight.estimators.device_size import WIDEST, flash_of
 from kernelight.linear.ternary import TernaryClassifier
 from kernelight.maps.projections.integer_fourier import IntegerFourier
 from kernelight.maps.scaled_map import ScaledMap
@@ -33,7 +33,8 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
     coefficients -1, 0 and 1 of these (`TernaryClassifier`), five of which are a byte. As many
     features are taken as fit; the search chooses the scaling of the columns, sigma, the seed of the
     features and C on rows that are left out.
-    `kernelight.export.to_c` writes the model as C.
+    `kernelight.export.to_c` writes the model as C, which keeps the budget for rows of whole numbers
+    of 16 bits; other rows take ``rows="float32"``, and some kilobytes more.
 
     Parameters
     ----------
@@ -132,6 +133,11 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
         self.check_parameters()
         rows = self._dense(X, reset=True)
         check_target(y, len(rows), classes=True, owner=type(self).__name__)
+        if rows.shape[1] > WIDEST:
+            raise ValueError(
+                f"A CompactClassifier takes at most {WIDEST:,} columns, got {rows.shape[1]:,}: "
+                "train on fewer, or use KernelClassifier."
+            )
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         classes, sides = np.unique(y, return_inverse=True)

@@ -13,6 +13,7 @@ from kernelight.scaling import Scaling
 #: Bytes of the functions on a Cortex-M by gcc -Os, at most, with what they take of libgcc, and what
 #: a scaling adds, for each type of a number of a row.
 CODE = {"int16": (960, 120), "float32": (3000, 1300)}
+WIDEST = 1024  # columns after scaling: a stack has few kilobytes
 SCALED_COLUMN = 8  # bytes of a column that is scaled, at most
 CLASS = 4  # bytes of the step and the start of a class
 GROUP = 5  # coefficients of a byte

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from kernelight.base import counted
 from kernelight.base.checks import as_matrix, check_choice
 from kernelight.base.files import replacing
+from kernelight.estimators.device_size import WIDEST
 from kernelight.export.c_files import header_text, properties_text, sketch_text, test_text
 from kernelight.export.c_text import check_name
 from kernelight.export.model_parts import ModelParts, parts_of
@@ -25,7 +27,6 @@ from kernelight.tables.model import TableModel
 MOST_DIFFERENT = 0.001  # of the check rows may be predicted otherwise
 TEST_ROWS = 32
 FEWEST_ROWS = 16
-WIDEST = 1024  # columns after scaling: sums of more leave 32 bits, and a stack has few kilobytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,7 @@ class CExport:
 
     def predict_index(self, X: Any) -> NDArray[np.intp]:
         """The indices of the classes of rows: what ``NAME_predict`` returns."""
+        _refuse_other_names(X, self.provenance["column_names"], "X")
         rows = _as_rows(X, self.rows, self.n_columns, "X")
         return self._predictor.classes(rows)
 
@@ -133,7 +135,8 @@ def to_c(
         otherwise than in Python refuse the export.
     rows : {"int16", "float32"}, default="int16"
         What a row holds in C. "int16" needs whole numbers (and for bits projection="sorf"), and
-        computes with integers alone; predictions may differ from Python's in rare rows. "float32"
+        computes with integers alone; predictions may differ from Python's in rare rows, and of bits
+        of scaled columns where numbers are far beyond those of ``check``: these are cut. "float32"
         predicts exactly as Python does for rows of single precision.
     phases : {"seed", "table"}, default="seed"
         Whether phases of bits are made from the seed on the device, or stored: 2 bytes more for
@@ -166,7 +169,9 @@ def to_c(
     seen = _check_rows(check, rows, parts)
     predictor = predictor_of(parts, seen, rows, phases)
     index = predictor.classes(seen)
-    python = np.searchsorted(parts.classes, parts.predict(seen.astype(_PYTHON[rows])))
+    with warnings.catch_warnings():  # the model may know names, which rows of C have not
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        python = np.searchsorted(parts.classes, parts.predict(seen.astype(_PYTHON[rows])))
     different = int((index != python).sum())
     if different > MOST_DIFFERENT * len(seen):
         raise ValueError(
@@ -189,6 +194,17 @@ def _advice(rows: str) -> str:
     if rows == "int16":
         return "use rows='float32', or rows whose numbers take more of 16 bits."
     return "report this as a bug, with the model."
+
+
+def _refuse_other_names(X: Any, names: Sequence[str] | None, name: str) -> None:
+    """Refuse a frame whose columns are not those of training, in their order."""
+    own = getattr(X, "columns", None)
+    if own is None or names is None or [str(each) for each in own] == list(names):
+        return
+    raise ValueError(
+        f"The columns of {name} are not those of training in their order: pass "
+        f"{name}[{', '.join(map(repr, names[:3]))}{', ...' if len(names) > 3 else ''}]."
+    )
 
 
 def _as_rows(X: Any, rows: str, n_columns: int, name: str) -> NDArray[Any]:
@@ -221,6 +237,7 @@ def _as_rows(X: Any, rows: str, n_columns: int, name: str) -> NDArray[Any]:
 
 
 def _check_rows(check: Any, rows: str, parts: ModelParts) -> NDArray[Any]:
+    _refuse_other_names(check, parts.columns, "check")
     seen = _as_rows(check, rows, parts.scaling.n_features, "check")
     if len(seen) < FEWEST_ROWS:
         raise ValueError(

@@ -20,8 +20,8 @@ _RESERVED = """
 alignas alignof and asm auto bool break case catch char class const constexpr continue default
 delete do double else enum explicit export extern false float for friend goto if inline int long
 main memcpy memset mutable namespace new noexcept not nullptr operator or private protected public
-register restrict return short signed sizeof static struct switch template this throw true try
-typedef typename union unsigned using virtual void volatile while xor
+register restrict return short signed sizeof static stdint stdio stdlib struct switch template this
+throw true try typedef typename union unsigned using virtual void volatile while xor
 """
 
 

@@ -85,7 +85,7 @@ class IntegerRows:
         high = max(INT16, min(most, _MOST))
         size = 2.0 ** math.floor(math.log2(high / 2 / peak))
         slopes = np.divide(weights * size, unit, out=np.zeros(d), where=unit > 0)
-        fraction = 0 if (origin == np.rint(origin)).all() else _FRACTION
+        fraction = fraction_of(origin)
         steepest = float(slopes.max(initial=0.0)) or 1.0
         shift = min(56, math.floor(math.log2(_MULTIPLIER / steepest)) + fraction)
         complemented = scaling.n_features_out > d
@@ -170,6 +170,19 @@ class IntegerRows:
     def ram(self) -> int:
         """Bytes of the copied row."""
         return _bytes(self.entering) * self.n_out if self.is_copied else 0
+
+
+def fraction_of(origin: NDArray[np.float64]) -> int:
+    """Bits behind the point of origins, so that they fit 32 bits: 0 if all are whole."""
+    largest = float(np.abs(origin).max(initial=0.0))
+    if largest > 2**31 - 1:
+        raise ValueError(
+            f"A column is scaled from {largest:g}, which rows='int16' does not hold: subtract that "
+            "from the rows before training, or use rows='float32'."
+        )
+    if (origin == np.rint(origin)).all():
+        return 0
+    return min(_FRACTION, math.floor(math.log2((2**31 - 1) / max(largest, 1.0))))
 
 
 def _bytes(ctype: str) -> int:

@@ -82,7 +82,7 @@ def parts_of(model_or_map: Any, model: Any = None) -> ModelParts:
     else:
         raise TypeError(
             f"A {type(model_or_map).__name__} cannot be exported: {FIRST}, as a Pipeline of them, "
-            "or a KernelClassifier(method='integer')."
+            "or a CompactClassifier."
         )
     _refuse_map(parts.feature_map)
     _refuse_scaling(parts.scaling)
@@ -112,18 +112,18 @@ def _of_kernel_model(model: KernelModel | CompactClassifier) -> ModelParts:
     if not isinstance(model, (KernelClassifier, CompactClassifier)):
         raise TypeError(
             f"A {type(model).__name__} cannot be exported: C is for classes; use a "
-            "KernelClassifier(method='integer')."
+            "CompactClassifier."
         )
     if model.map_ is None:
         raise ValueError(
             f"A KernelClassifier without a map (kernel={model.kernel!r}, method={model.method!r}) "
             "keeps its training rows, which no microcontroller holds: fit it with "
-            "kernel='gaussian', method='integer'."
+            "kernel='gaussian', method='integer', scale='minmax'."
         )
     if model.encoding_ is not None:
         raise ValueError(
-            "This model encodes columns of words or dates, which C has not: fit it to columns of "
-            "numbers."
+            "This model encodes columns of words or dates, or missing numbers, which C has not: "
+            "fit it to columns of numbers."
         )
     return ModelParts(model.scaling_, model.map_, model.model_, model.predict, _names(model))
 

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from kernelight.export.c_text import double_text, filled, table
 from kernelight.export.float_scaling import FloatScaling
-from kernelight.export.integer_rows import affine
+from kernelight.export.integer_rows import affine, fraction_of
 from kernelight.scaling import Scaling
 
-_FRACTION = 16  # bits of an origin that is not whole
 _MULTIPLIER = 2**30
 _LARGEST = 2**31 - 1
 _INT16 = 32767
@@ -63,7 +62,8 @@ static inline void ${n}_enter(const float *row, uint16_t *x) {
     uint32_t i;
 $scaled    for (i = 0; i < ${entering}u; ++i) {
         const double t = (double)$source[i] * $step + 0.5;
-        const int64_t below = (int64_t)t;
+        /* no row that Python takes is further away */
+        const int64_t below = t > -4e18 && t < 4e18 ? (int64_t)t : 0;
         x[i] = (uint16_t)(below - ((double)below > t));
     }
 }
@@ -107,18 +107,23 @@ class WholeRows(PhaseRows):
         x = rows.astype(np.int64) * self.multiplier
         if self.exponent >= 0:
             return np.asarray(x << min(self.exponent, 16))
-        return np.asarray((x + (1 << (-self.exponent - 1))) >> -self.exponent)
+        return np.asarray((x + (1 << (self._shift - 1))) >> self._shift)
+
+    @property
+    def _shift(self) -> int:
+        """To the right; products are below 2^31, so that a larger one changes nothing."""
+        return min(-self.exponent, 40)
 
     def source(self, n: str) -> str:
         if self.exponent >= 0:
             factor = self.multiplier << min(self.exponent, 16)
             phase = f"(uint32_t)row[i] * {factor % 2**32}u"
         else:
-            half = 1 << (-self.exponent - 1)
+            half = 1 << (self._shift - 1)
             wide = _INT16 * self.multiplier + half > _LARGEST
             x = "(int64_t)row[i]" if wide else "row[i]"
             half_text = f"INT64_C({half})" if wide else str(half)
-            phase = f"({x} * {self.multiplier} + {half_text}) >> {-self.exponent}"
+            phase = f"({x} * {self.multiplier} + {half_text}) >> {self._shift}"
         return filled(_WHOLE, n=n, columns=self.n_out, phase=phase)
 
     @property
@@ -144,7 +149,7 @@ class ScaledRows(PhaseRows):
         """The fixed point of a scaling; ``step``: phases of 1."""
         origin, unit, weights = affine(scaling)
         slopes = np.divide(weights * step, unit, out=np.zeros(len(unit)), where=unit > 0)
-        fraction = 0 if (origin == np.rint(origin)).all() else _FRACTION
+        fraction = fraction_of(origin)
         steepest = float(slopes.max(initial=0.0)) or 1.0
         shift = max(1, min(56, math.floor(math.log2(_MULTIPLIER / steepest)) + fraction))
         factor = np.rint(np.ldexp(slopes, shift - fraction)).astype(np.int64)
@@ -223,7 +228,8 @@ class FloatRows(PhaseRows):
 
     def __call__(self, rows: NDArray[np.generic]) -> NDArray[np.int64]:
         x = self.scaling(rows).astype(np.float64)
-        return np.asarray(np.floor(x * self.step + 0.5).astype(np.int64))
+        turned = np.floor(x * self.step + 0.5)
+        return np.where(np.abs(turned) < 4e18, turned, 0.0).astype(np.int64)
 
     def source(self, n: str) -> str:
         scaled = ""

@@ -14,7 +14,7 @@ from sklearn.base import is_classifier
 
 from kernelight.base import registry
 from kernelight.export.onnx.chain import Chain, chain_of
-from kernelight.export.onnx.encoded import Bits, as_features
+from kernelight.export.onnx.encoded import Bits, as_features, whole
 from kernelight.export.onnx.graph import DOUBLE, FLOAT, OPSET, Graph, Rows
 from kernelight.export.onnx.heads import labels, probabilities, scores_of
 from kernelight.export.onnx.to_onnx import require
@@ -130,7 +130,9 @@ def _model(scope: Any, operator: Any, container: Any) -> None:
     model, dtype = operator.raw_operator, _dtype_of(operator)
     g, rows = _begun(scope, operator, container)
     if isinstance(model, TernaryClassifier):
-        scores = scores_of(g, _bits_of_one_hot(g, rows), model)
+        dense = model.provenance_ is None
+        read = whole(rows.name, rows.width, rows.dtype) if dense else _bits_of_one_hot(g, rows)
+        scores = scores_of(g, read, model)
         chain = Chain(rows.width, model=model, classes=model.classes_)
     else:
         if getattr(model, "bits_", None) is not None:
@@ -182,7 +184,7 @@ def _begun(scope: Any, operator: Any, container: Any) -> tuple[Graph, Rows]:
     names = [g.cast(each.full_name, dtype) for each in operator.inputs]
     name = names[0] if len(names) == 1 else g.add("Concat", *names, axis=1)
     width = int(step.n_features_in_)
-    if isinstance(step, TernaryClassifier):
+    if isinstance(step, TernaryClassifier) and step.provenance_ is not None:
         width *= 2
     return g, Rows(name, width, dtype)
 

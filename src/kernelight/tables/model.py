@@ -222,6 +222,8 @@ class TableModel(Storable):
             raise DataError(f"{opened.name} has no target to learn: name its column.")
         _refuse_fractional_classes(opened)
         model = self._unfitted(task, opened.name, None if whole is None else whole[0])
+        if isinstance(model, CompactClassifier):
+            _refuse_made_features(opened)
         if limit is not None:
             without_average(model, opened.name)
             rows, held_out, encoding = fit_within(
@@ -533,6 +535,16 @@ class TableModel(Storable):
 
 def _task_of(model: Any) -> str:
     return REGRESSION if isinstance(model, KernelRegressor) else CLASSIFICATION
+
+
+def _refuse_made_features(data: Dataset) -> None:
+    """Refuse columns that are not numbers as they are, which a microcontroller does not make."""
+    for column in data.encoding.columns or ():
+        if tuple(column.feature_names) != (column.name,):
+            raise DataError(
+                f"{data.name}: the column {column.name!r} is made of words or dates or has missing "
+                "values, which a CompactClassifier does not take: leave it out (--ignore)."
+            )
 
 
 def _refuse_fractional_classes(data: Dataset) -> None:

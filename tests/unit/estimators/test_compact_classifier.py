@@ -155,7 +155,7 @@ def test_a_class_of_one_row_is_learned_without_folds():
         (X[:50], X[:50, 0] / 7, {}, "class"),
         (sp.csr_matrix(X[:50]), Y[:50], {}, "no sparse rows"),
         (np.where(X[:50] == 3, np.nan, X[:50]), Y[:50], {}, "NaN"),
-        (np.zeros((60, 5000)), np.arange(60) % 2, {}, "at most 4,096 columns"),
+        (np.zeros((60, 1025)), np.arange(60) % 2, {}, "at most 1,024 columns"),
     ],
 )
 def test_refusals(rows, y, options, says):

@@ -281,6 +281,47 @@ def test_more_refusals():
         to_c(exact, name="model", check=X)
 
 
+@pytest.mark.parametrize("feature_map", [IntegerFourier(64), sorf(64)])
+@pytest.mark.parametrize("scale", ["standard", "minmax"])
+def test_origins_beyond_16_bits(feature_map, scale, tmp_path):
+    """A mean times 2^16 did not fit the 32 bits of its table."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(20_000, 60_000, 400), rng.integers(0, 500, 400)]) + 0.0
+    rows[0, 0] += 0.5
+    y = (rows[:, 0] > 36_000) ^ (rows[:, 1] > 250)
+    pipeline = make_pipeline(ColumnScaler(scale), feature_map, TernaryClassifier()).fit(rows, y)
+    few = rows[(rows[:, 0] < 32_768) & (np.arange(400) > 0)]
+    export = to_c(pipeline, name="far", check=few)
+    classes = on_host(export, few, tmp_path, "gcc")
+    np.testing.assert_array_equal(classes, export.predict_index(few))
+    assert (export.predict(few) != pipeline.predict(few)).sum() <= 1
+    far = np.where(np.arange(2) == 0, rows + 5e9, rows)
+    pipeline = make_pipeline(ColumnScaler(scale), feature_map, TernaryClassifier()).fit(far, y)
+    with pytest.raises(ValueError, match=r"scaled from .*rows='float32'"):
+        to_c(pipeline, name="far", check=few)
+
+
+def test_frames_keep_their_columns():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 100, (200, 3)), columns=["a", "b", "c"])
+    model = CompactClassifier(1300).fit(frame, frame.a > frame.b)
+    export = to_c(model, name="frame", check=frame)
+    np.testing.assert_array_equal(export.predict(frame), model.predict(frame))
+    other = frame[["b", "a", "c"]]
+    for use in (export.predict, lambda X: to_c(model, name="frame", check=X)):
+        with pytest.raises(ValueError, match="not those of training in their order"):
+            use(other)
+
+
+@pytest.mark.parametrize("sigma", [2.0**40, 2.0**62, 1e60, 1e300])
+def test_any_sigma(sigma, tmp_path):
+    pipeline = make_pipeline(IntegerFourier(64, sigma=sigma), TernaryClassifier())
+    export = to_c(pipeline.fit(X[:300], Y[:300]), name="wide", check=X)
+    np.testing.assert_array_equal(on_host(export, X, tmp_path, "gcc"), export.predict_index(X))
+
+
 def test_too_many_differences_are_refused():
     """Rows a hundred times sigma from the origin: 16 bits of a length are not enough."""
     rng = np.random.default_rng(0)

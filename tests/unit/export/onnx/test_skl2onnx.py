@@ -18,6 +18,7 @@ from kernelight import (
     AlignedFourier,
     BinaryFourier,
     ColumnScaler,
+    IntegerFourier,
     KernelClassifier,
     KernelNystroem,
     KernelRegressor,
@@ -60,6 +61,9 @@ def pipelines():
     yield "gcws", [MinMaxScaler(), GCWS(40, bits=4, sampler="cws"), logistic]
     yield "own model", [scaler, ColumnScaler(), GCWS(40, sampler="cws"), LinearClassifier()]
     yield "ternary", [scaler, BinaryFourier(128), TernaryClassifier()]
+    fourier = RandomFourier(64, metric="euclidean"), IntegerFourier(64)
+    yield "ternary of features", [scaler, fourier[0], TernaryClassifier()]
+    yield "ternary of whole numbers", [ColumnScaler("minmax"), fourier[1], TernaryClassifier()]
     yield "signs", [scaler, SignProjection(128), TernaryClassifier()]
     yield "exact", [scaler, KernelClassifier()]
     yield "by a map", [scaler, KernelClassifier("gaussian", n_components=32, loss="logistic")]
