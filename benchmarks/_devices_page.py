@@ -11,8 +11,9 @@ import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from _device_bars import TARGETS, Point, front
 from _device_code import ARM, QEMU, run
-from devices import SPLITS, TARGETS, Point, front, read
+from devices import SPLITS, read
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 

@@ -69,7 +69,8 @@ def load(name: str) -> ModuleType:
 def cells(row: dict[str, Any]) -> tuple[str, ...]:
     """A result as text, in the order of HEADS."""
     unit = row.get("unit", "x")
-    measured = f"{row['measured']:.3g} {unit}"
+    value = row["measured"]
+    measured = f"{f'{value:,.0f}' if abs(value) >= 1000 else f'{value:.3g}'} {unit}"
     verdict = "holds" if row["holds"] else "DOES NOT HOLD"
     if row["bar"].startswith(NO_PROMISE):
         verdict = ""
