@@ -24,7 +24,7 @@ __all__ = ["register"]
 
 _MAPS = (
     *("ColumnScaler", "ColumnWeighter", "RandomFourier", "AlignedFourier", "BinaryFourier"),
-    *("SignProjection", "GCWS", "KernelNystroem"),
+    *("IntegerFourier", "SignProjection", "GCWS", "KernelNystroem"),
 )
 _MODELS = (
     *("LinearClassifier", "LinearRegressor", "TernaryClassifier"),
