@@ -1,8 +1,8 @@
 r"""The search of `CompactClassifier`: scaling, sigma, seed and coefficients for a budget of bytes.
 
 Scalings, sigmas and seeds are compared by ridge regressions on the features, each row left out by
-itself. With the features Z (a column of ones among them), their Gram matrix Z'Z = V diag(s) V' and
-U = Z V, the scores of left-out rows follow from one decomposition for every penalty l:
+itself. With the features Z (a column of ones among them), the eigenvalues s_j and eigenvectors V of
+their Gram matrix Z'Z, and U = Z V, the scores of left-out rows follow for every penalty l:
 
     h_i = sum_j U_ij^2 / (s_j + l),    f_i = sum_j U_ij (V'Z'Y)_j / (s_j + l),
     f_(-i) = (f_i - h_i y_i) / (1 - h_i).
