@@ -69,7 +69,7 @@ def code_of(export: CExport) -> Code:
 
 
 def label_of(max_bytes: int) -> str:
-    """What a `CompactClassifier` of so many bytes is called."""
+    """What a `CompactClassifier` with a budget of bytes is called."""
     return f"max_bytes {max_bytes:,}"
 
 

@@ -1,4 +1,4 @@
-"""What the benchmark of devices compares with: forests and networks of emlearn, networks of ours.
+"""What the benchmark of devices compares with: forests and networks of emlearn, integer networks.
 
 Every function takes training rows of whole numbers with classes 0, 1, ..., and gives models of all
 its sizes; what has to be chosen beyond the size is chosen on quarters of these rows.

@@ -104,7 +104,7 @@ def c_code(net: IntegerMLP) -> Code:
 
 
 def rounded(W: Array, bits: int, one_scale: bool) -> tuple[Array, Array]:
-    """Whole numbers of so many bits, and the scale of each unit."""
+    """Whole numbers of some bits, and the scale of each unit."""
     most = (1 << (bits - 1)) - 1
     largest = np.abs(W).max(axis=0)
     if one_scale:
@@ -138,7 +138,7 @@ class Trained(NamedTuple):
 def train(
     X: Array, y: Array, hidden: tuple[int, ...], recipe: Recipe, *, bits: int = 0, seed: int = 0
 ) -> Trained:
-    """A network for rows of whole numbers and classes 0, 1, ..., to be stored in so many bits.
+    """A network for rows of whole numbers and classes 0, 1, ..., to be stored in 8 or 4 bits.
 
     0 bits: it stays a network of floats.
     """

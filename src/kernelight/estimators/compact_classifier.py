@@ -27,7 +27,7 @@ LEAST_BYTES, MOST_BYTES = 512, 1 << 20
 
 
 class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A Gaussian kernel classifier that takes at most so many bytes on a microcontroller.
+    """A Gaussian kernel classifier that fits a budget of bytes on a microcontroller.
 
     Rows become random Fourier features by whole numbers (`IntegerFourier`), and each class has
     coefficients -1, 0 and 1 of these (`TernaryClassifier`), five of which are a byte. As many

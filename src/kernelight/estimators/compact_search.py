@@ -105,7 +105,7 @@ class Score(NamedTuple):
     closeness: float
 
     def beats(self, other: Score, doubt: float) -> bool:
-        """Whether this is better, by more than so many standard errors."""
+        """Whether this is better, by more than ``doubt`` standard errors."""
         gain = int(self.right.sum()) - int(other.right.sum())
         if doubt:
             return gain > doubt * float(np.sqrt((self.right != other.right).sum()))
@@ -219,7 +219,7 @@ def _folds(sides: NDArray[np.intp], seed: int) -> list[Any] | None:
 
 
 def _some_rows(sides: NDArray[np.intp], random: np.random.Generator) -> NDArray[np.intp]:
-    """Rows for comparisons, in their order; of every class at least two, where it has so many."""
+    """Rows for comparisons, in their order; of every class at least two, if it has two."""
     if len(sides) <= MOST_ROWS:
         return np.arange(len(sides))
     order = random.permutation(len(sides))

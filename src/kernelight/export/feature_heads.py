@@ -195,7 +195,7 @@ class TernaryFeatureHead(FeatureHead):
         weigh = filled(_TERNARY, n=n, outputs=self.n_outputs)
         if self.whole:
             last = self._last(f"(int64_t)sum[c] * {n}_step[c]", "int64_t")
-            return begin + self._begin(f"{n}_start[c] * {1 << self.shift}"), weigh, last
+            return begin + self._begin(f"(int32_t){n}_start[c] * {1 << self.shift}"), weigh, last
         last = self._last(f"(double)sum[c] * {n}_step[c] + {n}_start[c]", "double")
         return begin + self._begin("0"), weigh, last
 
