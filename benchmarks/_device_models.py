@@ -21,7 +21,7 @@ from kernelight import BinaryFourier, CompactClassifier, IntegerFourier, Ternary
 from kernelight.export import CExport, to_c
 
 COMPACT = "kernelight, CompactClassifier"
-BUDGETS = (1200, 1600, 2560, 3400)  # bytes
+BUDGETS = (1200, 1600, 2560, 3200)  # bytes
 MANY_CLASSES, BUDGETS_OF_MANY = 20, (2500, 3500, 5000)
 BITS = (512, 1024, 2048)
 SIGMAS = (0.5, 0.7, 1.0)  # times the median distance

@@ -2,7 +2,7 @@
 
     python benchmarks/_devices_page.py
 
-takes the points of the last run of `devices`, build/devices.json.
+takes the points of `devices`, devices_points.json.
 """
 
 from __future__ import annotations

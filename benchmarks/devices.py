@@ -20,10 +20,10 @@ ours, or where none is, with its most accurate one. Ours is the smallest one tha
 of the data set. What `CompactClassifier` makes is measured on all three devices in all splits, as
 its budget must hold there, and is held against the best of a grid by hand, chosen on test rows.
 
-All points go into build/devices.json, data set after data set; `_devices_page.py` makes of them the
-table of the fronts in docs/devices.md and the picture docs/images/devices-front.png. It takes long
-on one core: ``--data`` takes some data sets, ``--only`` some methods, and what the file has of the
-others stays.
+All points go into devices_points.json, data set after data set; `_devices_page.py` makes of them
+the table of the fronts in docs/devices.md and the picture docs/images/devices-front.png. It takes
+hours on one core, so that file is kept with the sources: ``--data`` takes some data sets, ``--only``
+some methods, and what the file has of the others stays.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from _measure import Row, show, threads
 from sklearn.datasets import load_digits
 
 HERE = Path(__file__).resolve().parent
-POINTS = HERE.parent / "build" / "devices.json"
+POINTS = HERE / "devices_points.json"
 SPLITS = {"digits": 10, "Letter": 3, "Satimage": 3, "USPS": 3}
 DIGITS_TRAIN = 1200
 COUNTED, EQUAL_ROWS, DEVICE_ROWS = 20, 10_000, 100
@@ -90,7 +90,7 @@ class DataSet:
 
 
 def run(quick: bool = False, data: Sequence[str] = (), only: Sequence[str] = ()) -> list[Row]:
-    """The bars; the points go into build/devices.json."""
+    """The bars; the points go into devices_points.json."""
     for tool in (ARM, QEMU, "gcc"):
         if shutil.which(tool) is None:
             print(f"devices is left out: {tool} is not installed.", flush=True)
@@ -109,14 +109,14 @@ def run(quick: bool = False, data: Sequence[str] = (), only: Sequence[str] = ())
                 study.peers = known.peers
             _learn_and_measure(rows, 2 if quick else SPLITS[name], study, Path(folder), only)
             studies[name] = study
-            POINTS.parent.mkdir(exist_ok=True)
-            facts = [asdict(studies[each]) for each in SPLITS if each in studies]
-            POINTS.write_text(json.dumps(facts, indent=1) + "\n")
+            if not quick:  # two splits are no measurement
+                facts = [asdict(studies[each]) for each in SPLITS if each in studies]
+                POINTS.write_text(json.dumps(facts, indent=1) + "\n")
     return rows_of([studies[name] for name in SPLITS if name in studies])
 
 
 def read() -> list[Study]:
-    """What build/devices.json has."""
+    """What devices_points.json has."""
     studies = []
     for facts in json.loads(POINTS.read_text()) if POINTS.exists() else []:
         study = Study(**facts)

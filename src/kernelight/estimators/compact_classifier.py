@@ -31,8 +31,8 @@ class CompactClassifier(ClassifierMixin, StoredEstimator):  # type: ignore[misc]
 
     Rows become random Fourier features by whole numbers (`IntegerFourier`), and each class has
     coefficients -1, 0 and 1 of these (`TernaryClassifier`), five of which are a byte. As many
-    features are taken as fit; the search chooses the scaling of the columns, sigma, the seed of the
-    features and C on rows that are left out.
+    features are taken as fit; the search chooses the scaling of the columns, sigma and C on rows
+    that are left out.
     `kernelight.export.to_c` writes the model as C, which keeps the budget for rows of whole numbers
     of 16 bits; other rows take ``rows="float32"``, and some kilobytes more.
 

@@ -1,14 +1,16 @@
-r"""The search of `CompactClassifier`: scaling, sigma, seed and coefficients for a budget of bytes.
+r"""The search of `CompactClassifier`: scaling, sigma and coefficients for a budget of bytes.
 
-Scalings, sigmas and seeds are compared by ridge regressions on the features, each row left out by
-itself. With the features Z (a column of ones among them), the eigenvalues s_j and eigenvectors V of
-their Gram matrix Z'Z, and U = Z V, the scores of left-out rows follow for every penalty l:
+Scalings and sigmas are compared by ridge regressions on the features, each row left out by itself.
+With the features Z (a column of ones among them), the eigenvalues s_j and eigenvectors V of their
+Gram matrix Z'Z, and U = Z V, the scores of left-out rows follow for every penalty l:
 
     h_i = sum_j U_ij^2 / (s_j + l),    f_i = sum_j U_ij (V'Z'Y)_j / (s_j + l),
     f_(-i) = (f_i - h_i y_i) / (1 - h_i).
 
-Coefficients -1, 0 and 1 often do better with another sigma than exact ones, so that sigmas near the
-best one, and then C, are compared once more with these, by folds.
+Coefficients -1, 0 and 1 often do better with another sigma than exact ones, so that sigmas near
+the best one, and then C, are compared once more with these, by folds, and with the features of two
+seeds, as what one of them favours may be chance. The seed itself is not chosen: the one that does
+best on left-out rows of handwritten digits does no better than the others on new rows.
 
 Where one setting is to be preferred (no scaling, which takes no bytes), another must be better
 beyond doubt: by more rows than the standard error of the difference, the root of the number of rows
@@ -33,9 +35,8 @@ from kernelight.scaling import Scaling, fit_scaling
 
 SCALES = ("none", "minmax", "standard")
 SIGMAS = (0.35, 0.5, 0.7, 0.95, 1.3, 1.8, 2.5)  # times the root of the mean squared distance
-NEIGHBOURS = (0, -1, 1, -2)  # of the best sigma, that ternary coefficients try
+NEAR = (1.0, 0.85, 0.72, 0.6, 1.2)  # times the best sigma, what ternary coefficients try
 PENALTIES = (0.01, 0.05, 0.2, 1.0)  # for features of unit length
-SEEDS = 16
 CS = (10.0, 3.0, 30.0)
 MOST_ROWS, MOST_FEATURES = 4000, 768  # of the comparisons
 DOUBT = 1.0  # standard errors
@@ -171,24 +172,23 @@ def search(
         known = new if known is None or new[0].beats(known[0], DOUBT) else known
     assert known is not None
     best = known[1]
-    seeds = [seed, *(int(each) for each in random.integers(0, 2**63, SEEDS - 1))]
-    best = _best([replace(best, seed=each) for each in seeds], by_ridge)[1]
     folds = _folds(problem.sides, seed)
     if folds is None:
         return Choice(best, problem.n_features(best.scale), None, tried)
 
-    def by_folds(setting: Setting) -> Score:
-        Z = problem.features(setting, LARGEST)
-        right = np.zeros(len(Z), dtype=bool)
-        for learn, check in folds:
-            model = TernaryClassifier(C=setting.C, random_state=seed, n_jobs=n_jobs)
-            model.fit(Z[learn], problem.sides[learn])
-            right[check] = model.predict(Z[check]) == problem.sides[check]
-        return noted(setting, Score(right, 0.0), C=setting.C)
+    seeds = (seed, int(random.integers(0, 2**63)))
 
-    at = int(np.argmin(np.abs(np.array(SIGMAS) * units[best.scale] - best.sigma)))
-    near = [SIGMAS[at + step] for step in NEIGHBOURS if 0 <= at + step < len(SIGMAS)]
-    known = _best([replace(best, sigma=times * units[best.scale]) for times in near], by_folds)
+    def by_folds(setting: Setting) -> Score:
+        right = np.zeros((len(seeds), len(problem.sides)), dtype=bool)
+        for at, each in enumerate(seeds):
+            Z = problem.features(replace(setting, seed=each), LARGEST)
+            for learn, check in folds:
+                model = TernaryClassifier(C=setting.C, random_state=seed, n_jobs=n_jobs)
+                model.fit(Z[learn], problem.sides[learn])
+                right[at, check] = model.predict(Z[check]) == problem.sides[check]
+        return noted(setting, Score(right.ravel(), 0.0), C=setting.C)
+
+    known = _best([replace(best, sigma=times * best.sigma) for times in NEAR], by_folds)
     score, best = _best([replace(known[1], C=C) for C in CS[1:]], by_folds, known, DOUBT)
     accuracy = float(score.right.mean())
     return Choice(best, problem.n_features(best.scale), accuracy, tried)

@@ -12,11 +12,12 @@ from kernelight.scaling import Scaling
 
 #: Bytes of the functions on a Cortex-M by gcc -Os, at most, with what they take of libgcc, and what
 #: a scaling adds, for each type of a number of a row.
-CODE = {"int16": (960, 120), "float32": (3000, 1300)}
+CODE = {"int16": (944, 100), "float32": (3000, 1300)}
 WIDEST = 1024  # columns after scaling: a stack has few kilobytes
 SCALED_COLUMN = 8  # bytes of a column that is scaled, at most
 CLASS = 4  # bytes of the step and the start of a class
 GROUP = 5  # coefficients of a byte
+SIGN_CODE = 240  # bytes of the functions that make signs from the seed, at most
 _DIGITS = np.array([9, 27, 81, 1, 3])  # what a coefficient of the five counts in its byte
 
 
@@ -35,6 +36,14 @@ def packed_coefficients(coefficients: NDArray[np.int8], width: int) -> NDArray[n
     return np.concatenate(groups).astype(np.uint8)
 
 
+def sign_bytes(n_features: int, width: int) -> int:
+    """Bytes of the random signs: a bit for each number of each block, and of one that all share.
+
+    A table, or where it would be larger the code that makes them from the seed.
+    """
+    return min(SIGN_CODE, (1 - (-n_features // width)) * (width // 8))
+
+
 def flash_of(n_classes: int, n_features: int, width: int, scaling: Scaling) -> dict[str, int]:
     """Bytes of flash, part by part, for rows of 16-bit integers."""
     outputs = 1 if n_classes == 2 else n_classes
@@ -42,6 +51,7 @@ def flash_of(n_classes: int, n_features: int, width: int, scaling: Scaling) -> d
     parts = {
         "coefficients": outputs * (whole * -(-width // GROUP) + -(-rest // GROUP)),
         "scores": CLASS * outputs,
+        "signs": sign_bytes(n_features, width),
     }
     is_scaled = scaling.name != "none"
     if is_scaled:
@@ -52,7 +62,12 @@ def flash_of(n_classes: int, n_features: int, width: int, scaling: Scaling) -> d
 
 def most_features(n_bytes: int, n_classes: int, width: int, scaling: Scaling) -> int:
     """How many features fit into so many bytes; 0 if none do."""
-    least = sum(flash_of(n_classes, 0, width, scaling).values())
-    groups = max(0, n_bytes - least) // (1 if n_classes == 2 else n_classes)
-    whole, rest = divmod(groups, -(-width // GROUP))
-    return whole * width + min(width, GROUP * rest)
+    outputs = 1 if n_classes == 2 else n_classes
+    room = n_bytes - sum(flash_of(n_classes, 0, width, scaling).values())
+    whole = 0
+    while True:  # blocks that fit with their signs, then groups of the last one
+        signs = sign_bytes((whole + 1) * width, width) - sign_bytes(0, width)
+        groups = max(0, room - signs) // outputs - whole * -(-width // GROUP)
+        if groups < -(-width // GROUP):
+            return whole * width + GROUP * max(0, groups)
+        whole += 1

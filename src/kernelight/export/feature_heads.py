@@ -26,13 +26,16 @@ _TOP = 2**31 - 1
 _SUMS = """\
 /* s with all coefficients 0, 1 and -1 of two features: the digits 0, 1 and 2 of base 3. */
 static inline void ${n}_nine(int16_t *sums, int32_t s, int32_t a, int32_t b) {
-    int32_t k;
-    for (k = 0; k < 9; k += 3) {
-        sums[k] = (int16_t)s;
-        sums[k + 1] = (int16_t)(s + a);
-        sums[k + 2] = (int16_t)(s - a);
-        s += k ? -2 * b : b;
-    }
+    const int32_t t = s + b, u = s - b;
+    sums[0] = (int16_t)s;
+    sums[1] = (int16_t)(s + a);
+    sums[2] = (int16_t)(s - a);
+    sums[3] = (int16_t)t;
+    sums[4] = (int16_t)(t + a);
+    sums[5] = (int16_t)(t - a);
+    sums[6] = (int16_t)u;
+    sums[7] = (int16_t)(u + a);
+    sums[8] = (int16_t)(u - a);
 }
 
 """

@@ -233,6 +233,8 @@ class TableModel(Storable):
             assert whole is not None
             rows, held_out, encoding = int(whole[0].shape[0]), None, opened.encoding
             job.tell("reading", rows)
+            if isinstance(model, CompactClassifier):
+                _note_other_numbers(opened, whole[0])
             with watched_by(job):
                 model.fit_features(*whole, kept[0] if kept else None)
         self.model_, self.encoding_ = model, encoding
@@ -545,6 +547,25 @@ def _refuse_made_features(data: Dataset) -> None:
                 f"{data.name}: the column {column.name!r} is made of words or dates or has missing "
                 "values, which a CompactClassifier does not take: leave it out (--ignore)."
             )
+
+
+def _note_other_numbers(data: Dataset, X: Any) -> None:
+    """Say which column keeps a model from rows of 16-bit integers, before its fit takes time."""
+    if not isinstance(X, np.ndarray):
+        return  # the model refuses sparse rows
+    other = np.asarray((np.rint(X) != X) | (np.abs(X) > 32767))
+    columns = np.flatnonzero(other.any(axis=0))
+    if len(columns):
+        column = int(columns[0])
+        value = float(X[int(np.argmax(other[:, column])), column])
+        names = data.encoding.feature_names
+        name = column if names is None else names[column]
+        note = (
+            f"column {name!r} has numbers such as {value:g}: in C it takes rows of floats (--rows "
+            "float32) and kilobytes more than max_bytes; whole numbers up to 32,767 keep the "
+            "budget, such as tenths of the unit"
+        )
+        warnings.warn(DataWarning(data.name, [note]), stacklevel=3)
 
 
 def _refuse_fractional_classes(data: Dataset) -> None:

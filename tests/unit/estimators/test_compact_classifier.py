@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -168,6 +170,18 @@ def test_the_least_budget_that_is_named_works():
         CompactClassifier(700).fit(X[:200], Y[:200])
     least = int(re.search(r"at least ([0-9,]+)", str(refused.value)).group(1).replace(",", ""))
     assert CompactClassifier(least).fit(X[:200], Y[:200]).n_bytes_ <= least
+
+
+@pytest.mark.parametrize(("value", "says"), [(0.5, "such as 0.5"), (40000, "such as 40000")])
+def test_numbers_that_are_no_whole_ones_of_16_bits_are_told_before_the_fit(value, says, tmp_path):
+    frame = pd.DataFrame({"a": np.arange(60.0), "b": np.arange(60) % 7, "y": np.arange(60) % 2})
+    model = TableModel(CompactClassifier(1600))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(frame, target="y")
+    assert not any("--rows float32" in str(each.message) for each in told)
+    with pytest.warns(UserWarning, match=f"column 'b' has numbers {says}.*--rows float32"):
+        model.fit(frame.assign(b=frame.b.where(frame.index != 5, value)), target="y")
 
 
 def test_tables(tmp_path):
