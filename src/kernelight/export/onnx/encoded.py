@@ -47,7 +47,7 @@ class Bits:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """Codes that are made row by row: ``of_row`` gives those of one of ``rows``, as int64."""
+    """Codes that are made row by row: ``of_row`` gives those of one of ``rows``, as int32."""
 
     rows: str
     of_row: Callable[[Graph, str], str]
@@ -58,7 +58,7 @@ class Slots:
     def all(self, g: Graph) -> str:
         """The codes of all rows."""
         return g.for_each_row(
-            self.rows, lambda inner, row: [(self.of_row(inner, row), np.int64, (self.n_slots,))]
+            self.rows, lambda inner, row: [(self.of_row(inner, row), np.int32, (self.n_slots,))]
         )[0]
 
 
@@ -103,8 +103,7 @@ def as_features(g: Graph, encoded: Encoded) -> Rows:
 
 def as_codes(g: Graph, encoded: Bits | Slots) -> str:
     """The codes as int32; -1 in the slots of empty rows, which have none."""
-    values = encoded.all(g) if isinstance(encoded, Slots) else encoded.name
-    values = g.cast(values, np.int32)
+    values = encoded.all(g) if isinstance(encoded, Slots) else g.cast(encoded.name, np.int32)
     if encoded.filled is None:
         return values
     return g.add("Where", encoded.filled, values, g.constant(np.int32(-1)))
@@ -121,7 +120,7 @@ def _one_hot(g: Graph, codes: Bits | Slots) -> Rows:
         )
     depth = g.ints(1 << bits)
     value = np.float32(1.0 / np.sqrt(codes.n_slots))
-    slots = g.cast(codes.name, np.int64) if isinstance(codes, Bits) else codes.all(g)
+    slots = g.cast(codes.name if isinstance(codes, Bits) else codes.all(g), np.int64)
     ones = g.add("OneHot", slots, depth, g.constant(np.array([0.0, value], np.float32)), axis=-1)
     values = g.add("Reshape", ones, g.ints(0, width))
     return Rows(emptied(g, values, codes.filled, FLOAT), width, FLOAT)

@@ -76,10 +76,10 @@ def _of_slots(g: Graph, encoded: Slots, weights: NDArray[Any], bias: Any) -> str
         table = np.concatenate([np.zeros((1, width), np.float32), table[occur]])
 
     def of_row(inner: Graph, row: str) -> list[tuple[str, Any, tuple[int, ...]]]:
-        firsts = inner.constant(np.arange(encoded.n_slots) * size)
+        firsts = inner.constant((np.arange(encoded.n_slots) * size).astype(np.int32))
         places = inner.add("Add", encoded.of_row(inner, row), firsts)
         if numbers is not None:
-            places = inner.add("Gather", inner.constant(numbers), places)
+            places = inner.add("GatherElements", inner.constant(numbers), places)
         own = inner.add("Gather", inner.constant(table), places, axis=0)
         sums = inner.add("ReduceSum", own, inner.ints(0), keepdims=0)
         return [(sums, np.float32, (width,))]

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight.export.c_text import children, stream_key
+from kernelight.export.onnx.cws_lists import DARTS, DartLists
 from kernelight.export.onnx.encoded import Slots
-from kernelight.export.onnx.graph import DOUBLE, FLOAT, Graph, Rows
+from kernelight.export.onnx.graph import DOUBLE, FLOAT, Graph, Made, Rows
 from kernelight.export.onnx.rows import doubles, not_empty, unit_sum
 from kernelight.maps.projections.splitmix import mixed_words
 
 _CODE, _FOLDED = 2, 12  # streams of docs/hash-spec.md
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-_BLOCK = 128  # slots
 MOST_BASE_SLOTS = 64  # that one slot may stand for
 
 
@@ -43,98 +43,115 @@ def sampled(g: Graph, rows: Rows, gcws: Any) -> Slots:
                 f"ONNX would need a node for each step of the hash of each (at most "
                 f"{MOST_BASE_SLOTS}): use a smaller gamma, or KernelNystroem of the same kernel."
             )
-    n_base = max(1, int(counts.sum()))
-    tables = _Tables.of(gcws, rows, n_base)
+    tables = _Tables.of(gcws, rows, max(1, int(counts.sum())))
 
     def of_row(inner: Graph, row: str) -> str:
-        winner, t, keys = tables.samples(inner, row)
-        if gcws.t_bits is not None:
-            t = inner.add("BitwiseAnd", t, inner.ints((1 << gcws.t_bits) - 1))
-        last = inner.ints((1 << int(gcws.bits)) - 1)
-        if gcws.coding == "lowest":
-            return inner.add("BitwiseAnd", winner, last)
-        words = _child(inner, keys, t)
+        words = tables.words(inner, row)
         if gcws.gamma is not None:
             words = _folded(inner, words, counts, gcws.seed_)
-        return inner.add("BitwiseAnd", words, last)
+            words = inner.add("BitwiseAnd", words, inner.ints((1 << int(gcws.bits)) - 1))
+        return inner.cast(words, np.int32)
 
     return Slots(rows.name, of_row, int(gcws.n_components), int(gcws.bits), filled)
 
 
 @dataclass(frozen=True, eq=False)
 class _Tables:
-    """The numbers of docs/hash-spec.md for each coordinate and slot.
+    """The numbers of docs/hash-spec.md for each slot and coordinate.
 
-    They stand in blocks of slots, (blocks, coordinates, slots of a block): the least of many
-    coordinates is found fast where neighbouring ones are close in memory. Where numbers may have
-    both signs, a column has two coordinates.
+    A column has two coordinates, unless none of its numbers can be negative.
     """
 
     rows: Rows
     power: float
-    n_slots: int
-    cells: NDArray[np.float32]  # 1/r, beta, r and q
+    bits: int  # that are wanted of a word
+    t_bits: int | None
+    lowest: bool
+    coordinates: NDArray[np.int64]
+    cells: NDArray[np.float32]  # (4, slots, coordinates): 1/r, beta, r and q
     keys: NDArray[np.int64]  # child(child(stream(seed, 2), slot), coordinate)
+    lists: DartLists | None
 
     @classmethod
     def of(cls, gcws: Any, rows: Rows, n_slots: int) -> _Tables:
         """The tables of a fitted `GCWS` for rows of this width and these signs."""
-        coordinates = np.arange(rows.width) * 2
-        if not rows.nonnegative:
-            coordinates = np.arange(2 * rows.width)
-        block = min(n_slots, _BLOCK)
-        count, n_blocks = len(coordinates), -(-n_slots // block)
-        drawn = -(-n_blocks * block // _core.SLOT_BLOCK)
+        coordinates = np.arange(rows.width) * 2 if rows.nonnegative else np.arange(2 * rows.width)
+        count, drawn = len(coordinates), -(-n_slots // _core.SLOT_BLOCK)
         cells = np.empty((drawn, count * _core.CELL_BLOCK), dtype=np.float32)
         ids = coordinates.astype(np.uint64)
-        slots = (0, drawn * _core.SLOT_BLOCK)
-        _core.cws_fill(cells, ids, 0, count, gcws.seed_, *slots, 1, 0)
-        parts = cells.reshape(drawn, count, 4, _core.SLOT_BLOCK).transpose(2, 1, 0, 3)
-        parts = parts.reshape(4, count, -1)[:, :, : n_blocks * block]
-        of_slots = children(
-            stream_key(gcws.seed_, _CODE), np.arange(n_blocks * block, dtype=np.uint64)
+        _core.cws_fill(cells, ids, 0, count, gcws.seed_, 0, n_slots, 1, 0)
+        parts = cells.reshape(drawn, count, 4, _core.SLOT_BLOCK).transpose(2, 0, 3, 1)
+        parts = np.ascontiguousarray(parts.reshape(4, -1, count)[:, :n_slots])
+        of_slots = children(stream_key(gcws.seed_, _CODE), np.arange(n_slots, dtype=np.uint64))
+        keys = mixed_words(of_slots[:, None] + ids * np.uint64(_GOLDEN)).view(np.int64)
+        lowest, bits = gcws.coding == "lowest", 64 if gcws.gamma is not None else int(gcws.bits)
+        lists = None
+        if rows.limits is not None and count >= DARTS:
+            limits = rows.limits if rows.nonnegative else np.repeat(rows.limits, 2)
+            t_mask = 2**64 - 1 if gcws.t_bits is None else 2**gcws.t_bits - 1
+            coding = _core.CwsCoding(gcws.seed_, 64, t_mask, lowest)
+            lists = DartLists.of(cells, ids, limits, n_slots, float(gcws.p), coding)
+        t_bits = gcws.t_bits
+        return cls(
+            rows, float(gcws.p), bits, t_bits, lowest, coordinates, parts, keys, lists
         )
-        keys = mixed_words(of_slots + ids[:, None] * np.uint64(_GOLDEN)).view(np.int64)
-        in_blocks = np.ascontiguousarray(
-            parts.reshape(4, count, n_blocks, block).transpose(0, 2, 1, 3)
-        )
-        of_blocks = np.ascontiguousarray(keys.reshape(count, n_blocks, block).transpose(1, 0, 2))
-        return cls(rows, float(gcws.p), n_slots, in_blocks, of_blocks)
 
-    def samples(self, g: Graph, row: str) -> tuple[str, str, str]:
-        """The expanded coordinate and t that win each slot of a row, and the key of both.
+    def words(self, g: Graph, row: str) -> str:
+        """The last bits of the words of all slots of a row, as int64."""
+        values = self._values(g, row)
+        if self.lists is None:
+            return self._scanned(g, values)
+        lists = self.lists
+        first, decided = lists.first(g, values)
+        words = lists.words & np.uint64(2**self.bits - 1)
+        known = np.concatenate([np.zeros(1, np.uint64), words.ravel()]).view(np.int64)
 
-        A column that is 0 has the logarithm -infinity, which makes a infinite: it wins nothing.
+        def by_lists(inner: Graph) -> list[Made]:
+            numbers = inner.cast(first, np.int64)
+            return [(inner.add("GatherElements", inner.constant(known), numbers), *kind)]
+
+        def by_tables(inner: Graph) -> list[Made]:
+            return [(self._scanned(inner, values), *kind)]
+
+        kind = np.int64, (len(words),)
+        return g.either(decided, by_lists, by_tables)[0]
+
+    def _values(self, g: Graph, row: str) -> str:
+        """The weight of each coordinate: 0 of those whose sign a number has not."""
+        if self.rows.nonnegative:
+            return row
+        signs = g.constant(np.array([1, -1], self.rows.dtype))
+        both = g.add("Mul", g.add("Unsqueeze", row, g.ints(1)), signs)
+        both = g.add("Max", both, g.constant(np.zeros((), self.rows.dtype)))
+        return g.add("Reshape", both, g.ints(-1))
+
+    def _scanned(self, g: Graph, values: str) -> str:
+        """Words by the least a of all coordinates.
+
+        A weight of 0 has the logarithm -infinity, which makes a infinite: it wins nothing.
         """
-        rows = self.rows
-        tables = [g.constant(table) for table in self.cells]
-        coordinates = g.constant(2 * np.arange(rows.width))
-        if not rows.nonnegative:
-            negative = g.add("Less", row, g.constant(np.zeros((), rows.dtype)))
-            coordinates = g.add("Add", coordinates, g.cast(negative, np.int64))
-            tables = [g.add("Gather", table, coordinates, axis=1) for table in tables]
-        inverse, beta, r, q = tables
-        sizes = g.add("Abs", row)
-        log = g.add("Log", sizes if rows.dtype == DOUBLE else g.cast(sizes, DOUBLE))
+        inverse, beta, r, q = (g.constant(table) for table in self.cells)
+        log = g.add("Log", values if self.rows.dtype == DOUBLE else g.cast(values, DOUBLE))
         if self.power != 1.0:
             log = g.add("Mul", log, g.constant(np.float64(self.power)))
-        log = g.add("Unsqueeze", g.cast(log, FLOAT), g.ints(1))
-        t = g.add("Floor", g.add("Add", g.add("Mul", log, inverse), beta))
+        t = g.add("Floor", g.add("Add", g.add("Mul", g.cast(log, FLOAT), inverse), beta))
         a = g.add("Sub", q, g.add("Mul", r, t))
-        column = g.add("ArgMin", a, axis=1, keepdims=1)
-        won = self._of_slots(g, g.add("GatherElements", t, column, axis=1))
-        winner = g.add("Gather", coordinates, column)
-        place = column if rows.nonnegative else winner
-        keys = g.add("GatherElements", g.constant(self.keys), place, axis=1)
-        return self._of_slots(g, winner), g.cast(won, np.int64), self._of_slots(g, keys)
-
-    def _of_slots(self, g: Graph, values: str) -> str:
-        """The numbers of blocks as those of all slots."""
-        n_blocks, _, block = self.keys.shape
-        flat = g.add("Reshape", values, g.ints(n_blocks * block))
-        if n_blocks * block == self.n_slots:
-            return flat
-        return g.add("Slice", flat, g.ints(0), g.ints(self.n_slots))
+        place = g.add("ArgMin", a, axis=1, keepdims=1)
+        flat = g.ints(-1)
+        if self.lowest:
+            winner = g.add("Reshape", place, flat)
+            if not np.array_equal(self.coordinates, np.arange(len(self.coordinates))):
+                winner = g.add("GatherElements", g.constant(self.coordinates), winner)
+            words = winner
+        else:
+            own = g.cast(g.add("GatherElements", t, place, axis=1), np.int64)
+            if self.t_bits is not None:
+                own = g.add("BitwiseAnd", own, g.ints((1 << self.t_bits) - 1))
+            keys = g.add("GatherElements", g.constant(self.keys), place, axis=1)
+            words = g.add("Reshape", _child(g, keys, own), flat)
+        if self.bits == 64:
+            return words
+        return g.add("BitwiseAnd", words, g.ints((1 << self.bits) - 1))
 
 
 def _child(g: Graph, keys: str, numbers: str) -> str:

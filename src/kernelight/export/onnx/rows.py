@@ -59,8 +59,12 @@ def scaled(g: Graph, rows: Rows, scaling: Scaling) -> Rows:
         values = g.add("Concat", values, other, axis=1)
     if weights is not None:
         values = g.add("Mul", values, g.constant(np.tile(weights, 1 + complements)))
-    values = _rounded(g, values, rows.dtype)
-    return Rows(values, scaling.n_features_out, rows.dtype, base in ("minmax", "quantile"))
+    limits = None
+    if base != "standard":  # of training rows
+        limits = np.ones(scaling.n_features_out, rows.dtype)
+        limits *= 1 if weights is None else np.tile(weights, 1 + complements).astype(rows.dtype)
+    values, nonnegative = _rounded(g, values, rows.dtype), base in ("minmax", "quantile")
+    return Rows(values, scaling.n_features_out, rows.dtype, nonnegative, limits)
 
 
 def _units(g: Graph, values: str, scaling: Scaling, base: str) -> tuple[str, NDArray[np.bool_]]:
