@@ -22,6 +22,7 @@ _GROUP = np.dtype([("probe", [("weight", "f4"), ("place", "u4")], 4), ("word", "
 #: Darts of a slot. A row whose values sum to a share s of the limits owns none of n of them with
 #: probability exp(-n s): that is one slot in 15,000 where s is 0.4.
 DARTS = 24
+_MOST_DARTS = 1 << 24  # whole numbers of single precision
 _EXPECTED = 2.0  # times as many darts are drawn on average, so that nearly all lists are full
 
 
@@ -48,9 +49,14 @@ class DartLists:
         n_slots: int,
         power: float,
         coding: _core.CwsCoding,
-    ) -> DartLists:
-        """Lists from the cells of the coordinates ``ids``, whose values go up to ``limits``."""
+    ) -> DartLists | None:
+        """Lists from the cells of the coordinates ``ids``, whose values go up to ``limits``.
+
+        None where there would be too many darts to number them, or where scanning takes less.
+        """
         groups = DARTS // _GROUP["word"].shape[0]
+        if len(ids) < DARTS or n_slots * DARTS >= _MOST_DARTS:
+            return None
         listed = np.empty((n_slots * groups, _GROUP.itemsize // 8), dtype=np.uint64)
         starts = np.arange(n_slots + 1, dtype=np.int64) * groups
         logs = logarithms(limits, power)
@@ -69,24 +75,22 @@ class DartLists:
         return cls(limits, thresholds, places.astype(np.int32), words)
 
     def first(self, g: Graph, values: str) -> tuple[str, str]:
-        """The number of the first dart that a row owns in each slot, from 1, and if all own one.
+        """The number of the first dart that a row owns in each slot, from 1; 0 where it owns none.
 
-        A slot without one has 0. The second is false, too, where a value is beyond its limit.
+        And a number for each value, which is positive unless it is beyond its limit. Both are of
+        single precision.
         """
-        size = self.thresholds.size
         own = g.add("GatherElements", values, g.constant(self.places.ravel()))
         own = g.add("Greater", own, g.constant(self.thresholds.ravel()))
-        own = g.add("Reshape", g.cast(own, FLOAT), g.ints(*self.thresholds.shape))
-        numbers = np.arange(1, size + 1, dtype=FLOAT).reshape(self.thresholds.shape)
-        assert size < 1 << 24  # whole numbers of single precision
-        last = g.add("ReduceMax", g.add("Mul", own, g.constant(numbers)), g.ints(1), keepdims=0)
+        own = g.add("Reshape", g.cast(own, FLOAT), g.ints(*self.places.shape))
+        # later darts have larger numbers, and the first stands last
+        numbers = np.arange(1, self.places.size + 1, dtype=FLOAT).reshape(self.places.shape)
+        first = g.add("ReduceMax", g.add("Mul", own, g.constant(numbers)), g.ints(1), keepdims=0)
         beyond = np.nextafter(self.limits, np.inf, dtype=self.limits.dtype)
         room = g.add("Sub", g.constant(beyond), values)
-        if self.limits.dtype != FLOAT:
-            room = g.add("Sign", room)
-            room = g.cast(room, FLOAT)
-        least = g.add("ReduceMin", g.add("Concat", last, room, axis=0), keepdims=0)
-        return last, g.add("Greater", least, g.constant(FLOAT.type(0)))
+        if self.limits.dtype != FLOAT:  # a difference of doubles may round to 0
+            room = g.cast(g.add("Sign", room), FLOAT)
+        return first, room
 
 
 def logarithms(values: NDArray[Any], power: float) -> NDArray[np.float32]:
@@ -117,4 +121,4 @@ def last_below(logs: NDArray[np.float32], power: float, dtype: np.dtype[Any]) ->
         middle = low + (high - low) // 2
         below = logarithms(middle.view(dtype), power) <= logs
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return low.view(dtype) if False else np.where(low == highest, np.inf, low.view(dtype)).astype(dtype)
+    return np.where(low == highest, dtype.type(np.inf), low.view(dtype))

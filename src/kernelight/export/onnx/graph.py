@@ -138,9 +138,7 @@ class Graph:
         self._nodes.append(_Node("If", (condition,), outputs, {}, bodies))
         return list(outputs)
 
-    def for_each_row(
-        self, rows: str, of_row: Callable[[Graph, str], Sequence[Made]]
-    ) -> list[str]:
+    def for_each_row(self, rows: str, of_row: Callable[[Graph, str], Sequence[Made]]) -> list[str]:
         """What a function makes of each row, a vector, stacked again.
 
         The function gets a graph and a row, and returns tensors with types and shapes. Rows are

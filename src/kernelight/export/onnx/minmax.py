@@ -6,6 +6,7 @@ sums and products are those of int64, which are the same 64 bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +15,10 @@ from numpy.typing import NDArray
 
 from kernelight import _core
 from kernelight.export.c_text import children, stream_key
-from kernelight.export.onnx.cws_lists import DARTS, DartLists
+from kernelight.export.onnx.cws_lists import DartLists
 from kernelight.export.onnx.encoded import Slots
 from kernelight.export.onnx.graph import DOUBLE, FLOAT, Graph, Made, Rows
-from kernelight.export.onnx.rows import doubles, not_empty, unit_sum
+from kernelight.export.onnx.rows import doubles, unit_sum
 from kernelight.maps.projections.splitmix import mixed_words
 
 _CODE, _FOLDED = 2, 12  # streams of docs/hash-spec.md
@@ -27,11 +28,9 @@ MOST_BASE_SLOTS = 64  # that one slot may stand for
 
 def sampled(g: Graph, rows: Rows, gcws: Any) -> Slots:
     """The codes of a `GCWS` that samples by "cws"."""
-    filled = not_empty(g, rows)
     if gcws.center is not None:
         center = g.constant(np.asarray(gcws.center, dtype=np.float64))
         rows = Rows(g.add("Sub", doubles(g, rows), center), rows.width, DOUBLE)
-        filled = not_empty(g, rows)
     if gcws.normalize == "l1":
         rows = Rows(unit_sum(g, rows), rows.width, DOUBLE, rows.nonnegative)
     counts = np.ones(int(gcws.n_components), dtype=np.int64)
@@ -45,14 +44,47 @@ def sampled(g: Graph, rows: Rows, gcws: Any) -> Slots:
             )
     tables = _Tables.of(gcws, rows, max(1, int(counts.sum())))
 
-    def of_row(inner: Graph, row: str) -> str:
-        words = tables.words(inner, row)
-        if gcws.gamma is not None:
-            words = _folded(inner, words, counts, gcws.seed_)
-            words = inner.add("BitwiseAnd", words, inner.ints((1 << int(gcws.bits)) - 1))
-        return inner.cast(words, np.int32)
+    def of_row(inner: Graph, row: str, of_codes: NDArray[np.int32] | None, of_empty: int) -> str:
+        values = tables.values(inner, row)
+        if gcws.gamma is None:
+            return tables.codes(inner, values, of_codes, of_empty)
+        words = _folded(inner, tables.words(inner, values), counts, gcws.seed_)
+        return _numbered(inner, values, words, None, int(gcws.bits), of_codes, of_empty)
 
-    return Slots(rows.name, of_row, int(gcws.n_components), int(gcws.bits), filled)
+    return Slots(rows.name, of_row, int(gcws.n_components), int(gcws.bits))
+
+
+def _numbered(
+    g: Graph,
+    values: str,
+    words: str,
+    slots: str | None,
+    bits: int,
+    of_codes: NDArray[np.int32] | None,
+    of_empty: int,
+) -> str:
+    """The codes of the words of some slots, or the numbers of these codes, as int32.
+
+    Another number of a row of zeros.
+    """
+    codes = g.add("BitwiseAnd", words, g.ints((1 << bits) - 1))
+    if of_codes is None:
+        numbers = g.cast(codes, np.int32)
+    else:
+        places = g.add("Add", codes, _of_slots(g, np.arange(len(of_codes)) << bits, slots))
+        if np.array_equal(of_codes.ravel(), np.arange(1, of_codes.size + 1)):
+            numbers = g.cast(g.add("Add", places, g.ints(1)), np.int32)
+        else:
+            numbers = g.add("GatherElements", g.constant(of_codes.ravel()), places)
+    peak = g.add("ReduceMax", values, keepdims=1)
+    filled = g.add("Greater", g.cast(peak, DOUBLE), g.constant(np.float64(0)))
+    return g.add("Where", filled, numbers, g.constant(np.int32(of_empty)))
+
+
+def _of_slots(g: Graph, table: NDArray[Any], slots: str | None) -> str:
+    """A table, or what it has of some slots."""
+    known = g.constant(table)
+    return known if slots is None else g.add("Gather", known, slots, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +96,7 @@ class _Tables:
 
     rows: Rows
     power: float
-    bits: int  # that are wanted of a word
+    bits: int  # of a code
     t_bits: int | None
     lowest: bool
     coordinates: NDArray[np.int64]
@@ -84,40 +116,18 @@ class _Tables:
         parts = np.ascontiguousarray(parts.reshape(4, -1, count)[:, :n_slots])
         of_slots = children(stream_key(gcws.seed_, _CODE), np.arange(n_slots, dtype=np.uint64))
         keys = mixed_words(of_slots[:, None] + ids * np.uint64(_GOLDEN)).view(np.int64)
-        lowest, bits = gcws.coding == "lowest", 64 if gcws.gamma is not None else int(gcws.bits)
+        lowest = gcws.coding == "lowest"
         lists = None
-        if rows.limits is not None and count >= DARTS:
+        if rows.limits is not None:
             limits = rows.limits if rows.nonnegative else np.repeat(rows.limits, 2)
             t_mask = 2**64 - 1 if gcws.t_bits is None else 2**gcws.t_bits - 1
             coding = _core.CwsCoding(gcws.seed_, 64, t_mask, lowest)
             lists = DartLists.of(cells, ids, limits, n_slots, float(gcws.p), coding)
-        t_bits = gcws.t_bits
-        return cls(
-            rows, float(gcws.p), bits, t_bits, lowest, coordinates, parts, keys, lists
-        )
+        power, bits, t_bits = float(gcws.p), int(gcws.bits), gcws.t_bits
+        return cls(rows, power, bits, t_bits, lowest, coordinates, parts, keys, lists)
 
-    def words(self, g: Graph, row: str) -> str:
-        """The last bits of the words of all slots of a row, as int64."""
-        values = self._values(g, row)
-        if self.lists is None:
-            return self._scanned(g, values)
-        lists = self.lists
-        first, decided = lists.first(g, values)
-        words = lists.words & np.uint64(2**self.bits - 1)
-        known = np.concatenate([np.zeros(1, np.uint64), words.ravel()]).view(np.int64)
-
-        def by_lists(inner: Graph) -> list[Made]:
-            numbers = inner.cast(first, np.int64)
-            return [(inner.add("GatherElements", inner.constant(known), numbers), *kind)]
-
-        def by_tables(inner: Graph) -> list[Made]:
-            return [(self._scanned(inner, values), *kind)]
-
-        kind = np.int64, (len(words),)
-        return g.either(decided, by_lists, by_tables)[0]
-
-    def _values(self, g: Graph, row: str) -> str:
-        """The weight of each coordinate: 0 of those whose sign a number has not."""
+    def values(self, g: Graph, row: str) -> str:
+        """The weight of each coordinate of a row: 0 of those whose sign a number has not."""
         if self.rows.nonnegative:
             return row
         signs = g.constant(np.array([1, -1], self.rows.dtype))
@@ -125,12 +135,68 @@ class _Tables:
         both = g.add("Max", both, g.constant(np.zeros((), self.rows.dtype)))
         return g.add("Reshape", both, g.ints(-1))
 
-    def _scanned(self, g: Graph, values: str) -> str:
-        """Words by the least a of all coordinates.
+    def words(self, g: Graph, values: str) -> str:
+        """The words of all slots of a row as int64; those of an empty row mean nothing."""
+        return self._by_lists(g, values, lambda words: words.view(np.int64), self._scanned)
+
+    def codes(
+        self, g: Graph, values: str, of_codes: NDArray[np.int32] | None, of_empty: int
+    ) -> str:
+        """What `Slots` wants of a row."""
+
+        def numbers(words: NDArray[np.uint64]) -> NDArray[np.int32]:
+            codes = (words & np.uint64((1 << self.bits) - 1)).astype(np.int64)
+            if of_codes is None:
+                return codes.astype(np.int32)
+            return np.take_along_axis(of_codes, codes, axis=1)
+
+        def scanned(inner: Graph, own: str, slots: str | None) -> str:
+            words = self._scanned(inner, own, slots)
+            return _numbered(inner, own, words, slots, self.bits, of_codes, of_empty)
+
+        return self._by_lists(g, values, numbers, scanned)
+
+    def _by_lists(
+        self,
+        g: Graph,
+        values: str,
+        of_words: Callable[[NDArray[np.uint64]], NDArray[Any]],
+        scanned: Callable[[Graph, str, str | None], str],
+    ) -> str:
+        """What a function makes of the words in the lists; another makes the rest of the values.
+
+        The rest are the slots that lists leave open, of which a row rarely has one.
+        """
+        if self.lists is None:
+            return scanned(g, values, None)
+        lists, known = self.lists, of_words(self.lists.words)
+        first, room = lists.first(g, values)
+        decided = g.add("Concat", first, room, axis=0)
+        decided = g.add("ReduceMin", decided, keepdims=0)
+        decided = g.add("Greater", decided, g.constant(FLOAT.type(0)))
+        table = np.concatenate([np.zeros(1, known.dtype), known.ravel()])
+        kind = known.dtype, (len(known),)
+
+        def by_lists(inner: Graph) -> list[Made]:
+            numbers = inner.cast(first, np.int64)
+            return [(inner.add("GatherElements", inner.constant(table), numbers), *kind)]
+
+        def by_tables(inner: Graph) -> list[Made]:
+            ((numbers, *_),) = by_lists(inner)
+            left = inner.add("Min", first, inner.add("ReduceMin", room, keepdims=1))
+            left = inner.add("LessOrEqual", left, inner.constant(FLOAT.type(0)))
+            slots = inner.add("Reshape", inner.add("NonZero", left), inner.ints(-1))
+            rest = scanned(inner, values, slots)
+            return [(inner.add("ScatterElements", numbers, slots, rest), *kind)]
+
+        return g.either(decided, by_lists, by_tables)[0]
+
+    def _scanned(self, g: Graph, values: str, slots: str | None) -> str:
+        """Words of some slots by the least a of all coordinates.
 
         A weight of 0 has the logarithm -infinity, which makes a infinite: it wins nothing.
         """
-        inverse, beta, r, q = (g.constant(table) for table in self.cells)
+        inverse, beta, r, q = (_of_slots(g, table, slots) for table in self.cells)
         log = g.add("Log", values if self.rows.dtype == DOUBLE else g.cast(values, DOUBLE))
         if self.power != 1.0:
             log = g.add("Mul", log, g.constant(np.float64(self.power)))
@@ -147,11 +213,9 @@ class _Tables:
             own = g.cast(g.add("GatherElements", t, place, axis=1), np.int64)
             if self.t_bits is not None:
                 own = g.add("BitwiseAnd", own, g.ints((1 << self.t_bits) - 1))
-            keys = g.add("GatherElements", g.constant(self.keys), place, axis=1)
+            keys = g.add("GatherElements", _of_slots(g, self.keys, slots), place, axis=1)
             words = g.add("Reshape", _child(g, keys, own), flat)
-        if self.bits == 64:
-            return words
-        return g.add("BitwiseAnd", words, g.ints((1 << self.bits) - 1))
+        return words
 
 
 def _child(g: Graph, keys: str, numbers: str) -> str:

@@ -130,8 +130,8 @@ def _classified(g: Graph, given: Rows, chain: Chain) -> dict[str, Output]:
         "scores": (flat, np.float64, ("N", count) if count > 2 else ("N",)),
     }
     if chain.calibration is not None:
-        of_classes = probabilities(g, scores, count, chain.calibration)
-        made["probabilities"] = (of_classes, np.float64, ("N", count))
+        of_classes = probabilities(g, scores, count, chain.calibration, given.dtype)
+        made["probabilities"] = (of_classes, given.dtype, ("N", count))
     return made
 
 
