@@ -102,7 +102,7 @@ def logarithms(values: NDArray[Any], power: float) -> NDArray[np.float32]:
     rows = _core.WeightedRows(given, None, None, 1, None, False)
     starts = np.array([0, count], dtype=np.int64)
     places, logs = np.empty((2, count), dtype=np.int32), np.empty(count, dtype=np.float32)
-    listing = _core.CwsListing(max(1, count), starts, *places, logs)
+    listing = _core.CwsListing(max(1, count), starts, places[0], places[1], logs)
     if count:
         _core.cws_list(rows, power, listing, 1, 0)
     found[positive] = logs

@@ -72,9 +72,9 @@ def _of_slots(g: Graph, encoded: Slots, weights: NDArray[Any], bias: Any) -> str
     """
     width = weights.shape[1]
     table = weights.astype(np.float32)
-    occur = table.any(axis=1)
+    occur = np.asarray(table.any(axis=1))
     if occur.mean() >= _RARE:
-        occur[:] = True
+        occur = np.ones_like(occur)
     numbers = np.where(occur, np.cumsum(occur), 0).astype(np.int32)
     table = np.concatenate([np.zeros((1, width), np.float32), table[occur]])
 

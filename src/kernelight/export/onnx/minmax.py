@@ -144,17 +144,20 @@ class _Tables:
     ) -> str:
         """What `Slots` wants of a row."""
 
-        def numbers(words: NDArray[np.uint64]) -> NDArray[np.int32]:
+        def looked_up(words: NDArray[np.uint64]) -> NDArray[np.int32]:
             codes = (words & np.uint64((1 << self.bits) - 1)).astype(np.int64)
-            if of_codes is None:
-                return codes.astype(np.int32)
-            return np.take_along_axis(of_codes, codes, axis=1)
+            numbers: NDArray[np.int32] = (
+                codes.astype(np.int32)
+                if of_codes is None
+                else np.take_along_axis(of_codes, codes, axis=1)
+            )
+            return numbers
 
         def scanned(inner: Graph, own: str, slots: str | None) -> str:
             words = self._scanned(inner, own, slots)
             return _numbered(inner, own, words, slots, self.bits, of_codes, of_empty)
 
-        return self._by_lists(g, values, numbers, scanned)
+        return self._by_lists(g, values, looked_up, scanned)
 
     def _by_lists(
         self,
