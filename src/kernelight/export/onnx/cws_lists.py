@@ -60,9 +60,8 @@ class DartLists:
         listed = np.empty((n_slots * groups, _GROUP.itemsize // 8), dtype=np.uint64)
         starts = np.arange(n_slots + 1, dtype=np.int64) * groups
         logs = logarithms(limits, power)
-        with np.errstate(over="ignore"):
-            total = float(np.exp(logs.astype(np.float64)).sum())
-        most_a = np.log(_EXPECTED * DARTS) - np.log(total)
+        with np.errstate(over="ignore", divide="ignore"):
+            most_a = np.log(_EXPECTED * DARTS / np.exp(logs.astype(np.float64)).sum())
         where = np.arange(len(ids), dtype=np.int32)
         tables = _core.CwsTables(cells, ids, where)
         _core.cws_rank(tables, coding, most_a, _core.CwsLists(listed, starts, logs), 1)
