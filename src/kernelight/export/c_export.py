@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -19,6 +19,7 @@ from kernelight.base.files import replacing
 from kernelight.estimators.device_size import WIDEST
 from kernelight.export.c_files import header_text, properties_text, sketch_text, test_text
 from kernelight.export.c_text import check_name
+from kernelight.export.column_names import refuse_other_names
 from kernelight.export.model_parts import ModelParts, parts_of
 from kernelight.export.predictors import Predictor, predictor_of
 from kernelight.export.report import ExportReport
@@ -67,7 +68,7 @@ class CExport:
 
     def predict_index(self, X: Any) -> NDArray[np.intp]:
         """The indices of the classes of rows: what ``NAME_predict`` returns."""
-        _refuse_other_names(X, self.provenance["column_names"], "X")
+        refuse_other_names(X, self.provenance["column_names"], "X")
         rows = _as_rows(X, self.rows, self.n_columns, "X")
         return self._predictor.classes(rows)
 
@@ -196,17 +197,6 @@ def _advice(rows: str) -> str:
     return "report this as a bug, with the model."
 
 
-def _refuse_other_names(X: Any, names: Sequence[str] | None, name: str) -> None:
-    """Refuse a frame whose columns are not those of training, in their order."""
-    own = getattr(X, "columns", None)
-    if own is None or names is None or [str(each) for each in own] == list(names):
-        return
-    raise ValueError(
-        f"The columns of {name} are not those of training in their order: pass "
-        f"{name}[{', '.join(map(repr, names[:3]))}{', ...' if len(names) > 3 else ''}]."
-    )
-
-
 def _as_rows(X: Any, rows: str, n_columns: int, name: str) -> NDArray[Any]:
     """Rows as C has them; what it cannot hold is refused."""
     matrix = as_matrix(X, name=name)
@@ -237,7 +227,7 @@ def _as_rows(X: Any, rows: str, n_columns: int, name: str) -> NDArray[Any]:
 
 
 def _check_rows(check: Any, rows: str, parts: ModelParts) -> NDArray[Any]:
-    _refuse_other_names(check, parts.columns, "check")
+    refuse_other_names(check, parts.columns, "check")
     seen = _as_rows(check, rows, parts.scaling.n_features, "check")
     if len(seen) < FEWEST_ROWS:
         raise ValueError(

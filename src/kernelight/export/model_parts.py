@@ -20,6 +20,7 @@ from kernelight.codes import provenance_of, slots_provenance
 from kernelight.estimators.classifier import KernelClassifier
 from kernelight.estimators.compact_classifier import CompactClassifier
 from kernelight.estimators.kernel_model import KernelModel
+from kernelight.export.column_names import column_names_of
 from kernelight.linear.classifier import LinearClassifier
 from kernelight.linear.ternary import TernaryClassifier
 from kernelight.maps.base import CodeMap, FeatureMap
@@ -104,7 +105,7 @@ def _of_map(feature_map: FeatureMap, model: Any) -> ModelParts:
         return np.asarray(model.predict(outputs(X)))
 
     scaling = Scaling("none", feature_map.n_features_in_, {})
-    return ModelParts(scaling, feature_map, model, predict, _names(feature_map))
+    return ModelParts(scaling, feature_map, model, predict, column_names_of(feature_map))
 
 
 def _of_kernel_model(model: KernelModel | CompactClassifier) -> ModelParts:
@@ -125,7 +126,9 @@ def _of_kernel_model(model: KernelModel | CompactClassifier) -> ModelParts:
             "This model encodes columns of words or dates, or missing numbers, which C has not: "
             "fit it to columns of numbers."
         )
-    return ModelParts(model.scaling_, model.map_, model.model_, model.predict, _names(model))
+    return ModelParts(
+        model.scaling_, model.map_, model.model_, model.predict, column_names_of(model)
+    )
 
 
 def _of_table(table: TableModel) -> ModelParts:
@@ -163,12 +166,7 @@ def _of_pipeline(pipeline: Pipeline) -> ModelParts:
                 "kernelight.ColumnScaler('minmax'), 'standard' or 'max' instead."
             )
         scaling = steps[0].scaling_
-    return ModelParts(scaling, maps[0], steps[-1], pipeline.predict, _names(steps[0]))
-
-
-def _names(fitted: Any) -> tuple[str, ...] | None:
-    names = getattr(fitted, "feature_names_in_", None)
-    return None if names is None else tuple(str(name) for name in names)
+    return ModelParts(scaling, maps[0], steps[-1], pipeline.predict, column_names_of(steps[0]))
 
 
 def projection_kind(feature_map: Any) -> str:

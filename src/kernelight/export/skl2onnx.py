@@ -149,8 +149,9 @@ def _model(scope: Any, operator: Any, container: Any) -> None:
         label = g.cast(label, np.int64)
     raw = container.get_options(model, {"raw_scores": False}, fail=False).get("raw_scores")
     if chain.calibration is not None and not raw:
-        second = probabilities(g, scores, len(chain.classes), chain.calibration)
-    elif len(chain.classes) == 2:
+        second = probabilities(g, scores, len(chain.classes), chain.calibration, dtype)
+        return _end(g, operator, container, [label, second])
+    if len(chain.classes) == 2:
         second = g.add("Concat", g.add("Neg", scores), scores, axis=1)
     else:
         second = scores

@@ -6,7 +6,7 @@ What has no place in a graph is refused, in a sentence that says what works inst
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from kernelight.estimators.column_weighter import ColumnWeighter
 from kernelight.estimators.compact_classifier import CompactClassifier
 from kernelight.estimators.kernel_model import KernelModel
 from kernelight.estimators.support_model import SupportModel
+from kernelight.export.column_names import column_names_of
 from kernelight.export.onnx.encoded import Dense, Encoded, whole
 from kernelight.export.onnx.graph import Graph, Rows
 from kernelight.export.onnx.heads import own_calibration, scores_of
@@ -64,6 +65,8 @@ class Chain:
     calibration: Calibration | None = None
     unit: Any = 1.0  # a quantity is score * unit + origin
     origin: Any = 0.0
+    names: tuple[str, ...] | None = None  # of the columns, where rows had names
+    by_name: bool = False  # whether the columns of a frame are found by their names
 
     @property
     def n_targets(self) -> int:
@@ -155,7 +158,13 @@ def chain_of(model_or_map: Any, model: Any = None) -> Chain:
     if model is not None and not isinstance(fitted, FeatureMap):
         raise TypeError(f"model belongs to a map: a {type(fitted).__name__} is exported alone.")
     if isinstance(fitted, TableModel):
-        return _of_table(fitted)
+        chain = _of_table(fitted)
+        names = tuple(column.name for column in fitted.encoding_.columns or ())
+        return replace(chain, names=names, by_name=True)
+    return replace(_of_estimator(fitted, model), names=column_names_of(fitted))
+
+
+def _of_estimator(fitted: Any, model: Any) -> Chain:
     if isinstance(fitted, CompactClassifier):
         check_is_fitted(fitted)
         return _of_compact(fitted)

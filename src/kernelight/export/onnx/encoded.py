@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.export.onnx.graph import FLOAT, Graph, Rows
+from kernelight.export.onnx.graph import FLOAT, Graph, Made, Rows
 
 _MOST_ONE_HOT = 1 << 20  # columns of one-hot features
 
@@ -47,19 +47,25 @@ class Bits:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """Codes that are made row by row: ``of_row`` gives those of one of ``rows``, as int64."""
+    """Codes that are made row by row, each in its slot.
+
+    ``of_row(g, row, of_codes, of_empty)`` gives those of one of ``rows`` as int32. Of each slot it
+    gives the number that ``of_codes``, (slots, codes), has for its code, where that is not None; of
+    a row that is empty ``of_empty``, in all slots.
+    """
 
     rows: str
-    of_row: Callable[[Graph, str], str]
+    of_row: Callable[[Graph, str, NDArray[np.int32] | None, int], str]
     n_slots: int
     bits: int
-    filled: str
 
     def all(self, g: Graph) -> str:
-        """The codes of all rows."""
-        return g.for_each_row(
-            self.rows, lambda inner, row: [(self.of_row(inner, row), np.int64, (self.n_slots,))]
-        )[0]
+        """The codes of all rows; -1 in those that are empty."""
+
+        def of_row(inner: Graph, row: str) -> list[Made]:
+            return [(self.of_row(inner, row, None, -1), np.int32, (self.n_slots,))]
+
+        return g.for_each_row(self.rows, of_row)[0]
 
 
 Encoded = Dense | Bits | Slots
@@ -103,8 +109,9 @@ def as_features(g: Graph, encoded: Encoded) -> Rows:
 
 def as_codes(g: Graph, encoded: Bits | Slots) -> str:
     """The codes as int32; -1 in the slots of empty rows, which have none."""
-    values = encoded.all(g) if isinstance(encoded, Slots) else encoded.name
-    values = g.cast(values, np.int32)
+    if isinstance(encoded, Slots):
+        return encoded.all(g)
+    values = g.cast(encoded.name, np.int32)
     if encoded.filled is None:
         return values
     return g.add("Where", encoded.filled, values, g.constant(np.int32(-1)))
@@ -121,7 +128,12 @@ def _one_hot(g: Graph, codes: Bits | Slots) -> Rows:
         )
     depth = g.ints(1 << bits)
     value = np.float32(1.0 / np.sqrt(codes.n_slots))
-    slots = g.cast(codes.name, np.int64) if isinstance(codes, Bits) else codes.all(g)
+    slots = g.cast(codes.name if isinstance(codes, Bits) else codes.all(g), np.int64)
+    if isinstance(codes, Bits):
+        filled = codes.filled
+    else:
+        filled = g.add("Slice", slots, g.ints(0), g.ints(1), g.ints(1))
+        filled = g.add("GreaterOrEqual", filled, g.constant(np.int64(0)))
     ones = g.add("OneHot", slots, depth, g.constant(np.array([0.0, value], np.float32)), axis=-1)
     values = g.add("Reshape", ones, g.ints(0, width))
-    return Rows(emptied(g, values, codes.filled, FLOAT), width, FLOAT)
+    return Rows(emptied(g, values, filled, FLOAT), width, FLOAT)

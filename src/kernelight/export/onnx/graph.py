@@ -35,14 +35,31 @@ def type_number(dtype: Any) -> int:
     return _TYPES[np.dtype(dtype).name]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
-    """A tensor of shape (rows, ``width``); whether none of its numbers can be negative."""
+    """A tensor of shape (rows, ``width``).
+
+    Whether none of its numbers can be negative, and up to which size those of each column usually
+    are, if that is known.
+    """
 
     name: str
     width: int
     dtype: np.dtype[Any]
     nonnegative: bool = False
+    limits: NDArray[Any] | None = None
+
+
+#: A tensor that a graph inside another makes: name, type and shape, "N" for any number.
+Made = tuple[str, Any, tuple[Any, ...]]
+
+
+class _Body(NamedTuple):
+    """A graph that a node runs: its inputs, and its outputs with type and shape."""
+
+    graph: Graph
+    inputs: tuple[tuple[str, Any], ...]
+    outputs: tuple[Made, ...]
 
 
 class _Node(NamedTuple):
@@ -50,19 +67,11 @@ class _Node(NamedTuple):
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: dict[str, Any]
-    body: _Body | None = None
-
-
-class _Body(NamedTuple):
-    """The graph that a Loop repeats: its inputs, and its outputs with type and shape."""
-
-    graph: Graph
-    inputs: tuple[tuple[str, Any], ...]
-    outputs: tuple[tuple[str, Any, tuple[int, ...]], ...]
+    bodies: dict[str, _Body] = {}  # noqa: RUF012
 
 
 class Graph:
-    """Nodes and constants; the graphs of loops share the constants of the one around them."""
+    """Nodes and constants; the graphs of loops and branches share those of the one around them."""
 
     def __init__(self, named: Callable[[str], str] | None = None) -> None:
         numbers = count()
@@ -110,26 +119,61 @@ class Graph:
         """An output of the graph: the tensor under a name of its own."""
         self._nodes.append(_Node("Identity", (value,), (name,), {}))
 
-    def for_each_row(
-        self, rows: str, of_row: Callable[[Graph, str], Sequence[tuple[str, Any, tuple[int, ...]]]]
+    def either(
+        self,
+        condition: str,
+        then: Callable[[Graph], Sequence[Made]],
+        otherwise: Callable[[Graph], Sequence[Made]],
     ) -> list[str]:
+        """What one of two functions makes, of which only that one runs.
+
+        They get a graph each, in which they may use all tensors around, and return as many tensors
+        with types and shapes.
+        """
+        bodies = {}
+        for name, branch in (("then_branch", then), ("else_branch", otherwise)):
+            inner = self._inner()
+            bodies[name] = _Body(inner, (), tuple(branch(inner)))
+        outputs = tuple(self._named("either") for _ in bodies["then_branch"].outputs)
+        self._nodes.append(_Node("If", (condition,), outputs, {}, bodies))
+        return list(outputs)
+
+    def for_each_row(self, rows: str, of_row: Callable[[Graph, str], Sequence[Made]]) -> list[str]:
         """What a function makes of each row, a vector, stacked again.
 
         The function gets a graph and a row, and returns tensors with types and shapes. Rows are
         taken one after another, so that no tensor holds for all rows at once what one row becomes
-        on the way. In the graph of the loop only constants of the graph around may be used.
+        on the way; a row alone needs no loop. In its graph only constants of the graph around may
+        be used.
         """
+
+        def alone(inner: Graph) -> list[Made]:
+            made = of_row(inner, inner.add("Squeeze", rows, inner.ints(0)))
+            return [
+                (inner.add("Unsqueeze", name, inner.ints(0)), dtype, ("N", *shape))
+                for name, dtype, shape in made
+            ]
+
+        def in_turn(inner: Graph) -> list[Made]:
+            return inner._loop(rows, of_row)
+
+        # the number of rows is taken of `rows` itself, so that a sort of nodes keeps its place
+        many = self.add("Shape", rows, start=0, end=1)
+        return self.either(self.add("Equal", many, self.ints(1)), alone, in_turn)
+
+    def _loop(self, rows: str, of_row: Callable[[Graph, str], Sequence[Made]]) -> list[Made]:
         inner, number, going = self._inner(), self._named("row"), self._named("going")
-        row = inner.add("Gather", rows, number, axis=0)
-        made = of_row(inner, row)
+        made = of_row(inner, inner.add("Gather", rows, number, axis=0))
         on = inner.add("Identity", going)
         body = _Body(inner, ((number, np.int64), (going, np.bool_)), ((on, np.bool_, ()), *made))
         outputs = tuple(self._named("rows") for _ in made)
-        # the number of rows is taken of `rows` itself, so that a sort of nodes keeps its place
         many = self.add("Squeeze", self.add("Shape", rows, start=0, end=1), self.ints(0))
         start = self.constant(np.array(True))
-        self._nodes.append(_Node("Loop", (many, start), outputs, {}, body))
-        return list(outputs)
+        self._nodes.append(_Node("Loop", (many, start), outputs, {}, {"body": body}))
+        return [
+            (name, dtype, ("N", *shape))
+            for name, (_, dtype, shape) in zip(outputs, made, strict=True)
+        ]
 
     # -- As objects of onnx
 
@@ -144,7 +188,7 @@ class Graph:
                 node.outputs,
                 name=self._named(f"node_{node.op.lower()}"),
                 **node.attributes,
-                **({} if node.body is None else {"body": _body_of(node.body)}),
+                **{name: _body_of(body, name) for name, body in node.bodies.items()},
             )
             for node in self._nodes
         ]
@@ -161,7 +205,7 @@ class Graph:
         ]
 
 
-def _body_of(body: _Body) -> Any:
+def _body_of(body: _Body, name: str) -> Any:
     from onnx import helper
 
     inputs = [
@@ -171,4 +215,4 @@ def _body_of(body: _Body) -> Any:
         helper.make_tensor_value_info(name, type_number(dtype), list(shape))
         for name, dtype, shape in body.outputs
     ]
-    return helper.make_graph(body.graph.nodes(), "each_row", inputs, outputs)
+    return helper.make_graph(body.graph.nodes(), name, inputs, outputs)

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from kernelight.estimators.calibration import Calibration
 from kernelight.export.onnx.encoded import Bits, Dense, Encoded, Slots
-from kernelight.export.onnx.graph import DOUBLE, FLOAT, Graph
+from kernelight.export.onnx.graph import DOUBLE, FLOAT, Graph, Made
 from kernelight.linear.base import LinearModel
 from kernelight.linear.ternary import TernaryClassifier
 
-_RARE = 0.5  # of all codes, below which those that occur are numbered instead
+_RARE = 0.5  # of all codes, below which only those that occur are numbered
 
 
 def scores_of(g: Graph, encoded: Encoded, model: Any) -> str:
@@ -66,26 +66,26 @@ def _of_bits(g: Graph, encoded: Bits, weights: NDArray[Any], bias: Any) -> str:
 
 
 def _of_slots(g: Graph, encoded: Slots, weights: NDArray[Any], bias: Any) -> str:
-    """A look-up of weights for each slot, and their sum, row by row."""
-    size, width = 1 << encoded.bits, weights.shape[1]
-    table = weights.astype(np.float32)
-    occur = table.any(axis=1)
-    numbers = None
-    if occur.mean() < _RARE:
-        numbers = np.where(occur, np.cumsum(occur), 0).astype(np.int32)
-        table = np.concatenate([np.zeros((1, width), np.float32), table[occur]])
+    """A look-up of weights for each slot, and their sum, row by row.
 
-    def of_row(inner: Graph, row: str) -> list[tuple[str, Any, tuple[int, ...]]]:
-        firsts = inner.constant(np.arange(encoded.n_slots) * size)
-        places = inner.add("Add", encoded.of_row(inner, row), firsts)
-        if numbers is not None:
-            places = inner.add("Gather", inner.constant(numbers), places)
+    The first row of the table is 0, for empty rows and for codes without a weight.
+    """
+    width = weights.shape[1]
+    table = weights.astype(np.float32)
+    occur = np.asarray(table.any(axis=1))
+    if occur.mean() >= _RARE:
+        occur = np.ones_like(occur)
+    numbers = np.where(occur, np.cumsum(occur), 0).astype(np.int32)
+    table = np.concatenate([np.zeros((1, width), np.float32), table[occur]])
+
+    def of_row(inner: Graph, row: str) -> list[Made]:
+        places = encoded.of_row(inner, row, numbers.reshape(encoded.n_slots, -1), 0)
         own = inner.add("Gather", inner.constant(table), places, axis=0)
         sums = inner.add("ReduceSum", own, inner.ints(0), keepdims=0)
         return [(sums, np.float32, (width,))]
 
     sums = g.cast(g.for_each_row(encoded.rows, of_row)[0], DOUBLE)
-    return _biased(g, sums, encoded.filled, bias)
+    return _biased(g, sums, None, bias)
 
 
 def _ternary(g: Graph, encoded: Encoded, model: TernaryClassifier) -> str:
@@ -145,18 +145,25 @@ def label_table(classes: NDArray[Any]) -> NDArray[Any]:
     return classes.astype(wanted[kind])
 
 
-def probabilities(g: Graph, scores: str, n_classes: int, calibration: Calibration) -> str:
-    """Probabilities of scores, as `Calibration` makes them."""
-    first, second = (
-        g.constant(np.float64(each)) for each in (calibration.first, calibration.second)
-    )
+def probabilities(
+    g: Graph, scores: str, n_classes: int, calibration: Calibration, dtype: Any
+) -> str:
+    """Probabilities of scores, as `Calibration` makes them, in a type."""
+    slopes = calibration.first, calibration.second
+    if n_classes > 2 and dtype == FLOAT:
+        # -z, of which Softplus makes -log(1 / (1 + exp(-z)))
+        first, second = (g.constant(FLOAT.type(-each)) for each in slopes)
+        z = g.add("Add", g.add("Mul", g.cast(scores, FLOAT), first), second)
+        return g.add("Softmax", g.add("Neg", g.add("Softplus", z)), axis=1)
+    first, second = (g.constant(np.float64(each)) for each in slopes)
     if n_classes > 2:
         logs = _log_logistic(g, g.add("Add", g.add("Mul", scores, first), second))
         return g.add("Softmax", logs, axis=1)
     above = g.add("Greater", scores, g.constant(np.float64(0)))
     z = g.add("Mul", scores, g.add("Where", above, second, first))
     logs = g.add("Concat", g.add("Neg", z), z, axis=1)
-    return g.add("Exp", _log_logistic(g, logs))
+    made = g.add("Exp", _log_logistic(g, logs))
+    return g.cast(made, FLOAT) if dtype == FLOAT else made
 
 
 def _log_logistic(g: Graph, z: str) -> str:

@@ -38,7 +38,6 @@ def scaled(g: Graph, rows: Rows, scaling: Scaling) -> Rows:
     if base == "none" and scaling.weights is None:
         return rows
     values, weights = doubles(g, rows), scaling.weights
-    zero, one = g.constant(np.float64(0)), g.constant(np.float64(1))
     if base == "none":
         most = float(np.finfo(rows.dtype).max)
         values = g.add("Mul", values, g.constant(weights))
@@ -48,23 +47,30 @@ def scaled(g: Graph, rows: Rows, scaling: Scaling) -> Rows:
         values = _ranks(g, values, scaling)
         varies = np.diff(scaling.arrays["starts"]) > 0
     else:
-        values, varies = _units(g, values, scaling, base)
+        least = 0.0 if scaling.name == "minmax" else -_FARTHEST
+        values, varies = _units(g, values, scaling, base, least)
     complements = scaling.n_features_out > scaling.n_features
-    other = g.add("Sub", one, values) if complements else ""
-    if complements or base == "minmax":
-        values = g.add("Max", values, zero)
     if complements:
+        zero, one = g.constant(np.float64(0)), g.constant(np.float64(1))
+        other = g.add("Sub", one, values)
+        values = g.add("Max", values, zero)
         has_one = varies & (scaling.arrays.get("complements", np.ones(len(varies))) > 0)
         other = g.add("Mul", g.add("Max", other, zero), g.constant(has_one.astype(np.float64)))
         values = g.add("Concat", values, other, axis=1)
     if weights is not None:
         values = g.add("Mul", values, g.constant(np.tile(weights, 1 + complements)))
-    values = _rounded(g, values, rows.dtype)
-    return Rows(values, scaling.n_features_out, rows.dtype, base in ("minmax", "quantile"))
+    limits = None
+    if base != "standard":  # of training rows
+        limits = np.ones(scaling.n_features_out, rows.dtype)
+        limits *= 1 if weights is None else np.tile(weights, 1 + complements).astype(rows.dtype)
+    values, nonnegative = _rounded(g, values, rows.dtype), base in ("minmax", "quantile")
+    return Rows(values, scaling.n_features_out, rows.dtype, nonnegative, limits)
 
 
-def _units(g: Graph, values: str, scaling: Scaling, base: str) -> tuple[str, NDArray[np.bool_]]:
-    """(x - origin) / unit, between -1e6 and 1e6; 0 where the unit is 0."""
+def _units(
+    g: Graph, values: str, scaling: Scaling, base: str, least: float
+) -> tuple[str, NDArray[np.bool_]]:
+    """(x - origin) / unit, between a number and 1e6; 0 where the unit is 0."""
     arrays = scaling.arrays
     names = {"minmax": ("low", "span"), "standard": ("mean", "deviation"), "max": (None, "peak")}
     first, second = names[base]
@@ -73,7 +79,7 @@ def _units(g: Graph, values: str, scaling: Scaling, base: str) -> tuple[str, NDA
     if first is not None:
         values = g.add("Sub", values, g.constant(np.where(varies, arrays[first], 0.0)))
     values = g.add("Div", values, g.constant(np.where(varies, unit, np.inf)))
-    ends = g.constant(np.float64(-_FARTHEST)), g.constant(np.float64(_FARTHEST))
+    ends = g.constant(np.float64(least)), g.constant(np.float64(_FARTHEST))
     return g.add("Clip", values, *ends), varies
 
 
@@ -115,7 +121,8 @@ def _ranks(g: Graph, values: str, scaling: Scaling) -> str:
 
 def not_empty(g: Graph, rows: Rows) -> str:
     """Which rows are not all zeros, as a column."""
-    peak = g.add("ReduceMax", g.add("Abs", rows.name), g.ints(1), keepdims=1)
+    sizes = rows.name if rows.nonnegative else g.add("Abs", rows.name)
+    peak = g.add("ReduceMax", sizes, g.ints(1), keepdims=1)
     return g.add("Greater", peak, g.constant(np.array(0, rows.dtype)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from importlib.metadata import version
 from typing import Any
 
@@ -10,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.base.checks import check_choice, check_int
+from kernelight.export.column_names import refuse_other_names
 from kernelight.export.onnx.chain import Chain, chain_of
 from kernelight.export.onnx.encoded import Dense, as_codes, as_features
 from kernelight.export.onnx.graph import OPSET, Graph, Rows, type_number
 from kernelight.export.onnx.heads import labels, probabilities
 
 _NEWEST = 25
+#: Metadata: the names of the columns as JSON, and whether a frame has them by "name" or in "order".
+_NAMES, _FOUND_BY = "kernelight.columns", "kernelight.columns_by"
 _MOST_BYTES = 2_000_000_000  # a protobuf message ends at 2^31
 
 
@@ -88,7 +92,13 @@ def to_onnx(
             f"The tables of this model take {size / 1e9:.1f} GB, more than the 2 GB of an ONNX "
             "file: use fewer components, or projection='sorf'."
         )
-    return _model_of(g, given, outputs, name, opset)
+    made = _model_of(g, given, outputs, name, opset)
+    if chain.names is not None:
+        from onnx import helper
+
+        found = "name" if chain.by_name else "order"
+        helper.set_model_props(made, {_NAMES: json.dumps(chain.names), _FOUND_BY: found})
+    return made
 
 
 Output = tuple[str, Any, tuple[Any, ...]]
@@ -130,8 +140,8 @@ def _classified(g: Graph, given: Rows, chain: Chain) -> dict[str, Output]:
         "scores": (flat, np.float64, ("N", count) if count > 2 else ("N",)),
     }
     if chain.calibration is not None:
-        of_classes = probabilities(g, scores, count, chain.calibration)
-        made["probabilities"] = (of_classes, np.float64, ("N", count))
+        of_classes = probabilities(g, scores, count, chain.calibration, given.dtype)
+        made["probabilities"] = (of_classes, given.dtype, ("N", count))
     return made
 
 
@@ -159,7 +169,9 @@ def _model_of(g: Graph, given: Rows, outputs: list[Output], name: str, opset: in
 def run_onnx(exported: Any, X: Any) -> dict[str, NDArray[Any]]:
     """The outputs of an ONNX model for rows, by onnxruntime on one thread of this machine.
 
-    It is for checks: programs make one session and keep it.
+    It is for checks: programs make one session and keep it. Of a data frame the model takes the
+    columns as its `predict` does, with the names that `to_onnx` has put into the metadata: those of
+    a TableModel by name, and others only in the order of training.
 
     >>> import numpy as np
     >>> from kernelight import SignProjection
@@ -181,8 +193,25 @@ def run_onnx(exported: Any, X: Any) -> dict[str, NDArray[Any]]:
     (given,) = session.get_inputs()
     dtype = {"tensor(float)": np.float32, "tensor(double)": np.float64}[given.type]
     names = [output.name for output in session.get_outputs()]
-    made = session.run(None, {given.name: np.ascontiguousarray(X, dtype=dtype)})
+    rows = np.ascontiguousarray(_columns_of(exported, X), dtype=dtype)
+    made = session.run(None, {given.name: rows})
     return dict(zip(names, made, strict=True))
+
+
+def _columns_of(exported: Any, X: Any) -> Any:
+    """The columns of a frame that the model was fitted to; an array as it is."""
+    known = {each.key: each.value for each in exported.metadata_props}
+    names, own = json.loads(known.get(_NAMES, "null")), getattr(X, "columns", None)
+    if names is None or own is None:
+        return X
+    if known.get(_FOUND_BY) != "name":
+        refuse_other_names(X, names, "X")
+        return X
+    missing = [name for name in names if name not in set(own)]
+    if missing:
+        few = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
+        raise ValueError(f"X lacks columns of the model: {few}.")
+    return X[names]
 
 
 def require(*packages: str) -> None:

@@ -18,9 +18,22 @@ CLOSE = 1e-5
 
 
 def checked(exported):
-    """The model, after the checks of onnx itself."""
+    """The model, after the checks of onnx itself; all that it holds is used."""
     onnx.checker.check_model(exported, full_check=True)
+    used = _used(exported.graph)
+    assert [each.name for each in exported.graph.initializer if each.name not in used] == []
     return exported
+
+
+def _used(graph):
+    """The names of all tensors that are read."""
+    names = {each.name for each in graph.output}
+    for node in graph.node:
+        names.update(node.input)
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                names |= _used(attribute.g)
+    return names
 
 
 def outputs(exported, X):

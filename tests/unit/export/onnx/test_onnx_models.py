@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from running import CLOSE, N_ROWS, assert_predicts, checked, outputs, run_onnx, to_onnx
+from running import CLOSE, N_ROWS, assert_predicts, checked, onnx, outputs, run_onnx, to_onnx
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -238,6 +238,49 @@ def test_table_model(tmp_path):
     made = run_onnx(checked(to_onnx(model, rows="float64")), rows)
     later = frame.drop(columns="kind").assign(c1=rows[:, 1])
     np.testing.assert_array_equal(made["label"], model.predict(later))
+
+
+FRAMED = {
+    "an estimator": lambda: KernelClassifier("gaussian", n_components=16),
+    "a pipeline": lambda: make_pipeline(ColumnScaler(), RandomFourier(16), LinearClassifier()),
+    "a model for a budget": lambda: CompactClassifier(1600),
+}
+
+
+@pytest.mark.parametrize("what", FRAMED)
+def test_frames_of_other_columns_are_refused_as_by_predict(what, tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X.astype(np.float32), columns=list("abcdefgh"))
+    fitted = FRAMED[what]().fit(frame[TRAIN], Y[TRAIN])
+    exported = to_onnx(fitted)
+    onnx.save(exported, tmp_path / "model.onnx")
+    for model in (exported, onnx.load(tmp_path / "model.onnx")):
+        same = run_onnx(model, frame)["label"]
+        np.testing.assert_array_equal(same, fitted.predict(frame))
+        np.testing.assert_array_equal(same, run_onnx(model, frame.to_numpy())["label"])
+        for other in (frame[list("bacdefgh")], frame.rename(columns={"a": "z"})):
+            with pytest.raises(ValueError, match="feature names should match"):
+                fitted.predict(other)
+            with pytest.raises(ValueError, match=r"not those of training .* pass X\[\['a', 'b'"):
+                run_onnx(model, other)
+
+
+def test_table_models_find_columns_by_name():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    model = TableModel(KernelClassifier("gaussian", n_components=16))
+    model.fit(frame[:500].assign(kind=KINDS["strings"][:500]), target="kind")
+    exported, expected = to_onnx(model, rows="float64"), model.predict(frame)
+    for other in (frame, frame[list("hgfedcba")], frame.assign(more=1.0)):
+        np.testing.assert_array_equal(model.predict(other), expected)
+        np.testing.assert_array_equal(run_onnx(exported, other)["label"], expected)
+    with pytest.raises(ValueError, match=r"X lacks columns of the model: 'a'\."):
+        run_onnx(exported, frame.rename(columns={"a": "z"}))
+
+
+def test_columns_without_names_have_no_metadata():
+    fitted = KernelClassifier("gaussian", n_components=16).fit(X[TRAIN], Y[TRAIN])
+    assert not to_onnx(fitted).metadata_props
 
 
 def test_what_is_stated():
