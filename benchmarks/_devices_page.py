@@ -1,8 +1,9 @@
-"""What the benchmark of devices writes: the table of fronts in docs/devices.md, and the picture.
+"""What the benchmark of devices writes: its bars, the table of fronts, and the picture.
 
     python benchmarks/_devices_page.py
 
-takes the points of `devices`, devices_points.json.
+takes the points of `devices`, devices_points.json, and writes the section of docs/benchmarks.md,
+the table in docs/devices.md and docs/images/devices-front.png.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
+import devices
 import matplotlib.pyplot as plt
-from _device_bars import TARGETS, Point, front
+import run as report
+from _device_bars import TARGETS, Point, Study, front, rows_of
 from _device_code import ARM, QEMU, run
-from devices import SPLITS, read
+from devices import SPLITS
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
@@ -33,8 +36,14 @@ STYLES = {
 }
 
 
-def write(points: list[Point]) -> None:
-    """Both."""
+def write(studies: list[Study]) -> None:
+    """All three."""
+    points = [point for study in studies for point in study.points]
+    title = (devices.__doc__ or "").split("\n", 1)[0]
+    title += "\nThe points are those of benchmarks/devices_points.json, of several runs."
+    report.write(
+        report.as_markdown("devices", title, [report.cells(row) for row in rows_of(studies)])
+    )
     text = PAGE.read_text()
     if BEGIN not in text or END not in text:
         raise SystemExit(f"{PAGE} has no place for the table: put {BEGIN!r} and {END!r} into it.")
@@ -121,4 +130,4 @@ def _panel(panel: Axes, name: str, points: list[Point]) -> None:
 
 
 if __name__ == "__main__":
-    write([point for study in read() for point in study.points])
+    write(devices.read())

@@ -22,8 +22,8 @@ its budget must hold there, and is held against the best of a grid by hand, chos
 
 All points go into devices_points.json, data set after data set; `_devices_page.py` makes of them
 the table of the fronts in docs/devices.md and the picture docs/images/devices-front.png. It takes
-hours on one core, so that file is kept with the sources: ``--data`` takes some data sets, ``--only``
-some methods, and what the file has of the others stays.
+hours on one core, so that file is kept with the sources: ``--data`` takes some data sets,
+``--only`` some methods, and what the file has of the others stays.
 """
 
 from __future__ import annotations
