@@ -33,7 +33,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         NUMERIC | {"sklearn"},
     ),
     "state": ({"base.files"}, {"numpy"}),
-    "codes": ({"_core", "base.checks", "base.files", "state"}, NUMERIC),
+    # pyarrow for binary values, on demand
+    "codes": ({"_core", "base.checks", "base.files", "state"}, NUMERIC | {"pyarrow"}),
     "scaling": (BASE, NUMERIC | {"sklearn"}),
     "metrics": (set(), {"numpy"}),
     "theory": ({"base.sparse"}, NUMERIC),

@@ -1,7 +1,8 @@
 """`Codes`: what a map into codes gives, n rows of k small integers, each a one-hot block.
 
 The arithmetic of slots is in `slots`, what may be compared in `provenance`, states and files in
-`stored`.
+`stored`, binary values in `binary`. Long because everything that can be done with codes is a method
+of theirs.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from kernelight import _core
 from kernelight.base.checks import as_slot_numbers, check_int, resources
 from kernelight.base.files import FilePath
+from kernelight.codes.binary import from_binary, to_binary
 from kernelight.codes.provenance import (
     common_width,
     derived,
@@ -485,6 +487,46 @@ class Codes(Immutable):
     def load(cls, path: FilePath) -> Codes:
         """The codes in a file; a file of anything else is a ValueError that says what it is."""
         return cls._from_state(State.load(path), os.fsdecode(path))
+
+    def to_binary(self) -> Any:
+        """One binary value for each row, as an Arrow array: a column for Parquet, Spark and so on.
+
+        A value is a tag of 8 bytes, which says bits, provenance and whether the row is empty, and
+        then the slots. So values of different maps can be told apart wherever they meet. Needs
+        pyarrow.
+
+        >>> from kernelight import Codes
+        >>> codes = Codes([[1, 2], [3, 0]], bits=2)
+        >>> [value.as_py().hex() for value in codes.to_binary()]
+        ['01020000000000000102', '01020000000000000300']
+        """
+        return to_binary(self)
+
+    @classmethod
+    def from_binary(
+        cls, values: Any, *, provenance: str | None = None, n_features: int | None = None
+    ) -> Codes:
+        """The codes of binary values, such as a column that `to_binary` has made.
+
+        Parameters
+        ----------
+        values : Arrow array or chunked array of binary values, or a list of bytes
+            Nulls, and values of several maps, are refused.
+        provenance : str, optional
+            What the codes must come from, such as ``map.provenance``: other ones are refused, and
+            these can be compared with codes of that map. A value has only the first 12 digits of
+            its provenance, which the codes have without this.
+        n_features : int, optional
+            Width of the data the codes were made of, which values do not say.
+
+        Examples
+        --------
+        >>> from kernelight import Codes
+        >>> codes = Codes([[1, 2], [3, 0]], bits=2)
+        >>> Codes.from_binary(codes.to_binary()) == codes
+        True
+        """
+        return from_binary(cls, values, provenance, n_features)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Codes.from_state, (self.to_state(),)

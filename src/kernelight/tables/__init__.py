@@ -5,6 +5,7 @@ A `TableModel` is trained on a table and predicts for other tables with the same
 """
 
 from kernelight.tables import (
+    arrow_batches,
     code_files,
     dedup_forecast,
     dedup_summary,
@@ -12,6 +13,7 @@ from kernelight.tables import (
     default_model,
     index_rows,
     memory_limit,
+    predictions,
     similarity,
     sorted_runs,
     spooled_deduplication,
@@ -23,6 +25,7 @@ from kernelight.tables.table_map import TableMap
 __all__ = [
     "TableMap",
     "TableModel",
+    "arrow_batches",
     "code_files",
     "dedup_forecast",
     "dedup_summary",
@@ -30,6 +33,7 @@ __all__ = [
     "default_model",
     "index_rows",
     "memory_limit",
+    "predictions",
     "similarity",
     "sorted_runs",
     "spooled_deduplication",

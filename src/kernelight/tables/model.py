@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from inspect import isfunction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +33,20 @@ from kernelight.estimators.regressor import KernelRegressor
 from kernelight.estimators.summary import summarize
 from kernelight.metrics import ProbabilityScores
 from kernelight.state import State
+from kernelight.tables.arrow_batches import as_arrow, batch_matrix
 from kernelight.tables.default_model import DefaultModel
 from kernelight.tables.evaluation import ClassCounts, ErrorSums, check_scores, held_out_text
 from kernelight.tables.explanation import ExplainedRows, explained_batches
 from kernelight.tables.fitting import fit_within, refuse_too_little, without_average
 from kernelight.tables.memory_limit import bytes_of, taken
+from kernelight.tables.predictions import (
+    INTERVALS,
+    PROBABILITIES,
+    Predictions,
+    Wanted,
+    lacks,
+    predicted,
+)
 
 _MODELS: dict[str, Any] = {
     "KernelClassifier": KernelClassifier,
@@ -48,35 +57,6 @@ PASSES = 3  # over rows that do not fit into memory
 BATCH_VALUES = 1 << 22  # features of the rows of a batch, when predicting
 
 
-class Predictions(NamedTuple):
-    """Predictions for some rows, and the ids of these rows (None without a column of ids).
-
-    ``probabilities`` has a column for each class; ``interval`` is the lower and the upper ends of
-    intervals. Both are None unless asked for.
-    """
-
-    values: NDArray[Any]
-    probabilities: NDArray[np.float64] | None
-    ids: list[str] | None
-    interval: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-
-
-PROBABILITIES, INTERVALS = "predict_proba", "predict_interval"
-
-
-def _lacks(model: Any, method: str) -> str | None:
-    """Why a fitted model lacks a method, in a sentence; None if it has it."""
-    if hasattr(model, method):
-        return None
-    if method == INTERVALS:
-        return "Intervals are for quantities, but this model predicts classes."
-    if isinstance(model, CompactClassifier):
-        return "A CompactClassifier has scores of its classes, and no probabilities."
-    if isinstance(model, KernelClassifier):
-        return "This model was written before models had probabilities: fit it again."
-    return "Probabilities are for classes, but this model predicts quantities."
-
-
 def _offers(method: str) -> Callable[[TableModel], bool]:
     """A check for scikit-learn's `available_if`: whether the fitted model has a method.
 
@@ -84,7 +64,7 @@ def _offers(method: str) -> Callable[[TableModel], bool]:
     """
 
     def offered(table_model: TableModel) -> bool:
-        lacking = _lacks(table_model.model_, method) if hasattr(table_model, "model_") else None
+        lacking = lacks(table_model.model_, method) if hasattr(table_model, "model_") else None
         if lacking:
             raise AttributeError(lacking)
         return True
@@ -390,26 +370,65 @@ class TableModel(Storable):
             In the order of the rows.
         """
         self._check_fitted()
-        for asked, method in ((probabilities, PROBABILITIES), (interval is not None, INTERVALS)):
-            lacking = _lacks(self.model_, method) if asked else None
-            if lacking:
-                raise ValueError(lacking)
-        if interval is not None:
-            self.model_.half_width(interval)  # refuses a wrong coverage before a row is read
+        wanted = Wanted(probabilities, interval)
+        wanted.refuse_lacking(self.model_)
         opened = self.open(data, **{"target": None, **reading_options})
         rows = 0
         for batch in opened.batches(self._batch_rows()):
             rows += batch.X.shape[0]
-            if probabilities:
-                proba = self.model_.predict_proba(batch.X)
-                yield Predictions(self.model_.classes_[proba.argmax(axis=1)], proba, batch.ids)
-            elif interval is not None:
-                low, high = self.model_.predict_interval(batch.X, interval)
-                yield Predictions((low + high) / 2, None, batch.ids, (low, high))
-            else:
-                yield Predictions(self.model_.predict(batch.X), None, batch.ids)
+            yield predicted(self.model_, batch.X, wanted, batch.ids)
         if rows == 0:
             raise DataError(f"{opened.name} has no rows.")
+
+    def predict_arrow(
+        self,
+        batch: Any,
+        *,
+        scores: bool = False,
+        probabilities: bool = False,
+        interval: float | None = None,
+        features: str | None = None,
+    ) -> Any:
+        """Predictions for the rows of an Arrow batch, as an Arrow batch: for any engine.
+
+        The result of a row depends on no other row of the batch, and not on threads. A batch
+        without rows gives one without rows.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch or pyarrow.Table
+            The columns that the model knows, in any order, each of the kind it had in training:
+            text where the model has numbers is refused. Other columns are ignored.
+        scores, probabilities : bool, default=False
+            Also a column ``scores``, of `decision_function`, and ``probabilities``: for each row a
+            list, in the order of ``classes_``. Two classes have one score.
+        interval : float or None, default=None
+            Also columns ``low`` and ``high``: intervals of this coverage, such as 0.9, around the
+            predictions of quantities.
+        features : str or None, default=None
+            The name of a column of lists, which have the numbers of all columns of a row in the
+            order of training.
+
+        Returns
+        -------
+        pyarrow.RecordBatch
+            Of the columns ``prediction``, and those that were asked for.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from kernelight import KernelClassifier, TableModel
+        >>> fruit = {"weight": [100, 120, 121, 99] * 5, "kind": ["a", "b", "b", "a"] * 5}
+        >>> model = TableModel(KernelClassifier("gmm", n_components=64))
+        >>> model = model.fit(pa.table(fruit), target="kind")
+        >>> model.predict_arrow(pa.table({"weight": [98, 123]}))["prediction"].to_pylist()
+        ['a', 'b']
+        """
+        self._check_fitted()
+        wanted = Wanted(probabilities, interval, scores)
+        wanted.refuse_lacking(self.model_)
+        X = batch_matrix(batch, self.encoding_, self.encoding_.width, features)
+        return as_arrow(self.model_, X, wanted)
 
     def _batch_rows(self) -> int:
         return min(max(256, BATCH_VALUES // max(1, self.encoding_.width)), 1 << 16)

@@ -28,6 +28,7 @@ from kernelight.maps.base import FeatureMap
 from kernelight.maps.scaled_map import ScaledMap
 from kernelight.scaling import SCALING_NAMES, Scaling, fit_scaling
 from kernelight.state import State
+from kernelight.tables.arrow_batches import batch_matrix
 from kernelight.tables.fitting import FIRST_ROWS
 from kernelight.tables.memory_limit import batch_rows, bytes_of, row_bytes
 from kernelight.tables.model import TableModel
@@ -297,13 +298,37 @@ class TableMap(Storable):
         ``memory`` is a limit for the whole process, such as "1G".
         """
         for X, ids in self.row_batches(data, memory=memory, **reading_options):
-            encoded = self.scaled_map_.encode(X)
-            if sp.issparse(encoded):
-                raise ValueError(
-                    f"{type(self.map_).__name__} gives sparse features, which are neither codes "
-                    f"nor dense: method='nystroem' gives dense ones of {self.map_.kernel!r}."
-                )
-            yield Encoded(encoded, ids)
+            yield Encoded(self._encoded(X), ids)
+
+    def encode_arrow(self, batch: Any, *, features: str | None = None) -> Any:
+        """The codes of the rows of an Arrow batch, or their features as a dense array.
+
+        What a row gives depends on no other row of the batch. ``batch`` is a
+        ``pyarrow.RecordBatch`` or ``Table`` with the columns that the map knows, others are
+        ignored; ``features`` names a column of lists that have the numbers of all columns of a row,
+        in their order. `Codes.to_binary` makes a column of codes.
+
+        >>> import pyarrow as pa
+        >>> from kernelight import TableMap
+        >>> rows = pa.table({"a": [1.0, 2.0, 3.0], "b": [4.0, 0.0, 5.0]})
+        >>> some = TableMap(n_components=4).fit(rows).encode_arrow(rows.slice(1, 2))
+        >>> some.shape, some.to_binary().type
+        ((2, 4), DataType(binary))
+        """
+        self._check_fitted()
+        X = batch_matrix(batch, self.encoding_, self.scaled_map_.n_features, features)
+        if not X.shape[0]:  # which no map takes
+            return self._encoded(np.zeros((1, X.shape[1])))[:0]
+        return self._encoded(as_matrix(X))
+
+    def _encoded(self, X: Any) -> Any:
+        encoded = self.scaled_map_.encode(X)
+        if sp.issparse(encoded):
+            raise ValueError(
+                f"{type(self.map_).__name__} gives sparse features, which are neither codes "
+                f"nor dense: method='nystroem' gives dense ones of {self.map_.kernel!r}."
+            )
+        return encoded
 
     def row_batches(
         self, data: Any, *, memory: int | str | None = None, **reading_options: Any

@@ -1,0 +1,71 @@
+"""What the functions of this package ask of Spark: the module itself, schemas, and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kernelight.data import columnar
+
+
+def pyspark_or_error() -> Any:
+    """The module pyspark.sql; an error that says how to install it."""
+    try:
+        import pyspark.sql
+    except ImportError as error:
+        raise ImportError(
+            "Spark needs pyspark, which is not there: pip install 'kernelight[spark]'."
+        ) from error
+    columnar.pyarrow_or_error("Spark")
+    return pyspark.sql
+
+
+def check_frame(df: Any, name: str = "df") -> Any:
+    """A DataFrame of Spark, classic or of Spark Connect."""
+    pyspark_or_error()
+    if not (hasattr(df, "mapInArrow") and hasattr(df, "schema")):
+        raise TypeError(f"{name} must be a DataFrame of Spark, got a {type(df).__name__}.")
+    return df
+
+
+def check_columns(df: Any, names: Iterable[str], name: str = "df") -> None:
+    """Refuse names that are no column, or several."""
+    for each in names:
+        found = df.columns.count(each)
+        if not found:
+            raise ValueError(
+                f"{name} has no column {each!r}; there are {', '.join(map(repr, df.columns))}."
+            )
+        if found > 1:
+            raise ValueError(f"{name} has {found} columns {each!r}: rename or drop all but one.")
+
+
+def chosen_columns(df: Any, keep: Sequence[str] | None, made: Sequence[str]) -> list[str]:
+    """The columns that pass through; refuses names that the result has already."""
+    if isinstance(keep, str):
+        raise TypeError(f"keep must be a list of names of columns, got {keep!r}.")
+    names = list(df.columns if keep is None else keep)
+    check_columns(df, names)
+    for each in made:
+        if each in names:
+            raise ValueError(
+                f"df has a column {each!r} already, and the result has one of this name: rename "
+                "or drop yours, or name the columns to keep."
+            )
+    return names
+
+
+def spark_fields(schema: Any) -> list[Any]:
+    """The fields of an Arrow schema as those of Spark."""
+    sql = pyspark_or_error()
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    return [
+        sql.types.StructField(field.name, from_arrow_type(field.type), True) for field in schema
+    ]
+
+
+def with_fields(df: Any, names: Sequence[str], fields: Sequence[Any]) -> Any:
+    """The Spark schema of some columns of a frame, and of more fields behind them."""
+    sql = pyspark_or_error()
+    return sql.types.StructType([*(df.schema[name] for name in names), *fields])

@@ -1,0 +1,100 @@
+"""Sessions of Spark: they start by themselves, and tests skip with a sentence where they cannot."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+# A session writes where nobody looks, and a task that loses its worker is tried again.
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "1g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "3",
+    "spark.log.level": "OFF",
+}
+
+
+def lacking() -> str | None:
+    """Why there is no Spark here, in a sentence."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        return "Spark is not installed: pip install 'kernelight[spark]'."
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        return "Spark needs a Java runtime, such as Debian's openjdk-17-jre-headless."
+    return None
+
+
+def environment() -> dict[str, str]:
+    """What processes of Spark see: this Python, and the modules of this folder."""
+    path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH", "")]))
+    return {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    """Two threads in this process, and four attempts of a task."""
+    reason = lacking()
+    if reason:
+        pytest.skip(reason)
+    os.environ.update(environment())
+    from pyspark.sql import SparkSession
+
+    made = SparkSession.builder.master("local[2,4]").appName("kernelight")
+    folder = str(tmp_path_factory.mktemp("spark"))
+    for name, value in {**SETTINGS, "spark.local.dir": folder}.items():
+        made = made.config(name, value)
+    session = made.config("spark.sql.warehouse.dir", f"{folder}/warehouse").getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """Run a script with a session of its own, as only one can be in a process.
+
+    ``elsewhere(master, code)`` gives what the code prints. A ``master`` is ``"connect"``, for Spark
+    Connect, or what Spark calls so; the code finds ``spark`` and ``folder``.
+    """
+    reason = lacking()
+    if reason:
+        pytest.skip(reason)
+
+    def run(master: str, code: str) -> str:
+        if master == "connect":
+            pytest.importorskip("grpc", reason="Spark Connect needs grpcio, which is not there.")
+            start = "SparkSession.builder.remote('local[2]')"
+        else:
+            start = f"SparkSession.builder.master({master!r})"
+        lines = [
+            "from pyspark.sql import SparkSession",
+            f"made = {start}",
+            f"folder = {str(tmp_path)!r}",
+        ]
+        for name, value in {**SETTINGS, "spark.local.dir": str(tmp_path)}.items():
+            lines.append(f"made = made.config({name!r}, {value!r})")
+        lines += ["spark = made.getOrCreate()", textwrap.dedent(code), "spark.stop()"]
+        script = tmp_path / "script.py"
+        script.write_text("\n".join(lines))
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            env=environment(),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-5000:]
+        return done.stdout
+
+    return run

@@ -1,0 +1,50 @@
+"""Faults that tests make on purpose, in the processes of Spark; these import this module."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+WORKERS, EXECUTOR = "workers", "executor"
+
+
+@dataclass(frozen=True)
+class KillOnce:
+    """For ``mapInArrow``: rows pass, and behind the first batch somebody is killed, once.
+
+    ``whom`` are the other Python workers, which are in the middle of what comes next, or the whole
+    executor. The file ``marker`` says that it has happened.
+    """
+
+    marker: str
+    whom: str = WORKERS
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            yield batch
+            self.kill()
+
+    def kill(self) -> None:
+        try:
+            os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return
+        daemon = os.getppid()  # which makes the workers, and is a child of the executor
+        if self.whom == EXECUTOR:
+            os.kill(_parent(daemon), signal.SIGKILL)
+            return
+        for process in Path("/proc").iterdir():
+            number = int(process.name) if process.name.isdigit() else os.getpid()
+            if number != os.getpid() and _parent(number) == daemon:
+                os.kill(number, signal.SIGKILL)
+
+
+def _parent(process: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return -1

@@ -1,0 +1,219 @@
+"""`score` and `encode` on Spark: equal to one machine to the bit, whatever happens."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from faults import KillOnce
+
+from kernelight import GCWS, Codes, KernelClassifier, KernelRegressor, TableMap, TableModel
+from kernelight.distributed.spark import encode, score
+
+N = 500
+
+
+def table(seed=0, n=N):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    word = rng.choice(["red", "green", "blue"], n)
+    y = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1] * X[:, 2]) > 0
+    return pa.table(
+        {
+            "id": np.arange(n),
+            **{f"x{at}": pa.array(X[:, at], from_pandas=True) for at in range(5)},
+            "word": pa.array([None if at % 31 == 0 else each for at, each in enumerate(word)]),
+            "y": np.where(y, "yes", "no"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def model():
+    made = TableModel(KernelClassifier("gmm", n_components=64, C=1.0))
+    return made.fit(table(), target="y", ignore=["id"])
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    """New rows in a file, and what one machine says of them."""
+    path = str(tmp_path_factory.mktemp("rows") / "rows.parquet")
+    pq.write_table(table(1), path, row_group_size=100)
+    return path
+
+
+def as_table(df):
+    """All rows of a Spark frame, in the order of their ids."""
+    return df.toArrow().sort_by("id").combine_chunks()
+
+
+@pytest.mark.parametrize(("partitions", "size"), [(1, 7777), (5, 1), (64, 50_000), (3, 7)])
+def test_equal_to_one_machine(spark, model, rows, partitions, size):
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(size))
+    df = spark.read.parquet(rows).repartition(partitions)
+    local = model.predict_arrow(table(1), scores=True, probabilities=True)
+    said = as_table(score(df, model, scores=True, probabilities=True, keep=["id"]))
+    assert said.column_names == ["id", "prediction", "scores", "probabilities"]
+    for name in local.schema.names:
+        assert said[name].to_pylist() == local[name].to_pylist()
+    made = TableMap.of(model)
+    codes = as_table(encode(df, model, keep=["id"]))
+    expected = made.encode_arrow(table(1))
+    assert Codes.from_binary(codes["codes"], provenance=made.provenance) == Codes(
+        expected.array, expected.bits, empty=expected.empty, provenance=made.provenance
+    )
+
+
+def test_columns_pass_through(spark, model, rows):
+    df = spark.read.parquet(rows)
+    said = score(df, model)
+    assert said.columns == [*df.columns, "prediction"]
+    assert as_table(said).drop_columns(["prediction"]).to_pylist() == as_table(df).to_pylist()
+
+
+def test_nothing_is_computed_before_it_is_asked_for(spark, model):
+    df = spark.range(3).selectExpr("id", "raise_error('computed') as x0")
+    with pytest.raises(ValueError, match="no column 'x1'"):
+        score(df, model)
+    names = [column.name for column in model.encoding_.columns]
+    text = spark.range(3).selectExpr("id", *(f"cast(id as string) as {name}" for name in names))
+    lazy = score(text, model)  # the sentence comes from a worker
+    with pytest.raises(Exception, match="words where the model has numbers; cast the column"):
+        lazy.collect()
+
+
+def test_an_array_column_and_dense_features(spark):
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    made = GCWS(16).fit(X)
+    df = spark.createDataFrame(
+        [(at, row.tolist()) for at, row in enumerate(X)], "id long, x array<double>"
+    )
+    codes = as_table(encode(df, made, features="x", keep=["id"]))
+    assert (Codes.from_binary(codes["codes"]).array == made.encode(X).array).all()
+    dense = TableMap("rbf", 8, method="fourier").fit(pa.table({f"x{j}": X[:, j] for j in range(4)}))
+    named = df.selectExpr("id", *(f"x[{at}] as x{at}" for at in range(4)))
+    got = as_table(encode(named, dense, keep=["id"]))
+    assert np.array(got["features"].to_pylist(), np.float32).shape == (40, 8)
+    assert (
+        np.array(got["features"].to_pylist(), np.float32)
+        == dense.encode_arrow(pa.table({f"x{j}": X[:, j] for j in range(4)}))
+    ).all()
+
+
+def test_empty_partitions_and_no_rows(spark, model, rows):
+    df = spark.read.parquet(rows)
+    few = df.where("id < 2").repartition(8)
+    assert as_table(score(few, model, keep=["id"])).num_rows == 2
+    none = score(df.where("id < 0"), model, keep=["id"])
+    assert none.count() == 0
+    assert none.columns == ["id", "prediction"]
+
+
+def test_quantities_with_intervals(spark):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    data = pa.table({**{f"x{j}": X[:, j] for j in range(3)}, "y": X[:, 0] + rng.normal(size=300)})
+    made = TableModel(KernelRegressor("gmm", n_components=64)).fit(data, target="y")
+    df = spark.createDataFrame(data.append_column("id", pa.array(range(300))).to_pandas())
+    said = as_table(score(df, made, interval=0.8, keep=["id"]))
+    local = made.predict_arrow(data, interval=0.8)
+    for name in ("prediction", "low", "high"):
+        assert said[name].to_pylist() == local[name].to_pylist()
+
+
+def test_a_killed_worker_changes_nothing(spark, model, rows, tmp_path):
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "40")
+    marker = tmp_path / "killed"
+    df = spark.read.parquet(rows).coalesce(2)
+    df = df.mapInArrow(KillOnce(str(marker)), df.schema)
+    local = model.predict_arrow(table(1))["prediction"].to_pylist()
+    assert as_table(score(df, model, keep=["id"]))["prediction"].to_pylist() == local
+    assert marker.exists()
+
+
+def test_a_killed_executor_and_speculation_change_nothing(elsewhere, model, rows, tmp_path):
+    model.save(tmp_path / "model.klt")
+    local = model.predict_arrow(table(1))["prediction"].to_pylist()
+    printed = elsewhere(
+        "local-cluster[2,1,1024]",
+        f"""
+        from faults import EXECUTOR, KillOnce
+        from kernelight import load
+        from kernelight.distributed.spark import score
+        import os
+        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "40")
+        df = spark.read.parquet({rows!r}).repartition(4)
+        df = df.mapInArrow(KillOnce(folder + "/killed", EXECUTOR), df.schema)
+        said = score(df, load(folder + "/model.klt"), keep=["id"]).toArrow().sort_by("id")
+        assert os.path.exists(folder + "/killed")
+        print("RESULT", said["prediction"].to_pylist())
+        """,
+    )
+    assert printed.split("RESULT ")[1].strip() == str(local)
+
+
+def test_spark_connect(elsewhere, model, rows, tmp_path):
+    model.save(tmp_path / "model.klt")
+    local = model.predict_arrow(table(1))["prediction"].to_pylist()
+    printed = elsewhere(
+        "connect",
+        f"""
+        from kernelight import Codes, TableMap, load
+        from kernelight.distributed.spark import encode, score
+        model = load(folder + "/model.klt")
+        df = spark.read.parquet({rows!r}).repartition(3)
+        said = score(df, model, keep=["id"]).toArrow().sort_by("id")
+        codes = encode(df, model, keep=["id"]).toArrow().sort_by("id")
+        made = TableMap.of(model)
+        assert len(Codes.from_binary(codes["codes"], provenance=made.provenance)) == {N}
+        print("RESULT", said["prediction"].to_pylist())
+        """,
+    )
+    assert printed.split("RESULT ")[1].strip() == str(local)
+
+
+def test_a_worker_with_another_version_is_refused(spark, model, rows, monkeypatch):
+    from kernelight.distributed import ticket
+
+    monkeypatch.setattr(
+        ticket, "probe", lambda: "0" * 32
+    )  # of the driver; workers have the real one
+    df = score(spark.read.parquet(rows), model, keep=["id"])
+    with pytest.raises(Exception, match="makes other codes than kernelight"):
+        df.collect()
+
+
+def test_a_column_that_some_files_lack(spark, model, tmp_path):
+    pq.write_table(table(1, 50), tmp_path / "a.parquet")
+    pq.write_table(table(2, 50).drop_columns(["x3"]), tmp_path / "b.parquet")
+    df = spark.read.option("mergeSchema", "true").parquet(str(tmp_path))
+    said = score(df, model, keep=["id"]).toArrow()
+    assert said.num_rows == 100
+    lacks = table(2, 50).set_column(4, "x3", pa.nulls(50, pa.float64()))
+    expected = [
+        *model.predict_arrow(table(1, 50))["prediction"].to_pylist(),
+        *model.predict_arrow(lacks)["prediction"].to_pylist(),
+    ]
+    assert sorted(said["prediction"].to_pylist()) == sorted(expected)
+
+
+def test_wrong_arguments(spark, model, rows):
+    df = spark.read.parquet(rows)
+    with pytest.raises(TypeError, match="df must be a DataFrame of Spark, got a Table"):
+        score(table(1), model)
+    with pytest.raises(TypeError, match="model must be a fitted TableModel, got a GCWS"):
+        score(df, GCWS(4).fit(np.eye(3)))
+    with pytest.raises(ValueError, match="df has a column 'prediction' already"):
+        score(df.withColumnRenamed("y", "prediction"), model)
+    with pytest.raises(ValueError, match="df has no column 'z'"):
+        score(df, model, keep=["z"])
+    with pytest.raises(TypeError, match="keep must be a list"):
+        score(df, model, keep="id")
+    with pytest.raises(ValueError, match="knows no names of columns"):
+        encode(df, GCWS(4).fit(np.eye(3)))
+    with pytest.raises(ValueError, match="Intervals are for quantities"):
+        score(df, model, interval=0.9)
+    with pytest.raises(Exception, match="not fitted"):
+        score(df, TableModel())
