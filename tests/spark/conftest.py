@@ -15,6 +15,7 @@ HERE = Path(__file__).resolve().parent
 # A session writes where nobody looks, and a task that loses its worker is tried again.
 SETTINGS = {
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "1g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",

@@ -217,3 +217,29 @@ def test_wrong_arguments(spark, model, rows):
         score(df, model, interval=0.9)
     with pytest.raises(Exception, match="not fitted"):
         score(df, TableModel())
+
+
+def test_a_stage_of_a_pipeline(spark, model, rows, tmp_path):
+    from pyspark.ml import Pipeline, PipelineModel
+    from pyspark.ml.feature import SQLTransformer
+
+    from kernelight.distributed.spark import ScoringTransformer
+
+    stages = [
+        SQLTransformer(statement="SELECT *, x0 * 2 AS twice FROM __THIS__"),
+        ScoringTransformer(model, probabilities=True),
+    ]
+    df = spark.read.parquet(rows)
+    made = Pipeline(stages=stages).fit(df)
+    local = model.predict_arrow(table(1))["prediction"].to_pylist()
+    said = as_table(made.transform(df))
+    assert said["prediction"].to_pylist() == local
+    assert {"twice", "probabilities"} <= set(said.column_names)
+    path = str(tmp_path / "pipeline")
+    made.write().overwrite().save(path)
+    again = as_table(PipelineModel.load(path).transform(df))
+    assert again == said
+    stages[1].save(str(tmp_path / "stage"))
+    alone = ScoringTransformer.load(str(tmp_path / "stage"))
+    assert alone.uid == stages[1].uid
+    assert alone.options == {"probabilities": True}

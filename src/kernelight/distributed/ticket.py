@@ -79,6 +79,11 @@ class Ticket:
             fitted.save(path)
             with open(path, "rb") as file:
                 content = file.read()
+        return cls.of_content(content)
+
+    @classmethod
+    def of_content(cls, content: bytes) -> Ticket:
+        """The ticket of the bytes of such a file."""
         digest = hashlib.blake2b(content, digest_size=16).hexdigest()
         return cls(content, digest, kernelight.__version__, ALGORITHM_VERSION, probe())
 

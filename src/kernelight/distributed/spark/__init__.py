@@ -4,6 +4,24 @@ Everything goes through the DataFrame API, and works with Spark Connect too. The
 installed on the workers, in the version of the driver.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from kernelight.distributed.spark.scoring import encode, score
 
-__all__ = ["encode", "score"]
+if TYPE_CHECKING:
+    from kernelight.distributed.spark.transformer import ScoringTransformer
+
+__all__ = ["ScoringTransformer", "encode", "score"]
+
+
+def __getattr__(name: str) -> Any:
+    """The stage of a pipeline, which needs pyspark as soon as it is defined."""
+    if name != "ScoringTransformer":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from kernelight.distributed.spark.engine import pyspark_or_error
+
+    pyspark_or_error()
+    return import_module("kernelight.distributed.spark.transformer").ScoringTransformer

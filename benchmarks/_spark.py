@@ -1,0 +1,79 @@
+"""Spark for benchmarks: a session on this machine, and the CPU time of all of its processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+TICKS = os.sysconf("SC_CLK_TCK")
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "4g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.log.level": "OFF",
+}
+
+
+@contextmanager
+def session(master: str = "local[2,4]") -> Iterator[Any]:
+    """A session of Spark, or None with a sentence where there is none."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        print("Spark is not installed: pip install 'kernelight[spark]'.", flush=True)
+        yield None
+        return
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    with tempfile.TemporaryDirectory() as folder:
+        made = SparkSession.builder.master(master)
+        for name, value in {**SETTINGS, "spark.local.dir": folder}.items():
+            made = made.config(name, value)
+        spark = made.getOrCreate()
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def cpu_of(call: Callable[[], object]) -> float:
+    """The CPU seconds of a call, of this process and all that descend from it, ended ones too."""
+    before = _cpu_of_tree()
+    call()
+    return _cpu_of_tree() - before
+
+
+def best_cpu(repeats: int, *calls: Callable[[], object]) -> list[float]:
+    """The least CPU seconds of each call; the calls take turns."""
+    least = [float("inf")] * len(calls)
+    for _ in range(1 if os.environ.get("KERNELIGHT_QUICK") else repeats):
+        for at, call in enumerate(calls):
+            least[at] = min(least[at], cpu_of(call))
+    return least
+
+
+def _cpu_of_tree() -> float:
+    """User and system time of this process, its descendants, and those that they waited for."""
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            fields = (process / "stat").read_text().rsplit(")", 1)[1].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        parents[int(process.name)] = int(fields[1])
+        ticks[int(process.name)] = sum(int(each) for each in fields[11:15])
+    total = 0
+    for at, used in ticks.items():
+        while at in parents and at != os.getpid():
+            at = parents[at]
+        total += used if at == os.getpid() else 0
+    return total / TICKS
