@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from faults import KillOnce
+from sessions import environment, lacking
 
 from kernelight import GCWS, Codes, KernelClassifier, KernelRegressor, TableMap, TableModel
 from kernelight.distributed.spark import encode, score
@@ -78,7 +83,11 @@ def test_nothing_is_computed_before_it_is_asked_for(spark, model):
     with pytest.raises(ValueError, match="no column 'x1'"):
         score(df, model)
     names = [column.name for column in model.encoding_.columns]
-    text = spark.range(3).selectExpr("id", *(f"cast(id as string) as {name}" for name in names))
+    text = (
+        spark.range(3)
+        .coalesce(1)
+        .selectExpr("id", *(f"cast(id as string) as {name}" for name in names))
+    )
     lazy = score(text, model)  # the sentence comes from a worker
     with pytest.raises(Exception, match="words where the model has numbers; cast the column"):
         lazy.collect()
@@ -180,7 +189,7 @@ def test_a_worker_with_another_version_is_refused(spark, model, rows, monkeypatc
     monkeypatch.setattr(
         ticket, "probe", lambda: "0" * 32
     )  # of the driver; workers have the real one
-    df = score(spark.read.parquet(rows), model, keep=["id"])
+    df = score(spark.read.parquet(rows).coalesce(1), model, keep=["id"])
     with pytest.raises(Exception, match="makes other codes than kernelight"):
         df.collect()
 
@@ -243,3 +252,35 @@ def test_a_stage_of_a_pipeline(spark, model, rows, tmp_path):
     alone = ScoringTransformer.load(str(tmp_path / "stage"))
     assert alone.uid == stages[1].uid
     assert alone.options == {"probabilities": True}
+
+
+def test_the_script_for_spark_submit(model, rows, tmp_path):
+    reason = lacking()
+    if reason:
+        pytest.skip(reason)
+    model.save(tmp_path / "model.kl")
+    script = Path(__file__).resolve().parents[2] / "examples" / "spark_scoring.py"
+    submit = Path(sys.executable).parent / "spark-submit"
+    output = tmp_path / "scored"
+    done = subprocess.run(
+        [
+            str(submit),
+            "--master",
+            "local[2]",
+            str(script),
+            str(tmp_path / "model.kl"),
+            rows,
+            str(output),
+        ],
+        env=environment(),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert f"{N} predictions are in {output}." in done.stdout
+    said = pq.read_table(output).sort_by("id")
+    local = model.predict_arrow(table(1), probabilities=True)
+    assert said["prediction"].to_pylist() == local["prediction"].to_pylist()
