@@ -13,6 +13,9 @@ from kernelight.scaling import Scaling
 #: Bytes of the functions on a Cortex-M by gcc -Os, at most, with what they take of libgcc, and what
 #: a scaling adds, for each type of a number of a row.
 CODE = {"int16": (944, 100), "float32": (3000, 1300)}
+#: What 2 or 3 columns add, as gcc unrolls the loop over them, and rows shorter than a block of more
+#: than 64 numbers, as zeros behind them are a branch and its constants take more than a byte.
+NARROW = 16
 WIDEST = 1024  # columns after scaling: a stack has few kilobytes
 SCALED_COLUMN = 8  # bytes of a column that is scaled, at most
 CLASS = 4  # bytes of the step and the start of a class
@@ -57,6 +60,8 @@ def flash_of(n_classes: int, n_features: int, width: int, scaling: Scaling) -> d
     if is_scaled:
         parts["scaling"] = SCALED_COLUMN * scaling.n_features
     parts["code"] = CODE["int16"][0] + (CODE["int16"][1] if is_scaled else 0)
+    if scaling.n_features in (2, 3) or 64 < width > scaling.n_features_out:
+        parts["code"] += NARROW
     return parts
 
 

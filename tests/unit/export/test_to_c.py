@@ -25,6 +25,7 @@ from kernelight import (
     TableModel,
     TernaryClassifier,
 )
+from kernelight.estimators.device_size import flash_of
 from kernelight.export import to_c
 
 X, Y = load_digits(return_X_y=True)
@@ -390,6 +391,21 @@ def test_the_report_is_what_a_compiler_makes(tmp_path):
         assert abs(stack / export.report.ram - 1) < 0.25, (rows, stack)
 
 
+def flash_by_gcc(export, device, tmp_path):
+    """The bytes of a program that predicts and does nothing else, with what it takes of libgcc."""
+    export.save(tmp_path)
+    source = tmp_path / "size.c"
+    source.write_text(
+        '#include "model.h"\nint _start(void);\n'
+        "int _start(void) { return model_predict((int16_t *)0x20000000); }\n"
+    )
+    flags = (*DEVICES[device][1], "-mthumb", "-Os", "-std=c99", "-nostartfiles")
+    link = ("-Wl,--gc-sections", source, "-o", tmp_path / "size.elf", "-lgcc", "-lc", "-lgcc")
+    run([ARM, *flags, *link])
+    sizes = run(["arm-none-eabi-size", "-A", tmp_path / "size.elf"]).splitlines()
+    return sum(int(line.split()[1]) for line in sizes if re.match(r"\.(text|rodata)", line))
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("columns", [3, 64, 200])
 @pytest.mark.parametrize("classes", [2, 7])
@@ -403,20 +419,39 @@ def test_a_budget_of_bytes_is_not_exceeded(columns, classes, scale, device, tmp_
     budget = 1500 + 8 * columns * (scale != "none")
     model = CompactClassifier(budget, scale=scale, n_jobs=1).fit(rows, y)
     export = to_c(model, name="model", check=rows)
-    export.save(tmp_path)
-    source = tmp_path / "size.c"
-    source.write_text(
-        '#include "model.h"\nint _start(void);\n'
-        "int _start(void) { return model_predict((int16_t *)0x20000000); }\n"
-    )
-    flags = (*DEVICES[device][1], "-mthumb", "-Os", "-std=c99", "-nostartfiles")
-    link = ("-Wl,--gc-sections", source, "-o", tmp_path / "size.elf", "-lgcc", "-lc", "-lgcc")
-    run([ARM, *flags, *link])
-    sizes = run(["arm-none-eabi-size", "-A", tmp_path / "size.elf"]).splitlines()
-    measured = sum(int(line.split()[1]) for line in sizes if re.match(r"\.(text|rodata)", line))
+    measured = flash_by_gcc(export, device, tmp_path)
     assert measured <= model.n_bytes_ <= budget
     assert model.n_bytes_ - measured < 400 + 2 * columns  # the report is no fancy
     assert export.report.total <= model.n_bytes_
+
+
+@pytest.mark.parametrize(
+    ("columns", "components", "classes", "scale"),
+    [
+        (2, 129, 11, "none"),
+        (3, 129, 11, "none"),
+        (3, 129, 11, "standard"),
+        (9, 133, 4, "none"),
+        (33, 129, 11, "none"),
+        (200, 1500, 4, "none"),
+        (1000, 1500, 4, "none"),
+    ],
+)
+def test_flash_is_never_more_than_foreseen(
+    columns, components, classes, scale, tmp_path, monkeypatch
+):
+    """Where gcc unrolls most: few columns, and few classes; on the M0+, whose code is longest."""
+    need(ARM)
+    monkeypatch.setattr("kernelight.export.c_export.MOST_DIFFERENT", 1)  # labels are chance
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 256, (120, columns)).astype(float)
+    y = np.concatenate([np.arange(classes), rng.integers(0, classes, 120 - classes)])
+    scaler = ColumnScaler(scale).fit(rows)
+    fourier = IntegerFourier(components).fit(scaler.transform(rows))
+    model = make_pipeline(scaler, fourier, TernaryClassifier()).fit(rows, y)
+    export = to_c(model, name="model", check=rows)
+    foreseen = flash_of(classes, components, fourier.width, scaler.scaling_)
+    assert flash_by_gcc(export, "M0+", tmp_path) <= sum(foreseen.values())
 
 
 def test_programs_fit_into_the_memory_of_a_small_device(tmp_path):
