@@ -52,7 +52,8 @@ def elsewhere(tmp_path):
             f"made = {start}",
             f"folder = {str(tmp_path)!r}",
         ]
-        for name, value in {**SETTINGS, "spark.local.dir": str(tmp_path), **(settings or {})}.items():
+        wanted = {**SETTINGS, "spark.local.dir": str(tmp_path), **(settings or {})}
+        for name, value in wanted.items():
             lines.append(f"made = made.config({name!r}, {value!r})")
         lines += ["spark = made.getOrCreate()", textwrap.dedent(code), "spark.stop()"]
         script = tmp_path / "script.py"
