@@ -6,6 +6,7 @@ A `TableModel` is trained on a table and predicts for other tables with the same
 
 from kernelight.tables import (
     arrow_batches,
+    block_training,
     code_files,
     dedup_forecast,
     dedup_summary,
@@ -26,6 +27,7 @@ __all__ = [
     "TableMap",
     "TableModel",
     "arrow_batches",
+    "block_training",
     "code_files",
     "dedup_forecast",
     "dedup_summary",
