@@ -6,6 +6,8 @@ A `TableModel` is trained on a table and predicts for other tables with the same
 
 from kernelight.tables import (
     arrow_batches,
+    arrow_duplicates,
+    arrow_rows,
     code_files,
     dedup_forecast,
     dedup_summary,
@@ -18,6 +20,7 @@ from kernelight.tables import (
     sorted_runs,
     spooled_deduplication,
     table_index,
+    witness_rows,
 )
 from kernelight.tables.model import TableModel
 from kernelight.tables.table_map import TableMap
@@ -26,6 +29,8 @@ __all__ = [
     "TableMap",
     "TableModel",
     "arrow_batches",
+    "arrow_duplicates",
+    "arrow_rows",
     "code_files",
     "dedup_forecast",
     "dedup_summary",
@@ -38,4 +43,5 @@ __all__ = [
     "sorted_runs",
     "spooled_deduplication",
     "table_index",
+    "witness_rows",
 ]

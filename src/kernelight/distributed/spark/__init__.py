@@ -9,12 +9,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kernelight.distributed.spark.duplicates import SparkDuplicates, duplicates
 from kernelight.distributed.spark.scoring import encode, score
 
 if TYPE_CHECKING:
     from kernelight.distributed.spark.transformer import ScoringTransformer
 
-__all__ = ["ScoringTransformer", "encode", "score"]
+__all__ = ["ScoringTransformer", "SparkDuplicates", "duplicates", "encode", "score"]
 
 
 def __getattr__(name: str) -> Any:
