@@ -20,13 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelight.base.checks import Matrix
+from kernelight.base.checks import Matrix, check_choice, check_int
 from kernelight.maps.minmax.gcws import GCWS
 from kernelight.neighbors import BandPlan, short_band_keys
-from kernelight.neighbors.banded import BUCKET_CAP
+from kernelight.neighbors.banded import BUCKET_CAP, warn_of_capped
 from kernelight.neighbors.dedup_bands import (
     LOOKED_AT,
-    PLAN_ROWS,
     band_facts,
     dedup_map,
     dedup_plan,
@@ -41,20 +40,44 @@ from kernelight.tables.deduplication import DedupSettings
 __all__ = [
     "BUCKET_CAP",
     "LOOKED_AT",
-    "PLAN_ROWS",
     "BandKeys",
     "BucketScan",
     "Bucketed",
     "Found",
     "band_facts",
+    "banded_settings",
     "by_components",
     "by_leaders",
+    "check_counts",
+    "most_similar",
     "nothing_to_find",
     "planned",
     "rows_that_decide",
     "similarities",
+    "warn_of_capped",
 ]
 _AT_ONCE = 1 << 20  # pairs that meet
+
+
+def banded_settings(
+    threshold: float, p: float, method: str, recall: float, random_state: int, **more: Any
+) -> DedupSettings:
+    """The settings, checked; an exact search is refused."""
+    if method == "exact":
+        raise ValueError(
+            "method='exact' compares all rows with all others, which is for one machine "
+            "(kernelight dedup --method exact): use 'bands', with a recall near 1."
+        )
+    check_choice("method", method, ("bands",))
+    return DedupSettings(
+        threshold=threshold, p=p, method=method, recall=recall, random_state=random_state, **more
+    )
+
+
+def check_counts(**counts: int) -> None:
+    """Refuse numbers below 1."""
+    for name, count in counts.items():
+        check_int(name, count, 1)
 
 
 def rows_that_decide(rows: ArrowRows, first: Matrix) -> int:
@@ -78,6 +101,15 @@ class Bucketed(NamedTuple):
     bucket: NDArray[np.int64]
     row: RowIndices
     sketch: NDArray[np.uint8]  # (entries, slots)
+
+    def behind(self, first: Bucketed) -> Bucketed:
+        """These entries behind some others."""
+        columns: list[Any] = [np.concatenate(pair) for pair in zip(first, self, strict=True)]  # type: ignore[arg-type]
+        return Bucketed(*columns)
+
+    def take(self, places: RowIndices) -> Bucketed:
+        """Some of these entries."""
+        return Bucketed(self.bucket[places], self.row[places], self.sketch[places])
 
 
 @dataclass(frozen=True)
@@ -139,9 +171,7 @@ class BucketScan:
         known, before = 0, 0
         if self._open is not None and self._open.bucket[0] == entries.bucket[0]:
             known, before = len(self._open.bucket), self._size
-            entries = Bucketed(
-                *(np.concatenate(parts) for parts in zip(self._open, entries, strict=True))
-            )
+            entries = entries.behind(self._open)
         places = np.arange(len(entries.bucket))
         begin = bucket_begins(entries.bucket)
         others = np.ones(len(places), bool)  # which rows are met
@@ -182,7 +212,7 @@ class BucketScan:
         last = int(starts[-1])
         kept = np.flatnonzero(others[last:])[: self._cap] + last
         self._size = int(sizes[-1])
-        self._open = Bucketed(*(part[kept] for part in entries)) if len(kept) else None
+        self._open = entries.take(kept) if len(kept) else None
         return entries.bucket[starts[new]]
 
 
@@ -190,6 +220,22 @@ def similarities(rows: ArrowRows, A: Matrix, B: Matrix) -> NDArray[np.float64]:
     """The exact similarity of row n of A and row n of B, for each n."""
     places = np.arange(A.shape[0])
     return rows.exact(A).similarities(places, rows.exact(B), places)
+
+
+def most_similar(
+    rows: ArrowRows, A: Matrix, X: Matrix, best: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Of each row of A the greatest similarities to rows of X and those that are known already."""
+    left, right = rows.exact(A), rows.exact(X)
+    n, m = A.shape[0], X.shape[0]
+    step = max(1, _AT_ONCE // m)
+    made: NDArray[np.float64] = best.copy()
+    for start in range(0, n, step):
+        some = np.arange(start, min(start + step, n))
+        found = left.similarities(np.repeat(some, m), right, np.tile(np.arange(m), len(some)))
+        every = np.concatenate([best[some], found.reshape(len(some), m)], axis=1)
+        made[some] = -np.sort(-every, axis=1)[:, : best.shape[1]]
+    return made
 
 
 def by_leaders(

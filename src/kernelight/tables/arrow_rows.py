@@ -195,16 +195,17 @@ def table_rows(
             first = next(rows.batches(_FIRST_ROWS))[0]
     except DataError as error:
         raise DataError(str(error).replace(FRAME, label, 1)) from None
-    columns = encoding.columns or ()
+    columns, t = encoding.columns or (), pa.types
     for column in columns:
-        if column.format is not None:
-            raise DataError(
-                f"{label}, column {shown(column.name)} is text that reads as "
-                f"{'dates' if column.recipe is not None else 'numbers'}: cast the column, or name "
-                "it in categorical to compare it as words."
-            )
+        kind = some.schema.field(column.name).type
+        if column.kind == CATEGORICAL or not (t.is_string(kind) or t.is_large_string(kind)):
+            continue
+        raise DataError(
+            f"{label}, column {shown(column.name)} is text that reads as {column.kind}s: cast the "
+            "column, or name it in categorical to compare it as words."
+        )
     names = tuple(column.name for column in columns)
-    sparse = first.size > _SPARSE * max(1, np.count_nonzero(first))
+    sparse = first.size > _SPARSE * max(1, int(np.count_nonzero(first)))
     width = encoding.width + len(rows.gaps)
     return ArrowRows(names, encoding, rows.scaling, rows.gaps, None, p, 1.0, bool(sparse), width)
 

@@ -29,7 +29,7 @@ def bucket_pairs(
         yield rows[met], rows[place]
 
 
-def bucket_begins(keys: Words) -> RowIndices:
+def bucket_begins(keys: NDArray[Any]) -> RowIndices:
     """For each place the first place of its key; keys ascend."""
     if not len(keys):
         return np.zeros(0, np.int64)

@@ -10,12 +10,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kernelight.distributed.spark.duplicates import SparkDuplicates, duplicates
+from kernelight.distributed.spark.joins import SparkJoin, similarity_join
 from kernelight.distributed.spark.scoring import encode, score
 
 if TYPE_CHECKING:
     from kernelight.distributed.spark.transformer import ScoringTransformer
 
-__all__ = ["ScoringTransformer", "SparkDuplicates", "duplicates", "encode", "score"]
+__all__ = [
+    "ScoringTransformer",
+    "SparkDuplicates",
+    "SparkJoin",
+    "duplicates",
+    "encode",
+    "score",
+    "similarity_join",
+]
 
 
 def __getattr__(name: str) -> Any:

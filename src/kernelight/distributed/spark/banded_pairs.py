@@ -14,12 +14,22 @@ import numpy as np
 from kernelight.data import columnar
 from kernelight.distributed.spark.engine import pyspark_or_error
 from kernelight.distributed.spark.frames import Steps, column
-from kernelight.distributed.spark.row_frames import AT_ONCE, Batches, parts
+from kernelight.distributed.spark.row_frames import AT_ONCE, Batches, RowFrame, parts
 from kernelight.distributed.ticket import Ticket
 from kernelight.neighbors import BandPlan
-from kernelight.tables.arrow_duplicates import BandKeys, Bucketed, BucketScan, similarities
+from kernelight.tables.arrow_duplicates import (
+    LOOKED_AT,
+    BandKeys,
+    Bucketed,
+    BucketScan,
+    planned,
+    rows_that_decide,
+    similarities,
+)
 from kernelight.tables.arrow_rows import ArrowRows, binary_values, bytes_of
+from kernelight.tables.deduplication import DedupSettings
 
+PAIRS = "a long, b long, similarity double"
 _FOUND = "a long, b long, capped boolean"
 
 
@@ -32,6 +42,18 @@ class Bands:
     plan: BandPlan
     cap: int
 
+    @classmethod
+    def planned(
+        cls, frame: RowFrame, rows: Any, n_rows: int, settings: DedupSettings, cap: int
+    ) -> Bands:
+        """Those for ``n_rows`` rows, by the first distinct ones of a frame."""
+        first = frame.first(rows, LOOKED_AT)
+        many = rows_that_decide(frame.rows, first)
+        if many > LOOKED_AT:
+            first = frame.first(rows, many)
+        made, plan = planned(frame.rows, first[:many], n_rows, settings)
+        return cls(frame.rows, Ticket.of(made), plan, cap)
+
     def bucketed(self, packed: Any, seeking: bool | None = None) -> Any:
         """An entry for each band of each row: bucket, row, sketch, and whether it is seeking."""
         F = pyspark_or_error().functions
@@ -42,28 +64,28 @@ class Bands:
         )
         return made if seeking is None else made.withColumn("seeking", F.lit(seeking))
 
-    def candidates(self, bucketed: Any, steps: Steps, name: str) -> tuple[Any, int, int]:
+    def candidates(self, bucketed: Any, steps: Steps) -> tuple[Any, int, int]:
         """Different pairs (a, b) of one bucket whose sketches agree; how many; capped buckets."""
         F = pyspark_or_error().functions
         seeking = "seeking" in bucketed.columns
         order = ["bucket", *["seeking"] * seeking, "row"]
         scan = ScanBuckets(self.plan.sketch_slots, self.plan.least_equal, self.cap)
         found = bucketed.repartition("bucket").sortWithinPartitions(*order).mapInArrow(scan, _FOUND)
-        found = steps.keep(found.distinct(), f"{name}candidates")
+        found = steps.keep(found.distinct(), "candidates")
         counted = found.agg(F.count("*"), F.count_if("capped")).first()
         return found.where("not capped").drop("capped"), counted[0] - counted[1], counted[1]
 
     def verified(
-        self, pairs: Any, left: Any, right: Any, steps: Steps, name: str, *, all: bool = False
+        self, pairs: Any, left: Any, right: Any, steps: Steps, name: str, *, every: bool = False
     ) -> Any:
-        """Pairs (a of left, b of right) with their similarity, those of at least the threshold."""
+        """Pairs (a of left, b of right) with their similarity; those that are near, or all."""
         sides = []
         for frame, side in ((left, "a"), (right, "b")):
             names = {"row": side, "at": f"at_{side}", "values": f"values_{side}"}
             sides.append(frame.select(*(column(old).alias(new) for old, new in names.items())))
         df = pairs.select("a", "b").join(sides[0], "a").join(sides[1], "b")
-        work = VerifyPairs(self.rows, None if all else self.plan.threshold)
-        return steps.keep(df.mapInArrow(work, "a long, b long, similarity double"), name)
+        work = VerifyPairs(self.rows, None if every else self.plan.threshold)
+        return steps.keep(df.mapInArrow(work, PAIRS), name)
 
 
 # -- What workers do

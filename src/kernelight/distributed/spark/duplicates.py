@@ -6,25 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernelight.base.checks import check_choice, check_int
 from kernelight.data.texts import TextShingles
-from kernelight.distributed.spark.banded_pairs import Bands
+from kernelight.distributed.spark.banded_pairs import PAIRS, Bands
 from kernelight.distributed.spark.clusters import components, leaders
 from kernelight.distributed.spark.engine import check_columns, pyspark_or_error
-from kernelight.distributed.spark.frames import Steps
+from kernelight.distributed.spark.frames import Steps, column
 from kernelight.distributed.spark.row_frames import RowFrame, Source, chosen_features, learned
-from kernelight.distributed.ticket import Ticket
-from kernelight.tables.arrow_duplicates import (
-    BUCKET_CAP,
-    LOOKED_AT,
-    band_facts,
-    nothing_to_find,
-    planned,
-    rows_that_decide,
-)
+from kernelight.tables.arrow_duplicates import BUCKET_CAP, band_facts, nothing_to_find
 from kernelight.tables.deduplication import DedupSettings
-
-PAIRS_SCHEMA = "a long, b long, similarity double"
 
 
 @dataclass(frozen=True)
@@ -135,8 +124,10 @@ def duplicates(
     SparkDuplicates
         The rows that stay, the pairs, and for each row the one that stays in its place.
     """
-    settings = checked(threshold, p, method, recall, random_state, keep=keep, linkage=linkage)
-    cap = check_int("cap", cap, 1)
+    check_counts(cap=cap, max_categories=max_categories)
+    settings = banded_settings(
+        threshold, p, method, recall, random_state, keep=keep, linkage=linkage
+    )
     names, options = features(
         df, id, "df", columns, ignore, categorical, max_categories, scale, texts, shingles
     )
@@ -145,21 +136,6 @@ def duplicates(
     steps = Steps(df.sparkSession, work)
     job = _Job(RowFrame.of(source, rows, steps, ""), settings, cap, steps)
     return job.result(df, id)
-
-
-def checked(
-    threshold: float, p: float, method: str, recall: float, random_state: int, **more: str
-) -> DedupSettings:
-    """The settings, checked; an exact search is refused."""
-    if method == "exact":
-        raise ValueError(
-            "method='exact' compares all rows with all others, which is for one machine "
-            "(kernelight dedup --method exact): use 'bands', with a recall near 1."
-        )
-    check_choice("method", method, ("bands",))
-    return DedupSettings(
-        threshold=threshold, p=p, method=method, recall=recall, random_state=random_state, **more
-    )
 
 
 def features(
@@ -192,7 +168,7 @@ def features(
         "texts": tuple(names) if texts else (),
         "shingles": shingles or TextShingles(),
         "categorical": tuple(categorical),
-        "max_categories": check_int("max_categories", max_categories, 1),
+        "max_categories": max_categories,
         "scale": scale,
     }
 
@@ -210,7 +186,7 @@ class _Job:
         """All steps."""
         F = pyspark_or_error().functions
         frame, steps = self._frame, self._steps
-        groups = steps.keep(self._groups(), "equal")
+        groups = steps.keep(frame.groups(), "equal")
         pairs, rows = self._pairs(groups)
         near = self._near(pairs, rows)
         chosen = "last" if self._last else "first"
@@ -222,20 +198,19 @@ class _Job:
             F.coalesce("similarity", F.lit(1.0)).alias("similarity"),
         )
         gone = steps.keep(near.union(same), "removed")
-        counts = near.agg(
-            F.count("*"), F.count_if(F.col("similarity") < self._settings.threshold)
-        ).first()
+        below = F.count_if(F.col("similarity") < self._settings.threshold)
+        removed, n_below = gone.agg(F.count("*"), below).first()
         identical = equal.count()
         summary = {
             "rows": frame.n_rows,
-            "kept": frame.n_rows - identical - counts[0],
-            "removed": identical + counts[0],
+            "kept": frame.n_rows - removed,
+            "removed": removed,
             "identical": identical,
-            "near": counts[0],
+            "near": removed - identical,
             "empty": frame.n_empty,
             "candidates": self._candidates,
             "pairs": pairs.count(),
-            "below_threshold": counts[1],
+            "below_threshold": n_below,
             "capped": self._capped,
             "threshold": self._settings.threshold,
             "linkage": self._settings.linkage,
@@ -252,6 +227,7 @@ class _Job:
             )
         )
         survivors = df.join(frame.ids_of(gone.select("row"), ("row", id)), id, "left_anti")
+        survivors = survivors.select(*map(column, df.columns))
         named = pairs.select(
             F.least("a", "b").alias("a"), F.greatest("a", "b").alias("b"), "similarity"
         )
@@ -262,35 +238,19 @@ class _Job:
             summary,
         )
 
-    def _groups(self) -> Any:
-        """Rows that have equals: (row, first, last), the ends of their group."""
-        F = pyspark_or_error().functions
-        known = self._frame.packed.select("row", "digest").where("digest is not null")
-        ends = known.groupBy("digest").agg(
-            F.min("row").alias("first"), F.max("row").alias("last"), F.count("*").alias("many")
-        )
-        ends = ends.where("many > 1").drop("many")
-        return known.join(ends, "digest").select("row", "first", "last")
-
     def _pairs(self, groups: Any) -> tuple[Any, Any]:
         """Verified pairs of the rows that stand for equal ones, and their packed rows."""
         F = pyspark_or_error().functions
         frame, steps, settings = self._frame, self._steps, self._settings
-        later = groups.where("row <> first").select("row")
-        n_rows = frame.n_rows - later.count()
-        rows = frame.packed.join(later, "row", "left_anti")
-        n_empty = rows.where("empty").count() if frame.n_empty else 0
-        if n_rows - n_empty < 2:
-            return df_of(frame.packed.sparkSession, PAIRS_SCHEMA), rows
-        first = frame.first(rows, LOOKED_AT)
-        many = rows_that_decide(frame.rows, first)
-        if many > LOOKED_AT:
-            first = frame.first(rows, many)
-        made, plan = planned(frame.rows, first[:many], n_rows, settings)
-        bands = Bands(frame.rows, Ticket.of(made), plan, self._cap)
-        found, self._candidates, self._capped = bands.candidates(bands.bucketed(rows), steps, "")
-        self._plan = band_facts(plan, self._capped)
-        self._bands = bands
+        rows, n_rows, n_filled = frame.distinct(groups)
+        if n_filled < 2:
+            return frame.packed.sparkSession.createDataFrame([], PAIRS), rows
+        self._bands = Bands.planned(frame, rows, n_rows, settings, self._cap)
+        found, self._candidates, self._capped = self._bands.candidates(
+            self._bands.bucketed(rows), steps
+        )
+        self._plan = band_facts(self._bands.plan, self._capped)
+        bands = self._bands
         pairs = bands.verified(found, frame.packed, frame.packed, steps, "pairs")
         if not self._last:
             return pairs, rows
@@ -321,10 +281,5 @@ class _Job:
             return steps.keep(found.select("row", "survivor", "similarity"), "near")
         packed = self._frame.packed  # the survivor need not be one of its pairs
         ends = found.select(F.col("row").alias("a"), F.col("survivor").alias("b"))
-        ends = self._bands.verified(ends, packed, packed, steps, "near", all=True)
+        ends = self._bands.verified(ends, packed, packed, steps, "near", every=True)
         return ends.select(F.col("a").alias("row"), F.col("b").alias("survivor"), "similarity")
-
-
-def df_of(spark: Any, schema: str) -> Any:
-    """A frame without rows."""
-    return spark.createDataFrame([], schema)

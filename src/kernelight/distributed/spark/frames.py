@@ -96,8 +96,8 @@ def refuse_equal_ids(df: Any, name: str, label: str = "df") -> None:
     twice = df.groupBy("id").count().where(F.col("count") > 1).first()
     if twice is not None:
         raise ValueError(
-            f"{label}: {twice['count']:,} rows have the id {twice['id']!r} in column {name!r}: each "
-            "row needs one of its own."
+            f"{label}: {twice['count']:,} rows have the id {twice['id']!r} in column {name!r}: "
+            "each row needs one of its own."
         )
 
 

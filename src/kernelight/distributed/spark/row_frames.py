@@ -131,6 +131,24 @@ class RowFrame:
         n_empty = packed.where("empty").count()
         return cls(rows, packed, source.found[0], n_empty)
 
+    def groups(self) -> Any:
+        """Rows that have equals: (row, first, last), the ends of their group."""
+        F = pyspark_or_error().functions
+        known = self.packed.select("row", "digest").where("digest is not null")
+        ends = known.groupBy("digest").agg(
+            F.min("row").alias("first"), F.max("row").alias("last"), F.count("*").alias("many")
+        )
+        ends = ends.where("many > 1").drop("many")
+        return known.join(ends, "digest").select("row", "first", "last")
+
+    def distinct(self, groups: Any) -> tuple[Any, int, int]:
+        """The packed rows without later ones of `groups`; how many; of these, not zeros alone."""
+        later = groups.where("row <> first").select("row")
+        n_rows = self.n_rows - later.count()
+        rows = self.packed.join(later, "row", "left_anti")
+        n_empty = rows.where("empty").count() if self.n_empty else 0
+        return rows, n_rows, n_rows - n_empty
+
     def first(self, df: Any, count: int) -> Any:
         """The first rows of some of these frames, by number, as a matrix."""
         some = df.select("row", "at", "values").orderBy("row").limit(count)
