@@ -7,9 +7,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernelight.distributed import Ticket
+
+HERE = Path(__file__).resolve().parent
 TICKS = os.sysconf("SC_CLK_TCK")
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -31,6 +35,9 @@ def session(master: str = "local[2,4]") -> Iterator[Any]:
         yield None
         return
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # workers find this module
+    path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE), *path]))
     with tempfile.TemporaryDirectory() as folder:
         made = SparkSession.builder.master(master)
         for name, value in {**SETTINGS, "spark.local.dir": folder}.items():
@@ -56,6 +63,26 @@ def best_cpu(repeats: int, *calls: Callable[[], object]) -> list[float]:
         for at, call in enumerate(calls):
             least[at] = min(least[at], cpu_of(call))
     return least
+
+
+def nothing(batches: Iterator[Any]) -> Iterator[Any]:
+    """For ``mapInArrow``: all columns arrive, and the id goes back."""
+    import pyarrow as pa
+
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([batch.column("id")], names=["id"])
+
+
+@dataclass(frozen=True)
+class CountedTicket(Ticket):
+    """A ticket that writes down which processes load its object."""
+
+    log: str = ""
+
+    def _load(self) -> Any:
+        with open(self.log, "a") as file:
+            file.write(f"{os.getpid()}\n")
+        return super()._load()
 
 
 def _cpu_of_tree() -> float:

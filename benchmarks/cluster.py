@@ -13,19 +13,23 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from _measure import Row, show
-from _spark import best_cpu, session
+from _spark import CountedTicket, best_cpu, nothing, session
 
 from kernelight import Codes, KernelClassifier, TableMap, TableModel, load
-from kernelight.distributed.spark import encode, score
+from kernelight.distributed import Ticket
+from kernelight.distributed.spark import encode, score, scoring
 
 ROWS, FEATURES, FILES = 1_000_000, 50, 4
 TRAINED = 20_000
@@ -42,13 +46,14 @@ def run(quick: bool = False) -> list[Row]:
             return []
         folder = Path(name)
         _write_rows(folder / "rows", n_rows)
-        model = TableModel(KernelClassifier("gmm", n_components=512, gamma=1.0, p=1.0, C=1.0))
+        model = TableModel(KernelClassifier("gmm", n_components=512, p=1.0, C=1.0))
         model.fit(_labelled(TRAINED), target="y")
         model.save(folder / "model.kl")
         codes = TableMap("gmm", 256).fit(str(folder / "rows/0.parquet"), ids="id")
         codes.save(folder / "map.kl")
         results = _cpu(spark, folder, n_rows)
         results += _equal(spark, folder, min(n_rows, 100_000))
+        results.append(_loads(spark, folder))
         return results
 
 
@@ -68,7 +73,7 @@ def _cpu(spark: Any, folder: Path, n_rows: int) -> list[Row]:
     calls: dict[str, Callable[[], object]] = {
         "nothing": lambda: (
             df.select("id", *NAMES)
-            .mapInArrow(_nothing, "id long")
+            .mapInArrow(nothing, "id long")
             .write.format("noop")
             .mode("overwrite")
             .save()
@@ -102,11 +107,6 @@ def _cpu(spark: Any, folder: Path, n_rows: int) -> list[Row]:
             }
         )
     return rows
-
-
-def _nothing(batches: Iterator[Any]) -> Iterator[Any]:
-    for batch in batches:
-        yield pa.RecordBatch.from_arrays([batch.column("id")], names=["id"])
 
 
 def _command(*arguments: object) -> None:
@@ -147,6 +147,31 @@ def _equal(spark: Any, folder: Path, n_rows: int) -> list[Row]:
         )
     spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
     return rows
+
+
+def _loads(spark: Any, folder: Path) -> Row:
+    """How often a process loads the model, where it scores the rows of many partitions."""
+    # a seed of its own: no process has this model already
+    model = TableModel(KernelClassifier("gmm", n_components=64, C=1.0, random_state=9))
+    model.fit(_labelled(2_000), target="y")
+    log = folder / "loads"
+    ticket = CountedTicket(**vars(Ticket.of(model)), log=str(log))
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
+    df = spark.read.parquet(str(folder / "rows")).where("id < 20000").repartition(40)
+    with patch.object(scoring, "Ticket", SimpleNamespace(of=lambda fitted: ticket)):
+        score(df, model, keep=["id"]).count()
+    spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    loads = Counter(log.read_text().split())
+    most = max(loads.values())
+    return {
+        "claim": f"loads of a model, 40 partitions of 500 rows: {sum(loads.values())} in "
+        f"{len(loads)} processes",
+        "peer": "",
+        "bar": "one in each worker process",
+        "measured": float(most),
+        "unit": "",
+        "holds": most == 1,
+    }
 
 
 def _write_rows(folder: Path, n_rows: int) -> None:

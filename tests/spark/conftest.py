@@ -34,13 +34,14 @@ def elsewhere(tmp_path):
     """Run a script with a session of its own, as only one can be in a process.
 
     ``elsewhere(master, code)`` gives what the code prints. A ``master`` is ``"connect"``, for Spark
-    Connect, or what Spark calls so; the code finds ``spark`` and ``folder``.
+    Connect, or what Spark calls so; the code finds ``spark`` and ``folder``. ``settings`` are more
+    of Spark's.
     """
     reason = lacking()
     if reason:
         pytest.skip(reason)
 
-    def run(master: str, code: str) -> str:
+    def run(master: str, code: str, settings: dict[str, str] | None = None) -> str:
         if master == "connect":
             pytest.importorskip("grpc", reason="Spark Connect needs grpcio, which is not there.")
             start = "SparkSession.builder.remote('local[2]')"
@@ -51,7 +52,8 @@ def elsewhere(tmp_path):
             f"made = {start}",
             f"folder = {str(tmp_path)!r}",
         ]
-        for name, value in {**SETTINGS, "spark.local.dir": str(tmp_path)}.items():
+        wanted = {**SETTINGS, "spark.local.dir": str(tmp_path), **(settings or {})}
+        for name, value in wanted.items():
             lines.append(f"made = made.config({name!r}, {value!r})")
         lines += ["spark = made.getOrCreate()", textwrap.dedent(code), "spark.stop()"]
         script = tmp_path / "script.py"

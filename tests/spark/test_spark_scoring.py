@@ -5,16 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from faults import KillOnce
+from faults import CountedTicket, KillOnce
 from sessions import environment, lacking
 
 from kernelight import GCWS, Codes, KernelClassifier, KernelRegressor, TableMap, TableModel
-from kernelight.distributed.spark import encode, score
+from kernelight.distributed import Ticket
+from kernelight.distributed.spark import encode, score, scoring
 
 N = 500
 
@@ -136,10 +138,14 @@ def test_a_killed_worker_changes_nothing(spark, model, rows, tmp_path):
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "40")
     marker = tmp_path / "killed"
     df = spark.read.parquet(rows).coalesce(2)
-    df = df.mapInArrow(KillOnce(str(marker)), df.schema)
+    killed = df.mapInArrow(KillOnce(str(marker)), df.schema)
     local = model.predict_arrow(table(1))["prediction"].to_pylist()
-    assert as_table(score(df, model, keep=["id"]))["prediction"].to_pylist() == local
+    assert as_table(score(killed, model, keep=["id"]))["prediction"].to_pylist() == local
     assert marker.exists()
+    marker.unlink()
+    codes = as_table(encode(killed, model, keep=["id"]))["codes"]
+    assert marker.exists()
+    assert codes.to_pylist() == TableMap.of(model).encode_arrow(table(1)).to_binary().to_pylist()
 
 
 def test_a_killed_executor_and_speculation_change_nothing(elsewhere, model, rows, tmp_path):
@@ -150,17 +156,25 @@ def test_a_killed_executor_and_speculation_change_nothing(elsewhere, model, rows
         f"""
         from faults import EXECUTOR, KillOnce
         from kernelight import load
-        from kernelight.distributed.spark import score
+        from kernelight.distributed.spark import encode, score
         import os
         spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "40")
         df = spark.read.parquet({rows!r}).repartition(4)
         df = df.mapInArrow(KillOnce(folder + "/killed", EXECUTOR), df.schema)
-        said = score(df, load(folder + "/model.klt"), keep=["id"]).toArrow().sort_by("id")
+        model = load(folder + "/model.klt")
+        said = score(df, model, keep=["id"]).toArrow().sort_by("id")
+        assert os.path.exists(folder + "/killed")
+        os.remove(folder + "/killed")
+        codes = encode(df, model, keep=["id"]).toArrow().sort_by("id")
         assert os.path.exists(folder + "/killed")
         print("RESULT", said["prediction"].to_pylist())
+        print("RESULT", [each.hex() for each in codes["codes"].to_pylist()])
         """,
+        {"spark.speculation": "true", "spark.speculation.multiplier": "1.01"},
     )
+    codes = TableMap.of(model).encode_arrow(table(1)).to_binary().to_pylist()
     assert printed.split("RESULT ")[1].strip() == str(local)
+    assert printed.split("RESULT ")[2].strip() == str([each.hex() for each in codes])
 
 
 def test_spark_connect(elsewhere, model, rows, tmp_path):
@@ -192,6 +206,24 @@ def test_a_worker_with_another_version_is_refused(spark, model, rows, monkeypatc
     df = score(spark.read.parquet(rows).coalesce(1), model, keep=["id"])
     with pytest.raises(Exception, match="makes other codes than kernelight"):
         df.collect()
+
+
+def test_a_process_loads_a_model_once(spark, model, rows, tmp_path, monkeypatch):
+    log = tmp_path / "loads"
+
+    def counted(fitted):
+        return CountedTicket(**vars(Ticket.of(fitted)), log=str(log))
+
+    monkeypatch.setattr(scoring, "Ticket", SimpleNamespace(of=counted))
+    # a seed of its own, so that no process has this model already
+    other = TableModel(KernelClassifier("gmm", n_components=16, C=1.0, random_state=9))
+    other.fit(table(), target="y", ignore=["id"])
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "10")
+    df = spark.read.parquet(rows).repartition(12)
+    assert score(df, other, keep=["id"]).count() == N
+    processes = log.read_text().split()
+    assert 1 <= len(processes) < 12
+    assert len(set(processes)) == len(processes)
 
 
 def test_a_column_that_some_files_lack(spark, model, tmp_path):

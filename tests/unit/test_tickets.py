@@ -44,6 +44,13 @@ def test_another_version_is_refused(fitted, change, monkeypatch):
         made.opened()
 
 
+def test_another_version_is_refused_also_where_the_object_is_there_already(fitted):
+    made = Ticket.of(fitted)
+    made.opened()
+    with pytest.raises(ticket.OtherVersionError):
+        replace(made, probe="0" * 32).opened()
+
+
 def test_damaged_bytes_are_refused(fitted, monkeypatch):
     monkeypatch.setattr(ticket, "_opened", {})
     made = Ticket.of(fitted)

@@ -89,22 +89,25 @@ class Ticket:
 
     def opened(self) -> Any:
         """The object, which a process loads once; an error where its codes would differ."""
+        self._check_version()  # also where the object is here already: another driver may ask
         with _lock:
             if self.digest not in _opened:
-                self._check()
+                self._check_content()
                 loaded = self._load()
                 while len(_opened) >= _KEPT:
                     del _opened[next(iter(_opened))]
                 _opened[self.digest] = loaded
             return _opened[self.digest]
 
-    def _check(self) -> None:
+    def _check_version(self) -> None:
         here = kernelight.__version__
         if self.algorithm != ALGORITHM_VERSION or self.probe != probe():
             raise OtherVersionError(
                 f"kernelight {here} on this worker makes other codes than kernelight "
                 f"{self.version} on the driver: install the same version on all machines."
             )
+
+    def _check_content(self) -> None:
         if hashlib.blake2b(self.content, digest_size=16).hexdigest() != self.digest:
             raise ValueError("The ticket of a model was damaged on its way to this worker.")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -38,6 +39,7 @@ from kernelight.linear.code_scores import CodeScorer
 from kernelight.linear.design import CodeDesign, DesignMatrix, MatrixDesign, Targets, feasible_duals
 from kernelight.linear.equal_rows import tolerance_factor, with_equal_rows_united
 from kernelight.linear.output_group import SolverSettings
+from kernelight.linear.rounds import BlockProblem, Blocks, RoundWatch, learn
 from kernelight.linear.solver import Solver
 from kernelight.linear.stored_rows import StoredRows
 from kernelight.state import may_change, read_only
@@ -254,6 +256,47 @@ class LinearModel(StoredEstimator, ABC):
             trial.n_seen_, trial.n_iter_ = stored.n_rows, solver.n_visits
             trial.objective_ = trial.dual_gap_ = np.full(stored.targets.n_outputs, np.nan)
             trial.__dict__.pop("_batch_state", None)  # it is of other rows
+        return self
+
+    def block_problem(
+        self, targets: Targets, seen: NDArray[np.bool_] | None, n_blocks: int, threads: int = 1
+    ) -> BlockProblem:
+        """What `learn_blocks` has solved in each of ``n_blocks``; see `rounds`.
+
+        ``targets`` are those of some rows, ``seen`` the codes that occur in any.
+        """
+        return BlockProblem(
+            replace(self._settings(), threads=threads),
+            check_positive("C", self.C),
+            targets.above,
+            targets.below,
+            None if seen is None else np.packbits(seen),
+            n_blocks,
+        )
+
+    def learn_blocks(
+        self: Self, blocks: Blocks, tol: float, max_rounds: int, watch: RoundWatch
+    ) -> Self:
+        """Learn anew from rows in blocks that may be in several places; see `rounds`."""
+        with self._trial() as trial:
+            seen = blocks.seen
+            n_entries = self.n_features_in_ if seen is None else int(seen.sum())
+            learned = learn(blocks, (n_entries + 1, self._n_outputs()), tol, max_rounds, watch)
+            trial.weights_ = read_only(learned.weights[:-1])
+            trial.intercept_ = read_only(learned.weights[-1].astype(np.float64))
+            trial.seen_ = None if seen is None else np.packbits(seen)
+            trial.n_seen_, trial.n_iter_ = blocks.n_rows, learned.n_rounds
+            trial.objective_, trial.dual_gap_ = learned.objective, learned.gap
+            for name in ("_batch_state", "_duals", "_tables"):  # they are of other rows
+                trial.__dict__.pop(name, None)
+        if learned.relative_gap > tol:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in {counted(learned.n_rounds, 'round')}: "
+                f"its duality gap is {learned.relative_gap:.2g} of the objective, tol is {tol:g}; "
+                "raise max_rounds or tol, or have fewer blocks.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def _check_target(self, X: Any, y: Any) -> None:

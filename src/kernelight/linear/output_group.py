@@ -233,16 +233,18 @@ class OutputGroup:
         """(2, rows): what shrinking knows of each row."""
         return np.stack([self._shrunk_for, self._times_shrunk])
 
-    def certify(self, stopped: Callable[[], bool] = lambda: False) -> bool:
-        """Compute the duality gap of each output and close those that have converged.
+    def sums(
+        self, stopped: Callable[[], bool] = lambda: False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """The losses of all rows at the weights, and the conjugates at the duals; None if stopped.
 
-        True if no output is open any more, or if stopped.
+        They are sums over rows, for each output.
         """
         loss, conjugate = np.zeros(self.width), np.zeros(self.width)
         all_outputs = np.arange(self.width) < len(self.outputs)
         for begin, end in self.spans():
             if stopped():
-                return True
+                return None
             self.view.objective(
                 self._targets,
                 self.weights,
@@ -255,10 +257,22 @@ class OutputGroup:
                 end,
                 self.settings.threads,
             )
+        count = len(self.outputs)
+        return loss[:count], conjugate[:count]
+
+    def certify(self, stopped: Callable[[], bool] = lambda: False) -> bool:
+        """Compute the duality gap of each output and close those that have converged.
+
+        True if no output is open any more, or if stopped.
+        """
+        sums = self.sums(stopped)
+        if sums is None:
+            return True
+        loss, conjugate = sums
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no certificate
             half = self._half_norms()
-            self.objective = half + loss[: len(half)]
-            self.gap = np.maximum(self.objective + half + conjugate[: len(half)], 0.0)
+            self.objective = half + loss
+            self.gap = np.maximum(self.objective + half + conjugate, 0.0)
         # an output that has overflowed will not recover
         still_open = np.zeros(self.width, dtype=bool)
         still_open[: len(half)] = ~self.certified & np.isfinite(self.gap)

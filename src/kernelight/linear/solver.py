@@ -147,6 +147,12 @@ class Solver:
         bias = [group.bias[: len(group.outputs)] for group in self.groups]
         return np.concatenate(parts, axis=1), np.concatenate(bias).astype(np.float64)
 
+    def sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Losses of all rows at the weights and conjugates at the duals, for each output."""
+        parts = [sums for group in self.groups if (sums := group.sums()) is not None]
+        loss, conjugate = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return loss, conjugate
+
     @property
     def duals(self) -> NDArray[Any]:
         """The duals (rows, outputs)."""
