@@ -12,7 +12,7 @@ import numpy as np
 from kernelight.data import columnar
 from kernelight.data.texts import TextShingles
 from kernelight.distributed.spark.banded_pairs import PAIRS, Bands
-from kernelight.distributed.spark.duplicates import features
+from kernelight.distributed.spark.deduplication import features
 from kernelight.distributed.spark.engine import check_columns, check_frame, pyspark_or_error
 from kernelight.distributed.spark.frames import Steps, column
 from kernelight.distributed.spark.row_frames import Batches, RowFrame, Source, learned, parts

@@ -12,7 +12,13 @@ from kernelight.distributed.spark.clusters import components, leaders
 from kernelight.distributed.spark.engine import check_columns, pyspark_or_error
 from kernelight.distributed.spark.frames import Steps, column
 from kernelight.distributed.spark.row_frames import RowFrame, Source, chosen_features, learned
-from kernelight.tables.arrow_duplicates import BUCKET_CAP, band_facts, nothing_to_find
+from kernelight.tables.arrow_duplicates import (
+    BUCKET_CAP,
+    band_facts,
+    banded_settings,
+    check_counts,
+    nothing_to_find,
+)
 from kernelight.tables.deduplication import DedupSettings
 
 
