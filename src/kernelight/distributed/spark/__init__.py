@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kernelight.distributed.spark import scoring
 from kernelight.distributed.spark.deduplication import SparkDuplicates, duplicates
 from kernelight.distributed.spark.joins import SparkJoin, similarity_join
 from kernelight.distributed.spark.scoring import encode, score
@@ -23,6 +24,7 @@ __all__ = [
     "duplicates",
     "encode",
     "score",
+    "scoring",
     "similarity_join",
 ]
 
