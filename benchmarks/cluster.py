@@ -46,7 +46,7 @@ def run(quick: bool = False) -> list[Row]:
             return []
         folder = Path(name)
         _write_rows(folder / "rows", n_rows)
-        model = TableModel(KernelClassifier("gmm", n_components=512, gamma=1.0, p=1.0, C=1.0))
+        model = TableModel(KernelClassifier("gmm", n_components=512, p=1.0, C=1.0))
         model.fit(_labelled(TRAINED), target="y")
         model.save(folder / "model.kl")
         codes = TableMap("gmm", 256).fit(str(folder / "rows/0.parquet"), ids="id")
