@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelight.distributed.spark import scoring
 from kernelight.distributed.spark.deduplication import SparkDuplicates, duplicates
+from kernelight.distributed.spark.fitting import fit
 from kernelight.distributed.spark.joins import SparkJoin, similarity_join
 from kernelight.distributed.spark.scoring import encode, score
 
@@ -23,6 +24,7 @@ __all__ = [
     "SparkJoin",
     "duplicates",
     "encode",
+    "fit",
     "score",
     "scoring",
     "similarity_join",
