@@ -158,7 +158,7 @@ def _differences(there: SparkDuplicates, here: Any) -> int:
     pairs = there.pairs.toArrow().sort_by([("id_a", "ascending"), ("id_b", "ascending")])
     known = here.pairs
     if pairs.num_rows != len(known.i):
-        return abs(pairs.num_rows - len(known.i))
+        return abs(int(pairs.num_rows) - len(known.i))
     other = sum(
         int((column.to_numpy() != values).sum())
         for column, values in zip(pairs.columns, (known.i, known.j, known.similarity), strict=True)
@@ -166,7 +166,7 @@ def _differences(there: SparkDuplicates, here: Any) -> int:
     kept = np.sort(there.survivors.select("id").toArrow()["id"].to_numpy())
     clusters = there.clusters.toArrow().sort_by("id")
     other += int((clusters["representative"].to_numpy() != here.survivor).sum())
-    return other + len(np.setxor1d(kept, np.flatnonzero(here.kept)))
+    return other + int(len(np.setxor1d(kept, np.flatnonzero(here.kept))))
 
 
 class _Disk:
