@@ -54,9 +54,10 @@ def test_components_the_last_row_and_ids_of_text(spark, tmp_path):
     assert len(list((tmp_path / "work").iterdir())) == 1  # a folder of its own
 
 
-@pytest.mark.parametrize("linkage", ["leader", "components"])
-def test_rounds_say_what_the_driver_says(spark, rows, linkage, monkeypatch, tmp_path):
+@pytest.mark.parametrize(("linkage", "rounds"), [("leader", 8), ("leader", 1), ("components", 8)])
+def test_rounds_say_what_the_driver_says(spark, rows, linkage, rounds, monkeypatch, tmp_path):
     monkeypatch.setattr(clusters, "DRIVER_PAIRS", 20)
+    monkeypatch.setattr(clusters, "ROUNDS", rounds)
     here = said_here(table(), str(tmp_path / "here.parquet"), linkage=linkage)
     refuse_difference(
         here, said_there(duplicates(spark.read.parquet(rows[0]), "id", linkage=linkage))
@@ -111,6 +112,13 @@ def test_a_bucket_of_many_rows_is_capped_as_on_one_machine(spark, tmp_path, monk
     refuse_difference(here, said_there(found))
     plan = found.summary["plan"]
     assert found.summary["candidates"] <= 20 * plan["bands"] * 600
+
+
+def test_names_with_anything_in_them(spark, tmp_path):
+    given = table(80).select(["id", "x0", "word"]).rename_columns(["my.id", "row", "a `b`"])
+    here = said_here(given.rename_columns(["id", "row", "a `b`"]), str(tmp_path / "here.parquet"))
+    found = duplicates(frame(spark, given), "my.id", columns=["row", "a `b`"])
+    refuse_difference(here, said_there(found, "`my.id`"))
 
 
 def test_hardly_any_rows(spark, tmp_path):
@@ -172,11 +180,25 @@ def test_spark_connect(elsewhere, rows):
         from dedup_rows import said_there
         from kernelight.distributed.spark import duplicates
         there = said_there(duplicates(spark.read.parquet({path!r}).repartition(3), "id"))
-        print("RESULT", there["survivors"], there["pairs"])
+        made = spark.range(3).selectExpr("monotonically_increasing_id() as id", "id as x")
+        try:
+            duplicates(made, "id")
+        except ValueError as error:
+            assert "are made by monotonically_increasing_id" in str(error)
+            print("RESULT", there["survivors"], there["pairs"])
         """,
     )
     wanted = f"{here['survivors']} {sorted(here['pairs'])}"
     assert printed.split("RESULT ")[1].strip() == wanted
+
+
+def test_a_worker_with_another_version_is_refused(spark, rows, monkeypatch):
+    from kernelight.distributed import ticket
+
+    # of the driver; workers have the real one
+    monkeypatch.setattr(ticket, "probe", lambda: "0" * 32)
+    with pytest.raises(Exception, match="makes other codes than kernelight"):
+        duplicates(spark.read.parquet(rows[0]), "id")
 
 
 def with_other_ids(batches):
