@@ -121,6 +121,30 @@ def test_names_with_anything_in_them(spark, tmp_path):
     refuse_difference(here, said_there(found, "`my.id`"))
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_columns_of_all_types(spark, tmp_path, zone):
+    """Moments are the same in every time zone of a session."""
+    rng = np.random.default_rng(0)
+    given, n = table(120).drop_columns([f"b{at}" for at in range(12)]), 120
+    minutes = np.datetime64("2020-01-01") + rng.integers(0, 9000, n).astype("timedelta64[m]")
+    for name, values in {
+        "zoned": pa.array(minutes.astype("datetime64[us]"), pa.timestamp("us", "UTC")),
+        "naive": pa.array(minutes[::-1].astype("datetime64[us]"), pa.timestamp("us")),
+        "price": pa.array(rng.integers(0, 900, n)).cast(pa.decimal128(21, 0)),
+        "flag": pa.array(rng.random(n) < 0.3),
+        "small": pa.array(rng.normal(size=n).astype(np.float32)),
+    }.items():
+        given = given.append_column(name, values)
+    path = str(tmp_path / "here.parquet")
+    here = said_here(given, path, threshold=0.7)
+    assert len(here["pairs"]) > 20
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    found = duplicates(spark.read.parquet(path).repartition(4), "id", 0.7)
+    there = said_there(found)
+    spark.conf.unset("spark.sql.session.timeZone")
+    refuse_difference(here, there)
+
+
 def test_hardly_any_rows(spark, tmp_path):
     for X in (np.ones((1, 3)), np.ones((6, 2)), np.zeros((3, 2)), np.array([[1.0, 2], [1, 2.1]])):
         columns = {f"x{at}": X[:, at] for at in range(X.shape[1])}
