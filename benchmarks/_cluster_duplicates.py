@@ -166,7 +166,7 @@ def _differences(there: SparkDuplicates, here: Any) -> int:
     kept = np.sort(there.survivors.select("id").toArrow()["id"].to_numpy())
     clusters = there.clusters.toArrow().sort_by("id")
     other += int((clusters["representative"].to_numpy() != here.survivor).sum())
-    return other + int(len(np.setxor1d(kept, np.flatnonzero(here.kept))))
+    return other + len(np.setxor1d(kept, np.flatnonzero(here.kept)))
 
 
 class _Disk:
