@@ -35,12 +35,22 @@ def check_columns(df: Any, names: Iterable[str], name: str = "df") -> None:
     """Refuse names that are no column, or several."""
     for each in names:
         found = df.columns.count(each)
+        alike = [other for other in df.columns if other.lower() == each.lower()]
+        if found == 1 and len(alike) > 1 and not _tells_cases(df):
+            raise ValueError(
+                f"{name} has columns {alike[0]!r} and {alike[1]!r}, which are the same name for "
+                "Spark: rename or drop one."
+            )
         if not found:
             raise ValueError(
                 f"{name} has no column {each!r}; there are {', '.join(map(repr, df.columns))}."
             )
         if found > 1:
             raise ValueError(f"{name} has {found} columns {each!r}: rename or drop all but one.")
+
+
+def _tells_cases(df: Any) -> bool:
+    return str(df.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
 
 
 def chosen_columns(df: Any, keep: Sequence[str] | None, made: Sequence[str]) -> list[str]:
