@@ -149,7 +149,6 @@ class Rows:
         """The rows of other classes."""
         if not labels:
             return self
-        F = pyspark_or_error().functions
         return replace(self, frame=self.frame.where(~column(self.target).isin(labels)))
 
     def class_counts(self) -> dict[Any, ClassRows]:
