@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelight.data import columnar
+from kernelight.distributed.spark.engine import settle_worker
 from kernelight.distributed.spark.frames import Steps, is_lost
 from kernelight.distributed.ticket import Ticket
 from kernelight.linear.rounds import BlockProblem, BlockSums, Duals, RoundTask
@@ -132,6 +133,7 @@ class Round:
         pa = columnar.pyarrow_or_error("Spark")
         assert self.task is not None
         self.ticket.opened()
+        settle_worker()
         pieces = pieces.sort_by("piece")
         counts = pieces.column("n_rows").to_numpy()
         rows = BlockRows(
