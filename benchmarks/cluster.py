@@ -24,6 +24,7 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from _cluster_fit import fitting
 from _measure import Row, show
 from _spark import CountedTicket, best_cpu, nothing, session
 
@@ -54,6 +55,7 @@ def run(quick: bool = False) -> list[Row]:
         results = _cpu(spark, folder, n_rows)
         results += _equal(spark, folder, min(n_rows, 100_000))
         results.append(_loads(spark, folder))
+        results += fitting(spark, folder, quick=quick)
         return results
 
 

@@ -25,7 +25,7 @@ from kernelight.tables.block_training import BlockRows, training_rows
 # Columns beside those of a user.
 BLOCK, HASH, ID = "kernelight_block", "kernelight_hash", "kernelight_id"
 VALUES, CONTENT = "kernelight_values", "kernelight_content"
-PIECE_BYTES = 4 << 20  # of the codes of a piece
+PIECE_BYTES = 1 << 20  # of the codes of a piece
 ATTEMPTS = 4  # of a round, where executors are lost
 PIECES = (
     f"{BLOCK} int, piece int, n_rows int, values binary, content binary, digest long, "
